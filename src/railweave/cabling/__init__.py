@@ -1,0 +1,1 @@
+"""Cables: which medium joins two ports, and the cabling list."""

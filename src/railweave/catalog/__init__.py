@@ -1,0 +1,1 @@
+"""Hardware facts as data files: switch models, NICs, media and PCIe slots, each with its source."""

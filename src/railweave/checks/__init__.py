@@ -1,0 +1,1 @@
+"""Checks over intent, fabric and configuration; each returns diagnostics."""

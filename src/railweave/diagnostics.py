@@ -1,0 +1,83 @@
+"""Diagnostics: what is wrong with an input, where it stands, and what to do about it.
+
+A diagnostic is a value. Functions gather all of them and return them; only the command at the top shows them and
+chooses the exit status.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad it is: an error stops the command, a warning and an information do not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in an input file; ``line`` and ``column`` count from 1, 0 is unknown. ``path`` is the intent path."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    path: str = ""
+
+    def __str__(self) -> str:
+        """Return ``file:line:column``, or less where less is known."""
+        if not self.line:
+            return self.file
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. ``code`` is an id of the check catalogue (docs/reference/checks.md), ``RW…`` where none fits."""
+
+    code: str
+    severity: Severity
+    message: str
+    where: Where = field(default_factory=Where)
+    devices: tuple[str, ...] = ()
+    fix: str = ""
+
+
+def error(
+    code: str, message: str, where: Where | None = None, *, fix: str, devices: tuple[str, ...] = ()
+) -> Diagnostic:
+    """Return an error; every error names a way out."""
+    return Diagnostic(code, Severity.ERROR, message, where or Where(), devices, fix)
+
+
+def warning(
+    code: str, message: str, where: Where | None = None, *, fix: str, devices: tuple[str, ...] = ()
+) -> Diagnostic:
+    """Return a warning."""
+    return Diagnostic(code, Severity.WARNING, message, where or Where(), devices, fix)
+
+
+def info(code: str, message: str, where: Where | None = None, *, fix: str = "") -> Diagnostic:
+    """Return an information."""
+    return Diagnostic(code, Severity.INFO, message, where or Where(), (), fix)
+
+
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Tell whether anything in ``diagnostics`` stops the command."""
+    return any(one.severity is Severity.ERROR for one in diagnostics)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics errors first, then by place, then by code; equal ones once."""
+    unique = dict.fromkeys(diagnostics)
+    return tuple(
+        sorted(
+            unique,
+            key=lambda one: (_RANK[one.severity], one.where.file, one.where.line, one.where.column, one.code),
+        )
+    )

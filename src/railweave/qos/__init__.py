@@ -1,0 +1,1 @@
+"""Quality of service: traffic classes as maps, schedulers, ECN and PFC settings."""

@@ -1,0 +1,1 @@
+"""BGP Clos routing (RFC 7938): sessions, policy and announcements of one device as values."""

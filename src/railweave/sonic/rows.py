@@ -1,0 +1,48 @@
+"""Typed rows of CONFIG_DB tables, each able to say why it is there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Value = str | tuple[str, ...]
+"""A CONFIG_DB field: text, or a list (``field@`` in Redis)."""
+
+Fields = Mapping[str, Value]
+Table = Mapping[str, Fields]
+ConfigDb = Mapping[str, Table]
+"""``{table: {key: {field: value}}}``, the shape of ``sonic-cfggen -d --print-data`` with lists as tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: ``TABLE|key`` with its fields. ``reason`` is one sentence that names the rule and the intent path."""
+
+    table: str
+    key: str
+    fields: Fields
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrrLine:
+    """One line of an FRR configuration in its context (``router bgp 4210000000``, sub-contexts joined by `` / ``;
+    empty at top level), with its reason."""
+
+    context: str
+    line: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceConfig:
+    """All that railweave owns on one switch. ``frr`` is the whole FRR file as text."""
+
+    device: str
+    rows: tuple[Row, ...]
+    frr: str
+
+    def config_db(self) -> dict[str, dict[str, Fields]]:
+        """Return the rows as a CONFIG_DB document."""
+        tables: dict[str, dict[str, Fields]] = {}
+        for row in self.rows:
+            tables.setdefault(row.table, {})[row.key] = row.fields
+        return tables

@@ -1,0 +1,45 @@
+"""Speeds, sizes and IPv4 arithmetic in the units that the trade uses.
+
+Inside the engine a speed is an integer in Gb/s, a length an integer in metres, an address an integer; text appears
+where a value is read or written.
+"""
+
+import re
+from typing import NewType
+
+Gbps = NewType("Gbps", int)
+
+_SPEED = re.compile(r"(?P<number>[1-9][0-9]*)(?P<unit>[GT])")
+
+
+def parse_speed_gbps(text: str) -> Gbps:
+    """Return the Gb/s of a speed written as ``400G`` or ``1T``.
+
+    Raises ValueError for any other form.
+    """
+    match = _SPEED.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a speed; write it like 400G")
+    factor = 1000 if match["unit"] == "T" else 1
+    return Gbps(int(match["number"]) * factor)
+
+
+def format_speed(speed_gbps: int) -> str:
+    """Return a port speed as people write it: ``400G``."""
+    return f"{speed_gbps}G"
+
+
+def ipv4_text(address: int) -> str:
+    """Return the dotted form of a 32-bit address."""
+    return f"{address >> 24 & 255}.{address >> 16 & 255}.{address >> 8 & 255}.{address & 255}"
+
+
+def parse_ipv4(text: str) -> int:
+    """Return the 32-bit integer of a dotted address; ValueError when it is none."""
+    parts = text.split(".")
+    if len(parts) != 4 or not all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts):
+        raise ValueError(f"{text!r} is not an IPv4 address")
+    value = 0
+    for part in parts:
+        value = value << 8 | int(part)
+    return value

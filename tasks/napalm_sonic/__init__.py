@@ -1,0 +1,1 @@
+"""NAPALM driver for community SONiC."""
