@@ -1,0 +1,73 @@
+# railweave: every everyday action, one word each. `make help` lists them.
+
+PYTHON ?= python3
+VENV   ?= .venv
+TARGET ?= sim
+INTENT ?= intent/pod-32.yml
+
+BIN       := $(VENV)/bin
+RAILWEAVE := $(BIN)/railweave
+READY     := $(VENV)/.ready
+
+# For the simulator and the lab consent is a matter of course; for anything else a person gives it:
+# make deploy TARGET=production CONFIRM=yes PROVISION=yes
+REHEARSAL := $(filter sim lab,$(TARGET))
+CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
+             $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup fabric deploy diff verify test check e2e bench lab-up lab-down sim-down clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\n  TARGET=%s INTENT=%s\n' '$(TARGET)' '$(INTENT)'
+
+setup: $(READY) ## make the environment in .venv
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "railweave needs Python 3.11 or newer; name one: make PYTHON=python3.11 setup" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing railweave and its packages into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,sim]'
+	@touch $@
+
+# The fabric under the target: the simulator is started here, a lab by `make lab-up`, production is there.
+fabric: setup
+ifeq ($(TARGET),sim)
+	@$(RAILWEAVE) sim up $(INTENT)
+endif
+
+deploy: fabric ## plan, deploy and verify INTENT on TARGET
+	@$(RAILWEAVE) deploy $(INTENT) --target $(TARGET) $(CONSENT)
+	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET)
+
+diff: fabric ## dry run: what a deploy would change
+	@$(RAILWEAVE) plan $(INTENT) --target $(TARGET)
+
+verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the intent
+	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET)
+
+test: setup ## all tests that need nothing but Python
+	@$(BIN)/python -m pytest -q -n 2 -m 'not e2e and not bench'
+
+check: setup ## what CI checks beside tests: format, lint, types
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+e2e: setup ## whole scenarios: deploy, grow, fail and recover on the simulated fabric
+	@$(BIN)/python -m pytest -q -n 2 -m e2e tests/e2e
+
+bench: setup ## time and memory from intent to artefacts, and of a plan
+	@$(BIN)/python -m pytest -q -s -m bench tests/bench
+
+lab-up lab-down: ## Containerlab: not in this version
+	@echo "labs on Containerlab come with the next version; the simulator is there: make deploy TARGET=sim" >&2; exit 1
+
+sim-down: setup ## stop the simulated fabric and forget its state
+	@$(RAILWEAVE) sim down $(INTENT)
+
+clean: ## remove the environment and everything generated
+	@if test -x $(RAILWEAVE); then $(RAILWEAVE) sim down --all; fi
+	rm -rf $(VENV) .railweave build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,122 @@
+"""Imports go one way (design rule); a module that looks upwards fails here with the line to mend."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = {
+    "railweave": ROOT / "src" / "railweave",
+    "nornir_railweave": ROOT / "tasks" / "nornir_railweave",
+    "napalm_sonic": ROOT / "tasks" / "napalm_sonic",
+    "sonic_sim": ROOT / "topologies" / "sonic_sim",
+}
+
+# Who may import whom, lowest layer first. A layer may import itself and every layer below it.
+LAYERS: tuple[frozenset[str], ...] = tuple(
+    frozenset(layer)
+    for layer in (
+        {"units", "names", "diagnostics", "errors", "__init__"},
+        {"fabric"},
+        {"intent", "catalog", "templates"},
+        {"cabling"},
+        {"design"},
+        {"qos", "routing"},
+        {"sonic"},
+        {"plan"},
+        {"checks"},
+        {"report"},
+    )
+)
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+# What a NAPALM driver may know of the engine: configuration as data, never fabrics.
+DRIVER_MAY_IMPORT = frozenset(
+    {"change", "conflicts", "diff", "document", "frr", "merge", "methods", "ownership", "rows", "steps"}
+)
+DEVICE_LIBRARIES = frozenset(
+    {"asyncssh", "napalm", "netmiko", "nornir", "nornir_napalm", "paramiko", "socket", "subprocess"}
+)
+
+
+def modules() -> list[tuple[str, Path]]:
+    return [
+        (f"{package}.{'.'.join(path.relative_to(folder).with_suffix('').parts)}", path)
+        for package, folder in SOURCES.items()
+        for path in sorted(folder.rglob("*.py"))
+    ]
+
+
+def imports_of(path: Path) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: write absolute imports"
+            found.append((node.lineno, node.module or ""))
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
+
+
+def layer_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+ALL = modules()
+
+
+@pytest.mark.parametrize(("module", "path"), ALL, ids=[module for module, _ in ALL])
+def test_a_module_imports_only_what_lies_below_it(module: str, path: Path) -> None:
+    package = module.split(".")[0]
+    wrong = [
+        f"{path}:{line}: {module} imports {name}"
+        for line, name in imports_of(path)
+        if not allowed(package, module, name)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def allowed(package: str, module: str, name: str) -> bool:
+    target = name.split(".")[0]
+    if target not in SOURCES or target == package != "railweave":
+        return True
+    if package == "railweave":
+        return engine_allowed(module, name)
+    if package == "nornir_railweave":
+        return target in {"napalm_sonic", "railweave"} and not name.startswith("railweave.cli")
+    if package == "napalm_sonic":
+        return name == "railweave.sonic" or name.startswith("railweave.sonic.") and driver_allowed(name)
+    return False  # the simulator judges the rest, so it knows nothing of it
+
+
+def driver_allowed(name: str) -> bool:
+    return any(name.split(".")[2].startswith(part) for part in DRIVER_MAY_IMPORT)
+
+
+def engine_allowed(module: str, name: str) -> bool:
+    layer = layer_of(module)
+    if layer == "cli":
+        return True
+    if not name.startswith("railweave"):
+        return False
+    target = layer_of(name)
+    return target in RANK and RANK[target] <= RANK[layer]
+
+
+@pytest.mark.parametrize(
+    ("module", "path"), [m for m in ALL if m[0].startswith("railweave.")], ids=lambda value: str(value)
+)
+def test_the_engine_reaches_no_device(module: str, path: Path) -> None:
+    if layer_of(module) == "cli":
+        return
+    reached = {name.split(".")[0] for _, name in imports_of(path)} & DEVICE_LIBRARIES
+    assert not reached, f"{path} imports {sorted(reached)}"
+
+
+def test_the_import_rule_notices_a_module_that_looks_upwards() -> None:
+    assert not engine_allowed("railweave.design.build", "railweave.sonic.configure")
+    assert not allowed("napalm_sonic", "napalm_sonic.driver", "railweave.design.build")
+    assert not allowed("sonic_sim", "sonic_sim.frr", "railweave.sonic.frr")
+    assert engine_allowed("railweave.sonic.configure", "railweave.qos.maps")
