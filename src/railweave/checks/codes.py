@@ -1,0 +1,58 @@
+"""The stable ids of railweave's own findings, each with its title.
+
+Where the check catalogue of the trade has an id (``T-3``, ``P-1``, ``Q-4``, ``M-1`` …) a finding carries that id;
+the ``RW`` ids are for everything else. An id is never given a second meaning and never reused. Blocks: RW0xx reading
+the intent file, RW1xx its content against the catalogue and itself, RW2xx design, RW3xx cabling, RW4xx device
+configuration, RW5xx plan and deployment, RW6xx reaching devices.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+CATALOGUE: Final[Mapping[str, str]] = {
+    "B-1": "AS numbers are private, not reserved, and the ranges of the tiers do not meet",
+    "B-10": "the BGP hold time is at least three keepalives",
+    "M-1": "the MTU of the hosts fits the fabric's",
+    "M-4": "the MTU of the hosts carries RoCE packets of 4096 bytes",
+    "N-1": "address pools are private, apart from each other and used once",
+    "P-1": "the PCIe slot carries all ports of the NIC",
+    "P-2": "the NIC can have that many ports of that speed",
+    "Q-3": "lossless classes and PFC priorities agree",
+    "Q-4": "congestion notification is never paused and goes first",
+}
+"""Ids of the trade's check catalogue that the intent's own checks use."""
+
+TITLES: Final[Mapping[str, str]] = {
+    # Reading the file.
+    "RW001": "the intent file can be read",
+    "RW002": "the intent file is UTF-8 text without control characters",
+    "RW003": "the intent file is YAML",
+    "RW004": "no key stands twice in one mapping",
+    "RW005": "no YAML tags and no binary values",
+    "RW006": "aliases name an anchor above them and stay small",
+    "RW007": "the file is not larger or deeper than an intent can be",
+    "RW008": "one file holds one intent",
+    "RW009": "the intent is a mapping of keys",
+    "RW010": "every key is known",
+    "RW011": "every required key is there",
+    "RW012": "every value has the kind that its key asks for",
+    "RW013": "every number is in its range",
+    "RW014": "every word is one of the allowed ones",
+    "RW015": "speeds, ratios, prefixes and names have their form",
+    "RW016": "keys that exclude each other do not stand together",
+    # The content, against the catalogue and against itself.
+    "RW101": "switch, NIC, media and PCIe ids are in the catalogue",
+    "RW102": "the GPUs of the workload are those of the nodes",
+    "RW103": "the NICs of a node divide evenly over rails and planes",
+    "RW104": "names of hosts and devices are unique",
+    "RW105": "traffic classes have names, priorities and code points of their own",
+    "RW106": "exactly one traffic class takes the code points that no other names",
+    "RW107": "shares of bandwidth sum to at most 100",
+    "RW108": "BGP has a class to ride",
+    "RW109": "address pools are of a size that can be laid out",
+    "RW110": "overrides name a role or device of this fabric",
+    "RW111": "overrides leave alone what railweave renders or never touches",
+    "RW112": "several entries of nodes fit together",
+    "RW113": "a tier without a catalogue model can be sized but not configured",
+}
+"""Every ``RW`` id with the rule whose breach it reports."""

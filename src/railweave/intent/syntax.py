@@ -1,0 +1,75 @@
+"""What a YAML parser's complaint means, in words that help to mend the file.
+
+libyaml and PyYAML word the same fault differently; both are recognised by a few telling words.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A fault of YAML syntax: what is wrong and what to do."""
+
+    message: str
+    fix: str
+
+
+_EXPLANATIONS: tuple[tuple[str, Explanation], ...] = (
+    (
+        "mapping values are not allowed",
+        Explanation(
+            "a `:` stands where no key can be",
+            "indent this line like its neighbours; put a value that holds `: ` in quotes",
+        ),
+    ),
+    ("',' or ']'", Explanation("a list opened with `[` is not closed", "close it with `]`, and part its items with `,`")),
+    (
+        "',' or '}'",
+        Explanation("a mapping opened with `{` is not closed", "close it with `}`, and part its entries with `,`"),
+    ),
+    ("while scanning a quoted", Explanation("a quote is opened and never closed", "close the quote")),
+    ("while scanning a double-quoted", Explanation("a quote is opened and never closed", "close the quote")),
+    ("while scanning a single-quoted", Explanation("a quote is opened and never closed", "close the quote")),
+    (
+        "could not find expected ':'",
+        Explanation("this line has no `:` after its key", "write `key: value`, with a space after the `:` or the `-`"),
+    ),
+    (
+        "expected '-' indicator",
+        Explanation("a key stands where the list above goes on", "begin the line with `- `, or indent it otherwise"),
+    ),
+    (
+        "expected key",
+        Explanation("this line does not fit the ones above it", "indent it like the keys it belongs to"),
+    ),
+    (
+        "expected <block end>",
+        Explanation("this line does not fit the ones above it", "indent it like the keys it belongs to"),
+    ),
+    (
+        "<document start>",
+        Explanation("there is text after the end of the document", "remove it, or the `...` above it"),
+    ),
+    ("node content", Explanation("a value is missing before this character", "write the value, or put it in quotes")),
+    ("escape character", Explanation("unknown escape after a backslash", "use single quotes, or double the backslash")),
+    ("incompatible YAML document", Explanation("this YAML version is unknown", "remove the `%YAML` line")),
+)
+
+_TAB = Explanation("a tab cannot indent YAML", "indent with spaces")
+_UNKNOWN = Explanation("this is not YAML", "compare the line with a reference intent; quote unusual text")
+
+
+def explain(context: str, problem: str, character: str) -> Explanation:
+    """Return the explanation of a parser's complaint; ``character`` is the one at the place it names."""
+    if "cannot start any token" in problem:
+        if character == "\t":
+            return _TAB
+        return Explanation(f"a value cannot begin with `{character}`", "put the value in quotes")
+    if "unknown escape" in problem:
+        context = ""
+    for words, explanation in _EXPLANATIONS:
+        if words in problem or words in context:
+            return explanation
+    if context.startswith("while parsing a quoted"):
+        return Explanation("a quote is opened and never closed", "close the quote")
+    return _UNKNOWN
