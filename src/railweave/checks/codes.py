@@ -54,5 +54,19 @@ TITLES: Final[Mapping[str, str]] = {
     "RW111": "overrides leave alone what railweave renders or never touches",
     "RW112": "several entries of nodes fit together",
     "RW113": "a tier without a catalogue model can be sized but not configured",
+    # Plan and deployment.
+    "RW501": "a plan file is an untouched plan of this version",
+    "RW502": "a plan is of the fabric, target and intent that are deployed",
+    "RW503": "devices run what they ran when the plan was made",
+    "RW504": "a plan lists the changes that this version would do",
+    "RW505": "no row that is not ours stands in the way of ours",
+    "RW506": "devices that run keep their AS numbers, loopbacks and addresses",
+    "RW507": "devices are reloaded only with consent",
+    "RW508": "no commit of another deployment waits for its confirmation",
+    # Reaching devices.
+    "RW601": "a target file is a mapping of known keys with values of their kind",
+    "RW602": "every device has a management address",
+    "RW603": "secrets are in the environment or the SSH agent",
+    "RW604": "the simulator of the fabric runs and knows its devices",
 }
 """Every ``RW`` id with the rule whose breach it reports."""

@@ -1,0 +1,156 @@
+"""The file form of a plan: written by ``plan -o``, read by ``deploy plan.json`` (the contract of ``plan --json``).
+
+The document carries a digest over its content: a plan is evidence of what was reviewed, so one that was changed by hand
+is refused, as is one of another version.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from railweave.diagnostics import Where, error
+from railweave.errors import RefusedError
+from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceState, Plan
+from railweave.plan.redaction import redacted
+from railweave.sonic.change import Change, Disruption, Method, Op
+
+_AGAIN = "make the plan again with `railweave plan -o FILE`"
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """Return the document of ``plan``: text, numbers, lists and objects only, secrets marked."""
+    summary = plan.summary
+    document: dict[str, Any] = {
+        "version": plan.version,
+        "fabric": plan.fabric,
+        "target": plan.target,
+        "intent_sha256": plan.intent_sha256,
+        "devices": {name: _device_json(device) for name, device in plan.devices.items()},
+        "changes": [change_json(change) for change in plan.changes],
+        "waves": [list(wave) for wave in plan.waves],
+        "gone": list(plan.gone),
+        "summary": {"add": summary.add, "update": summary.update, "remove": summary.remove},
+    }
+    document["digest"] = _digest(document)
+    return document
+
+
+def _device_json(device: DevicePlan) -> dict[str, Any]:
+    return {
+        "running_sha256": device.running_sha256,
+        "state": device.state.value,
+        "role": device.role,
+        "not_ours": dict(device.not_ours or {}),
+        "conflicts": [
+            {"table": one.table, "key": one.key, "port": one.port, "reason": one.reason} for one in device.conflicts
+        ],
+        "unprovisioned": device.unprovisioned,
+        "pending": device.pending,
+        "error": device.error,
+    }
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """Return one change as the contract has it, secrets marked."""
+    shown = redacted(change)
+    return {
+        "device": shown.device,
+        "op": shown.op.value,
+        "table": shown.table,
+        "key": shown.key,
+        "field": shown.field,
+        "before": _plain(shown.before),
+        "after": _plain(shown.after),
+        "disruption": shown.disruption.value,
+        "method": shown.method.value,
+        "reason": shown.reason,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a row as JSON knows it: tuples as lists."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of everything in ``document`` but its digest."""
+    content = {name: value for name, value in document.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def parse_plan(text: str, file: str) -> Plan:
+    """Return the plan in ``text``, which was read from ``file``.
+
+    Raises RefusedError for anything that is not an untouched plan of this version.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError as fault:
+        line, column = (fault.lineno, fault.colno) if isinstance(fault, json.JSONDecodeError) else (1, 1)
+        raise _refused(f"this is not JSON: {fault}", file, line, column) from None
+    if not isinstance(document, dict) or "version" not in document or "changes" not in document:
+        raise _refused("this is not a plan", file)
+    if document["version"] != PLAN_VERSION:
+        raise _refused(
+            f"this plan has version {document['version']!r}; this program writes and reads {PLAN_VERSION}", file
+        )
+    if document.get("digest") != _digest(document):
+        raise _refused("this plan was changed after it was made: its digest does not fit its content", file)
+    try:
+        return _plan(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        raise _refused(f"this plan is not whole: {type(fault).__name__} {fault}", file) from None
+
+
+def _refused(message: str, file: str, line: int = 1, column: int = 1) -> RefusedError:
+    return RefusedError([error("RW501", message, Where(file, line, column), fix=_AGAIN)])
+
+
+def _plan(document: Mapping[str, Any]) -> Plan:
+    return Plan(
+        fabric=str(document["fabric"]),
+        target=str(document["target"]),
+        intent_sha256=str(document["intent_sha256"]),
+        devices={name: _device(device) for name, device in document["devices"].items()},
+        changes=tuple(_change(change) for change in document["changes"]),
+        waves=tuple(tuple(wave) for wave in document["waves"]),
+        gone=tuple(document["gone"]),
+    )
+
+
+def _device(document: Mapping[str, Any]) -> DevicePlan:
+    return DevicePlan(
+        state=DeviceState(document["state"]),
+        role=document["role"],
+        running_sha256=document["running_sha256"],
+        not_ours=document["not_ours"],
+        conflicts=tuple(Conflict(**one) for one in document["conflicts"]),
+        unprovisioned=document["unprovisioned"],
+        pending=document["pending"],
+        error=document["error"],
+    )
+
+
+def _change(document: Mapping[str, Any]) -> Change:
+    return Change(
+        device=document["device"],
+        op=Op(document["op"]),
+        table=document["table"],
+        key=document["key"],
+        field=document["field"],
+        before=_value(document["before"]),
+        after=_value(document["after"]),
+        disruption=Disruption(document["disruption"]),
+        method=Method(document["method"]),
+        reason=document["reason"],
+    )
+
+
+def _value(value: Any) -> Any:
+    """Return a value as the engine keeps it: lists as tuples."""
+    if isinstance(value, dict):
+        return {name: _value(each) for name, each in value.items()}
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,183 @@
+"""Identical changes of many devices, shown once.
+
+A plan of a thousand devices is read by a person. Changes that are the same everywhere become one group with a list of
+devices; changes that are each device's own (its addresses, its neighbours) become one group that counts them and shows
+the first few.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+
+from railweave.names import natural_key
+from railweave.plan.model import DISRUPTION_RANK, Plan
+from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
+from railweave.sonic.rows import Fields, Value
+
+MOST_VARIANTS = 6
+"""How many different values of one table and field the same devices may have before they are summed up."""
+
+_SAMPLES = 3
+_AS_NUMBER = re.compile(r"^router bgp \d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeGroup:
+    """Changes that are told in one line.
+
+    ``keys`` are the rows (for FRR the lines) touched, of all devices together; ``count`` is the number of changes.
+    With ``uniform`` every device gets the same: ``before`` and ``after`` hold for all. Without it values differ, both
+    are None, and ``samples`` shows the first changes. ``context`` is FRR's, with the device's AS number left out.
+    """
+
+    op: Op
+    table: str
+    context: str
+    keys: tuple[str, ...]
+    field: str | None
+    before: Value | Fields | None
+    after: Value | Fields | None
+    uniform: bool
+    disruption: Disruption
+    method: Method
+    reason: str
+    devices: tuple[str, ...]
+    count: int
+    samples: tuple[Change, ...]
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """A group in the making: its changes by subject, and the devices in order."""
+
+    changes: list[Change]
+    subjects: dict[str, None]
+    devices: dict[str, None]
+    uniform: bool = True
+
+
+def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
+    """Return the groups of all changes of ``plan``: the most disruptive first, then by table, FRR last."""
+    buckets = _alike(plan.changes)
+    buckets = _join(buckets, _by_value_and_devices, uniform=True)
+    buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)
+    buckets = _sum_up(buckets, lambda _: True, _by_kind_and_devices, at_least=MOST_VARIANTS + 1)
+    return tuple(sorted(map(_group, buckets), key=_order))
+
+
+def _subject(change: Change) -> str:
+    """Return what a change is about within its table: the row's key, or FRR's line."""
+    return (change.field or "") if change.table == FRR_TABLE else change.key
+
+
+def context_of(change: Change) -> str:
+    """Return the FRR context without the device's own AS number; empty for CONFIG_DB."""
+    return _AS_NUMBER.sub("router bgp", change.key) if change.table == FRR_TABLE else ""
+
+
+def _field(change: Change) -> str | None:
+    return None if change.table == FRR_TABLE else change.field
+
+
+def _kind(change: Change) -> tuple[Hashable, ...]:
+    return (change.op, change.table, context_of(change), _field(change), change.disruption, change.method)
+
+
+def _value(change: Change) -> tuple[Hashable, ...]:
+    if change.table == FRR_TABLE:
+        return ()
+    return (_frozen(change.before), _frozen(change.after))
+
+
+def _frozen(value: Value | Fields | None) -> Hashable:
+    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+
+
+def _alike(changes: Iterable[Change]) -> list[_Bucket]:
+    """Return the changes that differ in nothing but the device."""
+    found: dict[Hashable, _Bucket] = {}
+    for change in changes:
+        key = (_kind(change), _subject(change), _value(change))
+        bucket = found.get(key)
+        if bucket is None:
+            bucket = found[key] = _Bucket([], {_subject(change): None}, {})
+        bucket.changes.append(change)
+        bucket.devices[change.device] = None
+    return list(found.values())
+
+
+def _by_value_and_devices(bucket: _Bucket) -> Hashable:
+    first = bucket.changes[0]
+    return (_kind(first), _value(first), tuple(bucket.devices))
+
+
+def _by_kind(bucket: _Bucket) -> Hashable:
+    return _kind(bucket.changes[0])
+
+
+def _by_kind_and_devices(bucket: _Bucket) -> Hashable:
+    return (_kind(bucket.changes[0]), tuple(bucket.devices))
+
+
+def _join(buckets: Iterable[_Bucket], key: Callable[[_Bucket], Hashable], *, uniform: bool) -> list[_Bucket]:
+    """Return the buckets with those of one key joined, each where its first one stood."""
+    joined: dict[Hashable, _Bucket] = {}
+    for bucket in buckets:
+        into = joined.setdefault(key(bucket), bucket)
+        if into is not bucket:
+            into.changes += bucket.changes
+            into.subjects |= bucket.subjects
+            into.devices |= bucket.devices
+            into.uniform = into.uniform and bucket.uniform and uniform
+    return list(joined.values())
+
+
+def _sum_up(
+    buckets: list[_Bucket],
+    candidate: Callable[[_Bucket], bool],
+    key: Callable[[_Bucket], Hashable],
+    at_least: int,
+) -> list[_Bucket]:
+    """Return the buckets with ``at_least`` candidates of one key summed up; what they changed is told no more."""
+    counts = Counter(key(bucket) for bucket in buckets if candidate(bucket))
+    summed = [bucket for bucket in buckets if candidate(bucket) and counts[key(bucket)] >= at_least]
+    chosen = {id(bucket) for bucket in summed}
+    return [*(bucket for bucket in buckets if id(bucket) not in chosen), *_join(summed, key, uniform=False)]
+
+
+def _group(bucket: _Bucket) -> ChangeGroup:
+    first = bucket.changes[0]
+    shown = bucket.uniform and first.table != FRR_TABLE
+    reasons = {change.reason for change in bucket.changes}
+    return ChangeGroup(
+        op=first.op,
+        table=first.table,
+        context=context_of(first),
+        keys=tuple(sorted(bucket.subjects, key=natural_key)),
+        field=_field(first),
+        before=first.before if shown else None,
+        after=first.after if shown else None,
+        uniform=bucket.uniform,
+        disruption=first.disruption,
+        method=first.method,
+        reason=first.reason if len(reasons) == 1 else "",
+        devices=tuple(bucket.devices),
+        count=len(bucket.changes),
+        samples=tuple(bucket.changes[:_SAMPLES]),
+    )
+
+
+_OP_RANK = {Op.REMOVE: 0, Op.UPDATE: 1, Op.ADD: 2}
+
+
+def _order(group: ChangeGroup) -> tuple[object, ...]:
+    return (
+        -DISRUPTION_RANK[group.disruption],
+        group.table == FRR_TABLE,
+        group.table,
+        group.context,
+        _OP_RANK[group.op],
+        group.field or "",
+        natural_key(group.keys[0]) if group.keys else (),
+    )

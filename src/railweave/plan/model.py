@@ -1,0 +1,120 @@
+"""A plan: what a deployment would change on which device, how, and in which order.
+
+A plan is a value with a file form (``document``). It states what will be done; nothing in it is computed later.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from railweave.sonic.change import Change, Disruption, Method, Op
+
+PLAN_VERSION = 1
+"""The version of the file form; a plan of another version is refused."""
+
+
+class DeviceState(StrEnum):
+    """How a device stands to the intent."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A row that is not ours and cannot stand beside ours; ``port`` is the fabric port it holds."""
+
+    table: str
+    key: str
+    port: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePlan:
+    """One device of a plan.
+
+    ``running_sha256`` is of the rows and FRR lines that we own, as they were read; empty where the device could not be
+    reached, and ``error`` then says why. ``not_ours`` counts the rows kept by table. ``pending`` tells that a commit
+    still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
+    """
+
+    state: DeviceState
+    role: str = ""
+    running_sha256: str = ""
+    not_ours: Mapping[str, int] | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    unprovisioned: bool = False
+    pending: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Changes by what happens to the row, field or line."""
+
+    add: int
+    update: int
+    remove: int
+
+    @property
+    def total(self) -> int:
+        """Return the number of changes."""
+        return self.add + self.update + self.remove
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a deployment of ``fabric`` to ``target`` would do.
+
+    ``changes`` stand by device in the order of ``devices``; ``waves`` holds every changed device once, in the order of
+    the rollout. ``gone`` names devices of the base that the intent no longer has (offline plans only): nothing is done
+    to them. ``target`` is empty for a plan that compares two intents offline.
+    """
+
+    fabric: str
+    target: str
+    intent_sha256: str
+    devices: Mapping[str, DevicePlan]
+    changes: tuple[Change, ...]
+    waves: tuple[tuple[str, ...], ...]
+    gone: tuple[str, ...] = ()
+    version: int = PLAN_VERSION
+
+    @property
+    def summary(self) -> Summary:
+        """Return the number of changes of each kind."""
+        counts = dict.fromkeys(Op, 0)
+        for change in self.changes:
+            counts[change.op] += 1
+        return Summary(counts[Op.ADD], counts[Op.UPDATE], counts[Op.REMOVE])
+
+    def names(self, state: DeviceState) -> tuple[str, ...]:
+        """Return the devices in ``state``, in the order of the plan."""
+        return tuple(name for name, device in self.devices.items() if device.state is state)
+
+    def changes_of(self, device: str) -> tuple[Change, ...]:
+        """Return the changes of one device; use ``changes_by_device`` for many."""
+        return tuple(change for change in self.changes if change.device == device)
+
+    def changes_by_device(self) -> dict[str, tuple[Change, ...]]:
+        """Return the changes of every device that has some."""
+        grouped: dict[str, list[Change]] = {}
+        for change in self.changes:
+            grouped.setdefault(change.device, []).append(change)
+        return {name: tuple(changes) for name, changes in grouped.items()}
+
+    @property
+    def reloading(self) -> tuple[str, ...]:
+        """Return the devices that the plan reloads."""
+        return tuple(dict.fromkeys(change.device for change in self.changes if change.method is Method.RELOAD))
+
+
+DISRUPTION_RANK = {Disruption.NONE: 0, Disruption.SESSION: 1, Disruption.FLAP: 2, Disruption.RELOAD: 3}
+"""How bad a disruption is, mildest first."""
+
+
+def worst(disruptions: Iterable[Disruption]) -> Disruption:
+    """Return the worst of ``disruptions``; none where there are none."""
+    return max(disruptions, key=DISRUPTION_RANK.__getitem__, default=Disruption.NONE)

@@ -1,0 +1,91 @@
+"""What came of a deployment and of a verification, as values that say no more than is known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """Which configuration a device was seen to have at the end."""
+
+    NEW = "new"
+    OLD = "old"
+    UNREACHABLE = "unreachable"
+    NOT_ATTEMPTED = "not-attempted"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceOutcome:
+    """One device's end of a deployment; ``error`` says what went wrong, and is empty where nothing did."""
+
+    outcome: Outcome
+    error: str = ""
+
+
+class Result(StrEnum):
+    """The end of a deployment: everything done, nothing to do, or stopped on the way."""
+
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    STOPPED = "stopped"
+
+
+class CheckKind(StrEnum):
+    """What a check of the verification looks at."""
+
+    REACHABLE = "reachable"
+    LINK = "link"
+    MTU = "mtu"
+    ADDRESS = "address"
+    LLDP = "lldp"
+    BGP = "bgp"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyCheck:
+    """One comparison of what a device shows with what the fabric needs."""
+
+    device: str
+    kind: CheckKind
+    subject: str
+    expected: str
+    actual: str
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """All checks of a verification."""
+
+    checks: tuple[VerifyCheck, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether every check holds."""
+        return all(check.ok for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[VerifyCheck, ...]:
+        """Return the checks that do not hold."""
+        return tuple(check for check in self.checks if not check.ok)
+
+
+@dataclass(frozen=True, slots=True)
+class DeployResult:
+    """The end of a deployment. ``stopped_by`` is the reason of a stop in one sentence; ``verification`` is of the
+    whole fabric afterwards, None where it was not made; ``journal`` is the file that tells every step."""
+
+    result: Result
+    devices: Mapping[str, DeviceOutcome]
+    stopped_by: str = ""
+    verification: VerifyResult | None = None
+    journal: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether the fabric is as intended: nothing stopped and nothing that was verified failed."""
+        return self.result is not Result.STOPPED and (self.verification is None or self.verification.ok)
+
+    def names(self, outcome: Outcome) -> tuple[str, ...]:
+        """Return the devices that ended with ``outcome``."""
+        return tuple(name for name, device in self.devices.items() if device.outcome is outcome)

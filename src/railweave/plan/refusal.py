@@ -1,0 +1,75 @@
+"""What keeps a plan from being carried out, all of it at once, each with its way out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from railweave.diagnostics import Diagnostic, error
+from railweave.plan.identity import find_renumbering
+from railweave.plan.model import Plan
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What a person agreed to beyond an ordinary change: reloads, and identities that change."""
+
+    provision: bool = False
+    renumber: bool = False
+
+
+def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
+    """Return why ``plan`` must not be carried out under ``consent``; nothing where it may."""
+    return (*conflicts(plan), *_renumberings(plan, consent), *_reloads(plan, consent), *_pending(plan))
+
+
+def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
+    """Return an error for each row that is not ours and cannot stand beside ours."""
+    return tuple(
+        error(
+            "RW505",
+            f"{name}: {one.table}|{one.key} is not ours and holds {one.port}, which the fabric needs: {one.reason}",
+            devices=(name,),
+            fix=f"remove {one.table}|{one.key} on {name}, or plan with --take-ports, which plans its removal",
+        )
+        for name, device in plan.devices.items()
+        for one in device.conflicts
+    )
+
+
+def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+    found = () if consent.renumber else find_renumbering(plan)
+    if found:
+        devices = tuple(dict.fromkeys(one.device for one in found))
+        shown = "; ".join(str(one) for one in found[:_SHOWN])
+        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        yield error(
+            "RW506",
+            f"the intent renumbers devices that run: {shown}{more}",
+            devices=devices,
+            fix="take back the change of pools, AS number bases, reserve or stripes, or deploy with --renumber",
+        )
+
+
+def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+    reloading = () if consent.provision else plan.reloading
+    if reloading:
+        yield error(
+            "RW507",
+            f"the plan reloads {', '.join(reloading[:_SHOWN])}{' …' if len(reloading) > _SHOWN else ''}: "
+            "their data plane is down for minutes",
+            devices=reloading,
+            fix="deploy with --provision if these devices may go down",
+        )
+
+
+def _pending(plan: Plan) -> Iterable[Diagnostic]:
+    waiting = tuple(name for name, device in plan.devices.items() if device.pending)
+    if waiting:
+        yield error(
+            "RW508",
+            f"a commit still waits for its confirmation on {', '.join(waiting)}: "
+            "another deployment is at work, or one was interrupted",
+            devices=waiting,
+            fix="wait: an interrupted device goes back by itself when its timer ends; then plan again",
+        )
