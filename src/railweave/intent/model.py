@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from railweave.diagnostics import Where
 from railweave.fabric.policy import Policies
+from railweave.intent.paths import parent
 
 
 class WorkloadKind(StrEnum):
@@ -27,6 +28,13 @@ class Shape(StrEnum):
     RAIL_OPTIMIZED = "rail-optimized"
     RACK_ALIGNED = "rack-aligned"
     RAIL_ONLY = "rail-only"
+
+
+class Underlay(StrEnum):
+    """How leaf-spine links are addressed: a /31 each (RFC 3021), or IPv6 link-local next hops (RFC 8950)."""
+
+    NUMBERED = "numbered"
+    UNNUMBERED = "unnumbered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +137,8 @@ class Cabling:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One intent file. ``places`` maps an intent path (``topology.spine.count``) to where it stands in the file;
-    ``sha256`` is of the file's bytes."""
+    """One intent file. ``places`` maps an intent path (``topology.spine.count``, ``nodes[0].nics.speed``) to where it
+    stands in the file; ``sha256`` is of the file's bytes."""
 
     fabric: str
     workload: Workload
@@ -148,5 +156,5 @@ class Intent:
             if path in self.places:
                 place = self.places[path]
                 return Where(place.file, place.line, place.column, path)
-            path = path.rpartition(".")[0]
+            path = parent(path)
         return Where(self.file, 1, 1, "")

@@ -22,10 +22,13 @@ _EXPLANATIONS: tuple[tuple[str, Explanation], ...] = (
             "indent this line like its neighbours; put a value that holds `: ` in quotes",
         ),
     ),
-    ("',' or ']'", Explanation("a list opened with `[` is not closed", "close it with `]`, and part its items with `,`")),
+    (
+        "',' or ']'",
+        Explanation("a list opened with `[` is not closed", "close it with `]`; part its items with `,`"),
+    ),
     (
         "',' or '}'",
-        Explanation("a mapping opened with `{` is not closed", "close it with `}`, and part its entries with `,`"),
+        Explanation("a mapping opened with `{` is not closed", "close it with `}`; part its entries with `,`"),
     ),
     ("while scanning a quoted", Explanation("a quote is opened and never closed", "close the quote")),
     ("while scanning a double-quoted", Explanation("a quote is opened and never closed", "close the quote")),

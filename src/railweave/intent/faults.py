@@ -1,0 +1,110 @@
+"""What pydantic found wrong, as diagnostics in our own words at the exact place.
+
+The kinds of ``railweave.intent.kinds`` refuse in their own sentences; here are the faults of structure: unknown and
+missing keys, mappings and lists in each other's place.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.intent.kinds import REFUSED, listing, nearest, shown
+from railweave.intent.paths import parent, path_text
+from railweave.intent.positions import Document
+from railweave.intent.schema import IntentKeys
+
+Part = str | int
+
+
+def place_of(places: Mapping[str, Where], path: str, file: str) -> Where:
+    """Return the place of ``path`` or of its nearest parent in the file, still naming ``path``."""
+    at = path
+    while at:
+        if at in places:
+            found = places[at]
+            return Where(found.file, found.line, found.column, path)
+        at = parent(at)
+    return Where(file, 1, 1, path)
+
+
+def diagnostics_of(fault: ValidationError, document: Document, file: str) -> list[Diagnostic]:
+    """Return one diagnostic for each of pydantic's errors."""
+    errors = fault.errors(include_url=False)
+    return [_diagnostic(dict(one), document, file) for one in errors]
+
+
+def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnostic:
+    parts: tuple[Part, ...] = fault["loc"]
+    path = path_text(parts)
+    where = place_of(document.places, path, file)
+    kind = fault["type"]
+    if kind == REFUSED:
+        context = fault["ctx"]
+        return error(context["code"], f"{path}: {context['message']}", where, fix=context["fix"])
+    if kind == "extra_forbidden":
+        return _unknown_key(parts, place_of(document.keys, path, file))
+    if kind == "missing":
+        return _missing_key(parts, where)
+    wanted = "list" if kind in {"list_type", "too_short"} else "mapping"
+    found = "an empty list" if kind == "too_short" else shown(fault["input"])
+    example = "begin each item with `- `" if wanted == "list" else "write its keys below it, or in `{ }`"
+    return error("RW012", f"{path}: {found} stands where a {wanted} must be", where, fix=example)
+
+
+def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
+    key, above = str(parts[-1]), path_text(parts[:-1])
+    model = _model_at(parts[:-1])
+    known = list(model.model_fields) if model else []
+    guess = nearest(key, known)
+    homes = [home for home in _homes(IntentKeys, "", key) if home != above]
+    message = f"unknown key `{key}`" + (f" in `{above}`" if above else "")
+    if guess:
+        fix = f"did you mean `{guess}`?"
+    elif homes:
+        fix = f"`{key}` belongs into {listing([f'`{home}`' if home else 'the top level' for home in homes])}"
+    else:
+        fix = f"keys here are {', '.join(known)}"
+    return error("RW010", message, where, fix=fix)
+
+
+def _missing_key(parts: Sequence[Part], where: Where) -> Diagnostic:
+    key, above = str(parts[-1]), path_text(parts[:-1])
+    model = _model_at(parts[:-1])
+    field = model.model_fields.get(key) if model else None
+    meaning = f": {field.description}" if field and field.description else ""
+    message = f"key `{key}` is missing" + (f" in `{above}`" if above else "")
+    return error("RW011", message, where, fix=f"add `{key}`{meaning}")
+
+
+def _model_at(parts: Sequence[Part]) -> type[BaseModel] | None:
+    """Return the mapping of keys that stands at a path."""
+    model: type[BaseModel] | None = IntentKeys
+    for part in parts:
+        if isinstance(part, int):
+            continue
+        field = model.model_fields.get(part) if model else None
+        model = _model_in(field.annotation) if field else None
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the mapping of keys within ``list[...]`` or ``... | None``."""
+    if isinstance(annotation, type) and get_origin(annotation) is None and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in get_args(annotation):
+        found = _model_in(inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _homes(model: type[BaseModel], path: str, key: str) -> Iterator[str]:
+    """Yield the paths at which ``key`` is known, list items without their number."""
+    if key in model.model_fields:
+        yield path
+    for name, field in model.model_fields.items():
+        inner = _model_in(field.annotation)
+        if inner is not None:
+            yield from _homes(inner, f"{path}.{name}" if path else name, key)

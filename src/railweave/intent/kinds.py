@@ -1,0 +1,294 @@
+"""The kinds of value that an intent is made of, for use as pydantic annotations.
+
+Each kind reads one value as YAML gives it, refuses it in one sentence with a way out, and describes itself to JSON
+Schema, so that the file's words (``400G``, ``"1.5:1"``, ``auto``) are understood in one place.
+"""
+
+import ipaddress
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Never
+
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from railweave.fabric.policy import Pool
+from railweave.units import parse_speed_gbps
+
+AUTO = "auto"
+REFUSED = "refused"
+"""The pydantic error type of everything that a kind refuses; its context holds code, message and fix."""
+
+_LONGEST_SHOWN = 40
+_PREFIX = r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}"
+_SPEED = r"[1-9][0-9]{0,5}[GT]"
+_RATIO = re.compile(r"(?P<down>[0-9]{1,4}(?:\.[0-9]{1,4})?):(?P<up>[0-9]{1,4}(?:\.[0-9]{1,4})?)")
+
+
+def shown(value: object) -> str:
+    """Return how a message names a value: itself in backquotes, or what it is."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "nothing"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = text.replace("\n", "⏎")
+    if len(text) > _LONGEST_SHOWN:
+        text = text[: _LONGEST_SHOWN - 1] + "…"
+    return f"`{text}`"
+
+
+def nearest(word: str, words: Sequence[str]) -> str | None:
+    """Return the word that ``word`` was most probably meant to be."""
+    lowered = {one.lower(): one for one in reversed(words)}
+    found = get_close_matches(word.lower().replace("_", "-"), [one.replace("_", "-") for one in lowered], 1, 0.6)
+    if not found:
+        return None
+    return next(original for low, original in lowered.items() if low.replace("_", "-") == found[0])
+
+
+def listing(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them: ``a, b or c``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def refuse(code: str, message: str, fix: str) -> Never:
+    """Refuse the value at hand."""
+    raise PydanticCustomError(REFUSED, "{message}", {"code": code, "message": message, "fix": fix})
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(ABC):
+    """A kind of scalar; with ``auto`` the word stands for None: railweave chooses."""
+
+    auto: bool = False
+
+    @abstractmethod
+    def read(self, value: object) -> object:
+        """Return the value's meaning or refuse it."""
+
+    @abstractmethod
+    def form(self) -> dict[str, Any]:
+        """Return the JSON Schema of what may be written."""
+
+    @property
+    def or_auto(self) -> str:
+        """Return the words that a message adds where ``auto`` may stand."""
+        return " or `auto`" if self.auto else ""
+
+    def _read(self, value: object) -> object:
+        return None if self.auto and value == AUTO else self.read(value)
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
+        return {"anyOf": [{"const": AUTO}, self.form()]} if self.auto else self.form()
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Kind):
+    """A whole number between two bounds, both allowed."""
+
+    least: int = 0
+    most: int = 0
+
+    def read(self, value: object) -> int:
+        """Return the number."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            fix = f"write a number from {self.least} to {self.most}{self.or_auto}"
+            if isinstance(value, str) and re.fullmatch(r"-?(0|[1-9][0-9]*)", value):
+                fix = f"write {value} without quotes" if self.least <= int(value[:20]) <= self.most else fix
+            refuse("RW012", f"{shown(value)} is not a whole number", fix)
+        if not self.least <= value <= self.most:
+            refuse(
+                "RW013",
+                f"{shown(value)} is out of range",
+                f"write a number from {self.least} to {self.most}{self.or_auto}",
+            )
+        return value
+
+    def form(self) -> dict[str, Any]:
+        """Return the number's bounds."""
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Kind):
+    """``true`` or ``false``; YAML 1.1's other words for them are text here."""
+
+    def read(self, value: object) -> bool:
+        """Return the truth value."""
+        if isinstance(value, bool):
+            return value
+        word = value.lower() if isinstance(value, str) else ""
+        fix = "write `true` or `false`"
+        if word in {"yes", "on", "y", "true"}:
+            fix = "write `true`"
+        elif word in {"no", "off", "n", "false"}:
+            fix = "write `false`"
+        refuse("RW012", f"{shown(value)} is not `true` or `false`", fix)
+
+    def form(self) -> dict[str, Any]:
+        """Return the boolean type."""
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Kind):
+    """Text that is not empty; ``what`` says of what kind in messages."""
+
+    what: str = "text"
+    pattern: str = r"\S.*"
+    example: str = ""
+    rule: str = ""
+
+    def read(self, value: object) -> str:
+        """Return the text."""
+        if not isinstance(value, str):
+            hint = f"put {shown(value)} in quotes" if isinstance(value, int) else f"write {self._sample()}"
+            refuse("RW012", f"{shown(value)} is not {self.what}", hint)
+        if re.fullmatch(self.pattern, value) is None:
+            refuse("RW015", f"{shown(value)} is not {self.what}", self.rule or f"write {self._sample()}")
+        return value
+
+    def _sample(self) -> str:
+        return f"{self.what}, like `{self.example}`" if self.example else self.what
+
+    def form(self) -> dict[str, Any]:
+        """Return the pattern, and an example for editors."""
+        form: dict[str, Any] = {"type": "string", "pattern": f"^{self.pattern}$"}
+        return form | {"examples": [self.example]} if self.example else form
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Kind):
+    """One word of a closed set."""
+
+    words: type[StrEnum] = StrEnum
+    what: str = "word"
+
+    def read(self, value: object) -> StrEnum:
+        """Return the member of the enumeration."""
+        allowed = [one.value for one in self.words]
+        if value in allowed:
+            return self.words(value)
+        guess = nearest(value, allowed) if isinstance(value, str) else None
+        fix = f"did you mean `{guess}`? " if guess else ""
+        refuse("RW014", f"{shown(value)} is no {self.what}", f"{fix}write {listing(allowed)}{self.or_auto}")
+
+    def form(self) -> dict[str, Any]:
+        """Return the words."""
+        return {"enum": [one.value for one in self.words]}
+
+
+@dataclass(frozen=True, slots=True)
+class Speed(Kind):
+    """A port speed written like ``400G``, read as Gb/s."""
+
+    def read(self, value: object) -> int:
+        """Return the speed in Gb/s."""
+        if not isinstance(value, str) or re.fullmatch(_SPEED, value) is None:
+            digits = re.fullmatch(r"([1-9][0-9]{0,5})\s*(?:g|G|[gG][bB].*)?", str(value))
+            known = digits is not None and not isinstance(value, bool)
+            fix = f"write {digits[1]}G" if digits is not None and known else "write the Gb/s of one port, like 400G"
+            refuse("RW015", f"{shown(value)} is not a speed", fix + self.or_auto)
+        return parse_speed_gbps(value)
+
+    def form(self) -> dict[str, Any]:
+        """Return the pattern of a speed."""
+        return {"type": "string", "pattern": f"^{_SPEED}$", "examples": ["400G"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio(Kind):
+    """Downlink to uplink bandwidth, ``"2:1"`` or ``"1.5:1"``."""
+
+    def read(self, value: object) -> Fraction:
+        """Return the ratio as an exact fraction."""
+        match = _RATIO.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            number = re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4})?", str(value)) if isinstance(value, int | str) else None
+            fix = f'write "{value}:1"' if number else 'write downlink to uplink bandwidth, like "1:1" or "1.5:1"'
+            refuse("RW015", f"{shown(value)} is not a ratio", fix + self.or_auto)
+        down, up = Fraction(match["down"]), Fraction(match["up"])
+        if not up or not Fraction(1, 8) <= down / up <= 64:
+            refuse("RW013", f"{shown(value)} is out of range", f'write a ratio from "1:8" to "64:1"{self.or_auto}')
+        return down / up
+
+    def form(self) -> dict[str, Any]:
+        """Return the pattern of a ratio."""
+        return {"type": "string", "pattern": f"^{_RATIO.pattern.replace('?P<down>', '').replace('?P<up>', '')}$"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(Kind):
+    """An IPv4 prefix of which the host bits are zero."""
+
+    def read(self, value: object) -> Pool:
+        """Return the prefix as a pool of addresses."""
+        try:
+            interface = ipaddress.IPv4Interface(value if re.fullmatch(_PREFIX, str(value)) else "")
+        except ValueError:
+            refuse("RW015", f"{shown(value)} is not an IPv4 prefix", "write a network and length, like 10.32.0.0/11")
+        network = interface.network
+        if interface.ip != network.network_address:
+            refuse("RW015", f"{shown(value)} is an address within {network}, not a prefix", f"write {network}")
+        return Pool(int(network.network_address), network.prefixlen)
+
+    def form(self) -> dict[str, Any]:
+        """Return the pattern of a prefix."""
+        return {"type": "string", "pattern": f"^{_PREFIX}$", "examples": ["10.32.0.0/11"]}
+
+
+@dataclass(frozen=True, slots=True)
+class CodePoints:
+    """A list of DSCPs, or the word ``default`` (read as None) for all that no other class names."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
+        items = core_schema.list_schema(core_schema.no_info_plain_validator_function(_DSCP.read), min_length=0)
+        return core_schema.no_info_wrap_validator_function(self._read, items)
+
+    def _read(self, value: object, read_list: Callable[[object], list[int]]) -> tuple[int, ...] | None:
+        if value == "default":
+            return None
+        if isinstance(value, list) and value:
+            return tuple(read_list(value))
+        fix = f"write [{value}]" if isinstance(value, int) and not isinstance(value, bool) else "write a list like [26]"
+        what = "an empty list" if value == [] else shown(value)
+        refuse("RW012", f"{what} is not a list of DSCPs", f"{fix}, or `default` for all that no other class names")
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
+        return {"anyOf": [{"const": "default"}, {"type": "array", "minItems": 1, "items": _DSCP.form()}]}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """A CONFIG_DB field: text, or a list of text."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
+        items = core_schema.list_schema(core_schema.no_info_plain_validator_function(_field_text))
+        return core_schema.no_info_wrap_validator_function(self._read, items)
+
+    def _read(self, value: object, read_list: Callable[[object], list[str]]) -> str | tuple[str, ...]:
+        return tuple(read_list(value)) if isinstance(value, list) else _field_text(value)
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+
+_DSCP = Whole(least=0, most=63)
+
+
+def _field_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    text = shown(value).strip("`")
+    fix = f'write "{text}" in quotes' if isinstance(value, int) else "write text, or a list of text"
+    refuse("RW012", f"{shown(value)} is not text, and CONFIG_DB fields are text", fix)

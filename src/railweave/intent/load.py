@@ -1,0 +1,93 @@
+"""An intent file to an ``Intent``, or to all of its faults at once."""
+
+import hashlib
+from difflib import get_close_matches
+from pathlib import Path
+
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.errors import RefusedError
+from railweave.intent.model import Intent
+from railweave.intent.nodes import MAX_BYTES
+from railweave.intent.positions import decode, read_document
+
+
+def load_intent(path: Path) -> Intent:
+    """Return the intent in the file at ``path``; raises RefusedError with every fault of it."""
+    file = str(path)
+    data = _read(path)
+    return _load(decode(data, file), file, data)
+
+
+def load_intent_text(text: str, file: str) -> Intent:
+    """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every fault of it."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > MAX_BYTES:
+        decode(data, file)
+    return _load(text.removeprefix("\ufeff"), file, data)
+
+
+def _load(text: str, file: str, data: bytes) -> Intent:
+    document = read_document(text, file)
+    # Late, because pydantic takes longer to import than a faulty file takes to refuse.
+    from pydantic import ValidationError
+
+    from railweave.intent.faults import diagnostics_of
+    from railweave.intent.resolve import resolve
+    from railweave.intent.rules import rule_faults
+    from railweave.intent.schema import IntentKeys
+
+    faults = [*document.faults, *rule_faults(document, file)]
+    try:
+        keys = IntentKeys.model_validate(document.value)
+    except ValidationError as fault:
+        faults = _without_echoes(faults, diagnostics_of(fault, document, file))
+    if faults:
+        raise RefusedError(faults)
+    return resolve(keys, document.places, file, hashlib.sha256(data).hexdigest())
+
+
+def _without_echoes(faults: list[Diagnostic], found: list[Diagnostic]) -> list[Diagnostic]:
+    """Add to ``faults`` what was found at other places; what YAML itself got wrong needs no second report."""
+    known = {(one.where.line, one.where.column) for one in faults if one.code != "RW011"}
+    known_missing = {one.where.path for one in faults if one.code == "RW011"}
+    return faults + [
+        one for one in found if (one.where.line, one.where.column) not in known and one.where.path not in known_missing
+    ]
+
+
+def _read(path: Path) -> bytes:
+    where = Where(str(path))
+    try:
+        with path.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise RefusedError([error("RW001", "there is no such file", where, fix=_other_file(path))]) from None
+    except IsADirectoryError:
+        raise RefusedError([error("RW001", "this is a folder", where, fix=_file_within(path))]) from None
+    except PermissionError:
+        message, fix = "the file cannot be read: permission denied", "give yourself read permission on it"
+        raise RefusedError([error("RW001", message, where, fix=fix)]) from None
+    except (OSError, ValueError) as fault:
+        reason = fault.strerror if isinstance(fault, OSError) else str(fault)
+        message = f"the file cannot be read: {reason}"
+        raise RefusedError([error("RW001", message, where, fix="name a readable intent file")]) from None
+
+
+def _other_file(path: Path) -> str:
+    names = _intents_in(path.parent)
+    near = get_close_matches(path.name, names, 1) or get_close_matches(f"{path.name}.yml", names, 1)
+    if near:
+        return f"did you mean {path.parent / near[0]}?"
+    return f"{path.parent} holds {', '.join(names)}" if names else "name an intent file, like intent/pod-32.yml"
+
+
+def _file_within(path: Path) -> str:
+    names = _intents_in(path)
+    return f"name one of its files: {', '.join(names)}" if names else "name a file, like intent/pod-32.yml"
+
+
+def _intents_in(folder: Path) -> list[str]:
+    try:
+        return sorted(one.name for one in folder.iterdir() if one.suffix in {".yml", ".yaml"})[:10]
+    except (OSError, ValueError):
+        return []

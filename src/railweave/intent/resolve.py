@@ -1,0 +1,116 @@
+"""Validated keys to the frozen intent: defaults filled in, nothing computed."""
+
+from collections.abc import Mapping
+
+from railweave.diagnostics import Where
+from railweave.fabric.policy import Addressing, BgpTimers, Mtu, Overrides, Policies, TrafficClass
+from railweave.intent.model import (
+    Cable,
+    Cabling,
+    Growth,
+    InlineModel,
+    Intent,
+    Nics,
+    Nodes,
+    Reserve,
+    Tier,
+    Topology,
+    Underlay,
+    Workload,
+)
+from railweave.intent.rules import USUAL_ROLES
+from railweave.intent.schema import (
+    AddressingKeys,
+    ClassKeys,
+    HostCableKeys,
+    IntentKeys,
+    LeafKeys,
+    LeafSpineCableKeys,
+    NodeKeys,
+    TierKeys,
+    TopologyKeys,
+    WorkloadKeys,
+)
+
+
+def resolve(keys: IntentKeys, places: Mapping[str, Where], file: str, sha256: str) -> Intent:
+    """Return the intent that ``keys`` state; ``places`` and ``sha256`` are those of the file they were read from."""
+    return Intent(
+        fabric=keys.fabric,
+        workload=_workload(keys.workload),
+        nodes=tuple(_nodes(entry) for entry in keys.nodes),
+        topology=_topology(keys.topology),
+        policies=Policies(
+            classes=tuple(_traffic_class(entry) for entry in keys.traffic_classes),
+            mtu=Mtu(keys.mtu.fabric, keys.mtu.hosts),
+            bgp=BgpTimers(keys.bgp.keepalive, keys.bgp.hold),
+            addressing=_addressing(keys.addressing),
+            overrides=Overrides(keys.overrides),
+        ),
+        cabling=Cabling(_cable(keys.cabling.host), _cable(keys.cabling.leaf_spine)),
+        places=places,
+        file=file,
+        sha256=sha256,
+    )
+
+
+def _workload(keys: WorkloadKeys) -> Workload:
+    growth = Growth(keys.growth.gpus, keys.growth.months) if keys.growth else None
+    return Workload(keys.kind, keys.gpus, growth)
+
+
+def _nodes(keys: NodeKeys) -> Nodes:
+    nics = Nics(keys.nics.count, keys.nics.speed, keys.nics.ports, keys.nics.model, keys.nics.pcie)
+    return Nodes(keys.name, keys.count, keys.gpus, nics, keys.first_stripe)
+
+
+def _topology(keys: TopologyKeys) -> Topology:
+    return Topology(
+        shape=keys.shape,
+        rails=keys.rails,
+        tiers=keys.tiers,
+        planes=keys.planes,
+        oversubscription=keys.oversubscription,
+        stripe=keys.stripe,
+        links_per_pair=keys.links_per_pair,
+        leaf=_tier(keys.leaf),
+        spine=_tier(keys.spine),
+        super_spine=_tier(keys.super_spine) if keys.super_spine else None,
+        reserve=Reserve(keys.reserve.leaves, keys.reserve.spines),
+    )
+
+
+def _tier(keys: TierKeys) -> Tier:
+    model = keys.model if keys.model is not None else InlineModel(keys.ports or 0, keys.speed or 0)
+    if isinstance(keys, LeafKeys):
+        return Tier(model, keys.count, keys.downlink_speed, keys.uplink_speed)
+    return Tier(model, keys.count, None, None)
+
+
+def _traffic_class(keys: ClassKeys) -> TrafficClass:
+    return TrafficClass(
+        name=keys.name,
+        role=keys.role or USUAL_ROLES[keys.name],
+        dscp=tuple(sorted(keys.dscp or ())),
+        is_default=keys.dscp is None,
+        lossless=keys.lossless,
+        priority=keys.priority,
+        strict=keys.strict,
+        share_percent=keys.share,
+    )
+
+
+def _addressing(keys: AddressingKeys) -> Addressing:
+    return Addressing(
+        unnumbered=keys.underlay is Underlay.UNNUMBERED,
+        loopbacks=keys.loopbacks,
+        links=keys.links,
+        hosts=keys.hosts,
+        leaf_asn=keys.asn.leaf,
+        spine_asn=keys.asn.spine,
+        super_spine_asn=keys.asn.super_spine,
+    )
+
+
+def _cable(keys: HostCableKeys | LeafSpineCableKeys) -> Cable:
+    return Cable(keys.length_m, keys.media)

@@ -1,0 +1,125 @@
+"""Rules between keys that no single value can break.
+
+They look at the document as it was read, not at validated values, so that their faults are reported together with
+all others.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from railweave.diagnostics import Diagnostic, error
+from railweave.fabric.policy import ClassRole
+from railweave.intent.faults import place_of
+from railweave.intent.kinds import listing
+from railweave.intent.paths import child
+from railweave.intent.positions import Document, Value
+
+USUAL_ROLES: Mapping[str, ClassRole] = {
+    "roce": ClassRole.RDMA,
+    "rocev2": ClassRole.RDMA,
+    "rdma": ClassRole.RDMA,
+    "cnp": ClassRole.CNP,
+    "control": ClassRole.CONTROL,
+    "network-control": ClassRole.CONTROL,
+    "routing": ClassRole.CONTROL,
+    "bgp": ClassRole.CONTROL,
+    "storage": ClassRole.STORAGE,
+    "nvme": ClassRole.STORAGE,
+    "nfs": ClassRole.STORAGE,
+    "best-effort": ClassRole.BULK,
+    "bulk": ClassRole.BULK,
+    "default": ClassRole.BULK,
+    "management": ClassRole.BULK,
+    "scavenger": ClassRole.BULK,
+}
+"""The role that a class has by its name, where it names none."""
+
+_TIERS = ("leaf", "spine", "super_spine")
+
+
+def rule_faults(document: Document, file: str) -> list[Diagnostic]:
+    """Return the breaches of all rules between keys."""
+    rules = (_values_written, _first_stripes, _tier_models, _class_roles)
+    return [fault for rule in rules for fault in rule(document, file)]
+
+
+def _values_written(document: Document, file: str) -> Iterator[Diagnostic]:
+    """Yield an error for every key and list item without a value; ``~`` and ``null`` are text."""
+    for path in _empty_paths(document.value, ""):
+        yield error(
+            "RW012",
+            f"{path}: there is no value",
+            place_of(document.places, path, file),
+            fix="write a value, or leave the key out to take its default",
+        )
+
+
+def _empty_paths(value: Value, path: str) -> Iterator[str]:
+    if value is None:
+        yield path
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            yield from _empty_paths(below, child(path, key))
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            yield from _empty_paths(below, child(path, index))
+
+
+def _first_stripes(document: Document, file: str) -> Iterator[Diagnostic]:
+    """Yield an error for every entry of nodes after the first that does not say where it begins."""
+    entries = document.value.get("nodes")
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        if index and isinstance(entry, dict) and "first_stripe" not in entry:
+            path = f"nodes[{index}].first_stripe"
+            yield error(
+                "RW011",
+                f"key `first_stripe` is missing in `nodes[{index}]`",
+                place_of(document.places, path, file),
+                fix="add `first_stripe`: the first stripe of these nodes, after those of the entries above, from 0",
+            )
+
+
+def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
+    """Yield an error for every tier that has neither or both of a model and ports with a speed."""
+    topology = document.value.get("topology")
+    for name in _TIERS:
+        tier = topology.get(name) if isinstance(topology, dict) else None
+        if not isinstance(tier, dict):
+            continue
+        path = f"topology.{name}"
+        inline = [key for key in ("ports", "speed") if key in tier]
+        if "model" in tier and inline:
+            place = place_of(document.keys, f"{path}.{inline[0]}", file)
+            message = f"`{path}` has a model, and {listing([f'`{key}`' for key in inline])} beside it"
+            yield error(
+                "RW016",
+                message,
+                place,
+                fix="keep `model`, which knows its ports, or for sizing only `ports` and `speed`",
+            )
+        elif "model" not in tier and len(inline) < 2:
+            missing = "model" if not inline else "speed" if "ports" in tier else "ports"
+            place = place_of(document.places, f"{path}.{missing}", file)
+            fix = "add `model`: a switch of the catalogue; or `ports` and `speed` for sizing without one"
+            yield error(
+                "RW011",
+                f"key `{missing}` is missing in `{path}`",
+                place,
+                fix=fix if not inline else f"add `{missing}`, or give a `model` of the catalogue instead",
+            )
+
+
+def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:
+    """Yield an error for every class that names no role and whose name tells none."""
+    classes = document.value.get("traffic_classes")
+    for index, entry in enumerate(classes if isinstance(classes, list) else []):
+        if not isinstance(entry, dict) or entry.get("role", "auto") != "auto":
+            continue
+        name = entry.get("name")
+        if isinstance(name, str) and name not in USUAL_ROLES:
+            path = f"traffic_classes[{index}].role"
+            yield error(
+                "RW011",
+                f"class `{name}` needs a `role`, which its name does not tell",
+                place_of(document.places, path, file),
+                fix=f"add `role`: {listing([role.value for role in ClassRole])}",
+            )
