@@ -1,1 +1,1 @@
-"""Hardware facts as data files: switch models, NICs, media and PCIe slots, each with its source."""
+"""What is known of hardware: switch models, NICs, media and PCIe slots, each a data file with its source."""

@@ -1,0 +1,146 @@
+"""Catalogue files into values, with errors that name the file and the field."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from railweave.catalog.breakout import parse_breakout_mode
+from railweave.catalog.media import Medium, Pmd
+from railweave.catalog.model import (
+    Asic,
+    BreakoutMode,
+    BufferPool,
+    Cage,
+    CageType,
+    Hwsku,
+    PgProfile,
+    ServicePort,
+    SwitchModel,
+)
+from railweave.catalog.nics import NicModel, NicPorts, NotSupported
+from railweave.catalog.pcie import PcieSlot
+from railweave.errors import RailweaveError
+
+_Value = TypeVar("_Value")
+
+
+class CatalogError(RailweaveError):
+    """A catalogue file cannot be read; the text names the file and what is wrong in it."""
+
+    def __init__(self, file: str, message: str) -> None:
+        """Put the file's name before the message."""
+        self.file = file
+        super().__init__(f"{file}: {message}")
+
+
+def decoded(file: str, decode: Callable[[Mapping[str, Any]], _Value], document: object) -> _Value:
+    """Return ``decode(document)``; a missing field or a wrong type becomes a CatalogError that names it."""
+    if not isinstance(document, dict):
+        raise CatalogError(file, "the file does not hold an object at the top")
+    try:
+        return decode(document)
+    except KeyError as missing:
+        raise CatalogError(file, f"the field {missing.args[0]!r} is missing") from missing
+    except (AttributeError, IndexError, TypeError, ValueError) as wrong:
+        raise CatalogError(file, f"a field has a wrong form: {wrong}") from wrong
+
+
+def decode_switch(document: Mapping[str, Any]) -> SwitchModel:
+    """Return a switch model from its file's object."""
+    return SwitchModel(
+        id=document["id"],
+        title=document["title"],
+        source=document["source"],
+        licence=document["licence"],
+        platform=document["platform"],
+        asic=Asic(**document["asic"]),
+        cage_type=_cage_type(document["cage"]),
+        cages=tuple(Cage(number, index, name, _lanes(lanes)) for number, index, name, lanes in document["cages"]),
+        modes=tuple(
+            BreakoutMode(text, parse_breakout_mode(text), tuple(aliases), frozenset(not_on))
+            for text, aliases, not_on in document["breakout_modes"]
+        ),
+        hwskus=tuple(_hwsku(one, document) for one in document["hwskus"]),
+        service_ports=tuple(
+            ServicePort(name, index, alias, _lanes(lanes), speed_gbps, mode)
+            for name, index, alias, lanes, speed_gbps, mode in document["service_ports"]
+        ),
+        duplicate_lanes=document["duplicate_lanes"],
+    )
+
+
+def _lanes(text: str) -> tuple[int, ...]:
+    return tuple(int(lane) for lane in text.split(","))
+
+
+def _cage_type(document: Mapping[str, Any]) -> CageType:
+    lanes, lane_gbps = document["lanes"], document["lane_gbps"]
+    return CageType(
+        form_factor=document["form_factor"],
+        lanes=lanes,
+        lane_gbps=lane_gbps,
+        module_lanes=document.get("module_lanes", lanes),
+        module_lane_gbps=document.get("module_lane_gbps", lane_gbps),
+    )
+
+
+def _hwsku(document: Mapping[str, Any], model: Mapping[str, Any]) -> Hwsku:
+    mode = document["mode"]
+    aliases = document["aliases"] if mode is None else dict(row[:2] for row in model["breakout_modes"])[mode]
+    return Hwsku(
+        name=document["name"],
+        source=document["source"],
+        speed_gbps=document["speed_gbps"],
+        ports_per_cage=document["ports_per_cage"],
+        mode=mode,
+        aliases=tuple(aliases),
+        has_qos_template=document["has_qos_template"],
+        notes=document["notes"],
+        buffer_pools={role: tuple(BufferPool(*row) for row in rows) for role, rows in document["buffer_pools"].items()},
+        pg_profiles=tuple(PgProfile(*row) for row in document["pg_profiles"]),
+    )
+
+
+def decode_nics(document: Mapping[str, Any]) -> dict[str, NicModel]:
+    """Return the NIC models by id."""
+    return {name: _nic(name, one) for name, one in document["nics"].items()}
+
+
+def _nic(name: str, document: Mapping[str, Any]) -> NicModel:
+    return NicModel(
+        id=name,
+        title=document["title"],
+        source=document["source"],
+        form_factors=tuple(document["form_factors"]),
+        pcie=tuple(document["pcie"]),
+        combinations=tuple(
+            NicPorts(ports, speed_gbps, tuple(lane_gbps), document.get("shared_gbps", ports * speed_gbps))
+            for ports, speed_gbps, lane_gbps in document["combinations"]
+        ),
+        not_supported=tuple(NotSupported(*row) for row in document.get("not_supported", ())),
+        notes=document["notes"],
+    )
+
+
+def decode_media(document: Mapping[str, Any]) -> tuple[Medium, ...]:
+    """Return the media, the cheapest first."""
+    media = (
+        Medium(
+            id=name,
+            title=one["title"],
+            source=one["source"],
+            cost_rank=one["cost_rank"],
+            is_copper=one["is_copper"],
+            form_factors=tuple(one["form_factors"]),
+            pmds=tuple(Pmd(*row) for row in one["pmds"]),
+        )
+        for name, one in document["media"].items()
+    )
+    return tuple(sorted(media, key=lambda medium: medium.cost_rank))
+
+
+def decode_pcie(document: Mapping[str, Any]) -> dict[str, PcieSlot]:
+    """Return the PCIe slots by id."""
+    return {
+        name: PcieSlot(name, generation, lanes, slots, float(raw), (float(low), float(high)))
+        for name, generation, lanes, slots, raw, low, high in document["slots"]
+    }

@@ -1,0 +1,126 @@
+"""The catalogue that comes with railweave: hardware facts as data files, read when first asked for.
+
+A new switch model is a new file in ``data/switches``; no code knows the models.
+"""
+
+import json
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from railweave.catalog.decode import (
+    CatalogError,
+    decode_media,
+    decode_nics,
+    decode_pcie,
+    decode_switch,
+    decoded,
+)
+from railweave.catalog.media import Medium
+from railweave.catalog.model import SwitchModel
+from railweave.catalog.nics import NicModel
+from railweave.catalog.pcie import PcieSlot
+
+_SUFFIX = ".json"
+
+
+class Catalog:
+    """Hardware by id. Every file is read at most once, when something in it is asked for.
+
+    ``switch``, ``nic``, ``medium`` and ``pcie_slot`` raise KeyError for an unknown id, their ``find_`` forms return
+    None. A broken file raises CatalogError.
+    """
+
+    def __init__(self, folder: Traversable) -> None:
+        """Keep the folder; nothing is read yet."""
+        self._folder = folder
+        self._switches: dict[str, SwitchModel | None] = {}
+        self._switch_ids: tuple[str, ...] | None = None
+        self._nics: dict[str, NicModel] | None = None
+        self._media: tuple[Medium, ...] | None = None
+        self._pcie: dict[str, PcieSlot] | None = None
+
+    def switch_ids(self) -> tuple[str, ...]:
+        """Return the ids of the switch models in alphabetical order."""
+        if self._switch_ids is None:
+            names = (entry.name for entry in self._folder.joinpath("switches").iterdir())
+            self._switch_ids = tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
+        return self._switch_ids
+
+    def find_switch(self, model_id: str) -> SwitchModel | None:
+        """Return a switch model, None for an unknown id."""
+        if model_id not in self._switches:
+            self._switches[model_id] = self._read_switch(model_id) if model_id in self.switch_ids() else None
+        return self._switches[model_id]
+
+    def switch(self, model_id: str) -> SwitchModel:
+        """Return a switch model; KeyError for an unknown id."""
+        model = self.find_switch(model_id)
+        if model is None:
+            raise KeyError(model_id)
+        return model
+
+    def nic_ids(self) -> tuple[str, ...]:
+        """Return the ids of the NIC models in alphabetical order."""
+        return tuple(sorted(self._all_nics()))
+
+    def find_nic(self, nic_id: str) -> NicModel | None:
+        """Return a NIC model, None for an unknown id."""
+        return self._all_nics().get(nic_id)
+
+    def nic(self, nic_id: str) -> NicModel:
+        """Return a NIC model; KeyError for an unknown id."""
+        return self._all_nics()[nic_id]
+
+    def media(self) -> tuple[Medium, ...]:
+        """Return all media, the cheapest first."""
+        if self._media is None:
+            self._media = decoded("media.json", decode_media, self._document("media.json"))
+        return self._media
+
+    def find_medium(self, medium_id: str) -> Medium | None:
+        """Return a medium, None for an unknown id."""
+        return next((medium for medium in self.media() if medium.id == medium_id), None)
+
+    def pcie_ids(self) -> tuple[str, ...]:
+        """Return the ids of the PCIe slots in the order of their generations."""
+        return tuple(self._all_pcie())
+
+    def find_pcie_slot(self, slot_id: str) -> PcieSlot | None:
+        """Return a PCIe slot, None for an unknown id."""
+        return self._all_pcie().get(slot_id)
+
+    def pcie_slot(self, slot_id: str) -> PcieSlot:
+        """Return a PCIe slot; KeyError for an unknown id."""
+        return self._all_pcie()[slot_id]
+
+    def _all_nics(self) -> dict[str, NicModel]:
+        if self._nics is None:
+            self._nics = decoded("nics.json", decode_nics, self._document("nics.json"))
+        return self._nics
+
+    def _all_pcie(self) -> dict[str, PcieSlot]:
+        if self._pcie is None:
+            self._pcie = decoded("pcie.json", decode_pcie, self._document("pcie.json"))
+        return self._pcie
+
+    def _read_switch(self, model_id: str) -> SwitchModel:
+        file = f"switches/{model_id}{_SUFFIX}"
+        model = decoded(file, decode_switch, self._document(file))
+        if model.id != model_id:
+            raise CatalogError(file, f"the id is {model.id!r}; it has to be the file's name")
+        return model
+
+    def _document(self, file: str) -> object:
+        try:
+            return json.loads(self._folder.joinpath(*file.split("/")).read_text(encoding="utf-8"))
+        except FileNotFoundError as missing:
+            raise CatalogError(file, "the file is missing") from missing
+        except json.JSONDecodeError as wrong:
+            raise CatalogError(file, f"line {wrong.lineno}, column {wrong.colno}: {wrong.msg}") from wrong
+
+
+@cache
+def load_catalog() -> Catalog:
+    """Return the catalogue of this installation; always the same object."""
+    return Catalog(files("railweave.catalog").joinpath("data"))

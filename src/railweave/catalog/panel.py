@@ -1,0 +1,192 @@
+"""Front panels: the logical ports of a switch model at the speeds that an intent chooses.
+
+The breakout rule is SONiC's own (sonic-facts section 1.3): a child is named after the parent's number plus its lane
+offset, takes the next slice of the parent's lanes, its alias from the mode, and a subport from its position.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+
+from railweave.catalog.lanes import fec_of, lane_rates
+from railweave.catalog.model import BreakoutMode, Cage, Hwsku, SwitchModel
+from railweave.catalog.refusal import Refusal
+from railweave.fabric.model import Panel, SwitchPort
+from railweave.units import format_speed
+
+_PORT_PREFIX = "Ethernet"
+
+
+@dataclass(frozen=True, slots=True)
+class PortGroup:
+    """A run of ``cages`` cages, front to back, whose logical ports all run at ``speed_gbps``."""
+
+    cages: int
+    speed_gbps: int
+
+
+@dataclass(frozen=True, slots=True)
+class CageUse:
+    """How one cage carries a speed: ``ports`` logical ports of ``lanes`` chip lanes each, which run at ``lane_gbps``.
+
+    ``mode`` is None on a platform without breakout modes.
+    """
+
+    speed_gbps: int
+    ports: int
+    lanes: int
+    lane_gbps: int
+    mode: BreakoutMode | None
+    aliases: tuple[str, ...]
+
+
+def speeds(model: SwitchModel) -> tuple[int, ...]:
+    """Return the port speeds in Gb/s that the cages of a model can run, the fastest first."""
+    return tuple(sorted(_uses(model), reverse=True))
+
+
+def logical_ports_per_cage(model: SwitchModel, speed_gbps: int) -> int | None:
+    """Return the logical ports of a cage at a speed, None where no breakout mode gives it."""
+    use = cage_use(model, speed_gbps)
+    return None if use is None else use.ports
+
+
+def cage_use(model: SwitchModel, speed_gbps: int) -> CageUse | None:
+    """Return how a cage of the model carries a speed, None where it cannot."""
+    return _uses(model).get(speed_gbps)
+
+
+def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Refusal:
+    """Return the panel whose cages, front to back, run at the speeds of ``groups``.
+
+    The same model and groups give the same object. Groups may leave the last cages unused.
+    """
+    return _panel(model, _merged(groups))
+
+
+def _merged(groups: Sequence[PortGroup]) -> tuple[PortGroup, ...]:
+    """Return the groups without empty ones, neighbours of one speed made one."""
+    merged: list[PortGroup] = []
+    for group in groups:
+        if merged and merged[-1].speed_gbps == group.speed_gbps:
+            merged[-1] = PortGroup(merged[-1].cages + group.cages, group.speed_gbps)
+        elif group.cages > 0:
+            merged.append(group)
+    return tuple(merged)
+
+
+@lru_cache(maxsize=256)
+def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Refusal:
+    wanted = sum(group.cages for group in groups)
+    if wanted > len(model.cages):
+        return Refusal(
+            f"{model.title} has {len(model.cages)} cages and {wanted} are wanted",
+            "use fewer ports of each switch, more switches, or a model with more cages",
+        )
+    plan: list[tuple[Cage, CageUse]] = []
+    cages = iter(model.cages)
+    for group in groups:
+        use = cage_use(model, group.speed_gbps)
+        if use is None:
+            return _no_such_speed(model, group.speed_gbps)
+        plan += [(next(cages), use) for _ in range(group.cages)]
+    lacking = [cage for cage, use in plan if use.mode is not None and cage.number in use.mode.not_on]
+    if lacking:
+        return _cage_lacks_mode(model, lacking[0], plan)
+    return Panel(
+        model=model.id,
+        hwsku=_hwsku(model, {use.speed_gbps: use for _, use in plan}).name,
+        platform=model.platform,
+        asic=str(model.asic),
+        ports=_ports(plan),
+        breakout=tuple((cage.name, use.mode.text) for cage, use in plan if use.mode is not None),
+    )
+
+
+def _no_such_speed(model: SwitchModel, speed_gbps: int) -> Refusal:
+    possible = ", ".join(format_speed(speed) for speed in speeds(model))
+    return Refusal(
+        f"{model.title} has no {format_speed(speed_gbps)} ports", f"choose one of the speeds that it has: {possible}"
+    )
+
+
+def _cage_lacks_mode(model: SwitchModel, cage: Cage, plan: list[tuple[Cage, CageUse]]) -> Refusal:
+    use = next(use for one, use in plan if one is cage)
+    mode = use.mode.text if use.mode is not None else ""
+    return Refusal(
+        f"cage {cage.number} ({cage.name}) of {model.title} has no breakout mode {mode}",
+        f"use at most {cage.number - 1} cages at {format_speed(use.speed_gbps)}, or another speed",
+    )
+
+
+def _hwsku(model: SwitchModel, uses: dict[int, CageUse]) -> Hwsku:
+    """Return the HWSKU that is native to the one speed of the panel, else the base HWSKU."""
+    if len(uses) == 1:
+        ((speed, use),) = uses.items()
+        for hwsku in model.hwskus:
+            if hwsku.speed_gbps == speed and hwsku.ports_per_cage == use.ports:
+                return hwsku
+    return model.hwskus[0]
+
+
+def _ports(plan: list[tuple[Cage, CageUse]]) -> tuple[SwitchPort, ...]:
+    indexes = count()
+    return tuple(port for cage, use in plan for port in _children(cage, use, indexes))
+
+
+def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[SwitchPort]:
+    parent_number = int(cage.name.removeprefix(_PORT_PREFIX))
+    for position in range(use.ports):
+        first = position * use.lanes
+        number = parent_number + first
+        yield SwitchPort(
+            index=next(indexes),
+            name=f"{_PORT_PREFIX}{number}",
+            alias=use.aliases[position].format(cage=cage.number, port=number),
+            lanes=",".join(map(str, cage.lanes[first : first + use.lanes])),
+            speed_gbps=use.speed_gbps,
+            panel=cage.index,
+            subport=0 if use.ports == 1 else position + 1,
+            fec=fec_of(use.lane_gbps),
+        )
+
+
+@lru_cache(maxsize=256)
+def _uses(model: SwitchModel) -> Mapping[int, CageUse]:
+    """Return the best use of a cage for every speed.
+
+    Most ports win; then a mode whose own speed it is, before one that names it as an alternative; then the order of
+    ``platform.json``. A speed below the mode's own counts only where some lane rate gives it.
+    """
+    if not model.modes:
+        return _native_uses(model)
+    best: dict[int, tuple[tuple[int, bool], CageUse]] = {}
+    for mode in model.modes:
+        for own, use in _uses_of_mode(model, mode):
+            rank = (use.ports, own)
+            if use.speed_gbps not in best or rank > best[use.speed_gbps][0]:
+                best[use.speed_gbps] = (rank, use)
+    return {speed: use for speed, (_, use) in best.items()}
+
+
+def _uses_of_mode(model: SwitchModel, mode: BreakoutMode) -> Iterator[tuple[bool, CageUse]]:
+    if len(mode.parts) != 1:  # a mixed cage has no one speed
+        return
+    part = mode.parts[0]
+    lanes = (part.lanes or model.cage_type.lanes) // part.count
+    for speed in (part.speed_gbps, *part.alternatives):
+        rates = lane_rates(speed, lanes, model.cage_type.lane_gbps)
+        if rates:
+            own = speed == part.speed_gbps
+            yield own, CageUse(speed, part.count, lanes, rates[0], mode, mode.aliases)
+
+
+def _native_uses(model: SwitchModel) -> Mapping[int, CageUse]:
+    """Return what a platform without breakout modes can do: the native ports of its HWSKUs."""
+    uses: dict[int, CageUse] = {}
+    for hwsku in model.hwskus:
+        lanes = model.cage_type.lanes // hwsku.ports_per_cage
+        rates = lane_rates(hwsku.speed_gbps, lanes, model.cage_type.lane_gbps)
+        uses[hwsku.speed_gbps] = CageUse(hwsku.speed_gbps, hwsku.ports_per_cage, lanes, rates[0], None, hwsku.aliases)
+    return uses
