@@ -1,1 +1,1 @@
-"""Cables: which medium joins two ports, and the cabling list."""
+"""Cables: which medium links two ends, and the cable table of a fabric."""
