@@ -91,7 +91,7 @@ def _traffic_class(keys: ClassKeys) -> TrafficClass:
     return TrafficClass(
         name=keys.name,
         role=keys.role or USUAL_ROLES[keys.name],
-        dscp=tuple(sorted(keys.dscp or ())),
+        dscp=keys.dscp or (),
         is_default=keys.dscp is None,
         lossless=keys.lossless,
         priority=keys.priority,
