@@ -1,0 +1,30 @@
+"""The PFC watchdog: how long a queue may stand paused before it is taken for a storm.
+
+The times are SONiC's own defaults (``pfcwd start_default``): 200 ms for every 32 ports of the switch, because the
+watchdog polls all ports in one round. They follow from the panel, never from the ports in use, so that growth leaves
+them alone.
+"""
+
+from dataclasses import dataclass
+
+_STEP_MS = 200
+_PORTS_PER_STEP = 32
+_POLL_LIMIT_MS = 1000
+_DETECTION_LIMIT_MS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Watchdog:
+    """Times in milliseconds; ``action`` is what happens to the packets of a stormed queue."""
+
+    detection_ms: int
+    restoration_ms: int
+    poll_ms: int
+    action: str
+
+
+def watchdog(port_count: int) -> Watchdog:
+    """Return the watchdog of a switch with ``port_count`` fabric ports; the poll never exceeds the detection time."""
+    times_ms = _STEP_MS * max(1, (port_count - 1) // _PORTS_PER_STEP + 1)
+    detection_ms = min(times_ms, _DETECTION_LIMIT_MS)
+    return Watchdog(detection_ms, detection_ms, min(times_ms, _POLL_LIMIT_MS), "drop")

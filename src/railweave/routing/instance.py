@@ -1,0 +1,116 @@
+"""The BGP speaker of one switch as plain values: identity, timers, announcements and what its policy lets through.
+
+RFC 7938: eBGP on every link, an AS number for each leaf and one for all spines of a plane. What a switch says depends
+on its own links, the pools and the reserve alone, so that a fabric grows without touching it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric, Role, Switch
+from railweave.fabric.policy import Pool
+from railweave.qos.mapping import control_dscp
+from railweave.routing.sessions import Session, sessions
+
+HOST_LENGTH = 32
+
+CONNECT_RETRY_S = 10
+"""Seconds between connection attempts; FRR's data-centre profile and SONiC's own templates use the same."""
+
+MAXIMUM_PATHS = 128
+"""Equal-cost paths that FRR may install. Fixed, so that a leaf does not change when spines are added; above the
+uplinks of every leaf that can be built (check B-6), and unlike 64, 256 and 514 the built-in limit of no FRR that SONiC
+or Debian ship: at that limit FRR would leave the line out of its running configuration."""
+
+RESTART_MINUTES = 5
+"""Minutes after which a session that was closed for too many prefixes tries again."""
+
+LEARNED_COMMUNITY = "64512:1"
+"""The mark of a route that came down from a spine; a leaf never sends such a route up again. The first half is a
+private AS number that the fabric does not use (its own need four bytes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """An IPv4 prefix."""
+
+    first: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRule:
+    """Prefixes of exactly ``length`` inside ``pool``."""
+
+    pool: Pool
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class BgpSpeaker:
+    """Everything that the FRR file of one switch says. ``neighbours`` is the name of the far tier (SPINES or LEAVES);
+    ``announced`` ascends; ``accepted`` bounds what any neighbour may send; times are in seconds."""
+
+    device: str
+    is_leaf: bool
+    asn: int
+    router_id: int
+    keepalive_s: int
+    hold_s: int
+    dscp: int
+    neighbours: str
+    sessions: tuple[Session, ...]
+    announced: tuple[Prefix, ...]
+    host_block: Prefix | None
+    accepted: tuple[PoolRule, ...]
+    maximum_prefixes: int
+
+
+def bgp_speaker(fabric: Fabric, switch: Switch) -> BgpSpeaker:
+    """Return the BGP speaker of ``switch``."""
+    policies = fabric.policies
+    is_leaf = switch.role is Role.LEAF
+    block = _host_block(fabric, switch)
+    announced = [Prefix(switch.loopback, HOST_LENGTH), *([block] if block else [])]
+    return BgpSpeaker(
+        device=switch.name,
+        is_leaf=is_leaf,
+        asn=switch.asn,
+        router_id=switch.loopback,
+        keepalive_s=policies.bgp.keepalive_s,
+        hold_s=policies.bgp.hold_s,
+        dscp=control_dscp(policies.classes),
+        neighbours="SPINES" if is_leaf else "LEAVES",
+        sessions=sessions(fabric, switch),
+        announced=tuple(sorted(announced, key=lambda one: one.first)),
+        host_block=block,
+        accepted=accepted_prefixes(fabric),
+        maximum_prefixes=maximum_prefixes(fabric, is_leaf=is_leaf),
+    )
+
+
+def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
+    """Return what may travel through the fabric: loopbacks and whole host blocks; no link, no default route."""
+    addressing = fabric.policies.addressing
+    # All leaves of a fabric are of one model, so their blocks have one size (design rule: by the panel's ports).
+    lengths = sorted({length for _, length in fabric.host_blocks.values()})
+    rules: Sequence[PoolRule] = (
+        PoolRule(addressing.loopbacks, HOST_LENGTH),
+        *(PoolRule(addressing.hosts, length) for length in lengths),
+    )
+    return tuple(rules)
+
+
+def maximum_prefixes(fabric: Fabric, *, is_leaf: bool) -> int:
+    """Return the most prefixes taken from one neighbour: half as many again as the reserve can bring.
+
+    A leaf announces two prefixes, its loopback and its host block. A spine passes on those of all other leaves of its
+    plane and adds its own loopback.
+    """
+    expected = 2 * fabric.reserve_leaves + 1 if is_leaf else 2
+    return -(-expected * 3 // 2)
+
+
+def _host_block(fabric: Fabric, switch: Switch) -> Prefix | None:
+    block = fabric.host_blocks.get(switch.name)
+    return Prefix(*block) if block else None
