@@ -1,0 +1,125 @@
+"""A device's configuration as a function of (fabric, device): CONFIG_DB rows with reasons, and the FRR file.
+
+Rows stand in natural order of table and key. Everything about a port follows from the panel and that port's own link,
+so a fabric that grows changes only the switches and ports that the new cables meet.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric, Panel, Switch
+from railweave.names import natural_key
+from railweave.routing.instance import bgp_speaker
+from railweave.sonic.attachments import Attachment, attachments
+from railweave.sonic.frr_text import frr_text
+from railweave.sonic.interfaces import address_row, loopback_rows
+from railweave.sonic.metadata import metadata_row
+from railweave.sonic.neighbours import host_metadata_row, neighbour_row, switch_metadata_row
+from railweave.sonic.overrides import clashes, override_rows
+from railweave.sonic.panel_rows import PanelRows, panel_rows
+from railweave.sonic.ports import used_port_row
+from railweave.sonic.rows import DeviceConfig, Row
+from railweave.templates import Templates
+
+
+class Configurator:
+    """Configures the devices of one fabric; keeps what they share."""
+
+    def __init__(self, fabric: Fabric, templates: Templates) -> None:
+        """Raises RefusedError where the fabric asks for what this version cannot configure."""
+        if fabric.policies.addressing.unnumbered:
+            raise RefusedError([unnumbered_refusal()])
+        self.fabric = fabric
+        self.templates = templates
+        # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
+        self._panels: dict[int, PanelRows] = {}
+        self._switch_metadata: dict[str, Row] = {}
+
+    def device(self, switch: Switch) -> DeviceConfig:
+        """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
+        rows = self._own_rows(switch)
+        extra = override_rows(self.fabric.policies.overrides, switch)
+        if extra:
+            rows = _with_overrides(switch.name, rows, extra)
+        text = frr_text(bgp_speaker(self.fabric, switch), self.templates)
+        return DeviceConfig(switch.name, tuple(rows), text)
+
+    def _own_rows(self, switch: Switch) -> list[Row]:
+        shared = self._shared(switch.panel)
+        used = attachments(self.fabric, switch)
+        ports = [shared.ports[one.port.index] for one in used]
+        by_table = {row.table: [row] for row in (metadata_row(switch),)}
+        for row in shared.qos:
+            by_table.setdefault(row.table, []).append(row)
+        by_table["BREAKOUT_CFG"] = list(shared.breakout)
+        by_table["DEVICE_NEIGHBOR"] = [neighbour_row(one) for one in used]
+        by_table["DEVICE_NEIGHBOR_METADATA"] = self._neighbour_metadata(used)
+        by_table["INTERFACE"] = [
+            row for one, port in zip(used, ports, strict=True) for row in (port.bare_interface, address_row(one))
+        ]
+        by_table["LOOPBACK_INTERFACE"] = list(loopback_rows(switch.loopback))
+        by_table["PFC_WD"] = [*(row for port in ports for row in port.watchdog), *shared.watchdog_poll]
+        by_table["PORT"] = _port_table(shared, used)
+        by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
+        by_table["QUEUE"] = [row for port in ports for row in port.queues]
+        return [row for table in sorted(by_table) for row in by_table[table]]
+
+    def _shared(self, panel: Panel) -> PanelRows:
+        known = self._panels.get(id(panel))
+        if known is None:
+            known = self._panels[id(panel)] = panel_rows(panel, self.fabric.policies)
+        return known
+
+    def _neighbour_metadata(self, used: Iterable[Attachment]) -> list[Row]:
+        hosts = {one.neighbour: one.is_host for one in used}
+        return [
+            host_metadata_row(name) if hosts[name] else self._switch_row(name)
+            for name in sorted(hosts, key=natural_key)
+        ]
+
+    def _switch_row(self, name: str) -> Row:
+        known = self._switch_metadata.get(name)
+        if known is None:
+            known = self._switch_metadata[name] = switch_metadata_row(self.fabric.switch_of[name])
+        return known
+
+
+def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceConfig:
+    """Return everything that railweave owns on ``switch``. For many devices use ``configure_all``.
+
+    Raises RefusedError for an unnumbered underlay and for overrides that meet a rendered row.
+    """
+    return Configurator(fabric, templates).device(switch)
+
+
+def configure_all(fabric: Fabric, templates: Templates) -> Iterator[DeviceConfig]:
+    """Yield the configuration of every switch, one at a time."""
+    configurator = Configurator(fabric, templates)
+    for switch in fabric.switches:
+        yield configurator.device(switch)
+
+
+def unnumbered_refusal() -> Diagnostic:
+    """Return why an unnumbered underlay is refused."""
+    return error(
+        "RW401",
+        "an unnumbered underlay cannot be configured in this version",
+        Where(path="addressing.underlay"),
+        fix="write addressing.underlay: numbered, or leave it out",
+    )
+
+
+def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
+    rows = [port.reserved for port in shared.ports]
+    for one in used:
+        index = one.port.index
+        rows[index] = used_port_row(one, shared.ports[index].shared_fields)
+    return rows
+
+
+def _with_overrides(device: str, rows: list[Row], extra: tuple[Row, ...]) -> list[Row]:
+    found = clashes(device, extra, {(row.table, row.key) for row in rows})
+    if found:
+        raise RefusedError(found)
+    return sorted((*rows, *extra), key=lambda row: (row.table, natural_key(row.key)))

@@ -1,0 +1,56 @@
+"""The FRR file of a switch: a BGP speaker put into words by the template ``frr/frr.conf.j2``."""
+
+from railweave.routing.instance import (
+    CONNECT_RETRY_S,
+    LEARNED_COMMUNITY,
+    MAXIMUM_PATHS,
+    RESTART_MINUTES,
+    BgpSpeaker,
+    PoolRule,
+    Prefix,
+)
+from railweave.templates import Templates
+from railweave.units import ipv4_text
+
+FRR_TEMPLATE = "frr/frr.conf.j2"
+
+
+def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
+    """Return the whole FRR configuration of ``speaker``."""
+    return templates.fill(
+        FRR_TEMPLATE,
+        {
+            "device": speaker.device,
+            "is_leaf": speaker.is_leaf,
+            "asn": speaker.asn,
+            "router_id": ipv4_text(speaker.router_id),
+            "keepalive_s": speaker.keepalive_s,
+            "hold_s": speaker.hold_s,
+            "connect_retry_s": CONNECT_RETRY_S,
+            "dscp": speaker.dscp,
+            "neighbours": speaker.neighbours,
+            "sessions": [(ipv4_text(one.address), one.remote_asn, one.description) for one in speaker.sessions],
+            "announced": [prefix_text(one) for one in speaker.announced],
+            "host_block": prefix_text(speaker.host_block) if speaker.host_block else "",
+            "accepted": [rule_text(one) for one in speaker.accepted],
+            "maximum_prefixes": speaker.maximum_prefixes,
+            "restart_minutes": RESTART_MINUTES,
+            "maximum_paths": MAXIMUM_PATHS,
+            "learned_community": LEARNED_COMMUNITY,
+        },
+    )
+
+
+def prefix_text(prefix: Prefix) -> str:
+    """Return ``10.32.0.0/25``."""
+    return f"{ipv4_text(prefix.first)}/{prefix.length}"
+
+
+def rule_text(rule: PoolRule) -> str:
+    """Return a prefix-list entry's prefix; FRR prints a bound of 32 as ``ge 32`` and needs both bounds for others."""
+    pool = f"{ipv4_text(rule.pool.first)}/{rule.pool.length}"
+    if rule.length == rule.pool.length:
+        return pool
+    if rule.length == 32:
+        return f"{pool} ge 32"
+    return f"{pool} ge {rule.length} le {rule.length}"

@@ -1,0 +1,41 @@
+"""INTERFACE and LOOPBACK_INTERFACE: a routed /31 on every link and the switch's own address.
+
+An address row needs the bare row of its port (sonic-interface.yang); on a /31 both addresses are usable (RFC 3021).
+"""
+
+from railweave.sonic.attachments import Attachment
+from railweave.sonic.rows import Row
+from railweave.units import ipv4_text
+
+LOOPBACK = "Loopback0"
+_LINK_LENGTH = 31
+
+
+def bare_interface_row(port: str) -> Row:
+    """Return the row that makes ``port`` a routed port."""
+    return Row("INTERFACE", port, {}, "A fabric port is routed, not bridged: no flooding reaches lossless queues.")
+
+
+def address_row(attachment: Attachment) -> Row:
+    """Return the row that gives a link's end its address."""
+    pool = "addressing.hosts" if attachment.is_host else "addressing.links"
+    return Row(
+        "INTERFACE",
+        f"{attachment.port.name}|{ipv4_text(attachment.address)}/{_LINK_LENGTH}",
+        {},
+        f"The /31 of the link to {attachment.neighbour}, counted from {pool} by leaf and leaf port, "
+        "the even address at the upper end (RFC 3021).",
+    )
+
+
+def loopback_rows(address: int) -> tuple[Row, Row]:
+    """Return Loopback0 and its address."""
+    return (
+        Row("LOOPBACK_INTERFACE", LOOPBACK, {}, "The interface of the switch's own address, which never goes down."),
+        Row(
+            "LOOPBACK_INTERFACE",
+            f"{LOOPBACK}|{ipv4_text(address)}/32",
+            {},
+            "The switch's own address and BGP router id, counted from addressing.loopbacks by its number.",
+        ),
+    )

@@ -1,0 +1,39 @@
+"""DEVICE_METADATA: who the switch is and who writes its routing configuration.
+
+``split-unified`` makes the bgp container load our FRR file and render none of its own. ``suppress-fib-pending`` is
+left out on purpose: models before 202411 do not know the field, and turning it on needs ``synchronous_mode``, which
+is the device's own.
+"""
+
+from collections.abc import Mapping
+
+from railweave.fabric.model import Role, Switch
+from railweave.sonic.rows import Row
+
+SONIC_TYPE: Mapping[Role, str] = {Role.LEAF: "ToRRouter", Role.SPINE: "LeafRouter", Role.SUPER_SPINE: "LeafRouter"}
+"""SONiC's word for a tier; it seeds the ECMP hash, so neighbouring tiers differ (ToRRouter 0, LeafRouter 10)."""
+
+_REASON = (
+    "Identity (fabric name, role and number: hostname, type, bgp_asn from addressing.asn; hwsku from the model's "
+    "catalogue entry) and the rule that the FRR file is ours: split-unified, no mgmt framework, no default watchdog."
+)
+
+
+def metadata_row(switch: Switch) -> Row:
+    """Return our fields of ``DEVICE_METADATA|localhost``."""
+    return Row(
+        "DEVICE_METADATA",
+        "localhost",
+        {
+            "bgp_asn": str(switch.asn),
+            "default_bgp_status": "up",
+            # PFC_WD is written by us; SONiC's own default would overwrite its times at boot.
+            "default_pfcwd_status": "disable",
+            "docker_routing_config_mode": "split-unified",
+            "frr_mgmt_framework_config": "false",
+            "hostname": switch.name,
+            "hwsku": switch.panel.hwsku,
+            "type": SONIC_TYPE[switch.role],
+        },
+        _REASON,
+    )

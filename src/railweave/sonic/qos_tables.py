@@ -1,0 +1,168 @@
+"""The QoS tables: maps, schedulers, ECN profiles, and what each port and queue uses of them.
+
+Names are fixed, so that a changed class changes fields, not references. What the ASIC does with priority groups is
+told by PFC_PRIORITY_TO_PRIORITY_GROUP_MAP on Spectrum only; Broadcom ASICs take groups as priorities.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from railweave.names import natural_key
+from railweave.qos.mapping import MapChain
+from railweave.qos.marking import ecn_thresholds
+from railweave.qos.scheduling import QueueShare
+from railweave.qos.watchdog import Watchdog
+from railweave.sonic.rows import Row
+
+MAP_NAME = "FABRIC"
+"""The one map of each kind."""
+
+_COLOURS = ("green", "yellow", "red")
+
+
+def takes_group_map(asic: str) -> bool:
+    """Tell whether the ASIC takes PFC_PRIORITY_TO_PRIORITY_GROUP_MAP (qos_config.j2: Mellanox and Barefoot)."""
+    lowered = asic.lower()
+    return any(family in lowered for family in ("spectrum", "mellanox", "nvidia", "tofino", "barefoot"))
+
+
+def map_rows(chain: MapChain, *, group_map: bool) -> tuple[Row, ...]:
+    """Return the rows of the map tables."""
+    rows = [
+        _map("DSCP_TO_TC_MAP", enumerate(chain.dscp_to_tc), "traffic_classes[].dscp, all 64 code points"),
+        _map("TC_TO_QUEUE_MAP", enumerate(chain.tc_to_queue), "a class's queue is its priority"),
+        _map("TC_TO_PRIORITY_GROUP_MAP", enumerate(chain.tc_to_group), "a group of its own for each lossless class"),
+    ]
+    if chain.lossless:
+        rows.append(_map("MAP_PFC_PRIORITY_TO_QUEUE", enumerate(chain.pfc_to_queue), "a pause stops its own queue"))
+        if group_map:
+            pairs = ((priority, priority) for priority in chain.lossless)
+            rows.append(_map("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", pairs, "a group pauses its own priority"))
+    return tuple(rows)
+
+
+def _map(table: str, pairs: Iterable[tuple[int, int]], rule: str) -> Row:
+    fields = {str(key): str(value) for key, value in pairs}
+    return Row(table, MAP_NAME, fields, f"The map chain of the traffic classes: {rule} (traffic_classes; check Q-1).")
+
+
+def scheduler_rows(shares: Sequence[QueueShare]) -> tuple[Row, ...]:
+    """Return one SCHEDULER row a queue in use. ``priority`` stays out: orchagent refuses the whole row for it."""
+    return tuple(
+        Row(
+            "SCHEDULER",
+            share.name,
+            {"type": "STRICT"} if share.strict else {"type": "DWRR", "weight": str(share.weight)},
+            _scheduler_reason(share),
+        )
+        for share in sorted(shares, key=lambda one: natural_key(one.name))
+    )
+
+
+def _scheduler_reason(share: QueueShare) -> str:
+    names = " and ".join(share.classes)
+    if share.strict:
+        return f"{names} goes before all others (traffic_classes[{share.name}].strict)."
+    return f"{names} gets {share.weight} % of what strict queues leave (traffic_classes[{share.name}].share)."
+
+
+def ecn_profile(share: QueueShare, speed_gbps: int) -> str:
+    """Return the name of a lossless queue's WRED_PROFILE on ports of one speed."""
+    return f"{share.name[:24]}-{speed_gbps}g"
+
+
+def ecn_rows(shares: Sequence[QueueShare], speeds_gbps: Iterable[int]) -> tuple[Row, ...]:
+    """Return the WRED_PROFILE rows: one a lossless queue and port speed, the three colours alike."""
+    return tuple(
+        _ecn_row(share, speed)
+        for share in sorted((one for one in shares if one.lossless), key=lambda one: natural_key(one.name))
+        for speed in sorted(set(speeds_gbps))
+    )
+
+
+def _ecn_row(share: QueueShare, speed_gbps: int) -> Row:
+    thresholds = ecn_thresholds(speed_gbps)
+    fields = {"ecn": "ecn_all"}
+    for colour in _COLOURS:
+        fields[f"{colour}_drop_probability"] = str(thresholds.probability_percent)
+        fields[f"{colour}_max_threshold"] = str(thresholds.maximum_bytes)
+        fields[f"{colour}_min_threshold"] = str(thresholds.minimum_bytes)
+        fields[f"wred_{colour}_enable"] = "true"
+    return Row(
+        "WRED_PROFILE",
+        ecn_profile(share, speed_gbps),
+        fields,
+        f"{share.name} is lossless (traffic_classes[{share.name}].lossless): mark before pausing, 100 KB for each "
+        f"25 Gb/s of a {speed_gbps}G port, four times that for full marking (HPCC scaling of DCQCN).",
+    )
+
+
+def global_map_row() -> Row:
+    """Return the switch-wide DSCP map, which the CPU port uses."""
+    return Row(
+        "PORT_QOS_MAP",
+        "global",
+        {"dscp_to_tc_map": MAP_NAME},
+        "What the switch itself sends and receives is classed like everything else (traffic_classes).",
+    )
+
+
+def port_map_row(port: str, chain: MapChain, *, group_map: bool) -> Row:
+    """Return the PORT_QOS_MAP row of a used port: all maps, and PFC with its watchdog for the lossless priorities."""
+    fields = {"dscp_to_tc_map": MAP_NAME, "tc_to_pg_map": MAP_NAME, "tc_to_queue_map": MAP_NAME}
+    if not chain.lossless:
+        return Row("PORT_QOS_MAP", port, fields, "A used port trusts DSCP; no class is lossless (traffic_classes).")
+    priorities = ",".join(str(priority) for priority in chain.lossless)
+    fields |= {"pfc_enable": priorities, "pfc_to_queue_map": MAP_NAME, "pfcwd_sw_enable": priorities}
+    if group_map:
+        fields["pfc_to_pg_map"] = MAP_NAME
+    return Row(
+        "PORT_QOS_MAP",
+        port,
+        dict(sorted(fields.items())),
+        f"A used port trusts DSCP and pauses exactly the lossless priorities {priorities} "
+        "(traffic_classes[].lossless; both ends alike, check Q-3), each under the watchdog.",
+    )
+
+
+def queue_rows(port: str, speed_gbps: int, shares: Sequence[QueueShare]) -> tuple[Row, ...]:
+    """Return the QUEUE rows of a used port."""
+    return tuple(_queue_row(port, speed_gbps, share) for share in shares)
+
+
+def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
+    fields = {"scheduler": share.name}
+    marking = "no marking: it is lossy"
+    if share.lossless:
+        fields["wred_profile"] = ecn_profile(share, speed_gbps)
+        marking = "ECN marking: it is lossless"
+    return Row(
+        "QUEUE",
+        f"{port}|{share.queue}",
+        fields,
+        f"Queue {share.queue} carries {' and '.join(share.classes)} with {marking} (traffic_classes[{share.name}]).",
+    )
+
+
+def watchdog_row(port: str, times: Watchdog) -> Row:
+    """Return the PFC_WD row of a used port."""
+    return Row(
+        "PFC_WD",
+        port,
+        {
+            "action": times.action,
+            "detection_time": str(times.detection_ms),
+            "restoration_time": str(times.restoration_ms),
+        },
+        f"A queue that stands paused for {times.detection_ms} ms is a storm: drop until it ends, or the pause spreads "
+        "(traffic_classes[].lossless; SONiC's own default for this number of ports, check W-2).",
+    )
+
+
+def watchdog_poll_row(times: Watchdog) -> Row:
+    """Return the watchdog's polling interval, which no detection or restoration time may undercut."""
+    return Row(
+        "PFC_WD",
+        "GLOBAL",
+        {"POLL_INTERVAL": str(times.poll_ms)},
+        "The watchdog polls every 200 ms for each 32 ports of the switch, at most every second (SONiC's own default).",
+    )
