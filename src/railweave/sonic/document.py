@@ -1,0 +1,130 @@
+"""The running configuration as one document: CONFIG_DB tables and FRR's text.
+
+``show runningconfiguration all`` prints both as one JSON object: the tables, and the key ``bgpraw`` with the text of
+FRR's ``show running-config``. This module reads and writes that form and decides when two values are the same.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from railweave.names import natural_key
+from railweave.sonic.rows import ConfigDb, Fields, Value
+
+BGPRAW = "bgpraw"
+"""The key of the document under which FRR's text stands beside the tables."""
+
+PLACEHOLDER = "NULL"
+"""Redis keeps no empty hash, so SONiC stores a row without fields as the one field ``NULL`` = ``NULL``."""
+
+
+class DocumentError(ValueError):
+    """The text is not a configuration document; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningConfig:
+    """What runs on one switch.
+
+    ``frr`` is None where FRR's configuration is unknown: the key was missing, null or empty because FRR did not answer
+    (SONiC prints that with exit status 0). Unknown is not empty; whoever plans a change must refuse it.
+    """
+
+    config_db: ConfigDb
+    frr: str | None = field(repr=False)
+
+
+def parse_running(text: str) -> RunningConfig:
+    """Return the document that ``show runningconfiguration all`` printed.
+
+    Raises DocumentError where the text is not a JSON object of tables of rows of texts and lists.
+    """
+    try:
+        loaded = json.loads(text)
+    except ValueError as error:
+        raise DocumentError(f"not JSON: {error}") from error
+    return running_from(loaded)
+
+
+def running_from(document: object) -> RunningConfig:
+    """Return the configuration of an already loaded JSON document; raises DocumentError."""
+    if not isinstance(document, Mapping):
+        raise DocumentError("the document is not a JSON object")
+    tables: dict[str, dict[str, Fields]] = {}
+    for table, rows in document.items():
+        if table == BGPRAW:
+            continue
+        if not isinstance(rows, Mapping):
+            raise DocumentError(f"{table}: not a table of rows")
+        tables[table] = {key: parse_fields(fields, f"{table}|{key}") for key, fields in rows.items()}
+    frr = document.get(BGPRAW)
+    return RunningConfig(tables, frr if isinstance(frr, str) and frr.strip() else None)
+
+
+def parse_fields(fields: object, where: str) -> dict[str, Value]:
+    """Return a row's fields with lists as tuples, numbers as text and the placeholder of an empty row dropped."""
+    if not isinstance(fields, Mapping):
+        raise DocumentError(f"{where}: not a row of fields")
+    return {name: parse_value(value, f"{where}|{name}") for name, value in fields.items() if name != PLACEHOLDER}
+
+
+def parse_value(value: object, where: str) -> Value:
+    """Return a field as CONFIG_DB keeps it: text or a list of texts; raises DocumentError for anything else."""
+    if isinstance(value, list | tuple):
+        return tuple(_scalar(member, where) for member in value)
+    return _scalar(value, where)
+
+
+def _scalar(value: object, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    raise DocumentError(f"{where}: {value!r} is neither text nor a list of texts")
+
+
+def canonical(value: Value) -> Value:
+    """Return the form under which equal values are equal: the order of a list is free, an empty one reads ``[""]``."""
+    if isinstance(value, str):
+        return value
+    return tuple(sorted(member for member in value if member))
+
+
+def same_value(one: Value | None, other: Value | None) -> bool:
+    """Tell whether two fields hold the same; None is a field that is not there."""
+    if one is None or other is None:
+        return one is other
+    return canonical(one) == canonical(other)
+
+
+def same_fields(one: Fields, other: Fields) -> bool:
+    """Tell whether two rows hold the same fields."""
+    return one.keys() == other.keys() and all(same_value(value, other[name]) for name, value in one.items())
+
+
+def json_fields(fields: Fields) -> dict[str, Any]:
+    """Return a row ready for JSON, its fields in natural order."""
+    return {name: _json_value(fields[name]) for name in sorted(fields, key=natural_key)}
+
+
+def json_tables(config_db: ConfigDb) -> dict[str, Any]:
+    """Return the tables ready for JSON, in natural order; tables without rows are left out."""
+    return {
+        table: {key: json_fields(rows[key]) for key in sorted(rows, key=natural_key)}
+        for table, rows in sorted(config_db.items())
+        if rows
+    }
+
+
+def _json_value(value: Value) -> str | list[str]:
+    return value if isinstance(value, str) else list(value)
+
+
+def dump(running: RunningConfig) -> str:
+    """Return the document as ``show runningconfiguration all`` prints it: indent 4, natural order, ``bgpraw`` last."""
+    document = json_tables(running.config_db)
+    document[BGPRAW] = running.frr
+    return json.dumps(document, indent=4) + "\n"

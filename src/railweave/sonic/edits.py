@@ -1,0 +1,52 @@
+"""One edit of CONFIG_DB or FRR: what changes, before anybody has judged how disruptive it is or how it is applied."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from railweave.sonic.change import FRR_TABLE, Op
+from railweave.sonic.document import same_value
+from railweave.sonic.frr import FrrDocument, frr_difference
+from railweave.sonic.rows import Fields, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A row that comes or goes (``field`` None), a field that changes, or an FRR line (key = context, field = line)."""
+
+    op: Op
+    table: str
+    key: str
+    field: str | None
+    before: Value | Fields | None
+    after: Value | Fields | None
+
+
+def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
+    """Yield the edits that bring a row to ``after``: None is no row, a field of None no field, others stay."""
+    if after is None:
+        if before is not None:
+            yield Edit(Op.REMOVE, table, key, None, before, None)
+        return
+    if before is None:
+        fields = {name: value for name, value in after.items() if value is not None}
+        if fields or not after:
+            yield Edit(Op.ADD, table, key, None, None, fields)
+        return
+    for name, value in after.items():
+        if not same_value(before.get(name), value):
+            yield Edit(_op(before.get(name), value), table, key, name, before.get(name), value)
+
+
+def _op(before: Value | None, after: Value | None) -> Op:
+    if before is None:
+        return Op.ADD
+    return Op.REMOVE if after is None else Op.UPDATE
+
+
+def frr_edits(running: FrrDocument, wanted: FrrDocument) -> Iterator[Edit]:
+    """Yield the FRR lines that go and come, secrets hidden."""
+    removed, added = frr_difference(running, wanted)
+    for entry in removed:
+        yield Edit(Op.REMOVE, FRR_TABLE, entry.context, entry.shown, entry.shown, None)
+    for entry in added:
+        yield Edit(Op.ADD, FRR_TABLE, entry.context, entry.shown, None, entry.shown)

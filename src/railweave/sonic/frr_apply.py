@@ -1,0 +1,97 @@
+"""What vtysh makes of FRR commands: a small model, enough to say what runs after a change and how to undo it."""
+
+from collections.abc import Iterable
+
+from railweave.sonic.frr_document import IMPLICIT, FrrDocument, is_foreign, normalise, read_lines
+from railweave.sonic.frr_lines import (
+    JOIN,
+    FrrEntry,
+    defined_neighbor,
+    is_default_on,
+    membership,
+    neighbor_of,
+    slot,
+)
+
+
+def apply_delta(delta: str, running: FrrDocument) -> FrrDocument:
+    """Return the configuration after the commands of ``delta``."""
+    entries = list(running.entries)
+    for command in read_lines(delta):
+        if is_foreign(command):
+            continue
+        if command.line.startswith("no "):
+            entries = _without(FrrEntry(command.context, command.line[3:]), entries)
+        elif not IMPLICIT.match(command.line):
+            entries = _with(command, entries)
+    return FrrDocument(normalise(entries), running.system)
+
+
+def _with(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
+    negative = FrrEntry(command.context, f"no {command.line}")
+    if negative in entries:
+        return [entry for entry in entries if entry != negative]
+    if command in entries or is_default_on(command.line):
+        return entries
+    taken = slot(command.line)
+    replaced = [entry for entry in entries if entry.context == command.context and slot(entry.line) == taken]
+    kept = [_in_block(entry, replaced, command) for entry in entries if entry not in replaced]
+    return [*kept, command]
+
+
+def _in_block(entry: FrrEntry, replaced: Iterable[FrrEntry], command: FrrEntry) -> FrrEntry:
+    """Keep the inner lines of a route-map entry whose action changes."""
+    for header in replaced:
+        if not header.context and entry.context == header.line:
+            return FrrEntry(command.line, entry.line)
+    return entry
+
+
+def _without(target: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
+    kept = [entry for entry in entries if not _goes(entry, target, entries)]
+    if is_default_on(target.line) or len(kept) == len(entries):
+        return list(dict.fromkeys([*kept, FrrEntry(target.context, f"no {target.line}")]))
+    return kept
+
+
+def _goes(entry: FrrEntry, target: FrrEntry, entries: list[FrrEntry]) -> bool:
+    """Tell whether ``no target`` removes ``entry``."""
+    if _is_neighbor(target.line):
+        name = neighbor_of(target.line)
+        inside = entry.path[:1] == target.path[:1]
+        return inside and (neighbor_of(entry.line) == name or _is_member(entry, str(name), entries))
+    block = (*target.path, target.line)
+    if entry.path[: len(block)] == block or _is_part_of_route_map(entry, target.line):
+        return True
+    if entry.context != target.context:
+        return False
+    own = slot(entry.line)
+    return (
+        entry.line == target.line or entry.line.startswith(f"{target.line} ") or own in (target.line, slot(target.line))
+    )
+
+
+def _is_neighbor(line: str) -> bool:
+    return defined_neighbor(line) is not None or (len(line.split()) == 2 and neighbor_of(line) is not None)
+
+
+def _is_member(entry: FrrEntry, group: str, entries: Iterable[FrrEntry]) -> bool:
+    name = neighbor_of(entry.line)
+    return any(
+        membership(other.line) == group and neighbor_of(other.line) == name and other.path[:1] == entry.path[:1]
+        for other in entries
+    )
+
+
+def _is_part_of_route_map(entry: FrrEntry, target: str) -> bool:
+    """Tell whether ``no route-map NAME`` without a number takes this line too."""
+    words = target.split()
+    return (
+        len(words) == 2
+        and words[0] == "route-map"
+        and f"{entry.context}{JOIN}{entry.line}".find(f"{target} ")
+        in (
+            0,
+            len(JOIN),
+        )
+    )

@@ -1,0 +1,185 @@
+"""The safe way from one FRR configuration to another, as text for ``vtysh -f``.
+
+FRR's own reload script is not in SONiC's images, so the difference is made here: what is referred to is configured
+before what refers to it, policies change in place, and what goes, goes last and in the opposite order.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from railweave.names import natural_key
+from railweave.sonic.frr_document import FrrDocument, write_lines
+from railweave.sonic.frr_lines import (
+    FrrEntry,
+    defined_neighbor,
+    is_group,
+    is_hidden,
+    is_interface_peer,
+    membership,
+    negated,
+    neighbor_of,
+    rank,
+    slot,
+)
+
+Owner = tuple[str, str]
+"""A router's line and a neighbour's or peer group's name."""
+
+
+def frr_delta(running: FrrDocument, wanted: FrrDocument) -> str:
+    """Return the text for ``vtysh -f`` that turns ``running`` into ``wanted``; empty when they are equal."""
+    return delta_text(*frr_difference(running, wanted))
+
+
+def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
+    """Return the lines that go and the lines that come, each in the order of its document.
+
+    A neighbour that is created in another way (by AS number before, by a peer group now) goes and comes as a whole,
+    and so do the members of a group that goes: FRR deletes them with it.
+    """
+    had, wants = set(running.entries), set(wanted.entries)
+    renewed = _renewed(running.entries, wanted.entries)
+    return (
+        tuple(entry for entry in running.entries if entry not in wants or owner(entry) in renewed),
+        tuple(entry for entry in wanted.entries if entry not in had or owner(entry) in renewed),
+    )
+
+
+def owner(entry: FrrEntry) -> Owner | None:
+    """Return the router and neighbour that a line belongs to, or None."""
+    name = neighbor_of(entry.line)
+    return (entry.path[0], name) if name and entry.context else None
+
+
+def _definitions(entries: Iterable[FrrEntry]) -> dict[Owner, set[str]]:
+    found: dict[Owner, set[str]] = {}
+    for entry in entries:
+        who = owner(entry)
+        if who and defined_neighbor(entry.line):
+            found.setdefault(who, set()).add(slot(entry.line))
+    return found
+
+
+def _renewed(running: Iterable[FrrEntry], wanted: Iterable[FrrEntry]) -> set[Owner | None]:
+    before, after = _definitions(running), _definitions(wanted)
+    renewed: set[Owner | None] = {who for who in before.keys() & after.keys() if before[who] != after[who]}
+    gone = before.keys() - after.keys() | renewed
+    for entry in running:
+        group = membership(entry.line)
+        who = owner(entry)
+        if group and who and who in after and (who[0], group) in gone:
+            renewed.add(who)
+    return renewed
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """One command: ``phase`` 0 clears the way, 1 configures, 2 removes."""
+
+    phase: int
+    place: tuple[object, ...]
+    entry: FrrEntry
+
+
+def delta_text(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> str:
+    """Return the text for ``vtysh -f`` that removes and adds these lines; empty for no lines.
+
+    Raises ValueError where a line to add is the shown form of a secret.
+    """
+    for entry in added:
+        if is_hidden(entry.line):
+            raise ValueError(f"{entry.line}: the text of a secret is not in the plan")
+    removed, added = _in_new_context(removed, added)
+    commands = [*_additions(added), *_removals(removed, added)]
+    commands.sort(key=lambda command: (command.phase, command.place))
+    lines = list(write_lines(command.entry for command in commands))
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _in_new_context(
+    removed: Sequence[FrrEntry], added: Sequence[FrrEntry]
+) -> tuple[Sequence[FrrEntry], Sequence[FrrEntry]]:
+    """Follow route-map entries whose action changes: FRR keeps their inner lines, so these stay or go one by one."""
+    headers = {slot(entry.line): entry.line for entry in added if entry.line.startswith("route-map ")}
+    renamed = {
+        entry.line: headers[slot(entry.line)]
+        for entry in removed
+        if entry.line.startswith("route-map ") and slot(entry.line) in headers
+    }
+    if not renamed:
+        return removed, added
+    moved = [
+        FrrEntry(renamed.get(entry.context, entry.context), entry.line)
+        for entry in removed
+        if entry.line not in renamed
+    ]
+    stays = set(moved) & set(added)
+    return [entry for entry in moved if entry not in stays], [entry for entry in added if entry not in stays]
+
+
+def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
+    for number, entry in enumerate(added):
+        yield _Command(1, (*_forward(entry), 0, number), entry)
+
+
+def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[_Command]:
+    overwritten = {(entry.context, slot(entry.line)) for entry in added}
+    going = [entry for entry in removed if (entry.context, slot(entry.line)) not in overwritten]
+    headers = {(*entry.path, entry.line) for entry in going}
+    coming = {owner(entry) for entry in added if defined_neighbor(entry.line)}
+    leaving = {owner(entry): entry for entry in going if defined_neighbor(entry.line)}
+    new_router = any(entry.line.startswith("router bgp ") for entry in added)
+    for number, entry in enumerate(_outermost(going, headers)):
+        who = owner(entry)
+        if who in leaving:
+            continue
+        if entry.line.startswith("router bgp ") and new_router:
+            yield _Command(0, (0, (), number), _no(entry))
+        elif entry.context.startswith("route-map "):
+            yield _Command(1, (*_forward(entry), 1, number), _no(entry))
+        else:
+            yield _Command(2, (*_backward(entry), number), _no(entry))
+    for number, (who, entry) in enumerate(leaving.items()):
+        if who is None or _is_covered(entry, headers):
+            continue
+        command = FrrEntry(entry.path[0], _no_neighbor(who[1], entry.line, going))
+        if who in coming:
+            yield _Command(0, (1, natural_key(command.context), number), command)
+        else:
+            yield _Command(2, (*_backward(FrrEntry(entry.path[0], entry.line)), number), command)
+
+
+def _outermost(going: Iterable[FrrEntry], headers: set[tuple[str, ...]]) -> Iterator[FrrEntry]:
+    return (entry for entry in going if not _is_covered(entry, headers))
+
+
+def _is_covered(entry: FrrEntry, headers: set[tuple[str, ...]]) -> bool:
+    """Tell whether a line goes with a context that goes."""
+    path = entry.path
+    return any(path[:depth] in headers for depth in range(1, len(path) + 1))
+
+
+def _no(entry: FrrEntry) -> FrrEntry:
+    return FrrEntry(entry.context, negated(entry.line))
+
+
+def _no_neighbor(name: str, line: str, going: Iterable[FrrEntry]) -> str:
+    if is_interface_peer(line):
+        return f"no neighbor {name} interface"
+    if any(is_group(entry.line) and neighbor_of(entry.line) == name for entry in going):
+        return f"no neighbor {name} peer-group"
+    return f"no neighbor {name}"
+
+
+def _forward(entry: FrrEntry) -> tuple[object, ...]:
+    """Order what comes: kinds, then blocks by name, plain lines before inner contexts, then by meaning."""
+    kind, depth, meaning = rank(entry)
+    block = natural_key((*entry.path, entry.line)[0])
+    return kind, block, depth, natural_key(entry.context), meaning
+
+
+def _backward(entry: FrrEntry) -> tuple[object, ...]:
+    """Order what goes: the opposite of what comes."""
+    kind, depth, meaning = rank(entry)
+    block = natural_key(entry.path[0]) if entry.context else ()
+    return -kind, block, -depth, natural_key(entry.context), -meaning

@@ -1,0 +1,227 @@
+"""FRR's configuration as an ordered set of lines in their contexts, the same for what we render and what FRR prints.
+
+FRR prints a configuration in its own order, adds lines, leaves out defaults and rewrites some forms, differently from
+version to version. ``parse_frr`` removes these differences; the tables below are all that it knows about them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from railweave.names import natural_key
+from railweave.sonic.frr_lines import JOIN, FrrEntry, is_default_on, rank
+
+OMITTED = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"Building configuration|Current configuration",  # vtysh's heading
+        r"frr version ",  # every version its own
+        r"frr defaults ",  # a build option; SONiC's is traditional
+        r"hostname |domainname ",  # follows the system's name
+        r"(no )?service integrated-vtysh-config$",  # vtysh.conf, set by SONiC's start script
+        r"end$",
+    )
+)
+"""Lines that say nothing about the configuration."""
+
+SYSTEM = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(no )?log ",  # SONiC: log syslog informational; 8.x prints it, 10.x with `log facility`
+        r"(no )?(password|enable password|service password-encryption)",  # vty access, a secret, not routing
+        r"(no )?agentx$",  # the SNMP container
+        r"(no )?fpm |(no )?zebra nexthop kernel enable$",  # appended by SONiC's docker_init.sh
+        r"(no )?(ip|ipv6) forwarding$",  # the kernel's state, printed by zebra
+        r"(no )?debug ",  # somebody's troubleshooting
+        r"(no )?service ",
+        r"line vty$|exec-timeout ",
+        r"(no )?netns |(no )?mgmt ",  # 10.x
+    )
+)
+"""Lines of the system around the routing: never compared, kept where a whole file is written."""
+
+REWRITTEN = (
+    (re.compile(r"^(ip prefix-list .*) 0\.0\.0\.0/0 le 32$"), r"\1 any"),
+    (re.compile(r"^(ipv6 prefix-list .*) ::/0 le 128$"), r"\1 any"),
+    (re.compile(r"^(set community .*)\b65535:0\b"), r"\1graceful-shutdown"),
+    (re.compile(r"^(set community .*)\bgshut\b"), r"\1graceful-shutdown"),
+    (re.compile(r"^((?:ip|ipv6) route \S+) (?:Null0|null0)\b"), r"\1 blackhole"),
+    (re.compile(r"^address-family (ipv4|ipv6)$"), r"address-family \1 unicast"),
+    (re.compile(r"^(neighbor \S+ send-community) both$"), r"\1"),
+)
+"""Forms that FRR prints differently from how they may be written."""
+
+IMPLICIT = re.compile(r"(address-family|interface|vrf|line vty)( |$)")
+"""Contexts that are there whether or not anything stands in them."""
+
+_OPENER = re.compile(r"(router|address-family|route-map|interface|vrf|bfd|line vty|key chain|segment-routing)( |$)")
+_EXIT = re.compile(r"(exit(-[a-z0-9-]+)?|quit)$")
+_ROUTER_WORDS = "neighbor|network|redistribute|maximum-paths|aggregate-address|distance|timers"
+_TOP_BGP = r"bgp (as-path|community-list|large-community-list|extcommunity-list|community alias)"
+_INSIDE = (
+    (re.compile(r"router "), re.compile(rf"(no )?({_ROUTER_WORDS}|address-family|(?!{_TOP_BGP})bgp)( |$)")),
+    (re.compile(r"address-family "), re.compile(rf"(no )?({_ROUTER_WORDS}|import|export|table-map)( |$)")),
+    (re.compile(r"route-map "), re.compile(r"(no )?(match|set|call|on-match|continue|description)( |$)")),
+)
+"""What belongs to the context above even in a file without indentation."""
+
+_PREFIX_LIST = re.compile(r"(?P<name>(ip|ipv6) prefix-list \S+) (seq (?P<seq>\d+) )?(?P<rest>(permit|deny) .+)$")
+_NO_DEFAULT_ACTIVE = "no bgp default ipv4-unicast"
+_ACTIVATE = re.compile(r"neighbor \S+ activate$")
+
+
+@dataclass(frozen=True, slots=True)
+class FrrDocument:
+    """The lines of an FRR configuration, each once, in the order read; ``system`` holds the lines never compared."""
+
+    entries: tuple[FrrEntry, ...]
+    system: tuple[str, ...] = ()
+
+
+def parse_frr(text: str) -> FrrDocument:
+    """Return the normalised lines of FRR text: a ``show running-config`` or a file of ours."""
+    system: list[str] = []
+    entries: list[FrrEntry] = []
+    for entry in read_lines(text):
+        if _says_nothing(entry):
+            continue
+        if _is_system(entry):
+            system.append(entry.line)
+        elif not IMPLICIT.match(entry.line):
+            entries.append(entry)
+    return FrrDocument(normalise(entries), tuple(dict.fromkeys(system)))
+
+
+def is_foreign(entry: FrrEntry) -> bool:
+    """Tell whether a line is none of the routing's and never compared."""
+    return _says_nothing(entry) or _is_system(entry)
+
+
+def _says_nothing(entry: FrrEntry) -> bool:
+    return any(pattern.match(entry.line) for pattern in OMITTED)
+
+
+def _is_system(entry: FrrEntry) -> bool:
+    top = entry.path[0] if entry.context else entry.line
+    return any(pattern.match(top) for pattern in SYSTEM)
+
+
+def read_lines(text: str) -> Iterator[FrrEntry]:
+    """Yield every line in its context, comments and exits dropped, forms rewritten, nothing left out.
+
+    Indentation gives the context, and where there is none the words do, as in vtysh itself.
+    """
+    stack: list[tuple[int, str]] = []
+    for raw in text.splitlines():
+        line = " ".join(raw.split())
+        if not line or line[0] in "!#":
+            continue
+        indent = len(raw) - len(raw.lstrip())
+        if _EXIT.match(line):
+            _leave(stack, indent)
+            continue
+        line = rewrite(line)
+        while stack and stack[-1][0] >= indent and not (stack[-1][0] == indent and _inside(stack[-1][1], line)):
+            stack.pop()
+        yield FrrEntry(JOIN.join(opened for _, opened in stack), line)
+        stack.append((indent, line))
+
+
+def _leave(stack: list[tuple[int, str]], indent: int) -> None:
+    """Close the innermost open context at ``indent``."""
+    while stack and (stack[-1][0] > indent or not _OPENER.match(stack[-1][1])):
+        stack.pop()
+    if stack and stack[-1][0] == indent:
+        stack.pop()
+
+
+def _inside(opened: str, line: str) -> bool:
+    return any(opener.match(opened) and words.match(line) for opener, words in _INSIDE)
+
+
+def rewrite(line: str) -> str:
+    """Return the form in which FRR prints ``line``."""
+    for pattern, replacement in REWRITTEN:
+        line = pattern.sub(replacement, line)
+    return line
+
+
+def normalise(entries: Iterable[FrrEntry]) -> tuple[FrrEntry, ...]:
+    """Return the lines as FRR would print them: numbered, without what is the default anyway, each once."""
+    numbered = dict.fromkeys(_number_prefix_lists(entries))
+    quiet = {entry.path[:1] for entry in numbered if entry.line == _NO_DEFAULT_ACTIVE}
+    return tuple(
+        entry
+        for entry in numbered
+        if not is_default_on(entry.line) and not (_is_active_anyway(entry) and entry.path[:1] not in quiet)
+    )
+
+
+def _number_prefix_lists(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
+    """Give each prefix-list line without a number the one FRR would: five more than the highest so far."""
+    highest: dict[str, int] = {}
+    for entry in entries:
+        match = _PREFIX_LIST.match(entry.line) if not entry.context else None
+        if match is None:
+            yield entry
+            continue
+        last = highest.get(match["name"], 0)
+        number = int(match["seq"]) if match["seq"] else last + 5 - last % 5
+        highest[match["name"]] = max(last, number)
+        yield FrrEntry("", f"{match['name']} seq {number} {match['rest']}")
+
+
+def _is_active_anyway(entry: FrrEntry) -> bool:
+    return entry.path[-1:] == ("address-family ipv4 unicast",) and _ACTIVATE.match(entry.line) is not None
+
+
+def render_frr(document: FrrDocument) -> str:
+    """Return a configuration file: what is referred to before what refers to it, contexts closed, FRR's own layout."""
+    lines = ["frr defaults traditional", *(line for line in document.system if not _is_kernel_state(line)), "!"]
+    ordered = sorted(document.entries, key=_place)
+    return "\n".join([*lines, *write_lines(ordered), "end"]) + "\n"
+
+
+def _is_kernel_state(line: str) -> bool:
+    return line.endswith("forwarding")
+
+
+def _place(entry: FrrEntry) -> tuple[object, ...]:
+    """Order whole top-level blocks, then inside each the plain lines before the inner contexts."""
+    path = (*entry.path, entry.line)
+    top = rank(FrrEntry("", path[0]))[0]
+    header = natural_key(path[0]) if top in _BLOCKS else ()
+    return (top, header, natural_key(entry.context) if len(path) > 1 else (), *rank(entry)[1:])
+
+
+_BLOCKS = (0, 1, 2, 4)
+"""Ranks of the top-level kinds whose blocks are kept together by name: lists, route maps, interfaces, routers."""
+
+
+def write_lines(entries: Iterable[FrrEntry]) -> Iterator[str]:
+    """Yield text that enters and leaves the contexts of ``entries`` in the order given."""
+    open_path: tuple[str, ...] = ()
+    for entry in entries:
+        path = entry.path
+        shared = _shared(open_path, path)
+        yield from _exits(open_path, shared)
+        for depth in range(shared, len(path)):
+            yield " " * depth + path[depth]
+        yield " " * len(path) + entry.line
+        open_path = (*path, entry.line) if _OPENER.match(entry.line) else path
+    yield from _exits(open_path, 0)
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _exits(path: tuple[str, ...], depth: int) -> Iterator[str]:
+    for level in range(len(path) - 1, depth - 1, -1):
+        word = "exit-address-family" if path[level].startswith("address-family") else "exit"
+        yield " " * level + word

@@ -1,0 +1,184 @@
+"""What single FRR lines mean: which line replaces which, what `no` removes, which are secret, in which order they go.
+
+An FRR configuration is compared as a set of (context, line). A context is the path of the lines above, joined by
+`` / ``; the top level is the empty text. Sources: FRR's manual (docs.frrouting.org, basic, bgp, routemap, filter) and
+the running configurations of FRR 8.4, 8.5 and 10.
+"""
+
+import re
+from dataclasses import dataclass
+
+JOIN = " / "
+
+SINGLE_VALUED = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?P<slot>bgp (router-id|cluster-id|confederation identifier)) ",
+        r"(?P<slot>bgp graceful-restart (restart-time|select-defer-time|stalepath-time|rib-stale-time)) ",
+        r"(?P<slot>bgp (default local-preference|listen limit|update-delay|coalesce-time|max-med on-startup)) ",
+        r"(?P<slot>timers bgp) ",
+        r"(?P<slot>maximum-paths( ibgp)?) \d",
+        r"(?P<slot>distance bgp) ",
+        r"(?P<slot>neighbor \S+ (remote-as|local-as|timers connect|description|update-source|ebgp-multihop))( |$)",
+        r"(?P<slot>neighbor \S+ (ttl-security hops|advertisement-interval|password|port|delayopen|weight)) ",
+        r"(?P<slot>neighbor \S+ (allowas-in|default-originate|maximum-prefix|maximum-prefix-out))( |$)",
+        r"(?P<slot>neighbor \S+ timers) \d",
+        r"(?P<slot>neighbor \S+ peer-group) \S",
+        r"(?P<slot>neighbor \S+ interface)( |$)",
+        r"(?P<slot>neighbor \S+ (route-map|prefix-list|filter-list|distribute-list)) \S+(?P<way> (in|out))$",
+        r"(?P<slot>neighbor \S+ unsuppress-map) ",
+        r"(?P<slot>neighbor \S+ bfd)( \d|$)",
+        r"(?P<slot>network \S+)( |$)",
+        r"(?P<slot>redistribute \S+)( |$)",
+        r"(?P<slot>aggregate-address \S+)( |$)",
+        r"(?P<slot>(ip|ipv6) prefix-list \S+ seq \d+) ",
+        r"(?P<slot>bgp (as-path access-list|(large-|ext)?community-list (standard|expanded)?) \S+ seq \d+) ",
+        r"(?P<slot>route-map \S+) (permit|deny)(?P<way> \d+)$",
+        r"(?P<slot>(ip|ipv6) protocol \S+ route-map) ",
+        r"(?P<slot>(ip|ipv6) prefix-list \S+ description) ",
+        r"(?P<slot>match (ip|ipv6) (address|next-hop|route-source))( |$)",
+        r"(?P<slot>match (as-path|community|large-community|extcommunity|interface|metric|tag|peer|source-protocol)) ",
+        r"(?P<slot>set (community|large-community|as-path prepend|as-path exclude|local-preference|metric|origin)) ",
+        r"(?P<slot>set (src|tag|weight|ip next-hop|ipv6 next-hop global|table|distance)) ",
+        r"(?P<slot>(on-match|call|continue|description))( |$)",
+    )
+)
+"""Lines of which FRR keeps one: a second line of the same slot overwrites the first."""
+
+DEFAULT_ON = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"bgp (ebgp-requires-policy|default ipv4-unicast|network import-check|fast-external-failover)$",
+        r"bgp (graceful-restart notification|suppress-duplicates|hard-administrative-reset)$",
+        r"neighbor \S+ (send-community( all| both)?|enforce-first-as|capability fqdn|capability software-version)$",
+        r"(zebra nexthop kernel enable|fpm use-next-hop-groups|fpm use-route-replace)$",
+        r"(ip|ipv6) forwarding$",
+    )
+)
+"""Features that are on in FRR's traditional profile: FRR prints only their ``no`` form."""
+
+_DEFINES = re.compile(r"neighbor (?P<name>\S+) (remote-as \S+|peer-group( \S+)?|interface( .*)?)$")
+_NEIGHBOR = re.compile(r"(no )?neighbor (?P<name>\S+)( |$)")
+_GROUP = re.compile(r"neighbor \S+ peer-group$")
+_INTERFACE_PEER = re.compile(r"neighbor \S+ interface( |$)")
+_MEMBER = re.compile(r"neighbor \S+( interface)? peer-group (?P<group>\S+)$")
+_SECRET = re.compile(r"(?P<shown>neighbor \S+ password) .+|(?P<key>key-string|message-digest-key \d+ md5) .+")
+
+_TOP_RANK = tuple(
+    (re.compile(pattern), rank)
+    for rank, pattern in enumerate(
+        (
+            r"(ip|ipv6) (prefix-list|access-list)|access-list|bgp (as-path|community-list|large-community-list|ext)",
+            r"route-map ",
+            r"vrf |interface |ip nht|ipv6 nht|bfd",
+            r"(ip|ipv6) route ",
+            r"router ",
+            r"(ip|ipv6) protocol ",
+        )
+    )
+)
+_LINE_RANK = tuple(
+    (re.compile(pattern), rank)
+    for rank, pattern in enumerate(
+        (
+            r"bgp router-id|no bgp default",
+            r"(no )?bgp |timers |distance ",
+            r"neighbor \S+ peer-group$",
+            r"neighbor (?!\d|\S*:)\S+ remote-as ",
+            r"neighbor \S+ (remote-as|interface)",
+            r"neighbor \S+ peer-group ",
+            r"network |redistribute |aggregate-address |maximum-paths ",
+            r"(no )?neighbor (?!\S+ activate)",
+            r"(no )?neighbor \S+ activate",
+        )
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FrrEntry:
+    """One line in its context. Its text may hold a secret; ``shown`` never does."""
+
+    context: str
+    line: str
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Return the lines that lead to this one."""
+        return tuple(self.context.split(JOIN)) if self.context else ()
+
+    @property
+    def shown(self) -> str:
+        """Return the line as people and plans may see it."""
+        return _SECRET.sub(lambda match: f"{match['shown'] or match['key']} (hidden)", self.line)
+
+
+def is_hidden(line: str) -> bool:
+    """Tell whether ``line`` is the shown form of a secret and so cannot be configured."""
+    return line.endswith(" (hidden)")
+
+
+def slot(line: str) -> str:
+    """Return what ``line`` sets: two lines of one context with the same slot cannot both be."""
+    for pattern in SINGLE_VALUED:
+        match = pattern.match(line)
+        if match:
+            return match["slot"] + (match.groupdict().get("way") or "")
+    return line
+
+
+def is_default_on(line: str) -> bool:
+    """Tell whether ``line`` is what FRR does anyway and therefore never prints."""
+    return any(pattern.match(line) for pattern in DEFAULT_ON)
+
+
+def defined_neighbor(line: str) -> str | None:
+    """Return the neighbour or peer group that ``line`` creates, or None."""
+    match = _DEFINES.match(line)
+    return match["name"] if match else None
+
+
+def is_group(line: str) -> bool:
+    """Tell whether ``line`` creates a peer group."""
+    return _GROUP.match(line) is not None
+
+
+def is_interface_peer(line: str) -> bool:
+    """Tell whether ``line`` creates an unnumbered neighbour."""
+    return _INTERFACE_PEER.match(line) is not None
+
+
+def membership(line: str) -> str | None:
+    """Return the peer group that ``line`` puts a neighbour into, or None."""
+    match = _MEMBER.match(line)
+    return match["group"] if match else None
+
+
+def neighbor_of(line: str) -> str | None:
+    """Return the neighbour or peer group that ``line`` speaks of, or None."""
+    match = _NEIGHBOR.match(line)
+    return match["name"] if match else None
+
+
+def negated(line: str) -> str:
+    """Return the command that removes ``line``."""
+    if line.startswith("no "):
+        return line[3:]
+    hidden = _SECRET.match(line)
+    if hidden:
+        return f"no {hidden['shown'] or hidden['key']}"
+    return f"no {line}"
+
+
+def rank(entry: FrrEntry) -> tuple[int, int, int]:
+    """Return where a line stands in a file that can be read from the top: what is referred to comes first.
+
+    Within an address family the policies of a neighbour come before its activation, so that no route passes in between.
+    """
+    path = (*entry.path, entry.line)
+    top = _first(_TOP_RANK, path[0])
+    return top, len(path), _first(_LINE_RANK, entry.line)
+
+
+def _first(ranks: tuple[tuple[re.Pattern[str], int], ...], line: str) -> int:
+    return next((number for pattern, number in ranks if pattern.match(line)), len(ranks))

@@ -1,0 +1,36 @@
+"""What a change of one FRR line does to BGP sessions."""
+
+import re
+
+from railweave.sonic.change import Disruption
+
+QUIET = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(ip|ipv6) (prefix-list|access-list|route|protocol|nht) ",  # policy and static routes
+        r"access-list |bgp (as-path|community-list|large-community-list|extcommunity-list|community alias) ",
+        r"route-map ",
+        r"(match|set|call|on-match|continue|description) ",  # inside a route map
+        r"network |redistribute |aggregate-address |maximum-paths |distance |table-map ",
+        r"neighbor \S+ (route-map|prefix-list|filter-list|distribute-list|unsuppress-map) ",  # route refresh
+        r"neighbor \S+ (description|maximum-prefix|maximum-prefix-out|soft-reconfiguration)( |$)",
+        r"neighbor \S+ advertisement-interval ",
+        r"neighbor \S+ (allowas-in|next-hop-self|send-community|graceful-shutdown|as-override|timers connect)( |$)",
+        r"neighbor \S+ (remove-private-AS|addpath-tx-|default-originate|weight)",
+        r"bgp (bestpath|deterministic-med|always-compare-med|log-neighbor-changes|graceful-shutdown|max-med)( |$)",
+        r"bgp (ebgp-requires-policy|network import-check|default |suppress-fib-pending|update-delay|coalesce-time)",
+        r"bgp (fast-external-failover|suppress-duplicates|fast-convergence|route-map delay-timer)",
+        r"(debug|log) ",
+    )
+)
+"""Lines that change while the sessions stay up (route refresh where routes are concerned)."""
+
+
+def line_disruption(context: str, line: str) -> Disruption:
+    """Return what adding or removing ``line`` does; a line that is not known to be quiet costs a session."""
+    bare = line.removeprefix("no ")
+    if any(pattern.match(bare) for pattern in QUIET):
+        return Disruption.NONE
+    if not context and not bare.startswith("router "):
+        return Disruption.NONE if bare.startswith(("interface ", "vrf ")) else Disruption.SESSION
+    return Disruption.SESSION

@@ -1,0 +1,224 @@
+"""How disruptive each change is, by which method it is applied, and why: one table for the plan and the driver.
+
+A rule names a table, optionally fields and kinds of change, and its source. The first rule that matches counts; what
+no rule knows is treated with the most care, by a reload. "§" are sections of docs/explanation and SONiC's sources.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from railweave.sonic.change import FRR_TABLE, Disruption, Method, Op
+from railweave.sonic.edits import Edit
+from railweave.sonic.frr import FrrEntry
+from railweave.sonic.frr_delta import owner
+from railweave.sonic.frr_lines import defined_neighbor
+from railweave.sonic.frr_methods import line_disruption
+from railweave.sonic.rows import ConfigDb
+
+PATCH_EDITS_MAX = 20
+"""Most edits that go by ``config apply-patch``: each is one step of 0.33 to 0.42 s on a fast CPU, several times that on
+a switch's (sonic-recorded timing); above it the same edits are written directly."""
+
+ROW = ""
+"""Stands for the row itself where a rule lists fields."""
+
+_ANY = frozenset(Op)
+_COMES = frozenset({Op.ADD, Op.UPDATE})
+_GOES = frozenset({Op.REMOVE})
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What a change does to traffic and how it reaches the device."""
+
+    disruption: Disruption
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line of the table; no fields means every field and the row itself."""
+
+    tables: tuple[str, ...]
+    fields: tuple[str, ...]
+    ops: frozenset[Op]
+    disruption: Disruption
+    method: Method
+    source: str
+
+
+_NONE, _SESSION, _FLAP, _RELOAD = Disruption.NONE, Disruption.SESSION, Disruption.FLAP, Disruption.RELOAD
+_PATCH, _WRITE = Method.PATCH, Method.WRITE
+
+QOS_MAPS = (
+    "DSCP_TO_TC_MAP",
+    "TC_TO_QUEUE_MAP",
+    "TC_TO_PRIORITY_GROUP_MAP",
+    "MAP_PFC_PRIORITY_TO_QUEUE",
+    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+)
+MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
+SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESSAGE", "SNMP_AGENT_ADDRESS_CONFIG")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        ("PORT",),
+        (ROW, "lanes", "alias", "index", "subport"),
+        _ANY,
+        _RELOAD,
+        Method.RELOAD,
+        "a port's lanes are create-only in GCU and SAI; breakout by a whole-file reload (SONiC portconfig.py)",
+    ),
+    Rule(
+        ("PORT",),
+        ("speed", "fec", "autoneg", "adv_speeds", "interface_type", "link_training"),
+        _ANY,
+        _FLAP,
+        _WRITE,
+        "the link trains anew; a speed by patch takes minutes a port (sonic-buildimage issue 23945)",
+    ),
+    Rule(
+        ("PORT",),
+        ("mtu", "description", "tpid", "dhcp_rate_limit"),
+        _ANY,
+        _NONE,
+        _PATCH,
+        "set on the running port (sonic-utilities config interface mtu)",
+    ),
+    Rule(("PORT",), ("pfc_asym",), _ANY, _NONE, _WRITE, "set on the running port (config interface pfc asymmetric)"),
+    Rule(
+        ("INTERFACE", "LOOPBACK_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH, "GCU puts the bare row before its addresses"
+    ),
+    Rule(
+        ("LOOPBACK_INTERFACE",),
+        (ROW,),
+        _GOES,
+        _SESSION,
+        _WRITE,
+        "GCU refuses to remove Loopback0 (gcu_field_operation_validators)",
+    ),
+    Rule(("INTERFACE",), (ROW,), _GOES, _SESSION, _PATCH, "the sessions on that address end"),
+    Rule(("INTERFACE",), ("ipv6_use_link_local_only",), _ANY, _SESSION, _PATCH, "the link-local address comes or goes"),
+    Rule(("INTERFACE",), ("mpls", "loopback_action"), _ANY, _NONE, _PATCH, "set on the running router interface"),
+    Rule(
+        ("DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA"),
+        (),
+        _ANY,
+        _NONE,
+        _PATCH,
+        "read by templates when they render, by no daemon",
+    ),
+    Rule(
+        ("DEVICE_METADATA",),
+        ("bgp_asn", "default_bgp_status", "default_pfcwd_status", "suppress-fib-pending"),
+        _ANY,
+        _NONE,
+        _WRITE,
+        "read when a container starts; the FRR file holds what counts",
+    ),
+    Rule(
+        ("DEVICE_METADATA",),
+        (),
+        _ANY,
+        _RELOAD,
+        Method.RELOAD,
+        "host name, SKU, type and routing mode are read when services start",
+    ),
+    Rule(
+        ("BREAKOUT_CFG",),
+        (),
+        _ANY,
+        _NONE,
+        _WRITE,
+        "read only by config interface breakout; a real breakout changes PORT rows too",
+    ),
+    Rule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE, "bgpcfgd removes the neighbour from FRR"),
+    Rule(
+        (*QOS_MAPS, "SCHEDULER", "WRED_PROFILE"),
+        (),
+        _ANY,
+        _NONE,
+        _WRITE,
+        "orchagent changes the object in place; GCU refuses most of WRED_PROFILE",
+    ),
+    Rule(
+        ("PORT_QOS_MAP", "QUEUE"),
+        (),
+        _ANY,
+        _NONE,
+        _WRITE,
+        "orchagent binds on the running port; GCU would shut the port for each row (sonic-recorded gcu-qos)",
+    ),
+    Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE, "GCU refuses the table on SKUs that it does not list"),
+    Rule(MEMBERSHIPS, (), _GOES, _FLAP, _WRITE, "the port leaves its VLAN, port channel or mirror session"),
+    Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE, "a port leaves a list"),
+    Rule(SERVICES, (), _ANY, _NONE, _PATCH, "GCU restarts the service that reads the table"),
+)
+"""What each change does. Table, fields, kinds, disruption, method, source."""
+
+
+def classify(edit: Edit) -> Treatment:
+    """Return what one change does on its own, before what else changes on the device is looked at."""
+    if edit.table == FRR_TABLE:
+        return Treatment(line_disruption(edit.key, edit.field or ""), Method.FRR)
+    if edit.table == "PORT" and edit.field == "admin_status":
+        return Treatment(_NONE if edit.after == "up" else _FLAP, _PATCH)
+    rule = find_rule(edit)
+    return Treatment(rule.disruption, rule.method) if rule else Treatment(_RELOAD, Method.RELOAD)
+
+
+def find_rule(edit: Edit) -> Rule | None:
+    """Return the first rule of the table that knows this change."""
+    return next((rule for rule in RULES if _matches(rule, edit)), None)
+
+
+def _matches(rule: Rule, edit: Edit) -> bool:
+    return edit.table in rule.tables and edit.op in rule.ops and (not rule.fields or (edit.field or ROW) in rule.fields)
+
+
+def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
+    """Return the treatment of each edit, given all edits of the device and its running tables.
+
+    One reload makes all a reload. Patches are for few edits on a device whose configuration GCU accepts; else the same
+    edits are written. A neighbour that is new has no session to lose.
+    """
+    alone = [_with_new_neighbors(edit, new) for new in [_new_neighbors(edits)] for edit in edits]
+    if any(treatment.method is Method.RELOAD for treatment in alone):
+        return tuple(Treatment(_RELOAD, Method.RELOAD) for _ in alone)
+    patched = sum(treatment.method is _PATCH for treatment in alone)
+    if patched <= PATCH_EDITS_MAX and accepts_patches(config_db):
+        return tuple(alone)
+    return tuple(
+        Treatment(treatment.disruption, _WRITE) if treatment.method is _PATCH else treatment for treatment in alone
+    )
+
+
+def accepts_patches(config_db: ConfigDb) -> bool:
+    """Tell whether GCU can work on this configuration at all.
+
+    It refuses every patch while a lane stands in two ports, as on platforms with shared lanes, and while an earlier
+    ``config interface breakout -f`` has left the text ``None`` as a cable length.
+    """
+    lanes = [
+        lane.strip()
+        for port in config_db.get("PORT", {}).values()
+        for lane in str(port.get("lanes", "")).split(",")
+        if lane.strip()
+    ]
+    lengths: Mapping[str, object] = {
+        key: row for key, row in config_db.get("CABLE_LENGTH", {}).items() if "None" in row.values()
+    }
+    return len(lanes) == len(set(lanes)) and not lengths
+
+
+def _new_neighbors(edits: Iterable[Edit]) -> set[tuple[str, str] | None]:
+    lines = [edit for edit in edits if edit.table == FRR_TABLE and defined_neighbor(edit.field or "")]
+    gone = {owner(FrrEntry(edit.key, edit.field or "")) for edit in lines if edit.op is Op.REMOVE}
+    return {owner(FrrEntry(edit.key, edit.field or "")) for edit in lines if edit.op is Op.ADD} - gone
+
+
+def _with_new_neighbors(edit: Edit, new: set[tuple[str, str] | None]) -> Treatment:
+    treatment = classify(edit)
+    if edit.table == FRR_TABLE and edit.op is Op.ADD and owner(FrrEntry(edit.key, edit.field or "")) in (new - {None}):
+        return Treatment(_NONE, treatment.method)
+    return treatment

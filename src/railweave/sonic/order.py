@@ -1,0 +1,91 @@
+"""The order in which tables are written: what is referred to before what refers to it."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from railweave.sonic.change import Method, Op
+from railweave.sonic.edits import Edit
+from railweave.sonic.methods import MEMBERSHIPS, QOS_MAPS
+
+
+class Phase(IntEnum):
+    """The phases of a change; FRR's lines go between CONFIGURE and REMOVE."""
+
+    CLEAR = 0
+    CONFIGURE = 1
+    REMOVE = 2
+
+
+STAGES: tuple[tuple[str, ...], ...] = (
+    ("DEVICE_METADATA", "DEVICE_NEIGHBOR_METADATA", *QOS_MAPS, "SCHEDULER", "WRED_PROFILE", "BUFFER_POOL"),
+    ("BUFFER_PROFILE",),
+    ("BREAKOUT_CFG", "PORT"),
+    ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", "CABLE_LENGTH"),
+    ("PFC_WD", "DEVICE_NEIGHBOR"),
+    ("INTERFACE", "LOOPBACK_INTERFACE"),
+)
+"""Tables in the order in which their rows come; rows go in the opposite order."""
+
+_STAGE = {table: number for number, tables in enumerate(STAGES) for table in tables}
+_ADDRESS = len(STAGES)
+_OTHER = len(STAGES) + 1
+_PORT_UP = len(STAGES) + 2
+
+_FAMILIES = {
+    "LOOPBACK_INTERFACE": "INTERFACE",
+    "DEVICE_NEIGHBOR_METADATA": "DEVICE_NEIGHBOR",
+}
+_FAMILY_STAGE = {"INTERFACE": _ADDRESS, "DEVICE_NEIGHBOR": _STAGE["DEVICE_NEIGHBOR"], "PORT": _PORT_UP}
+_IN_THE_WAY = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE", *MEMBERSHIPS})
+
+
+def family(table: str) -> str:
+    """Return the family of tables that share one patch."""
+    return _FAMILIES.get(table, table)
+
+
+def phase(edit: Edit, edits: Iterable[Edit]) -> Phase:
+    """Return when an edit is carried out; ``edits`` are all edits of the device."""
+    if edit.table == "PORT" and edit.field == "admin_status" and edit.after != "up":
+        return Phase.REMOVE
+    if edit.field is not None:
+        return Phase.CONFIGURE if edit.op is not Op.REMOVE else Phase.REMOVE
+    if edit.op is not Op.REMOVE:
+        return Phase.CONFIGURE
+    if edit.table in _IN_THE_WAY or _is_moving_address(edit, edits):
+        return Phase.CLEAR
+    return Phase.REMOVE
+
+
+def _is_moving_address(edit: Edit, edits: Iterable[Edit]) -> bool:
+    """Tell whether an address goes to another port, or its port takes another one: two must not overlap."""
+    if edit.table not in ("INTERFACE", "LOOPBACK_INTERFACE") or "|" not in edit.key:
+        return False
+    port, prefix = edit.key.split("|", 1)
+    return any(
+        other.table == edit.table
+        and other.op is Op.ADD
+        and "|" in other.key
+        and (other.key.split("|", 1)[0] == port or other.key.split("|", 1)[1] == prefix)
+        for other in edits
+    )
+
+
+def place(edit: Edit, method: Method) -> tuple[int, str]:
+    """Return the stage within the phase; edits of one place and method make one step."""
+    if method is Method.PATCH:
+        stage = _FAMILY_STAGE.get(family(edit.table), _OTHER)
+        name = family(edit.table)
+    else:
+        stage, name = _stage(edit), ""
+    if edit.op is Op.REMOVE or (edit.table == "PORT" and edit.after != "up" and edit.field == "admin_status"):
+        return -stage, name
+    return stage, name
+
+
+def _stage(edit: Edit) -> int:
+    if edit.table == "PORT" and edit.field == "admin_status":
+        return _PORT_UP
+    if edit.table in ("INTERFACE", "LOOPBACK_INTERFACE") and "|" in edit.key:
+        return _ADDRESS
+    return _STAGE.get(edit.table, _OTHER)

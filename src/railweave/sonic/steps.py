@@ -1,0 +1,240 @@
+"""The steps that put a merge on a switch, in a safe order, and the steps that take it back.
+
+    clear      rows that stand in the way of others: bgpcfgd's neighbours, foreign memberships, addresses that move
+    configure  what is referred to before what refers to it; ports come up last
+    FRR        neighbours meet addresses that are there, and leave before their addresses go
+    remove     ports go down, then what refers, then what is referred to
+
+A driver runs them one by one; each is complete in itself. Where one change needs a reload, the reload is the only step.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from railweave.names import natural_key
+from railweave.sonic.change import FRR_TABLE, Method, Op
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_tables
+from railweave.sonic.edits import Edit
+from railweave.sonic.frr import parse_frr, render_frr
+from railweave.sonic.merge import MergeDocument, apply, edits, inverse
+from railweave.sonic.methods import Treatment, settle
+from railweave.sonic.order import Phase, phase, place
+from railweave.sonic.rows import ConfigDb, Fields, Value
+
+RELOAD_NEEDS = ("hwsku", "mac", "platform")
+"""Fields of DEVICE_METADATA|localhost without which ``config reload`` empties the database and hangs (run)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchStep:
+    """``config apply-patch`` with these RFC 6902 operations."""
+
+    operations: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStep:
+    """``config load -y`` of a document: named fields are set, a row of None is deleted."""
+
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HdelStep:
+    """``sonic-db-cli CONFIG_DB HDEL KEY FIELD…``; list fields carry their ``@``."""
+
+    key: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VtyshStep:
+    """``vtysh -f`` of this text."""
+
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadStep:
+    """``config reload -y -f`` of the whole CONFIG_DB, after the FRR file has been put in place."""
+
+    config_db: Mapping[str, Any] = field(repr=False)
+    frr: str = field(repr=False)
+
+
+Step = PatchStep | LoadStep | HdelStep | VtyshStep | ReloadStep
+
+
+def apply_steps(merge: MergeDocument, running: RunningConfig) -> tuple[Step, ...]:
+    """Return the steps that put ``merge`` on a switch that runs ``running``; none when it changes nothing.
+
+    Raises DocumentError where FRR's configuration would be needed and is unknown, or a reload would hang the switch.
+    """
+    wanted = edits(merge, running)
+    return _steps(merge, running, wanted, settle(wanted, running.config_db))
+
+
+def rollback_steps(merge: MergeDocument, running: RunningConfig) -> tuple[Step, ...]:
+    """Return the steps that bring a switch back from ``merge`` to ``running``: never a patch, which may be refused."""
+    forward = edits(merge, running)
+    treatments = settle(forward, running.config_db)
+    if any(one.method is Method.RELOAD for one in treatments):
+        return (_reload(running),)
+    after = apply(merge, running)
+    undo = inverse(merge, running)
+    back = edits(undo, after)
+    return _steps(undo, after, back, tuple(_written(one) for one in settle(back, after.config_db)))
+
+
+def _written(treatment: Treatment) -> Treatment:
+    """Undo what came without a reload without one, too."""
+    if treatment.method is Method.FRR:
+        return treatment
+    return Treatment(treatment.disruption, Method.WRITE)
+
+
+def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:
+    """Return the rollback file of ``railweave-confirm``: version 1, kinds load, hdel, vtysh and reload."""
+    return {"version": 1, "steps": [_json_step(step) for step in steps]}
+
+
+def _json_step(step: Step) -> dict[str, Any]:
+    match step:
+        case LoadStep(document):
+            return {"kind": "load", "document": document}
+        case HdelStep(key, fields):
+            return {"kind": "hdel", "key": key, "fields": list(fields)}
+        case VtyshStep(text):
+            return {"kind": "vtysh", "text": text}
+        case ReloadStep(config_db, frr):
+            return {"kind": "reload", "config_db": config_db, "frr": frr}
+        case PatchStep():
+            raise ValueError("a rollback never patches")
+
+
+def _steps(
+    merge: MergeDocument, running: RunningConfig, wanted: Sequence[Edit], treatments: Sequence[Treatment]
+) -> tuple[Step, ...]:
+    if any(one.method is Method.RELOAD for one in treatments):
+        return (_reload(apply(merge, running)),)
+    methods = {(edit.table, edit.key, edit.field): one.method for edit, one in zip(wanted, treatments, strict=True)}
+    rows = [edit for edit in wanted if edit.table != FRR_TABLE]
+    state = _Tables(running.config_db)
+    steps: list[Step] = []
+    for now in Phase:
+        if now is Phase.REMOVE and len(rows) < len(wanted):
+            steps.append(VtyshStep(str(merge[BGPRAW])))
+        groups: dict[tuple[Any, ...], list[Edit]] = {}
+        for edit in rows:
+            if phase(edit, rows) is now:
+                method = methods[edit.table, edit.key, edit.field]
+                groups.setdefault((place(edit, method), method), []).append(edit)
+        for (_, method), group in sorted(groups.items(), key=lambda item: item[0]):
+            steps.extend(_group_steps(method, group, state))
+    return tuple(steps)
+
+
+class _Tables:
+    """The tables as they stand between two steps."""
+
+    def __init__(self, config_db: ConfigDb) -> None:
+        self.rows: dict[str, dict[str, dict[str, Value]]] = {
+            table: {key: dict(fields) for key, fields in rows.items()} for table, rows in config_db.items()
+        }
+
+    def row(self, edit: Edit) -> dict[str, Value] | None:
+        """Return the row of an edit as it stands, or None."""
+        return self.rows.get(edit.table, {}).get(edit.key)
+
+    def take(self, edit: Edit) -> None:
+        """Carry an edit out."""
+        rows = self.rows.setdefault(edit.table, {})
+        if edit.field is None:
+            rows.pop(edit.key, None)
+            if isinstance(edit.after, Mapping):
+                rows[edit.key] = dict(edit.after)
+            if not rows:
+                del self.rows[edit.table]
+        elif edit.after is None or isinstance(edit.after, Mapping):
+            rows[edit.key].pop(edit.field, None)
+        else:
+            rows[edit.key][edit.field] = edit.after
+
+
+def _group_steps(method: Method, group: Sequence[Edit], state: _Tables) -> Iterator[Step]:
+    ordered = sorted(group, key=lambda edit: (edit.table, natural_key(edit.key), edit.field or ""))
+    if method is Method.PATCH:
+        yield PatchStep(tuple(operation for edit in ordered for operation in _operations(edit, state)))
+        return
+    yield from _write_steps(ordered, state)
+
+
+def _operations(edit: Edit, state: _Tables) -> Iterator[Mapping[str, Any]]:
+    """Yield the RFC 6902 operations of an edit: a table comes with its first row and goes with its last."""
+    rows = state.rows.get(edit.table)
+    path = _pointer(edit.table, edit.key) if edit.field is None else _pointer(edit.table, edit.key, edit.field)
+    if edit.op is Op.REMOVE:
+        last = edit.field is None and rows is not None and set(rows) == {edit.key}
+        yield {"op": "remove", "path": _pointer(edit.table) if last else path}
+    elif rows is None:
+        yield {"op": "add", "path": _pointer(edit.table), "value": {edit.key: _json(edit.after)}}
+    else:
+        yield {"op": "add" if edit.op is Op.ADD else "replace", "path": path, "value": _json(edit.after)}
+    state.take(edit)
+
+
+def _pointer(*parts: str) -> str:
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def _json(value: Value | Fields | None) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _json(inner) for name, inner in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _write_steps(group: Sequence[Edit], state: _Tables) -> Iterator[Step]:
+    document: dict[str, dict[str, Any]] = {}
+    dropped: dict[tuple[str, str], list[str]] = {}
+    for edit in group:
+        rows = document.setdefault(edit.table, {})
+        row = state.row(edit)
+        stale = _stale_fields(edit, row)
+        if stale:
+            dropped.setdefault((edit.table, edit.key), []).extend(stale)
+        if edit.field is None:
+            rows[edit.key] = None if edit.op is Op.REMOVE else _json(edit.after)
+        elif edit.op is not Op.REMOVE:
+            rows.setdefault(edit.key, {})[edit.field] = _json(edit.after)
+        state.take(edit)
+    # A hash that loses its last field vanishes, so the row is first given SONiC's placeholder (an empty row does that).
+    for table, key in dropped:
+        if not state.rows[table][key]:
+            document[table][key] = {}
+    document = {table: rows for table, rows in document.items() if rows}
+    if document:
+        yield LoadStep(document)
+    for (table, key), fields in dropped.items():
+        yield HdelStep(f"{table}|{key}", tuple(fields))
+
+
+def _stale_fields(edit: Edit, row: Mapping[str, Value] | None) -> list[str]:
+    """Return the Redis fields that ``config load`` would leave behind: removed ones, and the other form of a list."""
+    if edit.field is None or row is None or edit.field not in row:
+        return []
+    if edit.op is Op.REMOVE or isinstance(edit.after, str) != isinstance(row[edit.field], str):
+        return [edit.field if isinstance(row[edit.field], str) else f"{edit.field}@"]
+    return []
+
+
+def _reload(running: RunningConfig) -> ReloadStep:
+    metadata = running.config_db.get("DEVICE_METADATA", {}).get("localhost", {})
+    missing = [name for name in RELOAD_NEEDS if not metadata.get(name)]
+    if missing:
+        raise DocumentError(
+            f"DEVICE_METADATA|localhost has no {', '.join(missing)}; a reload would empty the database and hang"
+        )
+    if running.frr is None:
+        raise DocumentError("FRR's running configuration is unknown, so the reload could not keep or restore it")
+    return ReloadStep(json_tables(running.config_db), render_frr(parse_frr(running.frr)))
