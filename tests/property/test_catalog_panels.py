@@ -1,0 +1,92 @@
+"""Properties of front panels over every model and any split of the cages."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from railweave.catalog.lanes import LANE_RATES_GBPS
+from railweave.catalog.load import load_catalog
+from railweave.catalog.model import SwitchModel
+from railweave.catalog.panel import PortGroup, build_panel, logical_ports_per_cage, speeds
+from railweave.catalog.refusal import Refusal
+from railweave.fabric.model import Panel
+
+CATALOG = load_catalog()
+SPEEDS = (10, 25, 40, 50, 100, 200, 400, 800, 1600)
+
+
+@st.composite
+def splits(draw: st.DrawFn) -> tuple[SwitchModel, tuple[PortGroup, ...]]:
+    model = CATALOG.switch(draw(st.sampled_from(CATALOG.switch_ids())))
+    groups = draw(
+        st.lists(st.builds(PortGroup, st.integers(0, len(model.cages)), st.sampled_from(speeds(model))), max_size=4)
+    )
+    return model, tuple(groups)
+
+
+@settings(max_examples=150, deadline=None)
+@given(splits())
+def test_no_lane_name_or_alias_of_a_panel_is_used_twice(split: tuple[SwitchModel, tuple[PortGroup, ...]]) -> None:
+    model, groups = split
+    panel = build_panel(model, groups)
+    if isinstance(panel, Refusal):
+        assert panel.reason
+        assert panel.way_out
+        return
+    assert unique(lane for port in panel.ports for lane in port.lanes.split(","))
+    assert unique(port.name for port in panel.ports)
+    assert unique(port.alias for port in panel.ports)
+    assert unique((port.panel, port.subport) for port in panel.ports)
+    assert [port.index for port in panel.ports] == list(range(len(panel.ports)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(splits())
+def test_the_ports_of_a_cage_take_its_lanes_in_order(split: tuple[SwitchModel, tuple[PortGroup, ...]]) -> None:
+    model, groups = split
+    panel = build_panel(model, groups)
+    if isinstance(panel, Refusal):
+        return
+    used: dict[int, list[int]] = {}
+    for port in panel.ports:
+        used.setdefault(port.panel, []).extend(int(lane) for lane in port.lanes.split(","))
+    for cage in model.cages:
+        assert tuple(used.get(cage.index, ())) == cage.lanes[: len(used.get(cage.index, ()))]
+    assert len(used) == sum(group.cages for group in groups)
+
+
+@settings(max_examples=150, deadline=None)
+@given(splits())
+def test_a_panel_is_refused_only_for_too_many_cages_or_a_cage_without_the_mode(
+    split: tuple[SwitchModel, tuple[PortGroup, ...]],
+) -> None:
+    model, groups = split
+    panel = build_panel(model, groups)
+    too_many = sum(group.cages for group in groups) > len(model.cages)
+    lacks = any(mode.not_on for mode in model.modes)
+    assert isinstance(panel, Panel) or too_many or lacks
+    assert not (too_many and isinstance(panel, Panel))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(CATALOG.switch_ids()), st.sampled_from(SPEEDS))
+def test_every_model_gives_every_speed_a_panel_or_a_refusal(model_id: str, speed_gbps: int) -> None:
+    model = CATALOG.switch(model_id)
+    panel = build_panel(model, (PortGroup(len(model.cages), speed_gbps),))
+    per_cage = logical_ports_per_cage(model, speed_gbps)
+    if isinstance(panel, Refusal):
+        assert per_cage is None or any(mode.not_on for mode in model.modes)
+        return
+    assert per_cage is not None
+    assert len(panel.ports) == per_cage * len(model.cages)
+    assert per_cage * speed_gbps <= model.cage_type.lanes * model.cage_type.lane_gbps
+    for port in panel.ports:
+        lanes = port.lanes.count(",") + 1
+        # some lane rate that exists carries the speed on at most these lanes
+        assert any(speed_gbps % rate == 0 and speed_gbps // rate <= lanes for rate in LANE_RATES_GBPS)
+        assert port.fec == ("none" if speed_gbps in (10, 40) else "rs")
+
+
+def unique(values: object) -> bool:
+    return max(Counter(values).values(), default=0) <= 1  # type: ignore[call-overload]
