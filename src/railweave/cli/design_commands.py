@@ -1,0 +1,117 @@
+"""Commands that need no device: size, check, render, explain, diff, schema."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from railweave.cli.options import AsJson, IntentArgument, IntentOption
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to ``app``."""
+    for command in (size, check, render, explain, diff, schema):
+        app.command()(command)
+
+
+def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
+    """Design mathematics: every number with its formula."""
+    from railweave.cli.project import find_intent, gather
+    from railweave.cli.show import print_diagnostics, print_json, print_view
+    from railweave.design.document import size_json
+    from railweave.diagnostics import has_errors
+    from railweave.errors import RefusedError
+    from railweave.report.sizing import sizing_view
+
+    gathered = gather(find_intent(intent, option))
+    if gathered.sizing is None or has_errors(gathered.diagnostics):
+        raise RefusedError(gathered.diagnostics)
+    if json:
+        print_json(size_json(gathered.sizing))
+        return
+    print_view(sizing_view(gathered.sizing))
+    print_diagnostics(gathered.diagnostics)
+
+
+def check(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> int:
+    """All diagnostics: code, severity, place, devices and the way out."""
+    from railweave.cli.project import find_intent, gather_all
+    from railweave.cli.show import print_diagnostics, print_json, print_view
+    from railweave.diagnostics import has_errors
+    from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
+
+    path = find_intent(intent, option)
+    found = gather_all(path)
+    if json:
+        print_json(diagnostics_json(found))
+    else:
+        print_diagnostics(found, stderr=False)
+        print_view(diagnostics_summary(found, str(path)))
+    return 1 if has_errors(found) else 0
+
+
+def render(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; made when missing.")],
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    json: AsJson = False,
+) -> None:
+    """Every artefact: fabric.json, cables.csv, and CONFIG_DB and FRR of each switch."""
+    from railweave.cli.project import find_intent, load_designed, project_templates
+    from railweave.cli.show import print_diagnostics, print_json, print_view
+    from railweave.report.artifacts import write_artifacts
+    from railweave.report.diagnostics import diagnostics_json
+
+    designed = load_designed(find_intent(intent, option))
+    written = write_artifacts(designed.fabric, out, project_templates())
+    if json:
+        print_json({"out": str(out), "files": written, **diagnostics_json(designed.diagnostics)})
+        return
+    print_diagnostics(designed.diagnostics)
+    print_view(f"{written} files of {len(designed.fabric.switches)} switches in {out}")
+
+
+def explain(
+    device: Annotated[str, typer.Argument(help="A switch of the fabric, such as pod1-leaf1.")],
+    row: Annotated[str, typer.Argument(help="TABLE, TABLE|key, TABLE|key|field, or a line of FRR.")] = "",
+    option: IntentOption = None,
+    json: AsJson = False,
+) -> None:
+    """Why a row is there: the rule, the intent path and the source."""
+    from railweave.cli.explaining import explanation
+    from railweave.cli.project import find_intent, load_designed
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.explanation import explanation_json, explanation_view
+
+    found = explanation(load_designed(find_intent(None, option)).fabric, device, row)
+    if json:
+        print_json(explanation_json(found))
+    else:
+        print_view(explanation_view(found))
+
+
+def diff(
+    base: Annotated[str, typer.Argument(metavar="BASE", help="Git revision of the intent before.")],
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="Git revision after; default: the working tree.")] = "",
+    option: IntentOption = None,
+    json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
+    renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")] = False,
+) -> int:
+    """Offline: what two git revisions of the intent change on the devices. No device is needed."""
+    from railweave.cli.comparing import plan_between
+    from railweave.cli.planning_view import show_plan
+    from railweave.cli.project import find_intent
+
+    plan = plan_between(find_intent(None, option), base, head, renumber=renumber)
+    show_plan(plan, as_json=json, as_markdown=markdown)
+    return 2 if exit_code and plan.changes else 0
+
+
+def schema() -> None:
+    """The JSON Schema of the intent, for editors that complete it."""
+    from railweave.cli.show import print_json
+    from railweave.intent.schema import json_schema
+
+    print_json(json_schema())

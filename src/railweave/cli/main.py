@@ -1,0 +1,99 @@
+"""The `railweave` command: registers the commands and turns every failure into words and an exit status.
+
+Exit status: 0 done, 1 refused or failed, 2 only with ``--exit-code`` for changes found, 64 wrong usage, 130 interrupted.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from railweave.cli import design_commands, fabric_commands, project_commands, sim_commands
+from railweave.errors import RailweaveError, RefusedError
+
+EXIT_FAILED = 1
+EXIT_USAGE = 64
+EXIT_INTERRUPTED = 130
+
+# typer re-exports one subclass of its usage error, not the class itself.
+_UsageProblem = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="railweave",
+    help="Infrastructure as Code for the Ethernet fabrics of GPU clusters: one intent file to a running SONiC fabric.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+
+
+@app.callback(invoke_without_command=True)
+def options(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
+    """Infrastructure as Code for the Ethernet fabrics of GPU clusters: one intent file to a running SONiC fabric."""
+    if version:
+        from railweave import __version__
+
+        print(f"railweave {__version__}")
+        raise typer.Exit
+
+
+project_commands.register(app)
+design_commands.register(app)
+fabric_commands.register(app)
+sim_commands.register(app)
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave the process with its exit status."""
+    sys.exit(main(sys.argv[1:] if arguments is None else arguments))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit status. The only catch-all handler of the program stands here."""
+    try:
+        status = app(list(arguments), standalone_mode=False)
+        sys.stdout.flush()
+    except _UsageProblem as problem:
+        problem.show()  # type: ignore[attr-defined]
+        return EXIT_USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has seen enough; nothing more can be written, at exit neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except RailweaveError as failure:
+        _show_failure(failure, as_json="--json" in arguments)
+        return failure.exit_status
+    except Exception as fault:
+        _show_fault(fault)
+        return EXIT_FAILED
+    return status if isinstance(status, int) else 0
+
+
+def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
+    from railweave.cli.show import print_diagnostics, print_error, print_json
+    from railweave.report.diagnostics import diagnostics_json
+
+    if as_json:
+        found = failure.diagnostics if isinstance(failure, RefusedError) else ()
+        print_json({"error": str(failure), **diagnostics_json(found)})
+    elif isinstance(failure, RefusedError):
+        print_diagnostics(failure.diagnostics)
+    else:
+        print_error(str(failure))
+
+
+def _show_fault(fault: Exception) -> None:
+    if os.environ.get("RAILWEAVE_DEBUG"):
+        traceback.print_exception(fault)
+        return
+    print(
+        f"railweave: this is a fault of railweave itself: {type(fault).__name__}: {fault}\n"
+        "Nothing more was done. Run the same command with RAILWEAVE_DEBUG=1 and report what it prints.",
+        file=sys.stderr,
+    )

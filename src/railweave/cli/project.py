@@ -1,0 +1,96 @@
+"""Finding the project's files: which intent is meant, which target, where state is kept."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.diagnostics import Diagnostic, has_errors, in_order
+from railweave.errors import RailweaveError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from railweave.fabric.model import Fabric
+    from railweave.fabric.sizing import Sizing
+    from railweave.intent.model import Intent
+
+STATE = Path(".railweave")
+"""The folder of everything that is generated beside a project: simulators, journals, plans."""
+
+
+@dataclass(frozen=True, slots=True)
+class Designed:
+    """An intent that was read, checked and designed without an error; ``diagnostics`` are warnings at most."""
+
+    intent: "Intent"
+    fabric: "Fabric"
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Everything known of an intent, errors included; ``fabric`` and ``sizing`` are None where there is none."""
+
+    intent: "Intent"
+    fabric: "Fabric | None"
+    sizing: "Sizing | None"
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def find_intent(argument: Path | None, option: Path | None, environ: Mapping[str, str] | None = None) -> Path:
+    """Return the intent file meant: the argument, ``--intent``, RAILWEAVE_INTENT, or the only file in ``intent/``.
+
+    Raises UsageError that lists the candidates.
+    """
+    named = (os.environ if environ is None else environ).get("RAILWEAVE_INTENT")
+    chosen = argument or option or (Path(named) if named else None)
+    if chosen is not None:
+        return chosen
+    candidates = sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml")))
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates:
+        raise UsageError("no intent is named and intent/ holds none; run `railweave init DIR` or name a file")
+    listed = ", ".join(str(path) for path in candidates)
+    raise UsageError(f"which intent? intent/ holds {len(candidates)}: {listed}; name one or set RAILWEAVE_INTENT")
+
+
+def gather(path: Path) -> Gathered:
+    """Read, check and design the intent at ``path``; return everything found.
+
+    Raises RefusedError when the file cannot be read as an intent at all.
+    """
+    from railweave.catalog.load import load_catalog
+    from railweave.checks.intent import check_intent
+    from railweave.design.build import design
+    from railweave.intent.load import load_intent
+
+    intent = load_intent(path)
+    catalog = load_catalog()
+    found = check_intent(intent, catalog)
+    outcome = design(intent, catalog)
+    return Gathered(intent, outcome.fabric, outcome.sizing, in_order((*found, *outcome.diagnostics)))
+
+
+def load_designed(path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path``; raises RefusedError with every fault."""
+    gathered = gather(path)
+    if has_errors(gathered.diagnostics):
+        raise RefusedError(gathered.diagnostics)
+    if gathered.fabric is None:
+        raise RailweaveError(f"{path}: this intent can be sized but not built; name switch models of the catalogue")
+    return Designed(gathered.intent, gathered.fabric, gathered.diagnostics)
+
+
+def find_target(name: str) -> Path:
+    """Return ``inventory/NAME.yml``; raises UsageError that lists the targets there are."""
+    path = Path("inventory") / f"{name}.yml"
+    if path.is_file():
+        return path
+    known = ", ".join(sorted(each.stem for each in Path("inventory").glob("*.yml"))) or "none"
+    raise UsageError(f"no target {name!r}: {path} does not exist (targets here: {known})")
+
+
+def simulator_state(fabric: str) -> Path:
+    """Return the folder that keeps the simulator of one fabric."""
+    return STATE / "sim" / fabric

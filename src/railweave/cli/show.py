@@ -1,0 +1,47 @@
+"""Printing for the commands: JSON for programs on standard output, words for people, warnings on standard error."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from railweave.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Return a console that colours only on a terminal and never wraps below 100 columns in a file or pipe."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else 160
+    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print ``value`` as indented JSON."""
+    import orjson
+
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def print_view(view: "RenderableType") -> None:
+    """Print a view on standard output."""
+    console().print(view)
+
+
+def print_error(text: str) -> None:
+    """Print one failure on standard error."""
+    from rich.text import Text
+
+    console(stderr=True).print(Text.assemble(("error: ", "bold red"), text))
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], *, stderr: bool = True) -> None:
+    """Print diagnostics for a person."""
+    from railweave.report.diagnostics import diagnostics_view
+
+    found = tuple(diagnostics)
+    if found:
+        console(stderr=stderr).print(diagnostics_view(found))

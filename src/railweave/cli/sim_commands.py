@@ -1,0 +1,148 @@
+"""Commands of the simulated fabric: start, stop, look, log in, move cables and inject faults."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from railweave.cli.options import AsJson, IntentArgument, IntentOption
+
+Device = Annotated[str, typer.Argument(metavar="DEVICE", help="A switch, such as pod1-leaf1.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``railweave sim …`` to ``app``."""
+    group = typer.Typer(
+        help="The simulated fabric: SONiC's management plane on loopback, over real SSH.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    for command in (up, down, status, ssh, cable, fault):
+        group.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
+    app.add_typer(group, name="sim")
+
+
+def up(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    json: AsJson = False,
+    real_time: Annotated[bool, typer.Option("--real-time", help="SONiC's waits as long as on a switch.")] = False,
+) -> None:
+    """Start the simulated fabric of an intent, or add what the intent has grown by; running switches stay as they are."""
+    from sonic_sim import control
+
+    from railweave.catalog.load import load_catalog
+    from railweave.cli.project import find_intent, load_designed, simulator_state
+    from railweave.cli.show import print_json, print_view
+    from railweave.cli.simulating import simulator_fault, simulator_spec
+
+    fabric = load_designed(find_intent(intent, option)).fabric
+    state = simulator_state(fabric.name)
+    with simulator_fault():
+        endpoints = control.up(state, simulator_spec(fabric, load_catalog()), control.Options(real_time=real_time))
+    if json:
+        print_json({"fabric": fabric.name, "pid": endpoints.pid, "devices": len(endpoints.devices), "state": str(state)})
+        return
+    print_view(f"simulated fabric {fabric.name}: {len(endpoints.devices)} switches on loopback, process {endpoints.pid}")
+
+
+def down(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every simulated fabric of this project.")] = False,
+) -> None:
+    """Stop the simulated fabric and forget its state."""
+    from sonic_sim import control
+
+    from railweave.cli.project import STATE, simulator_state
+    from railweave.cli.show import print_view
+    from railweave.cli.simulating import simulator_fault
+
+    folders = sorted((STATE / "sim").glob("*")) if everything else [simulator_state(fabric_name(intent, option))]
+    for folder in folders:
+        with simulator_fault():
+            stopped = control.down(folder)
+        print_view(f"simulated fabric {folder.name}: {'stopped' if stopped else 'was not running'}")
+
+
+def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
+    """What runs, and which faults are armed."""
+    from sonic_sim import control
+
+    from railweave.cli.project import simulator_state
+    from railweave.cli.show import print_json, print_view
+    from railweave.cli.simulating import simulator_fault, status_json, status_view
+
+    with simulator_fault():
+        told = control.status(simulator_state(fabric_name(intent, option)))
+    if json:
+        print_json(status_json(told))
+    else:
+        print_view(status_view(told))
+
+
+def ssh(
+    device: Device,
+    command: Annotated[list[str] | None, typer.Argument(help="A command; none opens a session.")] = None,
+    option: IntentOption = None,
+) -> int:
+    """Log in to a simulated switch with OpenSSH, as to a real one."""
+    import subprocess
+
+    from railweave.cli.project import simulator_state
+    from railweave.cli.simulating import ssh_command
+
+    state = simulator_state(fabric_name(None, option))
+    return subprocess.run(ssh_command(state, device, tuple(command or ())), check=False).returncode
+
+
+def cable(
+    a: Annotated[str, typer.Argument(metavar="A:PORT", help="One end, such as pod1-leaf1:Ethernet0.")],
+    b: Annotated[str, typer.Argument(metavar="B:PORT", help="The other end; `none` only pulls the cable.")],
+    option: IntentOption = None,
+) -> None:
+    """Plug a cable between two ports; what was in them is pulled."""
+    from sonic_sim import control
+
+    from railweave.cli.project import simulator_state
+    from railweave.cli.show import print_view
+    from railweave.cli.simulating import simulator_fault
+
+    with simulator_fault():
+        control.cable(simulator_state(fabric_name(None, option)), a, None if b == "none" else b)
+    print_view(f"{a} is unplugged" if b == "none" else f"cable between {a} and {b}")
+
+
+def fault(
+    device: Device,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="The fault, or `clear`.")],
+    command: Annotated[str, typer.Option(help="Strike only at commands that hold this text.")] = "",
+    after: Annotated[int, typer.Option(help="Let so many commands pass first.")] = 0,
+    times: Annotated[int | None, typer.Option(help="How often it strikes; 0 is until cleared.")] = None,
+    seconds: Annotated[float, typer.Option(help="The delay of `slow`.")] = 1.0,
+    moment: Annotated[str, typer.Option(help="Of drop-session: before, during or after the command.")] = "after",
+    option: IntentOption = None,
+) -> None:
+    """Inject a fault: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, wrong-host-key, power-cycle."""
+    from sonic_sim import control
+
+    from railweave.cli.project import simulator_state
+    from railweave.cli.show import print_view
+    from railweave.cli.simulating import simulator_fault
+
+    state = simulator_state(fabric_name(None, option))
+    with simulator_fault():
+        if kind == "clear":
+            control.clear_fault(state, device)
+        else:
+            details = {"command": command, "after": after, "seconds": seconds, "moment": moment}
+            control.fault(state, device, kind, **details, **({} if times is None else {"times": times}))
+    print_view(f"{device}: {'no fault' if kind == 'clear' else kind}")
+
+
+def fabric_name(intent: Path | None, option: Path | None) -> str:
+    """Return the name of the fabric whose simulator is meant."""
+    from railweave.cli.project import find_intent
+    from railweave.intent.load import load_intent
+
+    return load_intent(find_intent(intent, option)).fabric

@@ -1,0 +1,121 @@
+"""A project of its own for every scenario, driven by the command that users type, on a simulator of its own."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RAILWEAVE = Path(sys.executable).with_name("railweave")
+COMMAND_SECONDS = 240
+
+
+class Project:
+    """A copy of the repository's project files with one intent, and the commands on it."""
+
+    def __init__(self, folder: Path, intent: str) -> None:
+        self.folder = folder
+        for name in ("intent", "inventory", "templates"):
+            shutil.copytree(ROOT / name, folder / name)
+        self.intent = folder / "intent" / intent
+        self.environ = {**os.environ, "RAILWEAVE_INTENT": str(self.intent), "NO_COLOR": "1"}
+
+    def run(self, *words: str, status: int | None = 0, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run ``railweave WORDS`` in the project and check its exit status; a traceback is never acceptable."""
+        done = subprocess.run(
+            [str(RAILWEAVE), *words],
+            cwd=self.folder,
+            env={**self.environ, **environ},
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+        said = f"railweave {' '.join(words)} -> {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in said, said
+        assert status is None or done.returncode == status, said
+        return done
+
+    def json(self, *words: str, status: int | None = 0) -> Any:
+        return json.loads(self.run(*words, "--json", status=status).stdout)
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [str(RAILWEAVE), *words],
+            cwd=self.folder,
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def up(self) -> None:
+        self.run("sim", "up")
+
+    def plan(self, *words: str, status: int | None = 0) -> Any:
+        return self.json("plan", "--target", "sim", *words, status=status)
+
+    def deploy(self, *words: str, status: int | None = 0) -> Any:
+        return self.json("deploy", "--target", "sim", "--yes", "--provision", *words, status=status)
+
+    def verify(self, status: int | None = 0) -> Any:
+        return self.json("verify", "--target", "sim", status=status)
+
+    def running(self, device: str) -> Any:
+        """Return the whole running document of a device, as an engineer at its prompt would see it."""
+        return json.loads(self.on(device, "show runningconfiguration all"))
+
+    def on(self, device: str, command: str) -> str:
+        return self.run("sim", "ssh", device, command).stdout
+
+    def edit(self, *replacements: tuple[str, str]) -> None:
+        """Change the intent; every text to be replaced must be there."""
+        text = self.intent.read_text(encoding="utf-8")
+        for old, new in replacements:
+            assert old in text, f"{old!r} is not in {self.intent.name}"
+            text = text.replace(old, new)
+        self.intent.write_text(text, encoding="utf-8")
+
+    def fabric(self) -> Any:
+        out = self.folder / "rendered"
+        self.run("render", "--out", str(out))
+        return json.loads((out / "fabric.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def new_project(tmp_path: Path) -> Iterator[Any]:
+    made: list[Project] = []
+
+    def make(intent: str) -> Project:
+        project = Project(tmp_path / f"project{len(made)}", intent)
+        made.append(project)
+        return project
+
+    yield make
+    for project in made:
+        project.run("sim", "down", "--all", status=None)
+
+
+def wait_until(condition: Any, seconds: float, what: str) -> Any:
+    """Poll ``condition`` until it returns something true; fail with ``what`` after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while True:
+        outcome = condition()
+        if outcome:
+            return outcome
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.1)
+
+
+def kill(process: "subprocess.Popen[str]") -> None:
+    """End a process that this test started, as a lost machine would."""
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=10)
