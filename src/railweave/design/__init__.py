@@ -1,1 +1,1 @@
-"""Design mathematics: from an intent to a fabric in which every number is explained."""
+"""Design: from an intent to a fabric, by the mathematics of a Clos of leaves and spines."""

@@ -1,0 +1,154 @@
+"""The switches of a fabric as the design sees them: cages, and the breakout that each direction's speed gives.
+
+A tier is a model of the catalogue or, for sizing only, an inline number of ports and their speed.
+"""
+
+from dataclasses import dataclass
+
+from railweave.catalog.load import Catalog
+from railweave.catalog.model import SwitchModel
+from railweave.catalog.panel import logical_ports_per_cage, speeds
+from railweave.design.split import Breakout
+from railweave.diagnostics import Diagnostic, error
+from railweave.intent.model import InlineModel, Intent, Tier
+from railweave.units import format_speed
+
+_INLINE_PORTS_PER_CAGE = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """Leaf and spine hardware. ``leaf`` and ``spine`` are None for inline models, which can only be sized.
+
+    ``down`` is the breakout of a leaf towards nodes, ``up`` towards spines, ``spine_down`` of a spine towards leaves.
+    """
+
+    leaf: SwitchModel | None
+    spine: SwitchModel | None
+    leaf_cages: int
+    spine_cages: int
+    down: Breakout
+    up: Breakout
+    spine_down: Breakout
+
+    @property
+    def spine_ports(self) -> int:
+        """Return the logical ports of a spine."""
+        return self.spine_cages * self.spine_down.per_cage
+
+
+def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[Hardware | None, tuple[Diagnostic, ...]]:
+    """Return the hardware that the intent names, with its breakouts, or why there is none."""
+    faults = [*_node_speed_faults(intent), *_tier_speed_faults(intent)]
+    leaf, leaf_faults = _model(intent, catalog, "leaf")
+    spine, spine_faults = _model(intent, catalog, "spine")
+    faults += [*leaf_faults, *spine_faults]
+    if leaf is None or spine is None:
+        return None, tuple(faults)
+    tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps
+    down_gbps = tiers.leaf.downlink_gbps or nic
+    up_gbps = tiers.leaf.uplink_gbps or tiers.spine.downlink_gbps or nic
+    down, one = _breakout(intent, leaf, down_gbps, "leaf", "downlink_speed")
+    up, two = _breakout(intent, leaf, up_gbps, "leaf", "uplink_speed")
+    below, three = _breakout(intent, spine, up_gbps, "spine", "downlink_speed")
+    faults += [*one, *two, *three]
+    if down is None or up is None or below is None or faults:
+        return None, tuple(dict.fromkeys(faults))
+    return (
+        Hardware(
+            leaf=leaf if isinstance(leaf, SwitchModel) else None,
+            spine=spine if isinstance(spine, SwitchModel) else None,
+            leaf_cages=_cages(leaf),
+            spine_cages=_cages(spine),
+            down=down,
+            up=up,
+            spine_down=below,
+        ),
+        (),
+    )
+
+
+def _tier(intent: Intent, role: str) -> Tier:
+    return intent.topology.leaf if role == "leaf" else intent.topology.spine
+
+
+def _model(
+    intent: Intent, catalog: Catalog, role: str
+) -> tuple[SwitchModel | InlineModel | None, tuple[Diagnostic, ...]]:
+    wanted = _tier(intent, role).model
+    if isinstance(wanted, InlineModel):
+        return wanted, ()
+    model = catalog.find_switch(wanted)
+    if model is not None:
+        return model, ()
+    unknown = error(
+        "RW101",
+        f"the catalogue has no switch model {wanted!r}",
+        intent.where(f"topology.{role}.model"),
+        fix=f"use one of its models: {', '.join(catalog.switch_ids())}",
+    )
+    return None, (unknown,)
+
+
+def _cages(model: SwitchModel | InlineModel) -> int:
+    return model.ports if isinstance(model, InlineModel) else len(model.cages)
+
+
+def _breakout(
+    intent: Intent, model: SwitchModel | InlineModel, speed_gbps: int, role: str, key: str
+) -> tuple[Breakout | None, tuple[Diagnostic, ...]]:
+    per_cage = _per_cage(model, speed_gbps)
+    if per_cage is not None:
+        return Breakout(speed_gbps, per_cage), ()
+    name = "an inline model" if isinstance(model, InlineModel) else model.title
+    fault = error(
+        "P-3",
+        f"{name} has no {format_speed(speed_gbps)} ports",
+        intent.where(f"topology.{role}.{key}"),
+        fix=f"choose one of its speeds: {', '.join(map(format_speed, _speeds(model)))}; or another model",
+    )
+    return None, (fault,)
+
+
+def _per_cage(model: SwitchModel | InlineModel, speed_gbps: int) -> int | None:
+    if isinstance(model, SwitchModel):
+        return logical_ports_per_cage(model, speed_gbps)
+    per_cage, rest = divmod(model.speed_gbps, speed_gbps)
+    return per_cage if rest == 0 and per_cage in _INLINE_PORTS_PER_CAGE else None
+
+
+def _speeds(model: SwitchModel | InlineModel) -> list[int]:
+    if isinstance(model, SwitchModel):
+        return list(speeds(model))
+    return [model.speed_gbps // ports for ports in _INLINE_PORTS_PER_CAGE if model.speed_gbps % ports == 0]
+
+
+def _node_speed_faults(intent: Intent) -> list[Diagnostic]:
+    """Return nodes whose NICs cannot link with the downlinks of the leaves, which all run at one speed."""
+    down_gbps = intent.topology.leaf.downlink_gbps or intent.nodes[0].nics.speed_gbps
+    return [
+        error(
+            "RW208",
+            f"NIC ports of {format_speed(entry.nics.speed_gbps)} cannot link with leaf ports of"
+            f" {format_speed(down_gbps)}",
+            intent.where(f"nodes[{index}].nics.speed"),
+            fix=f"give the NICs {format_speed(down_gbps)}, or the leaves downlink_speed:"
+            f" {format_speed(entry.nics.speed_gbps)}; all nodes of a fabric have NIC ports of one speed",
+        )
+        for index, entry in enumerate(intent.nodes)
+        if entry.nics.speed_gbps != down_gbps
+    ]
+
+
+def _tier_speed_faults(intent: Intent) -> list[Diagnostic]:
+    up_gbps, below_gbps = intent.topology.leaf.uplink_gbps, intent.topology.spine.downlink_gbps
+    if up_gbps is None or below_gbps is None or up_gbps == below_gbps:
+        return []
+    return [
+        error(
+            "RW208",
+            f"leaf uplinks of {format_speed(up_gbps)} cannot link with spine ports of {format_speed(below_gbps)}",
+            intent.where("topology.spine.downlink_speed"),
+            fix=f"set it to {format_speed(up_gbps)}, or leave it out: it follows the leaf's uplink_speed",
+        )
+    ]

@@ -1,0 +1,56 @@
+"""Identities: numbers, names, AS numbers and addresses, each a pure function of a device's place.
+
+No identity depends on a count of today, so growth renumbers nothing (design rule "Identity"). A leaf number is
+leaf index × planes + plane, a spine number spine index × planes + plane; names carry the number + 1.
+"""
+
+from railweave.design.layout import Layout
+from railweave.fabric.policy import Addressing
+
+PODS = 1000
+"""AS numbers of spines that each plane has: one a pod (RFC 7938 section 5.2.1); two tiers are pod 0."""
+
+
+def device_number(index: int, plane: int, planes: int) -> int:
+    """Return the number of a leaf or spine from its index within its plane."""
+    return index * planes + plane
+
+
+def device_name(fabric: str, role: str, number: int) -> str:
+    """Return a switch's name: ``pod1-leaf1``."""
+    return f"{fabric}-{role}{number + 1}"
+
+
+def leaf_loopback(addressing: Addressing, number: int) -> int:
+    """Return a leaf's loopback: from the second address of the pool upwards."""
+    return addressing.loopbacks.first + 1 + number
+
+
+def spine_loopback(addressing: Addressing, number: int) -> int:
+    """Return a spine's loopback: from the middle of the pool upwards."""
+    return addressing.loopbacks.first + addressing.loopbacks.size // 2 + number
+
+
+def leaf_asn(addressing: Addressing, number: int) -> int:
+    """Return a leaf's AS number; every leaf has its own (RFC 7938 section 5.2.1)."""
+    return addressing.leaf_asn + number
+
+
+def spine_asn(addressing: Addressing, plane: int, pod: int = 0) -> int:
+    """Return the AS number that all spines of a pod and plane share, which stops valley paths."""
+    return addressing.spine_asn + plane * PODS + pod
+
+
+def host_block_size(layout: Layout) -> int:
+    """Return the addresses of a leaf's host block: two for each port, rounded up to a prefix."""
+    return 2 << (layout.leaf_ports.total - 1).bit_length()
+
+
+def link_network(addressing: Addressing, layout: Layout, leaf: int, port: int) -> int:
+    """Return the even address of the /31 at an uplink of the leaf with number ``leaf``."""
+    return addressing.links.first + 2 * (leaf * layout.leaf_ports.total + port)
+
+
+def host_block(addressing: Addressing, layout: Layout, leaf: int) -> int:
+    """Return the first address of the host block of the leaf with number ``leaf``."""
+    return addressing.hosts.first + leaf * host_block_size(layout)

@@ -1,0 +1,135 @@
+"""GPU nodes: how their ports spread over planes, rails and leaves, and in which stripes they stand."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from railweave.design.layout import NodeGroup
+from railweave.design.ratios import count_text
+from railweave.diagnostics import Diagnostic, error
+from railweave.fabric.model import HostPort
+from railweave.intent.model import Intent, Nodes, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class NodePorts:
+    """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path."""
+
+    entry: Nodes
+    path: str
+    per_plane: int
+    per_leaf: int
+
+
+def rail_count(intent: Intent) -> int:
+    """Return the rails: given, or the NICs of a node."""
+    return intent.topology.rails or intent.nodes[0].nics.count
+
+
+def spread_ports(intent: Intent) -> tuple[tuple[NodePorts, ...], tuple[Diagnostic, ...]]:
+    """Return the ports of each entry's nodes, and what does not divide evenly."""
+    planes, rails = intent.topology.planes, rail_count(intent)
+    spread: list[NodePorts] = []
+    faults: list[Diagnostic] = []
+    for index, entry in enumerate(intent.nodes):
+        path = f"nodes[{index}]"
+        nics = entry.nics
+        if nics.ports % planes:
+            faults.append(
+                error(
+                    "RW103",
+                    f"a NIC of {count_text(nics.ports, 'port')} does not reach {planes} planes alike",
+                    intent.where(f"{path}.nics.ports"),
+                    fix=f"give a NIC a multiple of {planes} ports, or the fabric another number of planes",
+                )
+            )
+            continue
+        per_plane = nics.count * nics.ports // planes
+        if per_plane % rails:
+            faults.append(
+                error(
+                    "RW103",
+                    f"the {per_plane} ports of a node do not spread evenly over {rails} rails",
+                    intent.where("topology.rails" if intent.topology.rails else f"{path}.nics.count"),
+                    fix=f"use a number of rails that divides {per_plane}",
+                )
+            )
+            continue
+        per_leaf = per_plane // rails if intent.topology.shape is Shape.RAIL_OPTIMIZED else per_plane
+        spread.append(NodePorts(entry, path, per_plane, per_leaf))
+    return tuple(spread), tuple(faults)
+
+
+def host_ports(entry: Nodes, rails: int, planes: int) -> tuple[HostPort, ...]:
+    """Return the ports of a node, NIC by NIC; port p of a NIC is in plane p mod planes.
+
+    Ports of one plane go to the rails in runs, so that all ports of a NIC in a plane share a rail where they can.
+    """
+    of_nic = entry.nics.ports // planes
+    per_rail = entry.nics.count * of_nic // rails
+    return tuple(
+        HostPort(
+            name=f"rail{nic}" if entry.nics.ports == 1 else f"rail{nic}p{port}",
+            nic=nic,
+            port=port,
+            rail=(nic * of_nic + port // planes) // per_rail,
+            plane=port % planes,
+            speed_gbps=entry.nics.speed_gbps,
+        )
+        for nic in range(entry.nics.count)
+        for port in range(entry.nics.ports)
+    )
+
+
+def place_groups(
+    intent: Intent, spread: tuple[NodePorts, ...], downlinks: int
+) -> tuple[tuple[NodeGroup, ...], tuple[Diagnostic, ...]]:
+    """Return the entries of nodes in their stripes, on leaves with ``downlinks`` ports for nodes."""
+    groups: list[NodeGroup] = []
+    faults: list[Diagnostic] = []
+    for ports in spread:
+        nodes = intent.topology.stripe or downlinks // ports.per_leaf
+        if nodes == 0:
+            faults.append(_node_exceeds_leaf(intent, ports, downlinks))
+        elif nodes * ports.per_leaf > downlinks:
+            faults.append(_stripe_exceeds_leaf(intent, ports, downlinks))
+        else:
+            stripes = -(-ports.entry.count // nodes)
+            first = ports.entry.first_stripe
+            groups.append(NodeGroup(ports.entry, ports.path, ports.per_plane, ports.per_leaf, nodes, first, stripes))
+    faults.extend(_shared_stripes(intent, groups))
+    return tuple(groups), tuple(faults)
+
+
+def _node_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diagnostic:
+    return error(
+        "RW203",
+        f"a node has {count_text(ports.per_leaf, 'port')} on one leaf, which has {downlinks} for nodes",
+        intent.where(f"{ports.path}.nics"),
+        fix="use a leaf with more ports, more rails or more planes",
+    )
+
+
+def _stripe_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diagnostic:
+    nodes = intent.topology.stripe or 0
+    return error(
+        "RW204",
+        f"a stripe of {nodes} nodes with {count_text(ports.per_leaf, 'port')} each on a leaf needs"
+        f" {nodes * ports.per_leaf} downlinks; a leaf has {downlinks}",
+        intent.where("topology.stripe"),
+        fix=f"use a stripe of at most {downlinks // ports.per_leaf} nodes, or leave it to auto",
+    )
+
+
+def _shared_stripes(intent: Intent, groups: list[NodeGroup]) -> list[Diagnostic]:
+    ordered = sorted(groups, key=lambda group: group.first_stripe)
+    return [
+        error(
+            "RW205",
+            f"nodes {after.entry.name!r} begin in stripe {after.first_stripe}, where {before.entry.name!r} still stand:"
+            f" stripes {before.first_stripe} to {before.end_stripe - 1}",
+            intent.where(f"{after.path}.first_stripe"),
+            fix=f"first_stripe: {before.end_stripe} or higher",
+        )
+        for before, after in pairwise(ordered)
+        if after.first_stripe < before.end_stripe
+    ]

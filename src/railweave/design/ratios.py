@@ -1,0 +1,52 @@
+"""Ratios and bandwidths as people write them: ``1.33:1``, ``12.8 Tb/s``."""
+
+from fractions import Fraction
+from math import ceil
+
+from railweave.intent.model import WorkloadKind
+
+AUTOMATIC_RATIO = {
+    WorkloadKind.PRETRAINING: Fraction(1),
+    WorkloadKind.MIXED: Fraction(3, 2),
+    WorkloadKind.FINE_TUNING: Fraction(3, 2),
+    WorkloadKind.INFERENCE: Fraction(2),
+}
+"""Oversubscription that ``auto`` stands for (design rule)."""
+
+RECOMMENDED_RATIO = {
+    WorkloadKind.PRETRAINING: Fraction(1),
+    WorkloadKind.MIXED: Fraction(3, 2),
+    WorkloadKind.FINE_TUNING: Fraction(2),
+    WorkloadKind.INFERENCE: Fraction(4),
+}
+"""The highest oversubscription that is recommended (fabric-facts 2.3)."""
+
+
+def ratio_text(ratio: Fraction) -> str:
+    """Return a ratio with at most two decimals: ``1:1``, ``1.33:1``."""
+    return f"{round(float(ratio), 2):g}:1"
+
+
+def asking_text(ratio: Fraction) -> str:
+    """Return a ratio as the intent would ask for it, rounded up to two decimals: ``"1.34:1"``."""
+    return f'"{ceil(ratio * 100) / 100:g}:1"'
+
+
+def bandwidth_text(gbps: int) -> str:
+    """Return a bandwidth in the unit people use for it: ``400 Gb/s``, ``51.2 Tb/s``."""
+    return f"{gbps / 1000:g} Tb/s" if gbps >= 1000 else f"{gbps} Gb/s"
+
+
+def count_text(count: int, noun: str) -> str:
+    """Return a number with its noun: ``1 leaf``, ``4 leaves``."""
+    if count == 1:
+        return f"1 {noun}"
+    plural = {"leaf": "leaves", "entry": "entries"}.get(noun, f"{noun}s")
+    return f"{count} {plural}"
+
+
+def listed(counts: list[int], conjunction: str = "or") -> str:
+    """Return numbers as a phrase: ``4, 8 or 16``."""
+    if len(counts) == 1:
+        return str(counts[0])
+    return f"{', '.join(map(str, counts[:-1]))} {conjunction} {counts[-1]}"

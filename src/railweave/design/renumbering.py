@@ -1,0 +1,138 @@
+"""Two designs of one fabric compared: identities that would change, and cables that would move.
+
+Devices are the same when they have the same place (role and number), whatever their name; a link is the same when its
+lower end, nearer to the GPUs, is the same port. So a cable that moves to another spine is a move, not a renumbering.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric, Link, LinkKind, Switch
+from railweave.units import ipv4_text
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbered:
+    """An identity of an existing device that would differ. ``what`` is name, AS number, loopback, host block or a
+    port's address; ``device`` has its old name."""
+
+    device: str
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        """Return the finding as a clause."""
+        return f"{self.device}: {self.what} {self.before} would become {self.after}"
+
+
+@dataclass(frozen=True, slots=True)
+class CableEnds:
+    """A cable by its two ends; ports by their names on the device."""
+
+    lower: str
+    lower_port: str
+    upper: str
+    upper_port: str
+
+    def __str__(self) -> str:
+        """Return both ends in a phrase."""
+        return f"{self.lower}:{self.lower_port} – {self.upper}:{self.upper_port}"
+
+
+@dataclass(frozen=True, slots=True)
+class MovedCable:
+    """A cable that exists in both designs with another end."""
+
+    before: CableEnds
+    after: CableEnds
+
+    def __str__(self) -> str:
+        """Return the move in a phrase."""
+        return f"{self.before} → {self.after}"
+
+
+def renumbered(old: Fabric, new: Fabric) -> tuple[Renumbered, ...]:
+    """Return every identity of a device of ``old`` that differs in ``new``; removed devices are none of them."""
+    return (*_renumbered_devices(old, new), *_renumbered_links(old, new))
+
+
+def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
+    existing = {(switch.role, switch.number): switch for switch in new.switches}
+    for switch in old.switches:
+        now = existing.get((switch.role, switch.number))
+        if now is None:
+            continue
+        pairs = (
+            ("name", switch.name, now.name),
+            ("AS number", str(switch.asn), str(now.asn)),
+            ("loopback", ipv4_text(switch.loopback), ipv4_text(now.loopback)),
+            ("host block", _block_text(old, switch), _block_text(new, now)),
+        )
+        yield from (Renumbered(switch.name, what, before, after) for what, before, after in pairs if before != after)
+
+
+def _block_text(fabric: Fabric, switch: Switch) -> str:
+    block = fabric.host_blocks.get(switch.name)
+    return "none" if block is None else f"{ipv4_text(block[0])}/{block[1]}"
+
+
+def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
+    now = {_lower_end(new, link): link for link in new.links}
+    for link in old.links:
+        other = now.get(_lower_end(old, link))
+        if other is None or other.network == link.network:
+            continue
+        ends = _ends(old, link)
+        before, after = link.network, other.network
+        yield Renumbered(ends.lower, f"address of {ends.lower_port}", ipv4_text(before + 1), ipv4_text(after + 1))
+        if (other.upper_port, _device(new, other.upper)) == (link.upper_port, _device(old, link.upper)):
+            yield Renumbered(ends.upper, f"address of {ends.upper_port}", ipv4_text(before), ipv4_text(after))
+
+
+def moved_cables(old: Fabric, new: Fabric) -> tuple[MovedCable, ...]:
+    """Return the cables of ``old`` that have another end in ``new``, in the order of ``old``.
+
+    A cable is followed by its lower end; one whose lower port is not used any more, by its upper end. Cables that only
+    come or go, with their devices, are no moves.
+    """
+    lowers = {_lower_end(new, link): link for link in new.links}
+    uppers = {_upper_end(new, link): link for link in new.links}
+    used = {_lower_end(old, link) for link in old.links}
+    moves = []
+    for link in old.links:
+        now = lowers.get(_lower_end(old, link))
+        if now is None:
+            now = uppers.get(_upper_end(old, link))
+            if now is None or _lower_end(new, now) in used:
+                continue
+        if _both_ends(old, link) != _both_ends(new, now):
+            moves.append(MovedCable(_ends(old, link), _ends(new, now)))
+    return tuple(moves)
+
+
+def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:
+    """Return what makes a device the same in two designs: its role with its number, or a GPU node's name."""
+    switch = fabric.switch_of.get(name)
+    return ("host", name) if switch is None else (str(switch.role), switch.number)
+
+
+def _lower_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], int]:
+    return _device(fabric, link.lower), link.lower_port
+
+
+def _upper_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], int]:
+    return _device(fabric, link.upper), link.upper_port
+
+
+def _both_ends(fabric: Fabric, link: Link) -> tuple[object, object]:
+    return _lower_end(fabric, link), _upper_end(fabric, link)
+
+
+def _ends(fabric: Fabric, link: Link) -> CableEnds:
+    if link.kind is LinkKind.HOST_LEAF:
+        lower_port = fabric.host_of[link.lower].ports[link.lower_port].name
+    else:
+        lower_port = fabric.switch_of[link.lower].panel.ports[link.lower_port].name
+    upper_port = fabric.switch_of[link.upper].panel.ports[link.upper_port].name
+    return CableEnds(link.lower, lower_port, link.upper, upper_port)

@@ -1,0 +1,150 @@
+"""The reserve: the leaves and spines that panels, address pools and AS ranges must have room for."""
+
+from dataclasses import dataclass
+
+from railweave.design.identity import PODS, host_block_size, spine_asn
+from railweave.design.layout import Layout
+from railweave.design.ratios import count_text
+from railweave.diagnostics import Diagnostic, error, warning
+from railweave.fabric.policy import Addressing, Pool
+from railweave.intent.model import Intent
+from railweave.units import ipv4_text
+
+PRIVATE_ASNS = ((64512, 65534), (4200000000, 4294967294))
+"""Private AS numbers without the reserved last ones (RFC 6996, RFC 7300)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolNeed:
+    """What a pool must hold: ``leaves`` leaf indexes of a plane fit into it, ``addresses`` are needed."""
+
+    key: str
+    pool: Pool
+    addresses: int
+    leaves: int
+    holds: str
+
+
+def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
+    """Return the need of every pool for the reserve."""
+    leaves, spines = layout.reserve_leaves * layout.planes, layout.reserve_spines * layout.planes
+    ports, block = layout.leaf_ports.total, host_block_size(layout)
+    loopbacks, links, hosts = addressing.loopbacks, addressing.links, addressing.hosts
+    needs = [
+        PoolNeed(
+            "loopbacks",
+            loopbacks,
+            2 * max(leaves + 1, spines),
+            (loopbacks.size // 2 - 1) // layout.planes,
+            f"{leaves} leaves in its lower half and {spines} spines in its upper half",
+        ),
+        PoolNeed(
+            "hosts",
+            hosts,
+            leaves * block,
+            hosts.size // block // layout.planes,
+            f"{leaves} leaves with {block} addresses each",
+        ),
+    ]
+    if not addressing.unnumbered:
+        networks = f"{leaves} leaves with {ports} networks of 2 addresses each"
+        needs.append(PoolNeed("links", links, 2 * leaves * ports, links.size // (2 * ports) // layout.planes, networks))
+    return tuple(needs)
+
+
+def asn_leaves(layout: Layout, addressing: Addressing) -> int:
+    """Return how many leaf indexes of a plane have AS numbers before they meet another tier's or the range's end."""
+    first = addressing.leaf_asn
+    end = next((last + 1 for low, last in PRIVATE_ASNS if low <= first <= last), first)
+    others = [spine_asn(addressing, plane) for plane in range(layout.planes)]
+    return (min((asn for asn in (end, *others) if asn >= first), default=first) - first) // layout.planes
+
+
+def reserve_faults(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...]:
+    """Return where panels, pools or AS ranges are too small for the reserve, or the reserve for today."""
+    addressing = intent.policies.addressing
+    return (
+        *_below_today(intent, layout),
+        *_beyond_panels(intent, layout),
+        *(
+            _pool_too_small(intent, layout, need)
+            for need in pool_needs(layout, addressing)
+            if need.addresses > need.pool.size
+        ),
+        *_asn_faults(intent, layout),
+    )
+
+
+def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    pairs = (("leaves", layout.reserve_leaves, layout.leaf_indexes), ("spines", layout.reserve_spines, layout.spines))
+    return [
+        error(
+            "G-1",
+            f"the reserve of {reserved} {key} is smaller than the fabric of today, which needs {today}",
+            intent.where(f"topology.reserve.{key}"),
+            fix=f"reserve at least {today} {key}, or leave it out",
+        )
+        for key, reserved, today in pairs
+        if reserved < today
+    ]
+
+
+def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    needed = layout.reserve_leaves * layout.links_per_pair
+    if not layout.fixed_pair or needed <= layout.spine_ports:
+        return []
+    return [
+        warning(
+            "T-3",
+            f"the reserve of {layout.reserve_leaves} leaves × {layout.links_per_pair} links needs {needed} ports on"
+            f" every spine; a spine has {layout.spine_ports}",
+            intent.where("topology.reserve.leaves"),
+            fix=f"reserve at most {layout.spine_ports // layout.links_per_pair} leaves, or use spines with more ports",
+        )
+    ]
+
+
+def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
+    length = 32 - (need.addresses - 1).bit_length()
+    ways = f"use a /{length} or larger pool"
+    if need.leaves >= layout.leaf_indexes and need.key != "loopbacks":
+        ways += f", or reserve.leaves: {need.leaves}"
+    return error(
+        "G-1",
+        f"{need.key} {ipv4_text(need.pool.first)}/{need.pool.length} has {need.pool.size} addresses; the reserve needs"
+        f" {need.addresses}: {need.holds}",
+        intent.where(f"addressing.{need.key}"),
+        fix=ways,
+    )
+
+
+def _asn_faults(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return AS ranges that leave the private numbers, and a range of leaves that holds a spine's number."""
+    addressing = intent.policies.addressing
+    faults = []
+    first, last = addressing.leaf_asn, addressing.leaf_asn + layout.reserve_leaves * layout.planes - 1
+    spines = [spine_asn(addressing, plane) for plane in range(layout.planes)]
+    for key, low, high in (("leaf", first, last), ("spine", spines[0], spines[-1])):
+        if not any(start <= low and high <= end for start, end in PRIVATE_ASNS):
+            faults.append(
+                error(
+                    "B-1",
+                    f"the AS numbers of the {'leaves' if key == 'leaf' else 'spines'}, {low} to {high}, are not all"
+                    " private",
+                    intent.where(f"addressing.asn.{key}"),
+                    fix="use 4200000000 to 4294967294 (RFC 6996)",
+                )
+            )
+    shared = [asn for asn in spines if first <= asn <= last]
+    if shared:
+        faults.append(
+            error(
+                "B-1",
+                f"the AS numbers of the reserve's {count_text(last - first + 1, 'leaf')}, {first} to {last}, meet"
+                f" {shared[0]} of the spines",
+                intent.where("addressing.asn.leaf"),
+                fix=f"begin the leaves outside {spines[0]} to {spines[-1] + PODS - 1},"
+                f" at least {last - first + 1} numbers below it or above it",
+            )
+        )
+    return faults

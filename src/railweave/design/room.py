@@ -1,0 +1,101 @@
+"""Room left, and the next step when there is none: each way out is designed, and the cables that move are counted."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from railweave.design.arrange import arrange
+from railweave.design.hardware import Hardware
+from railweave.design.layout import Layout
+from railweave.design.limits import Growth
+from railweave.design.nodes import NodePorts
+from railweave.design.ratios import count_text, ratio_text
+from railweave.design.reserve import pool_needs
+from railweave.design.spines import spine_counts
+from railweave.design.wiring import count_moves
+from railweave.fabric.sizing import RoomLeft
+from railweave.intent.model import Intent, Reserve
+
+
+@dataclass(frozen=True, slots=True)
+class Designed:
+    """A layout together with what it came from, so that a grown one can be designed the same way."""
+
+    intent: Intent
+    spread: tuple[NodePorts, ...]
+    hardware: Hardware
+    layout: Layout
+
+
+def find_room(designed: Designed, growth: Growth) -> RoomLeft:
+    """Return what fits without moving a cable, per plane, and the sentence that names the next step."""
+    layout = designed.layout
+    stripes = growth.stripes - len(layout.stripes)
+    leaves = stripes * layout.stripe_leaves
+    spines = max(0, min(layout.reserve_spines, layout.leaf_ports.room // layout.links_per_pair) - layout.spines)
+    if not layout.fixed_pair:
+        spines = 0
+    ways = list(_ways_with_room(layout, growth, spines)) if stripes or spines else []
+    if not stripes:
+        ways += _ways_beyond(designed, growth)
+    plane = " a plane" if layout.planes > 1 else ""
+    room = f"room left: {count_text(leaves, 'leaf')}{plane}, {count_text(spines, 'spine')}{plane}"
+    return RoomLeft(leaves, spines, f"{room}; next: {', or '.join(ways)}" if ways else room)
+
+
+def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str]:
+    """Yield what can be added now; no cable moves."""
+    free = next((stripe for stripe in range(growth.stripes) if stripe not in set(layout.stripes)), None)
+    if free is not None:
+        nodes = layout.owner(free).stripe_nodes
+        yield f"{count_text(layout.stripe_leaves, 'leaf')} for {count_text(nodes, 'node')} (no cable moves)"
+    if spines:
+        ratio = layout.leaf_ratio * layout.spines / (layout.spines + spines)
+        yield f"{count_text(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
+
+
+def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
+    """Yield what makes room for one stripe more when the resource ``growth.first`` has ended."""
+    layout = designed.layout
+    leaves = (growth.stripes + 1) * layout.stripe_leaves
+    if growth.first == "reserve":
+        yield f"reserve.leaves: {leaves}"
+    elif growth.first == "asn":
+        yield "AS numbers of the leaves that lie further from those of other tiers"
+    elif growth.first == "address_pool":
+        yield from _larger_pools(designed, leaves)
+    else:
+        yield from _fewer_links(designed, leaves)
+        yield f"spines with {leaves * layout.links_per_pair} ports"
+
+
+def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
+    grown = replace(designed.layout, reserve_leaves=leaves)
+    for need in pool_needs(grown, designed.intent.policies.addressing):
+        if need.addresses > need.pool.size:
+            yield f"addressing.{need.key} of a /{32 - (need.addresses - 1).bit_length()}"
+
+
+def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
+    """Yield the least change that gives each leaf fewer links to a spine, with the cables of today that move."""
+    layout, intent = designed.layout, designed.intent
+    topology = replace(intent.topology, reserve=Reserve(None, intent.topology.reserve.spines))
+    if layout.fixed_pair:
+        pair = layout.spine_ports // leaves
+        if pair == 0:
+            return
+        spines = -(-layout.uplinks // pair)
+        topology = replace(
+            topology, links_per_pair=pair, spine=replace(topology.spine, count=spines), reserve=Reserve(None, None)
+        )
+        words = f"links_per_pair: {pair} with {spines} spines"
+    else:
+        more = (count for count in spine_counts(layout.uplinks) if count > layout.spines)
+        fitting = (count for count in more if leaves * (layout.uplinks // count) <= layout.spine_ports)
+        spines = next(fitting, 0)
+        if spines == 0:
+            return
+        topology = replace(topology, spine=replace(topology.spine, count=spines), reserve=Reserve(None, None))
+        words = count_text(spines, "spine")
+    grown, _ = arrange(replace(intent, topology=topology), designed.spread, designed.hardware)
+    if grown is not None:
+        yield f"{words} ({count_text(count_moves(layout, grown), 'cable')} move)"

@@ -1,0 +1,102 @@
+"""The sizing of a layout: totals over planes, ratios, limits and what is worth knowing about them."""
+
+from fractions import Fraction
+
+from railweave.design.arrange import asked_ratio
+from railweave.design.layout import Layout
+from railweave.design.limits import Growth, find_growth
+from railweave.design.ratios import RECOMMENDED_RATIO, count_text, ratio_text
+from railweave.design.room import Designed, find_room
+from railweave.design.steps import explain
+from railweave.diagnostics import Diagnostic, error, info, warning
+from railweave.fabric.sizing import LeafSplit, LinkCounts, Oversubscription, RoomLeft, Sizing
+from railweave.intent.model import Intent
+
+ADVISED_SPINES = 4
+"""Spines of a fabric from which on losing one is mild (fabric-facts 2: Juniper's validated AI design)."""
+
+
+def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
+    """Return the sizing of a layout; ``diagnostics`` were found on the way to it."""
+    layout, intent = designed.layout, designed.intent
+    growth = find_growth(layout, intent.policies.addressing)
+    room = find_room(designed, growth)
+    after_loss = layout.leaf_ratio * layout.spines / (layout.spines - 1) if layout.spines > 1 else None
+    return Sizing(
+        fabric=layout.fabric,
+        tiers=2,
+        planes=layout.planes,
+        rails=layout.rails,
+        stripes=len(layout.stripes),
+        nodes=layout.nodes,
+        gpus=sum(group.entry.count * group.entry.gpus for group in layout.groups),
+        leaves=layout.leaves * layout.planes,
+        spines=layout.spines * layout.planes,
+        super_spines=0,
+        leaf=LeafSplit(layout.leaf_ports.down, layout.uplinks, layout.down_gbps, layout.up_gbps),
+        links=LinkCounts(
+            host_leaf=layout.node_ports,
+            leaf_spine=layout.leaves * layout.uplinks * layout.planes,
+            spine_super_spine=0,
+            per_leaf_spine_pair=layout.links_per_pair,
+        ),
+        oversubscription=Oversubscription(
+            target=float(layout.ratio),
+            leaf=float(layout.leaf_ratio),
+            after_spine_loss=float("inf") if after_loss is None else float(after_loss),
+        ),
+        limits=growth.limits,
+        room=room,
+        steps=explain(intent, layout, designed.hardware, growth),
+        diagnostics=(*diagnostics, *judge(intent, layout, growth, room)),
+    )
+
+
+def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tuple[Diagnostic, ...]:
+    """Return what an experienced reviewer would say about a layout that stands."""
+    return (*_ratio_advice(intent, layout), *_spine_advice(intent, layout), *_growth_faults(intent, growth, room))
+
+
+def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    kind = intent.workload.kind
+    most: Fraction = RECOMMENDED_RATIO[kind]
+    ratio = max(layout.leaf_ratio, asked_ratio(intent))
+    if ratio <= most:
+        return []
+    return [
+        warning(
+            "RW209",
+            f"{ratio_text(ratio)} is more oversubscription than is recommended for {kind}: {ratio_text(most)} at most",
+            intent.where("topology.oversubscription"),
+            fix=f"ask for {ratio_text(most)} or less, or keep it knowingly",
+        )
+    ]
+
+
+def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    if layout.spines >= ADVISED_SPINES:
+        return []
+    lost = f"takes {100 // layout.spines} % of every leaf's uplinks" if layout.spines > 1 else "cuts every leaf off"
+    return [
+        info(
+            "T-7",
+            f"{count_text(layout.spines, 'spine')}{' a plane' if layout.planes > 1 else ''}: losing one {lost}",
+            intent.where("topology.spine"),
+            fix=f"use {ADVISED_SPINES} spines or more where that matters",
+        )
+    ]
+
+
+def _growth_faults(intent: Intent, growth: Growth, room: RoomLeft) -> list[Diagnostic]:
+    wanted = intent.workload.growth
+    if wanted is None or wanted.gpus <= growth.gpus:
+        return []
+    return [
+        error(
+            "T-8",
+            f"{wanted.gpus} GPUs do not fit later: {growth.first.replace('_', ' ')} end at {growth.gpus} GPUs"
+            f" ({growth.nodes} nodes) unless cables move",
+            intent.where("workload.growth.gpus"),
+            fix=room.next_step,
+        )
+    ]

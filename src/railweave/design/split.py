@@ -1,0 +1,94 @@
+"""The split of a leaf: how many of its ports go down to GPU nodes and how many up to spines.
+
+Ports are logical ports after breakout; where both directions run at one speed they share cages, else each direction
+takes whole cages. Downlinks fill the panel from its first port, uplinks its rest. The split never depends on how many
+spines there are today, so that adding spines moves no port.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+
+@dataclass(frozen=True, slots=True)
+class Breakout:
+    """A port speed in Gb/s and the ports of that speed that one cage gives."""
+
+    speed_gbps: int
+    per_cage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Downlinks and uplinks of a leaf, in logical ports."""
+
+    down: int
+    up: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeafPorts:
+    """The ports of a leaf by their place on the panel.
+
+    ``total`` counts its logical ports; downlinks are ports 0 to ``down`` - 1, and ``room`` ports for uplinks begin at
+    ``block``. ``groups`` are the cages from front to back with the breakout of each run.
+    """
+
+    total: int
+    down: int
+    block: int
+    room: int
+    groups: tuple[tuple[int, Breakout], ...]
+
+
+def split_step(ports: int) -> int:
+    """Return the multiple that automatic uplinks come in: 4, on small switches 1."""
+    return 4 if ports >= 16 else 1
+
+
+def automatic_split(cages: int, down: Breakout, up: Breakout, ratio: Fraction) -> Split | None:
+    """Return the split with the most downlinks, then the fewest uplinks, within ``ratio``; None where there is none.
+
+    ``ratio`` is downlink to uplink bandwidth, 1 for a non-blocking leaf.
+    """
+    ports = cages * up.per_cage
+    step = split_step(ports)
+    bandwidth = ratio * Fraction(up.speed_gbps, down.speed_gbps)
+    best: Split | None = None
+    for uplinks in range(step, ports, step):
+        downlinks = min(floor(bandwidth * uplinks), downlink_room(cages, down, up, uplinks))
+        if downlinks > 0 and (best is None or downlinks > best.down):
+            best = Split(downlinks, uplinks)
+    return best
+
+
+def downlink_room(cages: int, down: Breakout, up: Breakout, uplinks: int) -> int:
+    """Return how many downlinks fit beside ``uplinks``."""
+    if down == up:
+        return cages * up.per_cage - uplinks
+    return max(0, cages - -(-uplinks // up.per_cage)) * down.per_cage
+
+
+def place_ports(
+    cages: int, down: Breakout, up: Breakout, downlinks: int, reserved_uplinks: int | None
+) -> LeafPorts | None:
+    """Return where ``downlinks`` and the block of uplinks lie; None where they do not fit.
+
+    The block is the top ``reserved_uplinks`` ports of the panel, or everything above the downlinks.
+    """
+    if down == up:
+        total = cages * up.per_cage
+        block = downlinks if reserved_uplinks is None else total - reserved_uplinks
+        groups: tuple[tuple[int, Breakout], ...] = ((cages, up),)
+        if not downlinks <= block <= total:
+            return None
+    else:
+        lower = -(-downlinks // down.per_cage)
+        if reserved_uplinks is not None:
+            lower = cages - -(-reserved_uplinks // up.per_cage)
+        if not 0 <= lower <= cages or lower * down.per_cage < downlinks:
+            return None
+        total = lower * down.per_cage + (cages - lower) * up.per_cage
+        block = lower * down.per_cage if reserved_uplinks is None else total - reserved_uplinks
+        groups = tuple(group for group in ((lower, down), (cages - lower, up)) if group[0])
+    return LeafPorts(total=total, down=downlinks, block=block, room=total - block, groups=groups)
