@@ -13,7 +13,9 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "B-1": "AS numbers are private, not reserved, and the ranges of the tiers do not meet",
     "B-10": "the BGP hold time is at least three keepalives",
     "B-3": "no address, subnet or loopback is given twice",
+    "B-6": "a leaf has no more equal paths than a route can have",
     "H-budget": "the headroom of all lossless classes fits the buffer",
+    "H-headroom": "the headroom of every lossless class is enough for its cable",
     "M-1": "the MTU of the hosts fits the fabric's",
     "M-4": "the MTU of the hosts carries RoCE packets of 4096 bytes",
     "P-1": "the PCIe slot carries all ports of the NIC",
@@ -56,6 +58,9 @@ TITLES: Final[Mapping[str, str]] = {
     "RW113": "a tier without a catalogue model can be sized but not configured",
     "RW114": "RDMA has a class, and it is lossless",
     "RW115": "address pools are private",
+    # Device configuration.
+    "RW401": "the underlay is numbered",
+    "RW402": "overrides add rows and change none that railweave renders",
     # Plan and deployment.
     "RW501": "a plan file is an untouched plan of this version",
     "RW502": "a plan is of the fabric, target and intent that are deployed",

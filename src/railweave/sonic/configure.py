@@ -4,7 +4,7 @@ Rows stand in natural order of table and key. Everything about a port follows fr
 so a fabric that grows changes only the switches and ports that the new cables meet.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
@@ -21,6 +21,29 @@ from railweave.sonic.panel_rows import PanelRows, panel_rows
 from railweave.sonic.ports import used_port_row
 from railweave.sonic.rows import DeviceConfig, Row
 from railweave.templates import Templates
+
+OWN_TABLES = frozenset(
+    {
+        "BREAKOUT_CFG",
+        "DEVICE_METADATA",
+        "DEVICE_NEIGHBOR",
+        "DEVICE_NEIGHBOR_METADATA",
+        "DSCP_TO_TC_MAP",
+        "INTERFACE",
+        "LOOPBACK_INTERFACE",
+        "MAP_PFC_PRIORITY_TO_QUEUE",
+        "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+        "PFC_WD",
+        "PORT",
+        "PORT_QOS_MAP",
+        "QUEUE",
+        "SCHEDULER",
+        "TC_TO_PRIORITY_GROUP_MAP",
+        "TC_TO_QUEUE_MAP",
+        "WRED_PROFILE",
+    }
+)
+"""The tables that railweave renders rows of."""
 
 
 class Configurator:
@@ -41,9 +64,18 @@ class Configurator:
         rows = self._own_rows(switch)
         extra = override_rows(self.fabric.policies.overrides, switch)
         if extra:
-            rows = _with_overrides(switch.name, rows, extra)
+            if found := clashes(switch.name, extra, rows):
+                raise RefusedError(found)
+            rows = sorted((*rows, *extra), key=lambda row: (row.table, natural_key(row.key)))
         text = frr_text(bgp_speaker(self.fabric, switch), self.templates)
         return DeviceConfig(switch.name, tuple(rows), text)
+
+    def override_faults(self, switch: Switch, where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
+        """Return an error for each override that meets a row of ``switch``; ``where`` finds an intent path's place."""
+        extra = override_rows(self.fabric.policies.overrides, switch)
+        if OWN_TABLES.isdisjoint(row.table for row in extra):
+            return ()
+        return clashes(switch.name, extra, self._own_rows(switch), where)
 
     def _own_rows(self, switch: Switch) -> list[Row]:
         shared = self._shared(switch.panel)
@@ -100,12 +132,12 @@ def configure_all(fabric: Fabric, templates: Templates) -> Iterator[DeviceConfig
         yield configurator.device(switch)
 
 
-def unnumbered_refusal() -> Diagnostic:
+def unnumbered_refusal(where: Where | None = None) -> Diagnostic:
     """Return why an unnumbered underlay is refused."""
     return error(
         "RW401",
         "an unnumbered underlay cannot be configured in this version",
-        Where(path="addressing.underlay"),
+        where or Where(path="addressing.underlay"),
         fix="write addressing.underlay: numbered, or leave it out",
     )
 
@@ -116,10 +148,3 @@ def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
         index = one.port.index
         rows[index] = used_port_row(one, shared.ports[index].shared_fields)
     return rows
-
-
-def _with_overrides(device: str, rows: list[Row], extra: tuple[Row, ...]) -> list[Row]:
-    found = clashes(device, extra, {(row.table, row.key) for row in rows})
-    if found:
-        raise RefusedError(found)
-    return sorted((*rows, *extra), key=lambda row: (row.table, natural_key(row.key)))

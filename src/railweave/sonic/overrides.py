@@ -4,7 +4,7 @@ They are taken as they stand and owned from then on. A device's own override rep
 override may add rows, never change a row that railweave renders.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Iterable
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Switch
@@ -34,18 +34,24 @@ def override_rows(overrides: Overrides, switch: Switch) -> tuple[Row, ...]:
     )
 
 
-def clashes(device: str, wanted: tuple[Row, ...], rendered: Collection[tuple[str, str]]) -> tuple[Diagnostic, ...]:
-    """Return an error for each override row whose (table, key) is among the ``rendered`` ones."""
+def clashes(
+    device: str,
+    wanted: Iterable[Row],
+    rendered: Iterable[Row],
+    where: Callable[[str], Where] = lambda path: Where(path=path),
+) -> tuple[Diagnostic, ...]:
+    """Return an error for each override row that is among the ``rendered`` ones."""
+    taken = {(row.table, row.key) for row in rendered}
     return tuple(
         error(
             "RW402",
             f"overrides ask for {row.table}|{row.key} on {device}, a row that railweave renders itself",
-            Where(path="overrides"),
+            where("overrides"),
             fix=f"take {row.table}|{row.key} out of overrides, and say it where the intent has a key for it",
             devices=(device,),
         )
         for row in wanted
-        if (row.table, row.key) in rendered
+        if (row.table, row.key) in taken
     )
 
 

@@ -59,10 +59,9 @@ def scheduler_rows(shares: Sequence[QueueShare]) -> tuple[Row, ...]:
 
 
 def _scheduler_reason(share: QueueShare) -> str:
-    names = " and ".join(share.classes)
     if share.strict:
-        return f"{names} goes before all others (traffic_classes[{share.name}].strict)."
-    return f"{names} gets {share.weight} % of what strict queues leave (traffic_classes[{share.name}].share)."
+        return f"{share.name} goes before all others (traffic_classes[{share.name}].strict)."
+    return f"{share.name} gets {share.weight} % of what strict queues leave (traffic_classes[{share.name}].share)."
 
 
 def ecn_profile(share: QueueShare, speed_gbps: int) -> str:
@@ -139,7 +138,7 @@ def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
         "QUEUE",
         f"{port}|{share.queue}",
         fields,
-        f"Queue {share.queue} carries {' and '.join(share.classes)} with {marking} (traffic_classes[{share.name}]).",
+        f"Queue {share.queue} carries {share.name} with {marking} (traffic_classes[{share.name}]).",
     )
 
 

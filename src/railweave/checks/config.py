@@ -1,0 +1,62 @@
+"""Checks of what the devices would be told: what the design leaves open and a switch would not take."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
+from railweave.fabric.model import Fabric, LinkKind
+from railweave.routing.instance import MAXIMUM_PATHS
+from railweave.sonic.configure import Configurator, unnumbered_refusal
+from railweave.templates import find_templates
+
+Places = Callable[[str], Where]
+"""Where an intent path stands: ``Intent.where``."""
+
+
+def _unplaced(path: str) -> Where:
+    return Where(path=path)
+
+
+def check_config(fabric: Fabric, where: Places = _unplaced) -> tuple[Diagnostic, ...]:
+    """Return all findings about the configuration of ``fabric``, errors first; pass ``intent.where`` for places."""
+    return in_order(
+        (
+            *_check_equal_paths(fabric, where),
+            *_check_overrides(fabric, where),
+            *_check_lossless_proof(fabric, where),
+        )
+    )
+
+
+def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
+    # A leaf's equal paths are its uplinks: k parallel links to one spine are k paths (check B-6).
+    uplinks = Counter(link.lower for link in fabric.links if link.kind is LinkKind.LEAF_SPINE)
+    wide = sorted({count for count in uplinks.values() if count > MAXIMUM_PATHS})
+    if wide:
+        yield error(
+            "B-6",
+            f"leaves have {wide[-1]} uplinks, more than the {MAXIMUM_PATHS} equal paths that a route can have",
+            where("topology.leaf"),
+            fix="use fewer, faster uplinks: topology.leaf.uplink_speed, or fewer topology.links_per_pair",
+        )
+
+
+def _check_overrides(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
+    if fabric.policies.addressing.unnumbered:
+        yield unnumbered_refusal(where("addressing.underlay"))
+        return
+    configurator = Configurator(fabric, find_templates())
+    for switch in fabric.switches:
+        yield from configurator.override_faults(switch, where)
+
+
+def _check_lossless_proof(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
+    lossless = [(number, one.name) for number, one in enumerate(fabric.policies.classes) if one.lossless]
+    if lossless:
+        names = " and ".join(name for _, name in lossless)
+        yield warning(
+            "H-headroom",
+            f"{names} is lossless, but buffers and cable lengths stay as each switch has them: headroom is not proven",
+            where(f"traffic_classes[{lossless[0][0]}].lossless"),
+            fix="compare `show buffer configuration` and CABLE_LENGTH of a switch with the cable plan",
+        )
