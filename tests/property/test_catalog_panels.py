@@ -10,7 +10,6 @@ from railweave.catalog.load import load_catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel, logical_ports_per_cage, speeds
 from railweave.catalog.refusal import Refusal
-from railweave.fabric.model import Panel
 
 CATALOG = load_catalog()
 SPEEDS = (10, 25, 40, 50, 100, 200, 400, 800, 1600)
@@ -58,15 +57,18 @@ def test_the_ports_of_a_cage_take_its_lanes_in_order(split: tuple[SwitchModel, t
 
 @settings(max_examples=150, deadline=None)
 @given(splits())
-def test_a_panel_is_refused_only_for_too_many_cages_or_a_cage_without_the_mode(
+def test_a_panel_is_refused_only_for_too_many_cages_or_ports_or_a_cage_without_the_mode(
     split: tuple[SwitchModel, tuple[PortGroup, ...]],
 ) -> None:
     model, groups = split
     panel = build_panel(model, groups)
     too_many = sum(group.cages for group in groups) > len(model.cages)
     lacks = any(mode.not_on for mode in model.modes)
-    assert isinstance(panel, Panel) or too_many or lacks
-    assert not (too_many and isinstance(panel, Panel))
+    if isinstance(panel, Refusal):
+        assert too_many or lacks or wanted_ports(model, groups) > (model.asic.logical_ports or 0)
+    else:
+        assert not too_many
+        assert len(panel.ports) == wanted_ports(model, groups)
 
 
 @settings(max_examples=100, deadline=None)
@@ -76,7 +78,8 @@ def test_every_model_gives_every_speed_a_panel_or_a_refusal(model_id: str, speed
     panel = build_panel(model, (PortGroup(len(model.cages), speed_gbps),))
     per_cage = logical_ports_per_cage(model, speed_gbps)
     if isinstance(panel, Refusal):
-        assert per_cage is None or any(mode.not_on for mode in model.modes)
+        limit = model.asic.logical_ports or len(model.cages) * 8
+        assert per_cage is None or per_cage * len(model.cages) > limit or any(mode.not_on for mode in model.modes)
         return
     assert per_cage is not None
     assert len(panel.ports) == per_cage * len(model.cages)
@@ -86,6 +89,10 @@ def test_every_model_gives_every_speed_a_panel_or_a_refusal(model_id: str, speed
         # some lane rate that exists carries the speed on at most these lanes
         assert any(speed_gbps % rate == 0 and speed_gbps // rate <= lanes for rate in LANE_RATES_GBPS)
         assert port.fec == ("none" if speed_gbps in (10, 40) else "rs")
+
+
+def wanted_ports(model: SwitchModel, groups: tuple[PortGroup, ...]) -> int:
+    return sum(group.cages * (logical_ports_per_cage(model, group.speed_gbps) or 0) for group in groups)
 
 
 def unique(values: object) -> bool:

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Asic:
-    """The switching chip. ``buffer_bytes`` is the chip's packet buffer; ``ecmp_limit`` the most next hops of a route;
-    None where no source states it."""
+    """The switching chip. ``buffer_bytes`` is its packet buffer, ``ecmp_limit`` the most next hops of a route,
+    ``logical_ports`` the most fabric ports, however its lanes are split; None where no source states it."""
 
     vendor: str
     family: str
     buffer_bytes: int | None
     ecmp_limit: int | None
+    logical_ports: int | None
+    source: str
 
     def __str__(self) -> str:
         """Return vendor and family in one phrase: ``NVIDIA Spectrum-4``."""

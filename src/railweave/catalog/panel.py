@@ -91,6 +91,9 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Refusal
         if use is None:
             return _no_such_speed(model, group.speed_gbps)
         plan += [(next(cages), use) for _ in range(group.cages)]
+    limit = model.asic.logical_ports
+    if limit is not None and sum(use.ports for _, use in plan) > limit:
+        return _too_many_ports(model, limit, plan)
     lacking = [cage for cage, use in plan if use.mode is not None and cage.number in use.mode.not_on]
     if lacking:
         return _cage_lacks_mode(model, lacking[0], plan)
@@ -108,6 +111,15 @@ def _no_such_speed(model: SwitchModel, speed_gbps: int) -> Refusal:
     possible = ", ".join(format_speed(speed) for speed in speeds(model))
     return Refusal(
         f"{model.title} has no {format_speed(speed_gbps)} ports", f"choose one of the speeds that it has: {possible}"
+    )
+
+
+def _too_many_ports(model: SwitchModel, limit: int, plan: list[tuple[Cage, CageUse]]) -> Refusal:
+    wanted = sum(use.ports for _, use in plan)
+    slowest = min((use for _, use in plan), key=lambda use: use.speed_gbps)
+    return Refusal(
+        f"the {model.asic} of {model.title} drives {limit} ports and {wanted} are wanted",
+        f"use fewer cages at {format_speed(slowest.speed_gbps)} (at most {limit // slowest.ports}), or a higher speed",
     )
 
 

@@ -137,6 +137,14 @@ def test_more_cages_than_the_front_panel_has_are_refused() -> None:
     assert "32 cages and 33 are wanted" in refusal("nvidia-sn4700", (20, 400), (13, 200)).reason
 
 
+def test_more_ports_than_the_chip_drives_are_refused() -> None:
+    refused = refusal("nokia-ixr7220-h5-64d", (64, 100))
+    assert "drives 320 ports and 512 are wanted" in refused.reason
+    assert "at most 40" in refused.way_out
+    assert len(panel("nokia-ixr7220-h5-64d", (40, 100)).ports) == 320
+    assert len(panel("nokia-ixr7220-h4-64d", (64, 100)).ports) == 256
+
+
 def test_unused_cages_stay_out_of_the_panel() -> None:
     built = panel("nvidia-sn4700", (4, 400))
     assert [port.name for port in built.ports] == ["Ethernet0", "Ethernet8", "Ethernet16", "Ethernet24"]
