@@ -16,7 +16,7 @@ from railweave.sonic.frr_text import frr_text
 from railweave.sonic.interfaces import address_row, loopback_rows
 from railweave.sonic.metadata import metadata_row
 from railweave.sonic.neighbours import host_metadata_row, neighbour_row, switch_metadata_row
-from railweave.sonic.overrides import clashes, override_rows
+from railweave.sonic.overrides import clashes, override_rows, with_overrides
 from railweave.sonic.panel_rows import PanelRows, panel_rows
 from railweave.sonic.ports import used_port_row
 from railweave.sonic.rows import DeviceConfig, Row
@@ -64,20 +64,20 @@ class Configurator:
         rows = self._own_rows(switch)
         extra = override_rows(self.fabric.policies.overrides, switch)
         if extra:
-            if found := clashes(switch.name, extra, rows):
+            if found := clashes(switch.name, rows, extra):
                 raise RefusedError(found)
-            rows = sorted((*rows, *extra), key=lambda row: (row.table, natural_key(row.key)))
+            rows = with_overrides(rows, extra)
         text = frr_text(bgp_speaker(self.fabric, switch), self.templates)
-        return DeviceConfig(switch.name, tuple(rows), text)
+        return DeviceConfig(switch.name, rows, text)
 
     def override_faults(self, switch: Switch, where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return an error for each override that meets a row of ``switch``; ``where`` finds an intent path's place."""
         extra = override_rows(self.fabric.policies.overrides, switch)
         if OWN_TABLES.isdisjoint(row.table for row in extra):
             return ()
-        return clashes(switch.name, extra, self._own_rows(switch), where)
+        return clashes(switch.name, self._own_rows(switch), extra, where)
 
-    def _own_rows(self, switch: Switch) -> list[Row]:
+    def _own_rows(self, switch: Switch) -> tuple[Row, ...]:
         shared = self._shared(switch.panel)
         used = attachments(self.fabric, switch)
         ports = [shared.ports[one.port.index] for one in used]
@@ -95,7 +95,7 @@ class Configurator:
         by_table["PORT"] = _port_table(shared, used)
         by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
         by_table["QUEUE"] = [row for port in ports for row in port.queues]
-        return [row for table in sorted(by_table) for row in by_table[table]]
+        return tuple(row for table in sorted(by_table) for row in by_table[table])
 
     def _shared(self, panel: Panel) -> PanelRows:
         known = self._panels.get(id(panel))

@@ -1,7 +1,7 @@
 """Overrides: CONFIG_DB rows of the intent that railweave does not know, by role or by device.
 
 They are taken as they stand and owned from then on. A device's own override replaces its role's field by field; an
-override may add rows, never change a row that railweave renders.
+override may add rows, and fields to a row that railweave renders, but never change a rendered field.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,24 +34,41 @@ def override_rows(overrides: Overrides, switch: Switch) -> tuple[Row, ...]:
     )
 
 
+def with_overrides(rows: Iterable[Row], extra: Iterable[Row]) -> tuple[Row, ...]:
+    """Return the rendered rows and the ``extra`` ones in natural order; a row of both is one row with all fields."""
+    merged = {(row.table, row.key): row for row in rows}
+    for row in extra:
+        place = (row.table, row.key)
+        own = merged.get(place)
+        merged[place] = row if own is None else _joined(own, row)
+    return tuple(merged[place] for place in sorted(merged, key=lambda place: (place[0], natural_key(place[1]))))
+
+
+def _joined(own: Row, extra: Row) -> Row:
+    fields = {**own.fields, **extra.fields}
+    ordered = {name: fields[name] for name in sorted(fields, key=natural_key)}
+    return Row(own.table, own.key, ordered, f"{own.reason} {', '.join(sorted(extra.fields))}: {extra.reason}")
+
+
 def clashes(
     device: str,
-    wanted: Iterable[Row],
-    rendered: Iterable[Row],
+    rows: Iterable[Row],
+    extra: Iterable[Row],
     where: Callable[[str], Where] = lambda path: Where(path=path),
 ) -> tuple[Diagnostic, ...]:
-    """Return an error for each override row that is among the ``rendered`` ones."""
-    taken = {(row.table, row.key) for row in rendered}
+    """Return an error for each field of the ``extra`` rows that a rendered row has already."""
+    rendered = {(row.table, row.key): row.fields for row in rows}
     return tuple(
         error(
             "RW402",
-            f"overrides ask for {row.table}|{row.key} on {device}, a row that railweave renders itself",
+            f"overrides set {row.table}|{row.key}|{field} on {device}, which railweave renders itself",
             where("overrides"),
-            fix=f"take {row.table}|{row.key} out of overrides, and say it where the intent has a key for it",
+            fix=f"take {field} out of it, and say it where the intent has a key for it",
             devices=(device,),
         )
-        for row in wanted
-        if (row.table, row.key) in taken
+        for row in extra
+        for field in row.fields
+        if field in rendered.get((row.table, row.key), ())
     )
 
 
