@@ -1,0 +1,114 @@
+"""Foreign rows that cannot stand beside ours: they hold a port that the fabric needs.
+
+A member of a VLAN or port channel cannot be routed; a sub-interface or mirror destination takes the port's traffic;
+and a port that breakout removes may not be named anywhere. Such a row stops the plan, or is planned away on request.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from railweave.sonic.change import Op
+from railweave.sonic.edits import Edit
+from railweave.sonic.ownership import OWNED, Scope, is_made_by_sonic
+from railweave.sonic.rows import ConfigDb, Fields, Value
+
+_MEMBER_TABLES = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER")
+_SHORT_PARENT = re.compile(r"Eth(?=[0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A foreign row that stands in the way: ``TABLE|key`` holds ``port``. ``edits`` would take the port."""
+
+    table: str
+    key: str
+    port: str
+    reason: str
+    edits: tuple[Edit, ...]
+
+    def __str__(self) -> str:
+        """Return one line for people."""
+        return f"{self.table}|{self.key}: {self.reason}"
+
+
+def find_conflicts(running: ConfigDb, scope: Scope, needed: Collection[str]) -> tuple[Conflict, ...]:
+    """Return the rows in the way. ``needed`` are the ports that the fabric routes on or shuts."""
+    return (
+        *_memberships(running, needed),
+        *_sub_interfaces(running, needed),
+        *_mirrors(running, needed),
+        *_references(running, scope.removed_ports),
+    )
+
+
+def _row_conflict(table: str, key: str, port: str, reason: str, fields: Fields) -> Conflict:
+    return Conflict(table, key, port, reason, (Edit(Op.REMOVE, table, key, None, fields, None),))
+
+
+def _memberships(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
+    for table in _MEMBER_TABLES:
+        for key, fields in running.get(table, {}).items():
+            group, _, port = key.partition("|")
+            if port in needed:
+                yield _row_conflict(table, key, port, f"{port} is a member of {group}", fields)
+
+
+def _sub_interfaces(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
+    for key, fields in running.get("VLAN_SUB_INTERFACE", {}).items():
+        name = key.partition("|")[0]
+        port = _SHORT_PARENT.sub("Ethernet", name.partition(".")[0])
+        if port in needed:
+            yield _row_conflict("VLAN_SUB_INTERFACE", key, port, f"{name} is a sub-interface of {port}", fields)
+
+
+def _mirrors(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
+    for key, fields in running.get("MIRROR_SESSION", {}).items():
+        port = fields.get("dst_port")
+        if isinstance(port, str) and port in needed:
+            yield _row_conflict("MIRROR_SESSION", key, port, f"{port} is the destination of a mirror session", fields)
+
+
+def _references(running: ConfigDb, removed: Collection[str]) -> Iterator[Conflict]:
+    """Yield foreign rows that name a port which breakout removes."""
+    if not removed:
+        return
+    for table, rows in running.items():
+        if table in OWNED or table in (*_MEMBER_TABLES, "VLAN_SUB_INTERFACE"):
+            continue
+        for key, fields in rows.items():
+            if not is_made_by_sonic(table, key, fields):
+                yield from _references_of_row(table, key, fields, removed)
+
+
+def _references_of_row(table: str, key: str, fields: Fields, removed: Collection[str]) -> Iterator[Conflict]:
+    named = [part for part in key.split("|") if part in removed]
+    if named:
+        yield _row_conflict(table, key, named[0], f"it belongs to {named[0]}, which breakout removes", fields)
+        return
+    for name, value in fields.items():
+        if name in removed:
+            edit = Edit(Op.REMOVE, table, key, name, value, None)
+            yield Conflict(table, key, name, f"it names {name}, which breakout removes", (edit,))
+        members = value.split(",") if isinstance(value, str) else value
+        gone = [member for member in members if member.strip() in removed]
+        if gone:
+            edits = (_without(table, key, name, value, gone),)
+            yield Conflict(table, key, gone[0], f"{name} names {', '.join(gone)}, which breakout removes", edits)
+
+
+def _without(table: str, key: str, name: str, value: Value, gone: Collection[str]) -> Edit:
+    """Return the edit that takes the removed ports out of a field."""
+    if isinstance(value, str):
+        text = ",".join(member for member in value.split(",") if member not in gone)
+        return Edit(Op.UPDATE if text else Op.REMOVE, table, key, name, value, text or None)
+    left = tuple(member for member in value if member not in gone)
+    return Edit(Op.UPDATE if left else Op.REMOVE, table, key, name, value, left or None)
+
+
+def planned_edits(conflicts: Collection[Conflict]) -> tuple[Edit, ...]:
+    """Return the edits that take all ports, each row and field once."""
+    found: Mapping[tuple[str, str, str | None], Edit] = {
+        (edit.table, edit.key, edit.field): edit for conflict in conflicts for edit in conflict.edits
+    }
+    return tuple(found.values())

@@ -1,0 +1,222 @@
+"""Intended against running on one switch: the changes, what is not ours, and what stands in the way."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from railweave.names import natural_key
+from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
+from railweave.sonic.conflicts import Conflict, find_conflicts, planned_edits
+from railweave.sonic.document import RunningConfig, canonical
+from railweave.sonic.edits import Edit, frr_edits, row_edits
+from railweave.sonic.frr import FrrDocument, frr_delta, parse_frr
+from railweave.sonic.methods import Treatment, settle
+from railweave.sonic.ownership import Scope, is_fieldwise, is_made_by_sonic, is_ours, scope_of
+from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
+
+NOT_IN_THE_INTENT = "not in the intent"
+TAKEN = "the fabric takes the port (--take-ports)"
+FRR_REASON = "a line of the device's FRR file, rendered from the intent"
+ROUTING_MODE = "split-unified"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing can be planned for a device, and the way out."""
+
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDiff:
+    """What a device needs. ``not_ours`` counts the kept rows of each table. With refusals there are no changes.
+
+    ``frr_delta`` is the FRR text of the merge with its secrets, for ``merge_document`` only, never for showing.
+    """
+
+    changes: tuple[Change, ...]
+    not_ours: Mapping[str, int]
+    conflicts: tuple[Conflict, ...]
+    unprovisioned: bool
+    refusals: tuple[Refusal, ...] = ()
+    frr_delta: str = field(default="", repr=False)
+
+
+def diff(
+    device: str, running: RunningConfig, wanted: DeviceConfig, *, platform: str | None = None, take_ports: bool = False
+) -> DeviceDiff:
+    """Return what turns ``running`` into ``wanted``.
+
+    ``platform`` is the platform string of the intended model; a device with another one or none is refused.
+    ``take_ports`` plans conflicting foreign rows away instead of naming them as conflicts.
+    """
+    refusals = tuple(_refusals(running, platform))
+    unprovisioned = is_unprovisioned(device, running)
+    if running.frr is None or refusals:
+        return DeviceDiff((), not_ours(running, wanted), (), unprovisioned, refusals)
+    wanted_db = wanted.config_db()
+    scope = scope_of(running.config_db, wanted_db)
+    edits = list(_edits(running.config_db, wanted_db, scope))
+    conflicts = find_conflicts(running.config_db, scope, _needed(wanted_db, edits, scope))
+    taken = planned_edits(conflicts) if take_ports else ()
+    running_frr, wanted_frr = parse_frr(running.frr), parse_frr(wanted.frr)
+    everything = sorted([*edits, *taken, *frr_edits(running_frr, wanted_frr)], key=_place)
+    return DeviceDiff(
+        _changes(device, everything, _treatments(everything, running, unprovisioned), _reasons(wanted, taken)),
+        _count_foreign(running.config_db, wanted_db, scope, taken),
+        () if take_ports else conflicts,
+        unprovisioned,
+        (),
+        frr_delta(running_frr, wanted_frr),
+    )
+
+
+def is_unprovisioned(device: str, running: RunningConfig) -> bool:
+    """Tell whether the switch has never been deployed: another host name, or FRR not from our file."""
+    metadata = running.config_db.get("DEVICE_METADATA", {}).get("localhost", {})
+    return metadata.get("hostname") != device or metadata.get("docker_routing_config_mode") != ROUTING_MODE
+
+
+def _refusals(running: RunningConfig, platform: str | None) -> Iterator[Refusal]:
+    if running.frr is None:
+        yield Refusal(
+            "FRR's running configuration is unknown: bgpraw is missing or empty",
+            "wait until the bgp container answers (`vtysh -c 'show running-config'`), then plan again",
+        )
+    found = running.config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("platform")
+    if platform is not None and found != platform:
+        yield Refusal(
+            f"the device is {found or 'of no stated platform'}, the intended model is {platform}",
+            "correct the model in the intent, or the address in the inventory",
+        )
+
+
+def _edits(running: ConfigDb, wanted: ConfigDb, scope: Scope) -> Iterator[Edit]:
+    for table, rows in wanted.items():
+        before = running.get(table, {})
+        fieldwise = is_fieldwise(table)
+        for key, fields in rows.items():
+            present = before.get(key)
+            if present == fields:
+                continue
+            yield from row_edits(table, key, present, _after(fields, None if fieldwise else present))
+    for table, rows in running.items():
+        intended = wanted.get(table, {})
+        for key, fields in rows.items():
+            if key not in intended and is_ours(scope, table, key):
+                yield Edit(Op.REMOVE, table, key, None, fields, None)
+
+
+def _after(wanted: Fields, exact: Fields | None) -> Mapping[str, Value | None]:
+    """Return what a row is to hold; where it is ours as a whole, fields that are not wanted go."""
+    if not exact:
+        return wanted
+    return {**dict.fromkeys(exact, None), **wanted}
+
+
+def _needed(wanted: ConfigDb, edits: Iterable[Edit], scope: Scope) -> set[str]:
+    """Return the ports that the fabric routes on, shuts or removes."""
+    routed = {key for key in wanted.get("INTERFACE", {}) if "|" not in key}
+    shut = {
+        edit.key
+        for edit in edits
+        if edit.table == "PORT" and edit.field == "admin_status" and edit.before == "up" and edit.after != "up"
+    }
+    return routed | shut | scope.removed_ports
+
+
+def _treatments(edits: Sequence[Edit], running: RunningConfig, unprovisioned: bool) -> tuple[Treatment, ...]:
+    if unprovisioned:
+        return tuple(Treatment(Disruption.RELOAD, Method.RELOAD) for _ in edits)
+    return settle(edits, running.config_db)
+
+
+def _reasons(wanted: DeviceConfig, taken: Iterable[Edit]) -> Mapping[tuple[str, str], str]:
+    reasons = {(row.table, row.key): row.reason for row in wanted.rows}
+    return reasons | {(edit.table, edit.key): TAKEN for edit in taken}
+
+
+def _changes(
+    device: str, edits: Iterable[Edit], treatments: Iterable[Treatment], reasons: Mapping[tuple[str, str], str]
+) -> tuple[Change, ...]:
+    return tuple(
+        Change(
+            device,
+            edit.op,
+            edit.table,
+            edit.key,
+            edit.field,
+            edit.before,
+            edit.after,
+            treatment.disruption,
+            treatment.method,
+            _reason(edit, reasons),
+        )
+        for edit, treatment in zip(edits, treatments, strict=True)
+    )
+
+
+def _reason(edit: Edit, reasons: Mapping[tuple[str, str], str]) -> str:
+    if edit.table == FRR_TABLE:
+        return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else FRR_REASON
+    return reasons.get((edit.table, edit.key), NOT_IN_THE_INTENT)
+
+
+def _place(edit: Edit) -> tuple[object, ...]:
+    """Order tables by name, rows and fields naturally, FRR last and there in the order of the file."""
+    if edit.table == FRR_TABLE:
+        return True, "", natural_key(edit.key), (), edit.op is not Op.REMOVE
+    return False, edit.table, natural_key(edit.key), natural_key(edit.field or ""), True
+
+
+def not_ours(running: RunningConfig, wanted: DeviceConfig) -> dict[str, int]:
+    """Return how many rows of each table are nobody's of ours and stay."""
+    wanted_db = wanted.config_db()
+    return _count_foreign(running.config_db, wanted_db, scope_of(running.config_db, wanted_db), ())
+
+
+def _count_foreign(running: ConfigDb, wanted: ConfigDb, scope: Scope, taken: Iterable[Edit]) -> dict[str, int]:
+    gone = {(edit.table, edit.key) for edit in taken if edit.field is None}
+    counts: dict[str, int] = {}
+    for table, rows in sorted(running.items()):
+        intended = wanted.get(table, {})
+        kept = sum(
+            key not in intended
+            and not is_ours(scope, table, key)
+            and not is_made_by_sonic(table, key, fields)
+            and (table, key) not in gone
+            for key, fields in rows.items()
+        )
+        if kept:
+            counts[table] = kept
+    return counts
+
+
+def list_not_ours(counts: Mapping[str, int]) -> str:
+    """Return the kept rows for people: ``FEATURE 18, MGMT_INTERFACE 1``."""
+    return ", ".join(f"{table} {count}" for table, count in counts.items())
+
+
+def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
+    """Return the hash of what runs of ours, with which a plan tells whether the device has moved since.
+
+    It covers the owned rows and fields and FRR's lines, so foreign rows may change without any effect on it.
+    """
+    wanted_db = wanted.config_db()
+    scope = scope_of(running.config_db, wanted_db)
+    rows = [
+        [table, key, _hashed(fields, wanted_db.get(table, {}).get(key) if is_fieldwise(table) else None)]
+        for table, table_rows in running.config_db.items()
+        for key, fields in table_rows.items()
+        if key in wanted_db.get(table, {}) or is_ours(scope, table, key)
+    ]
+    document = parse_frr(running.frr) if running.frr is not None else FrrDocument(())
+    lines = sorted([entry.context, entry.line] for entry in document.entries)
+    text = json.dumps([sorted(rows, key=lambda row: row[:2]), lines, running.frr is None], separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _hashed(fields: Fields, stated: Fields | None) -> list[tuple[str, Value]]:
+    return sorted((name, canonical(value)) for name, value in fields.items() if stated is None or name in stated)

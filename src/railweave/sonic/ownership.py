@@ -1,0 +1,136 @@
+"""Which tables, rows and fields of a switch are ours: we own tables, not devices.
+
+What is not ours is kept, counted and shown as "not ours". A row that the intent states in any other table (an
+override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP, ACLs and features are never ours.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from railweave.sonic.rows import ConfigDb, Fields
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedTable:
+    """How a table is owned.
+
+    ``by_port``: the key begins with a port, and only rows of our ports are ours; ``shared_keys`` are keys of such a
+    table that are no port. ``by_field``: only the fields that the intent states are ours, all others stay.
+    ``definition``: rows are named by other rows, and a row that a foreign row names is kept.
+    """
+
+    by_port: bool = False
+    by_field: bool = False
+    definition: bool = False
+    shared_keys: frozenset[str] = frozenset()
+
+
+OWNED: Mapping[str, OwnedTable] = {
+    "DEVICE_METADATA": OwnedTable(by_field=True),
+    "PORT": OwnedTable(by_port=True, by_field=True),
+    "BREAKOUT_CFG": OwnedTable(by_port=True),
+    "INTERFACE": OwnedTable(by_port=True),
+    "LOOPBACK_INTERFACE": OwnedTable(),
+    "DEVICE_NEIGHBOR": OwnedTable(by_port=True),
+    "DEVICE_NEIGHBOR_METADATA": OwnedTable(),
+    "BGP_NEIGHBOR": OwnedTable(),
+    "BGP_PEER_RANGE": OwnedTable(),
+    "DSCP_TO_TC_MAP": OwnedTable(definition=True),
+    "TC_TO_QUEUE_MAP": OwnedTable(definition=True),
+    "TC_TO_PRIORITY_GROUP_MAP": OwnedTable(definition=True),
+    "MAP_PFC_PRIORITY_TO_QUEUE": OwnedTable(definition=True),
+    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": OwnedTable(definition=True),
+    "SCHEDULER": OwnedTable(definition=True),
+    "WRED_PROFILE": OwnedTable(definition=True),
+    "PORT_QOS_MAP": OwnedTable(by_port=True, shared_keys=frozenset({"global"})),
+    "QUEUE": OwnedTable(by_port=True),
+    "PFC_WD": OwnedTable(by_port=True, shared_keys=frozenset({"GLOBAL"})),
+}
+"""The tables that are ours. BGP tables are kept empty: the FRR file holds the routing."""
+
+FIELDWISE_OVERRIDES = frozenset({"CABLE_LENGTH"})
+"""Tables whose one row belongs to many: an override of it owns the fields that it states."""
+
+MADE_BY_SONIC = "pg_lossless_"
+"""buffermgrd writes profiles of this name, and the priority groups that use them, from speed and cable length."""
+
+_REFERRING_FIELDS = ("scheduler", "wred_profile")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is ours on one device: the ports of the intent, and the ports that its breakout replaces."""
+
+    wanted_ports: frozenset[str]
+    removed_ports: frozenset[str]
+    named_elsewhere: frozenset[str]
+
+    @property
+    def ports(self) -> frozenset[str]:
+        """Return all ports that are ours."""
+        return self.wanted_ports | self.removed_ports
+
+
+def scope_of(running: ConfigDb, wanted: ConfigDb) -> Scope:
+    """Return what is ours where ``running`` is to become ``wanted``.
+
+    A port that the intent does not name is ours to remove only where it shares a lane with a port that it names.
+    """
+    wanted_ports = frozenset(wanted.get("PORT", {}))
+    lanes = {lane for row in wanted.get("PORT", {}).values() for lane in _lanes(row)}
+    removed = frozenset(
+        port
+        for port, row in running.get("PORT", {}).items()
+        if port not in wanted_ports and not lanes.isdisjoint(_lanes(row))
+    )
+    return Scope(wanted_ports, removed, frozenset(_names_of_foreign_rows(running, wanted_ports | removed)))
+
+
+def _lanes(row: Fields) -> list[str]:
+    lanes = row.get("lanes", "")
+    members = lanes.split(",") if isinstance(lanes, str) else lanes
+    return [lane.strip() for lane in members if lane.strip()]
+
+
+def _names_of_foreign_rows(running: ConfigDb, ports: frozenset[str]) -> Iterator[str]:
+    """Yield the maps, schedulers and profiles that rows of other ports and of other tables use."""
+    for table, rows in running.items():
+        kind = OWNED.get(table)
+        if kind and not kind.by_port:
+            continue
+        for key, fields in rows.items():
+            if kind and (key in kind.shared_keys or port_of(key) in ports):
+                continue
+            for name, value in fields.items():
+                if isinstance(value, str) and (name.endswith("_map") or name in _REFERRING_FIELDS):
+                    yield value
+
+
+def port_of(key: str) -> str:
+    """Return the port of a row keyed by port: ``Ethernet0`` of ``Ethernet0|3-4``."""
+    return key.partition("|")[0]
+
+
+def is_ours(scope: Scope, table: str, key: str) -> bool:
+    """Tell whether a row that the intent does not state is ours, and so goes."""
+    kind = OWNED.get(table)
+    if kind is None or table == "DEVICE_METADATA":
+        return False
+    if kind.by_port and key not in kind.shared_keys:
+        return port_of(key) in (scope.removed_ports if kind.by_field else scope.ports)
+    return not (kind.definition and key in scope.named_elsewhere)
+
+
+def is_fieldwise(table: str) -> bool:
+    """Tell whether only the stated fields of a row in ``table`` are ours."""
+    kind = OWNED.get(table)
+    return kind.by_field if kind else table in FIELDWISE_OVERRIDES
+
+
+def is_made_by_sonic(table: str, key: str, fields: Fields) -> bool:
+    """Tell whether SONiC itself made the row, so that it is neither a difference nor somebody's."""
+    if table == "BUFFER_PROFILE":
+        return key.startswith(MADE_BY_SONIC)
+    if table == "BUFFER_PG":
+        return str(fields.get("profile", "")).removeprefix("[BUFFER_PROFILE|").startswith(MADE_BY_SONIC)
+    return table == "VERSIONS"
