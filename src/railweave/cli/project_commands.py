@@ -16,7 +16,7 @@ def init(
 ) -> None:
     """Make a starter project: an intent, an inventory and a Makefile."""
     from railweave.cli.show import print_view
-    from railweave.starting import start_project
+    from railweave.cli.starting import start_project
 
     written = start_project(folder)
     print_view("\n".join(f"  {path}" for path in written))
