@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,27 @@ class Project:
             text = text.replace(old, new)
         self.intent.write_text(text, encoding="utf-8")
 
+    def wait_until(self, condition: Callable[[], Any], seconds: float, what: str) -> Any:
+        """Poll ``condition`` until it returns something true; fail with ``what`` after ``seconds``."""
+        deadline = time.monotonic() + seconds
+        while True:
+            outcome = condition()
+            if outcome:
+                return outcome
+            assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+            time.sleep(0.1)
+
+    def kill(self, process: "subprocess.Popen[str]") -> None:
+        """End a process that this test started, as a lost machine would."""
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=10)
+
+    def set_rollout(self, **settings: float) -> None:
+        """Set the rollout's times in the simulator's inventory."""
+        target = self.folder / "inventory" / "sim.yml"
+        lines = [line for line in target.read_text().splitlines() if not line.startswith("rollout:")]
+        target.write_text("\n".join([*lines, f"rollout: {json.dumps(settings)}", ""]))
+
     def fabric(self) -> Any:
         out = self.folder / "rendered"
         self.run("render", "--out", str(out))
@@ -102,20 +123,3 @@ def new_project(tmp_path: Path) -> Iterator[Any]:
     yield make
     for project in made:
         project.run("sim", "down", "--all", status=None)
-
-
-def wait_until(condition: Any, seconds: float, what: str) -> Any:
-    """Poll ``condition`` until it returns something true; fail with ``what`` after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while True:
-        outcome = condition()
-        if outcome:
-            return outcome
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.1)
-
-
-def kill(process: "subprocess.Popen[str]") -> None:
-    """End a process that this test started, as a lost machine would."""
-    process.send_signal(signal.SIGKILL)
-    process.wait(timeout=10)
