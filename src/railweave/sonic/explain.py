@@ -1,0 +1,93 @@
+"""Why a row or line of a device's configuration is there, looked up by what an engineer would type."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from railweave.sonic.change import FRR_TABLE
+from railweave.sonic.frr_reasons import frr_lines
+from railweave.sonic.rows import DeviceConfig, Fields, Row, Value
+
+_NEAREST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A row (``field`` None, ``value`` its fields) or one field with its value. An FRR line has table ``frr``, its
+    context as key and itself as field."""
+
+    table: str
+    key: str
+    field: str | None
+    value: Value | Fields
+    reason: str
+
+    @property
+    def subject(self) -> str:
+        """Return it as it can be asked for: ``TABLE|key|field``, or the FRR line."""
+        if self.table == FRR_TABLE:
+            return self.field or ""
+        return "|".join(part for part in (self.table, self.key, self.field) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer; where nothing was ``found``, ``nearest`` lists what could have been meant."""
+
+    device: str
+    asked: str
+    found: tuple[Explained, ...]
+    nearest: tuple[str, ...]
+
+
+def explain_text(config: DeviceConfig, text: str) -> Explanation:
+    """Explain ``TABLE``, ``TABLE|key``, ``TABLE|key|field`` or an FRR line; empty text explains every row and line."""
+    asked = " ".join(text.split())
+    table, _, rest = asked.partition("|")
+    if any(row.table == table for row in config.rows):
+        return _rows_explained(config, asked, table, rest)
+    return explain_line(config, asked)
+
+
+def explain(config: DeviceConfig, table: str, key: str = "", field: str = "") -> Explanation:
+    """Explain the rows of a table, one row, or one of its fields."""
+    rest = "|".join(part for part in (key, field) if part)
+    return _rows_explained(config, f"{table}|{rest}" if rest else table, table, rest)
+
+
+def explain_line(config: DeviceConfig, text: str) -> Explanation:
+    """Explain the FRR lines that are ``text``, else all that start with it (``neighbor 10.192.0.0``)."""
+    lines = [Explained(FRR_TABLE, one.context, one.line, one.line, one.reason) for one in frr_lines(config.frr)]
+    found = [one for one in lines if one.field == text] or [one for one in lines if one.subject.startswith(text)]
+    if not text:
+        found = [*(_whole(row) for row in config.rows), *lines]
+    if found:
+        return Explanation(config.device, text, tuple(found), ())
+    return _not_found(config, text, (one.subject for one in lines))
+
+
+def _rows_explained(config: DeviceConfig, asked: str, table: str, rest: str) -> Explanation:
+    rows = [row for row in config.rows if row.table == table]
+    found = tuple(_matches(rows, rest))
+    if found:
+        return Explanation(config.device, asked, found, ())
+    return _not_found(config, asked, (f"{row.table}|{row.key}" for row in rows))
+
+
+def _matches(rows: Iterable[Row], rest: str) -> Iterator[Explained]:
+    for row in rows:
+        # A key may hold bars itself (INTERFACE|Ethernet0|10.0.0.0/31), so the whole rest is tried as one first.
+        if rest in ("", row.key):
+            yield _whole(row)
+        elif rest.startswith(f"{row.key}|") and (field := rest.removeprefix(f"{row.key}|")) in row.fields:
+            yield Explained(row.table, row.key, field, row.fields[field], row.reason)
+
+
+def _whole(row: Row) -> Explained:
+    return Explained(row.table, row.key, None, row.fields, row.reason)
+
+
+def _not_found(config: DeviceConfig, asked: str, candidates: Iterable[str]) -> Explanation:
+    known = list(dict.fromkeys(candidates))
+    known += [table for table in dict.fromkeys(row.table for row in config.rows) if table not in known]
+    return Explanation(config.device, asked, (), tuple(get_close_matches(asked, known, n=_NEAREST, cutoff=0.4)))

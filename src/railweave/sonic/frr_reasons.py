@@ -1,0 +1,113 @@
+"""Why each line of the rendered FRR file is there: one sentence with the rule, the intent path and the source.
+
+A line that no rule knows comes from a template that the project overrides.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from railweave.sonic.rows import FrrLine
+
+_UNKNOWN = "The project's own template templates/frr/frr.conf.j2 says so."
+
+_RULES: Final[tuple[tuple[str, str], ...]] = (
+    (r"frr defaults ", "Names FRR's defaults, so that the file means the same whatever an image was built with."),
+    (r"hostname ", "The switch's name (fabric, role and number)."),
+    (r"log ", "FRR logs to the switch's syslog."),
+    (
+        r"(no )?(fpm|zebra nexthop) ",
+        "SONiC's bgp container adds this line when it is absent (docker_init.sh): routes go to the ASIC through fpmsyncd.",
+    ),
+    (
+        r"bgp session-dscp ",
+        "BGP is marked for the class that carries it (traffic_classes with role control); FRR's own mark is CS6.",
+    ),
+    (r"service integrated-vtysh-config", "One file for all daemons: docker_routing_config_mode is split-unified."),
+    (
+        r"ip route \S+ blackhole ",
+        "The host block has a route, so that BGP may announce it; distance 250 lets every real route win "
+        "(addressing.hosts; the leaf is the block's only origin).",
+    ),
+    (r"router bgp ", "The switch's AS number: one a leaf, one for all spines of a plane (addressing.asn; RFC 7938)."),
+    (r"bgp router-id ", "The switch's own address, unique in the fabric (addressing.loopbacks)."),
+    (r"bgp log-neighbor-changes", "A session that comes or goes is written to the log."),
+    (r"no bgp default ipv4-unicast", "No neighbour carries routes before its policy is attached."),
+    (
+        r"bgp bestpath as-path multipath-relax",
+        "Paths through different AS numbers of one length share the load (RFC 7938 section 6; check B-5).",
+    ),
+    (r"neighbor \S+ peer-group$", "All neighbours of the far tier share timers and policy."),
+    (r"neighbor \S+ timers connect ", "A lost session is tried again every 10 s (FRR's data-centre profile)."),
+    (r"neighbor \S+ timers ", "Keepalive and hold time (bgp.keepalive, bgp.hold; check B-10)."),
+    (
+        r"neighbor \S+ remote-as ",
+        "One session a link with the AS number written out, so that a wrong cable is refused (topology; RFC 7938 "
+        "section 5.2.1).",
+    ),
+    (r"neighbor \S+ peer-group ", "The neighbour takes timers and policy of its tier."),
+    (r"neighbor \S+ description ", "The far device and port of the cable plan (topology)."),
+    (r"address-family ", "Routes of IPv4; the fabric is numbered (addressing.underlay)."),
+    (
+        r"network ",
+        "What this switch is the origin of: its own address, on a leaf its host block too (addressing); no link subnet "
+        "(RFC 7938 section 5.2.3).",
+    ),
+    (r"neighbor \S+ activate", "The sessions carry IPv4 routes."),
+    (
+        r"neighbor \S+ maximum-prefix ",
+        "Half as many prefixes again as the reserve can bring (topology.reserve); more is a mistake and closes the "
+        "session for five minutes.",
+    ),
+    (
+        r"neighbor \S+ route-map \S+ (in|out)",
+        "Policy in both directions is explicit, so that it does not depend on FRR's profile (RFC 8212).",
+    ),
+    (
+        r"maximum-paths ",
+        "Room for every uplink a leaf can have; fixed, so that more spines do not change a leaf (check B-6).",
+    ),
+    (
+        r"ip prefix-list FABRIC-PREFIXES ",
+        "Only loopbacks and whole host blocks travel through the fabric (addressing.loopbacks, addressing.hosts).",
+    ),
+    (r"ip prefix-list OWN-PREFIXES ", "A leaf announces its own prefixes and nothing else (check V-1)."),
+    (
+        r"bgp community-list ",
+        "The mark of routes that came down from a spine; a leaf never sends them up again (check V-1).",
+    ),
+    (
+        r"route-map RM_SET_SRC |set src |ip protocol bgp route-map RM_SET_SRC",
+        "bgpcfgd writes the same: the switch speaks from Loopback0 on routes that BGP learned.",
+    ),
+    (r"route-map TO-SPINES ", "Keeps the leaf from being transit: marked routes first, then only its own (check V-1)."),
+    (r"route-map ", "What may pass between the tiers (addressing; check V-1)."),
+    (r"match community ", "A route that a spine sent is not sent up again (check V-1)."),
+    (r"match ip address ", "Binds the prefix list to the policy."),
+    (
+        r"set community ",
+        "Marks the route as learned from a spine, the second guard beside the prefix list (check V-1).",
+    ),
+    (r"ip nht ", "Next hops may be resolved through a default route, as in SONiC's own configuration."),
+)
+_COMPILED = tuple((re.compile(pattern), reason) for pattern, reason in _RULES)
+_CLOSING = frozenset({"", "!", "end", "exit", "exit-address-family"})
+
+
+def frr_reason(line: str) -> str:
+    """Return why ``line`` of a rendered FRR file is there."""
+    return next((reason for pattern, reason in _COMPILED if pattern.match(line)), _UNKNOWN)
+
+
+def frr_lines(text: str) -> Iterator[FrrLine]:
+    """Yield the lines of an FRR file in their contexts; what only closes a context is left out."""
+    open_lines: list[tuple[int, str]] = []
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line in _CLOSING:
+            continue
+        indent = len(raw) - len(raw.lstrip())
+        while open_lines and open_lines[-1][0] >= indent:
+            open_lines.pop()
+        yield FrrLine(" / ".join(each for _, each in open_lines), line, frr_reason(line))
+        open_lines.append((indent, line))
