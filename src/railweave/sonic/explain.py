@@ -44,7 +44,7 @@ def explain_text(config: DeviceConfig, text: str) -> Explanation:
     """Explain ``TABLE``, ``TABLE|key``, ``TABLE|key|field`` or an FRR line; empty text explains every row and line."""
     asked = " ".join(text.split())
     table, _, rest = asked.partition("|")
-    if any(row.table == table for row in config.rows):
+    if rest or any(row.table == table for row in config.rows):
         return _rows_explained(config, asked, table, rest)
     return explain_line(config, asked)
 
@@ -71,7 +71,8 @@ def _rows_explained(config: DeviceConfig, asked: str, table: str, rest: str) -> 
     found = tuple(_matches(rows, rest))
     if found:
         return Explanation(config.device, asked, found, ())
-    return _not_found(config, asked, (f"{row.table}|{row.key}" for row in rows))
+    tables = [table] if rows else get_close_matches(table, {row.table for row in config.rows}, n=2)
+    return _not_found(config, asked, (f"{row.table}|{row.key}" for row in config.rows if row.table in tables))
 
 
 def _matches(rows: Iterable[Row], rest: str) -> Iterator[Explained]:

@@ -17,7 +17,7 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
     (r"log ", "FRR logs to the switch's syslog."),
     (
         r"(no )?(fpm|zebra nexthop) ",
-        "SONiC's bgp container adds this line when it is absent (docker_init.sh): routes go to the ASIC through fpmsyncd.",
+        "SONiC's bgp container adds this line when it is absent (docker_init.sh); fpmsyncd takes routes to the ASIC.",
     ),
     (
         r"bgp session-dscp ",
