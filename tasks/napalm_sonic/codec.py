@@ -1,0 +1,88 @@
+"""The forms in which SONiC prints its state, read into plain values. Pure text in, values out."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from napalm.base.exceptions import CommandErrorException
+
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_DIGITS = re.compile(r"(\d+)")
+_SHOWN_INTERFACE = re.compile(r"(Ethernet|PortChannel|Vlan|Loopback|eth|mgmt)[-\w.]*\d")
+_LLDP_CAPABILITIES = ("other", "repeater", "bridge", "wlan-access-point", "router", "telephone", "docsis", "station")
+"""Bits of IEEE 802.1AB's capability field, the highest bit of the first octet first."""
+
+
+def strip_ansi(text: str) -> str:
+    """Return the text without terminal colour codes (SONiC emits them even in some captured outputs)."""
+    return _ANSI.sub("", text)
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key under which Ethernet8 comes before Ethernet64."""
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(name) if part)
+
+
+def first_json(text: str, command: str) -> Any:
+    """Return the JSON value that a command printed, any warning lines before it ignored; ``{}`` where nothing was.
+
+    Raises CommandErrorException, quoting the first line, where there is none.
+    """
+    clean = strip_ansi(text)
+    if not clean.strip():
+        return {}
+    decoder = json.JSONDecoder()
+    for start in _json_starts(clean):
+        try:
+            return decoder.raw_decode(clean, start)[0]
+        except ValueError:
+            continue
+    raise CommandErrorException(f"{command!r} printed no JSON but: {clean.strip().splitlines()[0][:200]}")
+
+
+def _json_starts(text: str) -> Iterator[int]:
+    """Yield where a line begins with an object or a list: a warning may hold braces inside a line."""
+    for match in re.finditer(r"^\s*([{\[])", text, re.MULTILINE):
+        yield match.start(1)
+
+
+def database_rows(text: str, command: str) -> dict[str, dict[str, str]]:
+    """Return ``{key: {field: value}}`` of a ``sonic-db-dump``; keys of other Redis types than a hash are left out."""
+    dumped = first_json(text, command)
+    if not isinstance(dumped, Mapping):
+        raise CommandErrorException(f"{command!r} printed no object of keys")
+    return {
+        key: {str(name): str(value) for name, value in entry["value"].items()}
+        for key, entry in dumped.items()
+        if isinstance(entry, Mapping) and isinstance(entry.get("value"), Mapping)
+    }
+
+
+def labelled(text: str) -> dict[str, str]:
+    """Return the ``Label: value`` lines of ``show version``; the first of a label counts."""
+    found: dict[str, str] = {}
+    for line in strip_ansi(text).splitlines():
+        label, colon, value = line.partition(":")
+        if colon and label and not label.startswith(" "):
+            found.setdefault(label.strip(), value.strip())
+    return found
+
+
+def is_network_interface(name: str) -> bool:
+    """Tell whether an interface of the kernel is one of the network, not one of the host such as ``docker0``."""
+    return _SHOWN_INTERFACE.fullmatch(name) is not None
+
+
+def counter(text: str | None) -> int:
+    """Return a counter, -1 (NAPALM's "unknown") where it is missing or ``N/A``."""
+    return int(text) if text is not None and text.isdecimal() else -1
+
+
+def lldp_capabilities(octets: str) -> list[str]:
+    """Return the names of a capability field such as ``28 00`` (bridge and router)."""
+    try:
+        first = int(octets.split(maxsplit=1)[0], 16)
+    except (IndexError, ValueError):
+        return []
+    return [name for bit, name in enumerate(_LLDP_CAPABILITIES) if first & (0x80 >> bit)]

@@ -1,0 +1,209 @@
+"""The client of ``railweave-confirm``, the program on the switch that undoes a change unless it is confirmed.
+
+What counts is the state file on the switch, so another session, hours later or from another machine, sees and
+finishes what this one began.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import CommandErrorException, CommitConfirmException, ConnectionException
+
+from napalm_sonic.codec import first_json
+from napalm_sonic.lock import who
+from napalm_sonic.paths import CONFIRM_PROGRAM, STATE_DIRECTORY, STATE_FILE, rollback_file, staged
+
+if TYPE_CHECKING:
+    from napalm_sonic.session import Completed, Session
+
+PENDING = frozenset({"armed", "expired", "reverting"})
+"""States in which a commit waits for its confirmation or for its revert."""
+
+REVERTIBLE = PENDING | {"prepared", "failed"}
+"""States whose rollback file has not been carried out."""
+
+_MANUAL_DEADLINE_S = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the switch says of the last commit; ``none`` where it knows of none."""
+
+    status: str
+    commit_id: str = ""
+    by: str = ""
+    remaining_s: float | None = None
+    error: str = ""
+
+    @property
+    def pending(self) -> bool:
+        """True while a commit waits for its confirmation."""
+        return self.status in PENDING
+
+
+@dataclass
+class ConfirmProgram:
+    """The program of one switch, reached over a session."""
+
+    session: "Session"
+    revert_limit_s: float = 1800.0
+    _installed: bool = field(default=False)
+
+    def prepare(self, commit_id: str, steps: Sequence[dict[str, Any]], revert_in_s: int | None, message: str) -> None:
+        """Put program, rollback file and state on the switch; nothing runs yet."""
+        self._install()
+        earlier = self._read_state()
+        self._place(rollback_file(commit_id), {"version": 1, "steps": list(steps)})
+        self._write_state(
+            {
+                "version": 1,
+                "id": commit_id,
+                "status": "prepared",
+                "deadline_s": _MANUAL_DEADLINE_S if revert_in_s is None else revert_in_s,
+                "deadline_at": None,
+                "rollback": rollback_file(commit_id),
+                "pid": None,
+                "by": who(),
+                "message": message,
+                "prepared_at": int(time.time()),
+            }
+        )
+        superseded = earlier.get("id")
+        if superseded and superseded != commit_id:
+            self.session.run_root(f"rm -f {rollback_file(superseded)}")
+
+    def arm(self) -> None:
+        """Start the timer; raises CommitConfirmException where the switch cannot."""
+        done, status = self._verb("arm")
+        if done.exit_status != 0 or status.status != "armed":
+            raise CommitConfirmException(
+                f"{self.session.hostname}: the revert timer does not start: {status.error or done.words()}"
+            )
+
+    def status(self) -> Status:
+        """Ask the switch; a switch that never had the program has nothing pending."""
+        done = self.session.run_root(f"{CONFIRM_PROGRAM} status {STATE_FILE}")
+        status = _parsed(done)
+        if status is not None:
+            return status
+        said = done.words().lower()
+        if "not found" in said or "no such file" in said:
+            return Status("none")
+        raise CommitConfirmException(f"{self.session.hostname}: railweave-confirm: {done.words()}")
+
+    def confirm(self) -> None:
+        """Keep the pending commit; raises CommitConfirmException where none is pending."""
+        done, status = self._verb("confirm")
+        if done.exit_status != 0:
+            raise CommitConfirmException(f"{self.session.hostname}: {_why(done, status)}")
+
+    def revert(self) -> Status:
+        """Carry out the rollback file and return the state after it; survives the loss of the session.
+
+        A reload inside the rollback may cut the session: then the session is opened again, within bounds, and the
+        state is read until it is final.
+        """
+        try:
+            return self._verb("revert", self.revert_limit_s)[1]
+        except ConnectionException:
+            return self._await_final()
+
+    def settle(self, status: str) -> None:
+        """Write the end of a commit into the state file: ``confirmed`` or ``reverted``."""
+        state = self._read_state()
+        if state:
+            self._write_state({**state, "status": status, "error": None})
+
+    def rollback_steps(self) -> list[dict[str, Any]]:
+        """Return the steps of the last commit's rollback file; empty where there is none."""
+        path = self._read_state().get("rollback")
+        done = self.session.run_root(f"cat {path}") if path else None
+        if done is None or done.exit_status != 0:
+            return []
+        steps = first_json(done.stdout, f"cat {path}").get("steps", [])
+        return steps if isinstance(steps, list) else []
+
+    def _await_final(self) -> Status:
+        deadline = time.monotonic() + self.revert_limit_s
+        while True:
+            time.sleep(1.0)
+            try:
+                self.session.close()
+                self.session.open()
+                status = self.status()
+            except ConnectionException:
+                status = None
+            if status is not None and status.status not in ("armed", "prepared", "reverting"):
+                return status
+            if time.monotonic() > deadline:
+                raise CommitConfirmException(
+                    f"{self.session.hostname}: the session was lost during the revert and the switch does not say how "
+                    f"it ended"
+                )
+
+    def _install(self) -> None:
+        if self._installed:
+            return
+        path = staged("confirm")
+        self.session.upload(path, Path(__file__).with_name("railweave_confirm.py").read_bytes())
+        self._root(f"mkdir -p -m 700 {STATE_DIRECTORY}")
+        self._root(f"install -m 755 {path} {CONFIRM_PROGRAM}")
+        self.session.remove(path)
+        self._installed = True
+
+    def _verb(self, verb: str, timeout_s: float | None = None) -> "tuple[Completed, Status]":
+        done = self.session.run_root(f"{CONFIRM_PROGRAM} {verb} {STATE_FILE}", timeout_s)
+        status = _parsed(done)
+        if status is None:
+            raise CommitConfirmException(f"{self.session.hostname}: railweave-confirm {verb}: {done.words()}")
+        return done, status
+
+    def _read_state(self) -> dict[str, Any]:
+        done = self.session.run_root(f"cat {STATE_FILE}")
+        state = first_json(done.stdout, STATE_FILE) if done.exit_status == 0 else {}
+        return state if isinstance(state, dict) else {}
+
+    def _write_state(self, state: dict[str, Any]) -> None:
+        self._place(STATE_FILE, state)
+
+    def _place(self, target: str, document: dict[str, Any]) -> None:
+        path = staged("state")
+        self.session.upload(path, json.dumps(document).encode())
+        self._root(f"cp {path} {target}")
+        self.session.remove(path)
+
+    def _root(self, command: str) -> None:
+        done = self.session.run_root(command)
+        if done.exit_status != 0:
+            raise CommitConfirmException(f"{self.session.hostname}: {command}: {done.words()}")
+
+
+def _parsed(done: "Completed") -> Status | None:
+    """Return the status that the program printed, or None where it printed none."""
+    try:
+        line = first_json(done.stdout, done.command)
+    except CommandErrorException:
+        return None
+    if not isinstance(line, dict) or "status" not in line:
+        return None
+    remaining = line.get("remaining_s")
+    return Status(
+        status=str(line["status"]),
+        commit_id=str(line.get("id") or ""),
+        by=str(line.get("by") or ""),
+        remaining_s=None if remaining is None else float(remaining),
+        error=str(line.get("error") or ""),
+    )
+
+
+def _why(done: "Completed", status: Status) -> str:
+    return {
+        "none": "no commit waits for a confirmation",
+        "confirmed": "the commit is confirmed already",
+        "reverted": "the time was over: the switch has restored the earlier configuration",
+        "expired": "the time is over and the switch has not restored the earlier configuration yet; call rollback()",
+    }.get(status.status, status.error or done.words())

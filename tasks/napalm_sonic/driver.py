@@ -1,0 +1,197 @@
+"""The NAPALM contract for community SONiC; each method hands over to the module that does it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from napalm.base.base import NetworkDriver
+from napalm.base.exceptions import CommitError, MergeConfigException, ReplaceConfigException
+
+from napalm_sonic import getters_config, getters_facts, getters_interfaces, getters_neighbors
+from napalm_sonic.candidate import Candidate, Kind, read_candidate
+from napalm_sonic.commit import Committer
+from napalm_sonic.compare import difference
+from napalm_sonic.confirm import ConfirmProgram
+from napalm_sonic.lock import Lock
+from napalm_sonic.options import parse_options
+from napalm_sonic.running import read_running
+from napalm_sonic.session import Session
+from railweave.sonic.document import DocumentError, RunningConfig
+
+
+class SonicDriver(NetworkDriver):  # type: ignore[misc]
+    """One SONiC switch. ``optional_args`` are described in docs/reference/napalm-sonic.md; unknown ones are refused."""
+
+    platform = "sonic"
+
+    def __init__(
+        self,
+        hostname: str,
+        username: str,
+        password: str,
+        timeout: int = 60,
+        optional_args: dict[str, Any] | None = None,
+    ) -> None:
+        """Keep the parameters; nothing is connected. Raises ValueError for a wrong ``optional_args``."""
+        self.hostname = hostname
+        self.username = username
+        self.password = password
+        self.timeout = timeout
+        self._options = parse_options(optional_args, timeout)
+        self.device = Session(
+            hostname=hostname,
+            username=username,
+            password=password,
+            timeout_s=float(timeout),
+            netmiko_arguments=self._options.netmiko,
+            command_timeout_s=self._options.command_timeout_s,
+            sudo=self._options.sudo,
+        )
+        self._lock = Lock(self.device, self._options.lock_wait_s)
+        self._confirm = ConfirmProgram(self.device, self._options.reload_timeout_s + self._options.apply_timeout_s)
+        self._candidate: Candidate | None = None
+        self._compared: RunningConfig | None = None
+
+    # Session
+
+    def open(self) -> None:
+        """Connect; with ``config_lock`` take the configuration lock for the whole session."""
+        self.device.open()
+        if self._options.config_lock and not self._options.lock_disable:
+            self._lock.acquire()
+
+    def close(self) -> None:
+        """Give the lock back and end the session."""
+        self._lock.release()
+        self.device.close()
+
+    def is_alive(self) -> dict[str, bool]:
+        """Say whether the session stands; asks nothing of the switch."""
+        return {"is_alive": self.device.alive()}
+
+    # Configuration
+
+    def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        """Stage a whole configuration (tables and ``bgpraw`` as JSON); the switch is not touched."""
+        self.discard_config()
+        try:
+            self._candidate = read_candidate(Kind.REPLACE, filename, config)
+        except DocumentError as error:
+            raise ReplaceConfigException(str(error)) from error
+
+    def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        """Stage a part of a configuration; null removes a field or row, ``bgpraw`` holds FRR lines to apply."""
+        self.discard_config()
+        try:
+            self._candidate = read_candidate(Kind.MERGE, filename, config)
+        except DocumentError as error:
+            raise MergeConfigException(str(error)) from error
+
+    def compare_config(self) -> str:
+        """Return what a commit would change now; ``""`` for nothing, or without a candidate."""
+        if self._candidate is None:
+            return ""
+        running = read_running(self.device)
+        try:
+            changes = self._candidate.changes(running)
+        except DocumentError as error:
+            raise self._load_error(error) from error
+        self._compared = running
+        return difference(changes, running)
+
+    def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
+        """Apply the candidate. With ``revert_in`` (seconds) the switch undoes it unless it is confirmed."""
+        if self._candidate is None:
+            raise CommitError("no candidate is loaded")
+        if revert_in is not None and (isinstance(revert_in, bool) or not isinstance(revert_in, int) or revert_in <= 0):
+            raise CommitError(f"revert_in is a whole number of seconds above 0, not {revert_in!r}")
+        with self._locked():
+            self._committer().commit(self._candidate, self._compared, message, revert_in)
+        self.discard_config()
+
+    def has_pending_commit(self) -> bool:
+        """Ask the switch whether a commit waits for its confirmation, whoever made it."""
+        return self._confirm.status().pending
+
+    def confirm_commit(self) -> None:
+        """Keep the pending commit for good and save it."""
+        with self._locked():
+            self._committer().confirm_pending()
+
+    def discard_config(self) -> None:
+        """Forget the candidate; safe when there is none."""
+        self._candidate = self._compared = None
+
+    def rollback(self) -> None:
+        """Revert a pending commit now; with none pending undo the last commit, of this or an earlier session."""
+        with self._locked():
+            self._committer().rollback()
+
+    # Getters
+
+    def get_facts(self) -> dict[str, Any]:
+        """Return NAPALM's facts."""
+        return getters_facts.get_facts(self.device)
+
+    def get_interfaces(self) -> dict[str, dict[str, Any]]:
+        """Return state, MTU, speed (Mbit/s), description and MAC address of every interface."""
+        return getters_interfaces.get_interfaces(self.device)
+
+    def get_interfaces_ip(self) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
+        """Return the addresses that the kernel really has."""
+        return getters_interfaces.get_interfaces_ip(self.device)
+
+    def get_interfaces_counters(self) -> dict[str, dict[str, int]]:
+        """Return packet, octet, error and discard counters of the front-panel ports."""
+        return getters_interfaces.get_interfaces_counters(self.device)
+
+    def get_lldp_neighbors(self) -> dict[str, list[dict[str, str]]]:
+        """Return the LLDP neighbour of each port."""
+        return getters_neighbors.get_lldp_neighbors(self.device)
+
+    def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, list[dict[str, Any]]]:
+        """Return all that LLDP knows of each neighbour."""
+        return getters_neighbors.get_lldp_neighbors_detail(self.device, interface)
+
+    def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
+        """Return the BGP neighbours of every VRF."""
+        return getters_neighbors.get_bgp_neighbors(self.device)
+
+    def get_config(
+        self,
+        retrieve: str = "all",
+        full: bool = False,
+        sanitized: bool = False,
+        format: str = "text",  # noqa: A002
+    ) -> dict[str, str]:
+        """Return running, startup and candidate configuration as JSON text; ``sanitized`` hides secrets."""
+        candidate = None if self._candidate is None else self._candidate.document
+        return getters_config.get_config(self.device, candidate, retrieve, sanitized)
+
+    def cli(self, commands: list[str], encoding: str = "text") -> dict[str, str]:
+        """Run commands of the switch's shell and return their outputs."""
+        return getters_config.run_commands(self.device, commands, encoding)
+
+    # Inside
+
+    def _committer(self) -> Committer:
+        return Committer(self.device, self._lock, self._confirm, self._options)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the configuration lock, unless the caller locks by other means (``lock_disable``)."""
+        if self._options.lock_disable:
+            yield
+            return
+        held_before = self._lock.held
+        self._lock.acquire()
+        try:
+            yield
+        finally:
+            if not held_before:
+                self._lock.release()
+
+    def _load_error(self, error: DocumentError) -> ReplaceConfigException | MergeConfigException:
+        if self._candidate is not None and self._candidate.kind is Kind.REPLACE:
+            return ReplaceConfigException(f"{self.hostname}: {error}")
+        return MergeConfigException(f"{self.hostname}: {error}")

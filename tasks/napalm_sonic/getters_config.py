@@ -1,0 +1,54 @@
+"""NAPALM's ``get_config`` and ``cli``."""
+
+from typing import TYPE_CHECKING
+
+from napalm.base.exceptions import CommandErrorException
+
+from napalm_sonic.redaction import hide_in_document
+from napalm_sonic.running import as_text, running_document, startup_document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from napalm_sonic.session import Session
+
+_KINDS = ("running", "startup", "candidate")
+
+
+def get_config(
+    session: "Session", candidate: "Mapping[str, Any] | None", retrieve: str, sanitized: bool
+) -> dict[str, str]:
+    """Return running, startup and candidate as JSON documents; ``""`` for what is not asked."""
+    if retrieve not in ("all", *_KINDS):
+        raise ValueError(f"retrieve is one of all, {', '.join(_KINDS)}, not {retrieve!r}")
+    asked = _KINDS if retrieve == "all" else (retrieve,)
+    found = dict.fromkeys(_KINDS, "")
+    for kind in asked:
+        document = _document(session, candidate, kind)
+        if document is not None:
+            found[kind] = as_text(hide_in_document(document) if sanitized else document)
+    return found
+
+
+def _document(session: "Session", candidate: "Mapping[str, Any] | None", kind: str) -> "dict[str, Any] | None":
+    if kind == "running":
+        return running_document(session)
+    if kind == "startup":
+        return startup_document(session)
+    return None if candidate is None else dict(candidate)
+
+
+def run_commands(session: "Session", commands: "Sequence[str]", encoding: str) -> dict[str, str]:
+    """Run each command as it stands and return its output; raises CommandErrorException for an exit status but 0."""
+    if not isinstance(commands, list):
+        raise TypeError("commands must be a list of texts")
+    if encoding != "text":
+        raise NotImplementedError(f"{encoding} is not a supported encoding")
+    outputs: dict[str, str] = {}
+    for command in commands:
+        done = session.run(command)
+        if done.exit_status != 0:
+            raise CommandErrorException(f"{command!r} failed with exit status {done.exit_status}: {done.words()}")
+        outputs[command] = done.stdout
+    return outputs

@@ -1,0 +1,46 @@
+"""NAPALM's ``get_facts``."""
+
+from typing import TYPE_CHECKING, Any
+
+from napalm_sonic.codec import labelled
+from napalm_sonic.getters_interfaces import kernel_interfaces
+
+if TYPE_CHECKING:
+    from napalm_sonic.session import Session
+
+VERSION = "show version"
+UPTIME = "cat /proc/uptime"
+HOSTNAME = "hostname"
+FQDN = "hostname -f"
+
+_ABSENT = frozenset({"", "N/A", "None"})
+
+
+def get_facts(session: "Session") -> dict[str, Any]:
+    """Return hostname, fqdn, vendor, model, serial_number, os_version, uptime (seconds) and interface_list.
+
+    The model is the hardware SKU: it says which ports the switch has, and virtual switches have no model number.
+    """
+    version = labelled(session.run_checked(VERSION))
+    hostname = session.run_checked(HOSTNAME).strip()
+    fqdn = session.run(FQDN)
+    return {
+        "hostname": hostname,
+        # Exit status 1 where the resolver does not know the host, which is usual on a switch.
+        "fqdn": fqdn.stdout.strip() if fqdn.exit_status == 0 and fqdn.stdout.strip() else hostname,
+        "vendor": "SONiC",
+        "model": _present(version.get("HwSKU")) or _present(version.get("Platform")) or "",
+        "serial_number": _present(version.get("Serial Number")),
+        "os_version": _present(version.get("SONiC Software Version")),
+        "uptime": _uptime_s(session.run_checked(UPTIME)),
+        "interface_list": list(kernel_interfaces(session)),
+    }
+
+
+def _present(value: str | None) -> str:
+    return "" if value is None or value in _ABSENT else value
+
+
+def _uptime_s(text: str) -> float:
+    words = text.split()
+    return float(words[0]) if words else -1.0

@@ -1,0 +1,102 @@
+"""NAPALM's getters of interfaces: state, addresses, counters.
+
+The kernel knows every interface and address that is really there; the application database knows the port behind a
+netdev (its speed, its link). Tables made for people are not read: they break on wide values (sonic-facts §3.6).
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import CommandErrorException
+
+from napalm_sonic.codec import counter, database_rows, first_json, is_network_interface, natural
+
+if TYPE_CHECKING:
+    from napalm_sonic.session import Session
+
+ADDRESSES = "ip -j addr show"
+PORTS = "sonic-db-dump -n APPL_DB -y -k 'PORT_TABLE:*'"
+COUNTER_NAMES = "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS_PORT_NAME_MAP'"
+# An object id holds its type in the bits above 48: 1 is a port, so this pattern leaves queues and groups out.
+COUNTERS = "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS:oid:0x1????????????'"
+
+_PORT_PREFIX = "PORT_TABLE:"
+_DIRECTIONS = {"rx": "IN", "tx": "OUT"}
+_COUNTED = {
+    "errors": "ERRORS",
+    "discards": "DISCARDS",
+    "octets": "OCTETS",
+    "unicast_packets": "UCAST_PKTS",
+    "multicast_packets": "MULTICAST_PKTS",
+    "broadcast_packets": "BROADCAST_PKTS",
+}
+
+
+def get_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
+    """Return ``{name: {is_up, is_enabled, description, last_flapped, mtu, speed, mac_address}}``; speed in Mbit/s."""
+    links = kernel_interfaces(session)
+    ports = read_ports(session)
+    return {name: _interface(links.get(name, {}), ports.get(name)) for name in sorted({*links, *ports}, key=natural)}
+
+
+def get_interfaces_ip(session: "Session") -> dict[str, dict[str, dict[str, dict[str, int]]]]:
+    """Return ``{name: {ipv4|ipv6: {address: {prefix_length}}}}`` of the interfaces that have an address."""
+    found: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
+    for name, link in kernel_interfaces(session).items():
+        for address in link.get("addr_info", []):
+            family = {"inet": "ipv4", "inet6": "ipv6"}.get(address.get("family"))
+            if family and address.get("local"):
+                families = found.setdefault(name, {})
+                families.setdefault(family, {})[address["local"]] = {"prefix_length": int(address["prefixlen"])}
+    return found
+
+
+def get_interfaces_counters(session: "Session") -> dict[str, dict[str, int]]:
+    """Return NAPALM's twelve counters of every port, -1 where the switch does not count."""
+    names = database_rows(session.run_checked(COUNTER_NAMES), COUNTER_NAMES).get("COUNTERS_PORT_NAME_MAP", {})
+    rows = database_rows(session.run_checked(COUNTERS), COUNTERS)
+    return {port: _counters(rows.get(f"COUNTERS:{names[port]}", {})) for port in sorted(names, key=natural)}
+
+
+def kernel_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
+    """Return the kernel's interfaces by name, natural order, without those of the host itself."""
+    links = first_json(session.run_checked(ADDRESSES), ADDRESSES)
+    if not isinstance(links, list):
+        raise CommandErrorException(f"{ADDRESSES!r} printed no list")
+    named = {link["ifname"]: link for link in links if link.get("ifname")}
+    return {name: named[name] for name in sorted(named, key=natural) if is_network_interface(name)}
+
+
+def read_ports(session: "Session") -> dict[str, dict[str, str]]:
+    """Return the application database's fields of every front-panel port, by name."""
+    rows = database_rows(session.run_checked(PORTS), PORTS)
+    ports = {key.removeprefix(_PORT_PREFIX): fields for key, fields in rows.items()}
+    return {name: fields for name, fields in ports.items() if is_network_interface(name)}
+
+
+def _interface(link: Mapping[str, Any], port: Mapping[str, str] | None) -> dict[str, Any]:
+    flags = link.get("flags", ())
+    state: dict[str, Any] = {
+        "is_up": "UP" in flags and "LOWER_UP" in flags,
+        "is_enabled": "UP" in flags,
+        "description": str(link.get("ifalias", "")),
+        "last_flapped": -1.0,
+        "mtu": int(link.get("mtu", -1)),
+        "speed": -1.0,
+        "mac_address": str(link.get("address", "")).upper(),
+    }
+    if port is not None:
+        state["is_up"] = port.get("oper_status") == "up"
+        state["is_enabled"] = port.get("admin_status") == "up"
+        state["description"] = port.get("description", state["description"])
+        state["mtu"] = int(port.get("mtu", state["mtu"]))
+        state["speed"] = float(counter(port.get("speed")))
+    return state
+
+
+def _counters(fields: Mapping[str, str]) -> dict[str, int]:
+    return {
+        f"{direction}_{name}": counter(fields.get(f"SAI_PORT_STAT_IF_{sai_direction}_{sai_name}"))
+        for direction, sai_direction in _DIRECTIONS.items()
+        for name, sai_name in _COUNTED.items()
+    }

@@ -1,0 +1,97 @@
+"""NAPALM's getters of neighbours: LLDP from the application database, BGP from FRR's JSON."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from napalm_sonic.codec import database_rows, first_json, lldp_capabilities, natural
+
+if TYPE_CHECKING:
+    from napalm_sonic.session import Session
+
+LLDP = "sonic-db-dump -n APPL_DB -y -k 'LLDP_ENTRY_TABLE:*'"
+BGP = "vtysh -c 'show bgp vrf all neighbors json'"
+
+_LLDP_PREFIX = "LLDP_ENTRY_TABLE:"
+_NOT_PEERS = frozenset({"vrfId", "vrfName"})
+_FAMILIES = {"ipv4Unicast": "ipv4", "ipv6Unicast": "ipv6", "l2VpnEvpn": "l2vpn"}
+_UNKNOWN = -1
+
+
+def get_lldp_neighbors(session: "Session") -> dict[str, list[dict[str, str]]]:
+    """Return ``{local port: [{hostname, port}]}``; port is the id that it sends (a SONiC peer: its alias)."""
+    return {
+        port: [{"hostname": fields.get("lldp_rem_sys_name", ""), "port": fields.get("lldp_rem_port_id", "")}]
+        for port, fields in _lldp_rows(session).items()
+    }
+
+
+def get_lldp_neighbors_detail(session: "Session", interface: str) -> dict[str, list[dict[str, Any]]]:
+    """Return all that LLDP knows, of one local port where ``interface`` is not empty."""
+    rows = _lldp_rows(session)
+    return {port: [_lldp_detail(fields)] for port, fields in rows.items() if interface in ("", port)}
+
+
+def get_bgp_neighbors(session: "Session") -> dict[str, dict[str, Any]]:
+    """Return ``{vrf: {router_id, peers: {address or port: …}}}``; the default VRF is called ``global``."""
+    command = session.as_root(BGP)
+    instances = first_json(session.run_checked(command), command)
+    found = {
+        "global" if vrf == "default" else vrf: _instance(neighbors)
+        for vrf, neighbors in instances.items()
+        if isinstance(neighbors, Mapping)
+    }
+    if found:
+        found.setdefault("global", {"router_id": "", "peers": {}})
+    return found
+
+
+def _lldp_rows(session: "Session") -> dict[str, dict[str, str]]:
+    rows = database_rows(session.run_checked(LLDP), LLDP)
+    ports = {key.removeprefix(_LLDP_PREFIX): fields for key, fields in rows.items()}
+    return {port: ports[port] for port in sorted(ports, key=natural)}
+
+
+def _lldp_detail(fields: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "parent_interface": "",
+        "remote_chassis_id": fields.get("lldp_rem_chassis_id", ""),
+        "remote_port": fields.get("lldp_rem_port_id", ""),
+        "remote_port_description": fields.get("lldp_rem_port_desc", ""),
+        "remote_system_name": fields.get("lldp_rem_sys_name", ""),
+        "remote_system_description": fields.get("lldp_rem_sys_desc", ""),
+        "remote_system_capab": lldp_capabilities(fields.get("lldp_rem_sys_cap_supported", "")),
+        "remote_system_enable_capab": lldp_capabilities(fields.get("lldp_rem_sys_cap_enabled", "")),
+    }
+
+
+def _instance(neighbors: Mapping[str, Any]) -> dict[str, Any]:
+    peers = {name: peer for name, peer in neighbors.items() if name not in _NOT_PEERS and isinstance(peer, Mapping)}
+    router_ids = [str(peer["localRouterId"]) for peer in peers.values() if peer.get("localRouterId")]
+    return {
+        "router_id": router_ids[0] if router_ids else "",
+        "peers": {name: _peer(peers[name]) for name in sorted(peers, key=natural)},
+    }
+
+
+def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
+    up = peer.get("bgpState") == "Established"
+    families = peer.get("addressFamilyInfo") or {}
+    return {
+        "local_as": int(peer.get("localAs", _UNKNOWN)),
+        "remote_as": int(peer.get("remoteAs", _UNKNOWN)),
+        "remote_id": str(peer.get("remoteRouterId", "")),
+        "is_up": up,
+        "is_enabled": not peer.get("adminShutDown", False),
+        "description": str(peer.get("nbrDesc", "")),
+        "uptime": int(peer.get("bgpTimerUpMsec", 0)) // 1000 if up else _UNKNOWN,
+        "address_family": {_FAMILIES.get(name, name): _family(family) for name, family in families.items()},
+    }
+
+
+def _family(family: Mapping[str, Any]) -> dict[str, int]:
+    """Return prefix counts. FRR keeps what policy drops only with soft-reconfiguration, so "received" is unknown."""
+    return {
+        "received_prefixes": _UNKNOWN,
+        "accepted_prefixes": int(family.get("acceptedPrefixCounter", _UNKNOWN)),
+        "sent_prefixes": int(family.get("sentPrefixCounter", _UNKNOWN)),
+    }

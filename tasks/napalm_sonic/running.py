@@ -1,0 +1,52 @@
+"""Reads what runs and what would boot."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import CommandErrorException
+
+from napalm_sonic.codec import first_json
+from napalm_sonic.paths import STARTUP_CONFIG_DB, STARTUP_FRR
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, running_from
+
+if TYPE_CHECKING:
+    from napalm_sonic.session import Session
+
+RUNNING = "show runningconfiguration all"
+FRR_RUNNING = "vtysh -c 'show running-config'"
+
+
+def running_document(session: "Session") -> dict[str, Any]:
+    """Return tables and ``bgpraw`` as one JSON object; ``bgpraw`` is None where FRR does not answer.
+
+    The one command gives all on 202405 and later. Where it gives no FRR text (202305, or FRR silent with exit status
+    0), FRR is asked itself.
+    """
+    document = first_json(session.run_checked(RUNNING), RUNNING)
+    if not isinstance(document, dict) or not document:
+        raise CommandErrorException(f"{session.hostname}: {RUNNING!r} printed no configuration")
+    if not document.get(BGPRAW):
+        asked = session.run_root(FRR_RUNNING)
+        document[BGPRAW] = asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None
+    return document
+
+
+def read_running(session: "Session") -> RunningConfig:
+    """Return the running configuration as typed rows."""
+    try:
+        return running_from(running_document(session))
+    except DocumentError as error:
+        raise CommandErrorException(f"{session.hostname}: {RUNNING!r}: {error}") from error
+
+
+def startup_document(session: "Session") -> dict[str, Any]:
+    """Return what the switch would boot: ``/etc/sonic/config_db.json`` and FRR's start-up file, empty where absent."""
+    tables = session.run_root(f"cat {STARTUP_CONFIG_DB}")
+    document = first_json(tables.stdout, STARTUP_CONFIG_DB) if tables.exit_status == 0 else {}
+    frr = session.run_root(f"cat {STARTUP_FRR}")
+    return {**document, BGPRAW: frr.stdout if frr.exit_status == 0 else None}
+
+
+def as_text(document: dict[str, Any]) -> str:
+    """Return the document as SONiC prints it."""
+    return json.dumps(document, indent=4) + "\n"

@@ -1,0 +1,270 @@
+"""One SSH session to a switch: netmiko's connection, exec channels for commands, SFTP for files.
+
+Netmiko opens the connection (host keys, keys, jump hosts, SSH configuration). Commands then run on exec channels of
+the same connection: exit status, stdout and stderr are apart and byte-exact, which a screen-scraped shell cannot give.
+Every error of the layers below leaves this module as one of NAPALM's.
+"""
+
+import functools
+import io
+import select
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommandTimeoutException,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ConnectionException,
+    ConnectTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import paramiko
+
+_CHUNK_BYTES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What a command left: its exit status (-1: ended by a signal), stdout and stderr."""
+
+    command: str
+    exit_status: int
+    stdout: str
+    stderr: str
+
+    def words(self) -> str:
+        """Return what the device said, the error stream first, for a message to a person."""
+        said = "\n".join(part.strip() for part in (self.stderr, self.stdout) if part.strip())
+        return said or f"exit status {self.exit_status} without a word"
+
+
+@dataclass
+class Session:
+    """The connection to one device. Not for several threads at once."""
+
+    hostname: str
+    username: str
+    password: str
+    timeout_s: float
+    netmiko_arguments: "Mapping[str, Any]" = field(default_factory=dict)
+    command_timeout_s: float = 60.0
+    sudo: bool = True
+    _connection: Any = None
+    _sftp: "paramiko.SFTPClient | None" = None
+
+    def open(self) -> None:
+        """Connect. Raises ConnectAuthError, ConnectTimeoutError or ConnectionException, with what to do about it."""
+        if self._connection is None:
+            self._connection = _connect(self)
+
+    def close(self) -> None:
+        """End the connection; safe to call at any time and more than once."""
+        connection, self._connection, self._sftp = self._connection, None, None
+        if connection is not None:
+            connection.disconnect()
+
+    def alive(self) -> bool:
+        """Say whether the transport still stands; asks nothing of the device."""
+        client = getattr(self._connection, "remote_conn_pre", None)
+        transport = client.get_transport() if client is not None else None
+        return bool(transport is not None and transport.is_active())
+
+    def run(self, command: str, timeout_s: float | None = None) -> Completed:
+        """Run a command and return what it left, whatever its exit status.
+
+        Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
+        the session is lost.
+        """
+        deadline = time.monotonic() + (self.command_timeout_s if timeout_s is None else timeout_s)
+        with self._errors(command):
+            channel = self.channel(command)
+            try:
+                channel.shutdown_write()
+                stdout, stderr = _drain(channel, deadline, command)
+                exit_status = self._exit_status(channel, deadline, command)
+            finally:
+                channel.close()
+        return Completed(command, exit_status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
+
+    def run_checked(self, command: str, timeout_s: float | None = None) -> str:
+        """Run a command and return its stdout; raises CommandErrorException for any exit status but 0."""
+        done = self.run(command, timeout_s)
+        if done.exit_status != 0:
+            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {done.words()}")
+        return done.stdout
+
+    def run_root(self, command: str, timeout_s: float | None = None) -> Completed:
+        """Run a command as root (``sudo -n``, unless the login already is root)."""
+        return self.run(self.as_root(command), timeout_s)
+
+    def as_root(self, command: str) -> str:
+        """Return the command with the prefix that makes it run as root."""
+        return f"sudo -n {command}" if self.sudo else command
+
+    def channel(self, command: str) -> "paramiko.Channel":
+        """Start a command and return its open channel."""
+        with self._errors(command):
+            channel = self._transport().open_session(timeout=self.timeout_s)
+            channel.exec_command(command)
+        return channel
+
+    def upload(self, path: str, data: bytes) -> None:
+        """Write a file by SFTP, readable by the login user alone."""
+        with self._errors(f"SFTP write of {path}"):
+            sftp = self._sftp_client()
+            with sftp.open(path, "w") as file:
+                file.chmod(0o600)
+                file.set_pipelined(True)
+                file.write(data)
+            if sftp.stat(path).st_size != len(data):
+                raise ConnectionException(f"{self.hostname}: {path} arrived incomplete (is /tmp full?)")
+
+    def remove(self, path: str) -> None:
+        """Remove an uploaded file; a file that is gone is no error."""
+        with self._errors(f"SFTP removal of {path}"):
+            try:
+                self._sftp_client().remove(path)
+            except FileNotFoundError:
+                return
+
+    def _sftp_client(self) -> "paramiko.SFTPClient":
+        import paramiko
+
+        if self._sftp is None:
+            self._sftp = paramiko.SFTPClient.from_transport(self._transport())
+            if self._sftp is None:
+                raise ConnectionException(f"{self.hostname}: the SSH server offers no SFTP")
+            channel = self._sftp.get_channel()
+            if channel is not None:
+                channel.settimeout(self.command_timeout_s)
+        return self._sftp
+
+    def _transport(self) -> "paramiko.Transport":
+        client = getattr(self._connection, "remote_conn_pre", None)
+        transport = client.get_transport() if client is not None else None
+        if transport is None or not transport.is_active():
+            raise ConnectionClosedException(f"{self.hostname}: the SSH session is closed")
+        return transport  # type: ignore[no-any-return]
+
+    def _exit_status(self, channel: "paramiko.Channel", deadline: float, command: str) -> int:
+        if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
+            raise CommandTimeoutException(f"{self.hostname}: no exit status in time from {command!r}")
+        exit_status = channel.exit_status
+        if exit_status == -1 and not self.alive():
+            raise ConnectionClosedException(f"{self.hostname}: the session was lost while {command!r} ran")
+        return exit_status
+
+    @contextmanager
+    def _errors(self, what: str) -> "Iterator[None]":
+        """Turn what paramiko and the operating system raise into NAPALM's exceptions."""
+        import paramiko
+
+        try:
+            yield
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            if not self.alive():
+                raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}") from error
+            if isinstance(error, TimeoutError):
+                raise CommandTimeoutException(f"{self.hostname}: no answer in time during {what}") from error
+            raise ConnectionException(f"{self.hostname}: {what} failed: {error}") from error
+
+
+def _drain(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[bytes, bytes]:
+    """Read both streams until the far end closes them. They share a flow window: neither may wait."""
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    poller = select.poll()
+    poller.register(channel, select.POLLIN)
+    while True:
+        left_s = deadline - time.monotonic()
+        if left_s <= 0 or not poller.poll(left_s * 1000):
+            raise CommandTimeoutException(f"{command!r} did not end in time")
+        ended = channel.eof_received or channel.closed
+        _move(channel.recv_ready, channel.recv, stdout)
+        _move(channel.recv_stderr_ready, channel.recv_stderr, stderr)
+        if ended:
+            return stdout.getvalue(), stderr.getvalue()
+
+
+def _move(ready: Callable[[], bool], receive: Callable[[int], bytes], sink: io.BytesIO) -> None:
+    while ready():
+        sink.write(receive(_CHUNK_BYTES))
+
+
+def _connect(session: Session) -> Any:
+    """Return a netmiko connection of type ``linux`` that skips the wait for a shell prompt."""
+    from netmiko.exceptions import NetmikoAuthenticationException, NetmikoBaseException, NetmikoTimeoutException
+
+    try:
+        return _connection_class()(
+            device_type="linux",
+            host=session.hostname,
+            username=session.username,
+            password=session.password,
+            **{
+                "conn_timeout": session.timeout_s,
+                "banner_timeout": session.timeout_s,
+                "auth_timeout": session.timeout_s,
+                **session.netmiko_arguments,
+            },
+        )
+    except NetmikoAuthenticationException as error:
+        raise ConnectAuthError(
+            f"{session.hostname}: login as {session.username!r} was refused; check user, password or key"
+        ) from error
+    except NetmikoTimeoutException as error:
+        raise _explained(session, error) from error
+    except (NetmikoBaseException, EOFError, OSError, ValueError) as error:
+        raise ConnectionException(f"{session.hostname}: cannot connect: {error}") from error
+    except Exception as error:
+        import paramiko
+
+        if isinstance(error, paramiko.SSHException):
+            raise ConnectionException(f"{session.hostname}: cannot connect: {error}") from error
+        raise
+
+
+@functools.cache
+def _connection_class() -> type[Any]:
+    from netmiko.linux import LinuxSSH
+
+    class ExecOnly(LinuxSSH):
+        """A ``linux`` connection whose shell is never read: waiting for its prompt would cost 0.3 s a device."""
+
+        def session_preparation(self) -> None:
+            self.ansi_escape_codes = True
+
+        def cleanup(self, command: str = "exit") -> None:
+            """Leave the shell alone: closing the transport ends it."""
+
+    return ExecOnly
+
+
+def _explained(session: Session, error: Exception) -> ConnectionException:
+    """Say what really happened: netmiko reports refused connections and unknown host keys as timeouts, too."""
+    import paramiko
+
+    where = f"{session.hostname}:{session.netmiko_arguments.get('port', 22)}"
+    cause = error.__context__
+    if isinstance(cause, paramiko.BadHostKeyException):
+        return ConnectionException(
+            f"{where}: the host key is not the known one. If the switch was reinstalled, remove its old line "
+            f"(ssh-keygen -R) and add the new key; else someone may stand between"
+        )
+    if cause is not None and "not found in known_hosts" in str(cause):
+        return ConnectionException(
+            f"{where}: the host key is unknown. Add it to known_hosts (ssh-keyscan, compare the fingerprint) or to the "
+            f"file named by optional_args alt_key_file; ssh_strict=False accepts any key, in labs only"
+        )
+    if isinstance(cause, TimeoutError):
+        return ConnectTimeoutError(f"{where}: no answer within {session.timeout_s:g} s")
+    if isinstance(cause, OSError):
+        return ConnectionException(f"{where}: {cause.strerror or cause}")
+    return ConnectionException(f"{where}: {cause or error}")
