@@ -70,6 +70,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW506": "devices that run keep their AS numbers, loopbacks and addresses",
     "RW507": "devices are reloaded only with consent",
     "RW508": "no commit of another deployment waits for its confirmation",
+    "RW509": "a device is of the model that the intent names",
     # Reaching devices.
     "RW601": "a target file is a mapping of known keys with values of their kind",
     "RW602": "every device has a management address",

@@ -11,7 +11,7 @@ from typing import Any
 
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
-from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceState, Plan
+from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.redaction import redacted
 from railweave.sonic.change import Change, Disruption, Method, Op
 
@@ -45,6 +45,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "conflicts": [
             {"table": one.table, "key": one.key, "port": one.port, "reason": one.reason} for one in device.conflicts
         ],
+        "refusals": [{"message": one.message, "fix": one.fix} for one in device.refusals],
         "unprovisioned": device.unprovisioned,
         "pending": device.pending,
         "error": device.error,
@@ -128,6 +129,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         running_sha256=document["running_sha256"],
         not_ours=document["not_ours"],
         conflicts=tuple(Conflict(**one) for one in document["conflicts"]),
+        refusals=tuple(DeviceRefusal(**one) for one in document["refusals"]),
         unprovisioned=document["unprovisioned"],
         pending=document["pending"],
         error=document["error"],

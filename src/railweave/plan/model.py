@@ -32,6 +32,14 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceRefusal:
+    """Why nothing can be planned for a device that was read, and the way out."""
+
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
 class DevicePlan:
     """One device of a plan.
 
@@ -45,6 +53,7 @@ class DevicePlan:
     running_sha256: str = ""
     not_ours: Mapping[str, int] | None = None
     conflicts: tuple[Conflict, ...] = ()
+    refusals: tuple[DeviceRefusal, ...] = ()
     unprovisioned: bool = False
     pending: bool = False
     error: str = ""

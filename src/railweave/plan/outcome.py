@@ -73,13 +73,15 @@ class VerifyResult:
 @dataclass(frozen=True, slots=True)
 class DeployResult:
     """The end of a deployment. ``stopped_by`` is the reason of a stop in one sentence; ``verification`` is of the
-    whole fabric afterwards, None where it was not made; ``journal`` is the file that tells every step."""
+    whole fabric afterwards, None where it was not made; ``journal`` is the file that tells every step. ``interrupted``:
+    a person stopped it."""
 
     result: Result
     devices: Mapping[str, DeviceOutcome]
     stopped_by: str = ""
     verification: VerifyResult | None = None
     journal: str = ""
+    interrupted: bool = False
 
     @property
     def ok(self) -> bool:

@@ -20,7 +20,17 @@ class Consent:
 
 def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
     """Return why ``plan`` must not be carried out under ``consent``; nothing where it may."""
-    return (*conflicts(plan), *_renumberings(plan, consent), *_reloads(plan, consent), *_pending(plan))
+    return (*impossible(plan), *_renumberings(plan, consent), *_reloads(plan, consent), *_pending(plan))
+
+
+def impossible(plan: Plan) -> tuple[Diagnostic, ...]:
+    """Return why parts of ``plan`` can not be carried out whatever is agreed to: these are errors of planning."""
+    refused = tuple(
+        error("RW509", f"{name}: {one.message}", devices=(name,), fix=one.fix)
+        for name, device in plan.devices.items()
+        for one in device.refusals
+    )
+    return (*refused, *conflicts(plan))
 
 
 def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:

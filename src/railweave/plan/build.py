@@ -1,0 +1,77 @@
+"""From what was read of every device to a plan."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric
+from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
+from railweave.plan.waves import plan_waves
+from railweave.sonic.change import Change, Disruption
+from railweave.sonic.diff import DeviceDiff
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One device as it was read: its difference and the digest of what it runs, or why it could not be read.
+
+    ``pending`` tells that a commit waits for its confirmation on it.
+    """
+
+    difference: DeviceDiff | None = None
+    running_sha256: str = ""
+    pending: bool = False
+    error: str = ""
+
+
+def build_plan(
+    fabric: Fabric,
+    readings: Mapping[str, Reading],
+    *,
+    target: str,
+    intent_sha256: str,
+    gone: tuple[str, ...] = (),
+) -> Plan:
+    """Return the plan that brings every device read to the intent; ``readings`` has every switch of ``fabric``."""
+    devices: dict[str, DevicePlan] = {}
+    changes: list[Change] = []
+    careful: set[str] = set()
+    for switch in fabric.switches:
+        reading = readings[switch.name]
+        devices[switch.name] = device = _device(reading, switch.role.value)
+        if reading.difference is not None:
+            changes += reading.difference.changes
+            if not device.unprovisioned and _disturbs(reading.difference.changes):
+                careful.add(switch.name)
+    changed = {name for name, device in devices.items() if device.state is DeviceState.CHANGED}
+    return Plan(
+        fabric=fabric.name,
+        target=target,
+        intent_sha256=intent_sha256,
+        devices=devices,
+        changes=tuple(changes),
+        waves=plan_waves(fabric, changed, careful),
+        gone=gone,
+    )
+
+
+def _disturbs(changes: tuple[Change, ...]) -> bool:
+    return any(change.disruption is not Disruption.NONE for change in changes)
+
+
+def _device(reading: Reading, role: str) -> DevicePlan:
+    found = reading.difference
+    if found is None:
+        return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error)
+    state = DeviceState.CHANGED if found.changes else DeviceState.UNCHANGED
+    return DevicePlan(
+        # A device that was read and refused is no unchanged one: it must not pass for being as intended.
+        state=DeviceState.UNREACHABLE if found.refusals else state,
+        role=role,
+        running_sha256=reading.running_sha256,
+        not_ours=found.not_ours,
+        conflicts=tuple(Conflict(one.table, one.key, one.port, one.reason) for one in found.conflicts),
+        refusals=tuple(DeviceRefusal(one.message, one.fix) for one in found.refusals),
+        unprovisioned=found.unprovisioned,
+        pending=reading.pending,
+        error="; ".join(one.message for one in found.refusals),
+    )

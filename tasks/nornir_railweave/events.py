@@ -1,0 +1,73 @@
+"""What happens during a run, told as it happens: to a person's screen, to the journal, to a test.
+
+A listener is a function of an event. It is called from worker threads, one call at a time, and what it raises never
+disturbs the work on devices.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+_LOG = logging.getLogger("nornir_railweave")
+
+
+class Step(StrEnum):
+    """The steps of a run; every message kind there is."""
+
+    STARTED = "started"
+    WAVE = "wave"
+    READ = "read"
+    UNREACHABLE = "unreachable"
+    MOVED = "moved"
+    WAITING = "waiting"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    LOST = "lost"
+    RECONNECTED = "reconnected"
+    VERIFYING = "verifying"
+    VERIFIED = "verified"
+    CONFIRMED = "confirmed"
+    ROLLING_BACK = "rolling-back"
+    ROLLED_BACK = "rolled-back"
+    OUTCOME = "outcome"
+    STOPPED = "stopped"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened; ``device`` is empty for the run as a whole, ``details`` are for programs."""
+
+    step: Step
+    device: str = ""
+    text: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+Events = Callable[[Event], None]
+"""A listener."""
+
+
+def silent(_: Event) -> None:
+    """Listen to nothing."""
+
+
+class Announcer:
+    """Tells several listeners, one event at a time; a listener that raises is logged and told no more."""
+
+    def __init__(self, listeners: Sequence[Events]) -> None:
+        self._listeners = list(listeners)
+        self._lock = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        """Pass ``event`` on."""
+        with self._lock:
+            for listener in tuple(self._listeners):
+                try:
+                    listener(event)
+                except Exception:
+                    _LOG.exception("a listener of the run failed and is told no more")
+                    self._listeners.remove(listener)

@@ -1,0 +1,67 @@
+"""Planning against devices: read them all, compare, and make one plan."""
+
+import time
+from collections.abc import Collection
+
+from nornir.core import Nornir
+from nornir.core.task import AggregatedResult
+
+from nornir_railweave.connect import only
+from nornir_railweave.events import Announcer, Event, Events, Step, silent
+from nornir_railweave.reading import Comparer, Wanted
+from nornir_railweave.tasks.read_running import read_running
+from railweave.fabric.model import Fabric
+from railweave.plan.build import Reading, build_plan
+from railweave.plan.model import Plan
+
+_POLL_S = 1.0
+
+
+def plan(
+    nr: Nornir,
+    fabric: Fabric,
+    wanted: Wanted,
+    *,
+    target: str,
+    intent_sha256: str,
+    take_ports: bool = False,
+    pending_wait_s: float = 0,
+    events: Events = silent,
+) -> Plan:
+    """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
+
+    A device that cannot be read is in the plan as unreachable. With ``pending_wait_s`` devices on which an interrupted
+    deployment left a commit that waits for its confirmation are read again until their own timers took it back, for at
+    most that many seconds.
+    """
+    announce = Announcer([events])
+    compare = Comparer(fabric, wanted, take_ports)
+    announce(
+        Event(Step.STARTED, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
+    )
+    readings = _read(nr, [switch.name for switch in fabric.switches], compare, announce)
+    deadline = time.monotonic() + pending_wait_s
+    while (waiting := _pending(readings)) and time.monotonic() < deadline:
+        announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
+        time.sleep(_POLL_S)
+        readings |= _read(nr, waiting, compare, announce)
+    announce(Event(Step.ENDED))
+    return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256)
+
+
+def _pending(readings: dict[str, Reading]) -> list[str]:
+    return [name for name, reading in readings.items() if reading.pending]
+
+
+def _read(nr: Nornir, names: Collection[str], compare: Comparer, announce: Events) -> dict[str, Reading]:
+    results = only(nr, names).run(read_running, on_failed=True, compare=compare, announce=announce)
+    return {name: _reading(results, name) for name in names}
+
+
+def _reading(results: AggregatedResult, name: str) -> Reading:
+    """Return one device's reading; a mistake of the program travels to the top."""
+    result = results[name][0]
+    if result.exception is not None:
+        raise result.exception
+    reading = result.result
+    return reading if isinstance(reading, Reading) else Reading(error="not attempted")

@@ -1,0 +1,45 @@
+"""How a deployment is carried out: what was agreed to, how fast, and what stops it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nornir_railweave.inventory import STATE_DIR
+from nornir_railweave.target import Rollout, Target
+from railweave.plan.refusal import Consent
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules of one deployment.
+
+    ``skip_unreachable`` leaves out devices that could not be reached when the plan was made; without it they stop
+    everything. ``take_ports`` must be what the plan was made with. ``message`` goes with every commit.
+    """
+
+    consent: Consent = field(default_factory=Consent)
+    skip_unreachable: bool = False
+    take_ports: bool = False
+    rollout: Rollout = field(default_factory=Rollout)
+    reconnect_s: float = 300
+    journal_dir: Path = STATE_DIR / "journal"
+    message: str = "railweave"
+
+
+def policy_for(
+    target: Target,
+    *,
+    provision: bool = False,
+    renumber: bool = False,
+    skip_unreachable: bool = False,
+    take_ports: bool = False,
+    state_dir: Path = STATE_DIR,
+) -> Policy:
+    """Return the policy of a deployment to ``target`` with what the command line agreed to."""
+    return Policy(
+        consent=Consent(provision=provision, renumber=renumber),
+        skip_unreachable=skip_unreachable,
+        take_ports=take_ports,
+        rollout=target.rollout,
+        reconnect_s=target.timeouts.reconnect_s,
+        journal_dir=state_dir / "journal",
+    )

@@ -1,0 +1,108 @@
+"""Progress for a person: a bar on a terminal, plain lines elsewhere; always on standard error.
+
+One object is both a Nornir processor (how many hosts of a task are done) and a listener of events (what happened).
+"""
+
+import sys
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TextIO
+
+from nornir.core.inventory import Host
+from nornir.core.task import AggregatedResult, MultiResult, Task
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from nornir_railweave.events import Event, Step
+
+_TITLES = {"read_running": "reading", "apply": "deploying", "verify_device": "verifying"}
+
+
+def _wave(event: Event) -> str:
+    return f"{event.text}: {', '.join(event.details.get('devices', ()))}"
+
+
+def _outcome(event: Event) -> str:
+    said = f" ({event.text})" if event.text else ""
+    return f"{event.device}: {event.details.get('outcome')}{said}"
+
+
+_LINES: dict[Step, Callable[[Event], str]] = {
+    Step.WAVE: _wave,
+    Step.OUTCOME: _outcome,
+    Step.UNREACHABLE: lambda event: f"{event.device}: unreachable: {event.text}",
+    Step.WAITING: lambda event: f"waiting {event.text}",
+    Step.LOST: lambda event: f"{event.device}: {event.text}",
+    Step.ROLLING_BACK: lambda event: f"{event.device}: rolling back: {event.text}",
+}
+"""The events that a person is told, as a line each."""
+
+
+class FabricProgress:
+    """Shows a run's progress; use it as a context manager around the runs."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
+        self._bars = Progress(
+            TextColumn("{task.description:<10}"),
+            BarColumn(bar_width=32),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._lock = threading.Lock()
+        self._current: TaskID | None = None
+        self._waiting: str | None = None
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the screen as it was, lines kept."""
+        self._bars.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Tell an event; one that repeats itself is told once."""
+        line = _LINES.get(event.step)
+        if line is None:
+            return
+        text = line(event)
+        if event.step is Step.WAITING and text == self._waiting:
+            return
+        self._waiting = text if event.step is Step.WAITING else None
+        self._console.print(text, markup=False)
+
+    def task_started(self, task: Task) -> None:
+        """Begin a bar for all hosts of a task."""
+        title = _TITLES.get(task.name, task.name)
+        with self._lock:
+            self._current = self._bars.add_task(title, total=len(task.nornir.inventory.hosts))
+
+    def task_completed(self, task: Task, result: AggregatedResult) -> None:
+        """Take the bar away."""
+        with self._lock:
+            if self._current is not None:
+                self._bars.remove_task(self._current)
+                self._current = None
+
+    def task_instance_started(self, task: Task, host: Host) -> None:
+        """Nothing to tell."""
+
+    def task_instance_completed(self, task: Task, host: Host, result: MultiResult) -> None:
+        """Count a host as done."""
+        with self._lock:
+            if self._current is not None:
+                self._bars.advance(self._current)
+
+    def subtask_instance_started(self, task: Task, host: Host) -> None:
+        """Nothing to tell."""
+
+    def subtask_instance_completed(self, task: Task, host: Host, result: MultiResult) -> None:
+        """Nothing to tell."""

@@ -1,0 +1,42 @@
+"""A device's running configuration against the wanted one, through a NAPALM driver."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from railweave.fabric.model import Fabric
+from railweave.sonic.diff import DeviceDiff, diff, running_sha256
+from railweave.sonic.document import RunningConfig, parse_running
+from railweave.sonic.rows import DeviceConfig
+
+Wanted = Callable[[str], DeviceConfig]
+"""A device's name to its wanted configuration, called in the worker of that device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What runs, its digest over what we own, and how it differs from what is wanted."""
+
+    running: RunningConfig
+    sha256: str
+    difference: DeviceDiff
+
+
+@dataclass(frozen=True, slots=True)
+class Comparer:
+    """Compares the devices of one fabric. ``take_ports`` plans rows away that are not ours and hold our ports."""
+
+    fabric: Fabric
+    wanted: Wanted
+    take_ports: bool = False
+
+    def __call__(self, driver: Any, name: str) -> Comparison:
+        """Return how the running configuration of device ``name`` differs from the wanted one.
+
+        Raises what the driver raises, and DocumentError where its answer is no configuration.
+        """
+        running = parse_running(driver.get_config(retrieve="running")["running"])
+        wanted = self.wanted(name)
+        platform = self.fabric.switch_of[name].panel.platform or None
+        difference = diff(name, running, wanted, platform=platform, take_ports=self.take_ports)
+        return Comparison(running, running_sha256(running, wanted), difference)

@@ -1,0 +1,201 @@
+"""The schema of ``inventory/TARGET.yml`` and its faults with their places."""
+
+import string
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from nornir_railweave.target import Address, Login, Rollout, Source, Target, Timeouts
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.errors import RefusedError
+from railweave.intent.paths import path_text
+from railweave.intent.positions import Document, read_document
+
+_CONSENT_MARGIN_S = 30
+_PATTERN_FIELDS = {"name", "role", "number"}
+_SECRETS = {"password", "passphrase", "secret", "token"}
+
+Host = Annotated[str, Field(min_length=1, max_length=253)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Seconds = Annotated[float, Field(gt=0, le=86400)]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Address(_Strict):
+    address: Host
+    port: Port | None = None
+
+
+class _Login(_Strict):
+    username: Annotated[str, Field(min_length=1)] = "admin"
+    port: Port = 22
+    key_file: Annotated[str, Field(min_length=1)] | None = None
+    agent: bool = True
+    password_env: Variable | None = None
+    passphrase_env: Variable | None = None
+    strict: bool = True
+    known_hosts: Annotated[str, Field(min_length=1)] | None = None
+
+
+class _Timeouts(_Strict):
+    connect: Seconds = 15
+    command: Seconds = 60
+    reconnect: Seconds = 300
+
+
+class _Rollout(_Strict):
+    workers: Annotated[int, Field(ge=1, le=1000)] = 50
+    max_failures: Annotated[int, Field(ge=1)] = 1
+    revert_in: Annotated[int, Field(ge=1, le=86400)] = 900
+    verify_timeout: Seconds = 180
+    verify_interval: Seconds = 2
+
+    @model_validator(mode="after")
+    def _timer_outlives_verification(self) -> Self:
+        if self.revert_in < self.verify_timeout + _CONSENT_MARGIN_S:
+            raise ValueError(
+                f"revert_in is {self.revert_in} s: the switch would go back before a verification of "
+                f"{self.verify_timeout:g} s can end; set at least {self.verify_timeout + _CONSENT_MARGIN_S:g}"
+            )
+        return self
+
+
+class _Target(_Strict):
+    source: Source
+    driver: Annotated[str, Field(min_length=1)] = "sonic"
+    ssh: _Login = _Login()
+    address: Annotated[str, Field(min_length=1)] | None = None
+    devices: dict[str, Host | _Address] = {}
+    options: dict[str, str | int | float | bool] = {}
+    timeouts: _Timeouts = _Timeouts()
+    rollout: _Rollout = _Rollout()
+
+    @field_validator("address")
+    @classmethod
+    def _pattern_can_be_filled(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        fields = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
+        unknown = fields - _PATTERN_FIELDS
+        if unknown or not fields & {"name", "number"}:
+            raise ValueError("a pattern over {name}, {role} and {number} that differs for every device")
+        return value
+
+    @model_validator(mode="after")
+    def _addresses_come_from_somewhere(self) -> Self:
+        if self.source is Source.ADDRESSES and self.address is None and not self.devices:
+            raise ValueError("source `addresses` needs `address` (a pattern) or `devices` (a list)")
+        if self.source is Source.SIM and (self.address is not None or self.devices):
+            raise ValueError(
+                "source `sim` takes its addresses from the running simulator; leave out address and devices"
+            )
+        return self
+
+
+def parse_target(text: str, file: str, name: str) -> Target:
+    """Return the target ``name`` that ``text`` of ``file`` describes.
+
+    Raises RefusedError with every fault.
+    """
+    document = read_document(text, file)
+    faults = list(document.faults)
+    try:
+        parsed = _Target.model_validate(document.value)
+    except ValidationError as fault:
+        found = [_diagnostic(document, file, each) for each in fault.errors(include_url=False, include_input=False)]
+        raise RefusedError([*faults, *dict.fromkeys(found)]) from None
+    if faults:
+        raise RefusedError(faults)
+    return _target(parsed, name)
+
+
+def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
+    """Return the diagnostic of one of pydantic's errors, at the nearest place that stands in the file."""
+    parts = tuple(fault["loc"])
+    where = _where(document, file, parts)
+    key = str(parts[-1]) if parts else ""
+    if fault["type"] == "extra_forbidden":
+        return _unknown_key(key, parts, where)
+    if fault["type"] == "missing":
+        return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    return error("RW601", f"{where.path or 'the target'}: {message}", where, fix="see docs/reference/inventory.md")
+
+
+def _unknown_key(key: str, parts: tuple[Any, ...], where: Where) -> Diagnostic:
+    if key in _SECRETS:
+        return error(
+            "RW603",
+            f"`{key}` would put a secret into a file",
+            where,
+            fix=f"name an environment variable: `{key}_env: RAILWEAVE_{key.upper()}`, or use an SSH agent",
+        )
+    known = _keys_at(parts[:-1])
+    near = get_close_matches(key, known, 1)
+    fix = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(known)}"
+    return error("RW601", f"unknown key `{key}`", where, fix=fix)
+
+
+def _keys_at(parts: tuple[Any, ...]) -> list[str]:
+    """Return the keys known in the mapping at ``parts``."""
+    models: dict[Any, type[BaseModel]] = {
+        "ssh": _Login,
+        "timeouts": _Timeouts,
+        "rollout": _Rollout,
+        "devices": _Address,
+    }
+    return list((models[parts[0]] if parts else _Target).model_fields)
+
+
+def _where(document: Document, file: str, parts: tuple[Any, ...]) -> Where:
+    """Return where the innermost of ``parts`` stands; pydantic adds union tags that no file holds."""
+    for end in range(len(parts), 0, -1):
+        path = path_text(parts[:end])
+        if path in document.keys:
+            return document.keys[path]
+        if path in document.places:
+            return document.places[path]
+    return Where(file, 1, 1)
+
+
+def _target(parsed: _Target, name: str) -> Target:
+    ssh, rollout = parsed.ssh, parsed.rollout
+    return Target(
+        name=name,
+        source=parsed.source,
+        driver=parsed.driver,
+        login=Login(
+            username=ssh.username,
+            port=ssh.port,
+            key_file=_path(ssh.key_file),
+            agent=ssh.agent,
+            password_env=ssh.password_env,
+            passphrase_env=ssh.passphrase_env,
+            strict=ssh.strict,
+            known_hosts=_path(ssh.known_hosts),
+        ),
+        address=parsed.address,
+        devices={
+            device: Address(one) if isinstance(one, str) else Address(one.address, one.port)
+            for device, one in parsed.devices.items()
+        },
+        options=dict(parsed.options),
+        timeouts=Timeouts(parsed.timeouts.connect, parsed.timeouts.command, parsed.timeouts.reconnect),
+        rollout=Rollout(
+            workers=rollout.workers,
+            max_failures=rollout.max_failures,
+            revert_in_s=rollout.revert_in,
+            verify_timeout_s=rollout.verify_timeout,
+            verify_interval_s=rollout.verify_interval,
+        ),
+    )
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text).expanduser()

@@ -1,0 +1,30 @@
+"""Read what one device runs and return how it differs from what is wanted: changes and digests, no configuration."""
+
+from nornir.core.task import Result, Task
+
+from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.reading import Comparer
+from nornir_railweave.session import DEVICE_FAULTS, session, words
+from railweave.plan.build import Reading
+from railweave.sonic.document import DocumentError
+
+
+def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
+    """Return a ``Reading``; its error says why a device could not be read."""
+    name = task.host.name
+    with session(task) as opened:
+        try:
+            driver = opened.driver
+            found = compare(driver, name)
+            pending = bool(driver.has_pending_commit())
+        except (*DEVICE_FAULTS, DocumentError) as fault:
+            return _unreadable(task, announce, words(fault))
+    if found.running.frr is None:
+        return _unreadable(task, announce, found.difference.refusals[0].message)
+    announce(Event(Step.READ, name, f"{len(found.difference.changes)} changes"))
+    return Result(host=task.host, result=Reading(found.difference, found.sha256, pending))
+
+
+def _unreadable(task: Task, announce: Events, why: str) -> Result:
+    announce(Event(Step.UNREACHABLE, task.host.name, why))
+    return Result(host=task.host, result=Reading(error=why))
