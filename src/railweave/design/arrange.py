@@ -140,14 +140,22 @@ def two_tier_faults(intent: Intent, lower: Lower, hardware: Hardware) -> Faults:
     endpoints = sum(each.entry.count * each.ports_per_plane for each in lower.groups) * intent.topology.planes
     most = hardware.spine_ports // lower.per_stripe * group.stripe_nodes
     ceiling = most * group.ports_per_plane * intent.topology.planes
-    fault = error(
-        "RW201",
-        f"three tiers are not designed in this version: {nodes} nodes have {endpoints} endpoints, two tiers of these"
-        f" switches hold at most {ceiling} ({most} nodes, with one link a leaf-spine pair)",
-        intent.where("topology.tiers" if asked else "nodes"),
-        fix="use tiers: auto" if ceiling >= endpoints else "use switches with more ports, or more planes",
+    held = f"two tiers of these switches hold at most {ceiling} endpoints ({most} nodes, one link a leaf-spine pair)"
+    has = f"{count_text(nodes, 'node')} have {endpoints} endpoints"
+    if lower.leaf_indexes <= hardware.spine_ports:
+        ways = "use tiers: auto, two are enough"
+    else:
+        ways = f"use spines with at least {lower.leaf_indexes} ports, larger leaves, or more planes"
+    if intent.topology.tiers == 2:
+        return (error("T-1", f"{has}; {held}", intent.where("topology.tiers"), fix=ways),)
+    return (
+        error(
+            "RW201",
+            f"three tiers are not designed in this version: {has}; {held}",
+            intent.where("topology.tiers" if asked else "nodes"),
+            fix=ways,
+        ),
     )
-    return (fault,)
 
 
 def _spine_tier(intent: Intent, lower: Lower, hardware: Hardware) -> tuple[SpineTier | None, Faults]:

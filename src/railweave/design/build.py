@@ -34,11 +34,14 @@ class Design:
 
 
 def design(intent: Intent, catalog: Catalog) -> Design:
-    """Return the two-tier fabric of ``intent`` with its sizing and everything found on the way."""
-    spread, node_faults = spread_ports(intent)
-    hardware, hardware_faults = choose_hardware(intent, catalog)
-    faults = (*node_faults, *hardware_faults)
-    if hardware is None or faults:
+    """Return the two-tier fabric of ``intent`` with its sizing and everything found on the way.
+
+    Faults that need no design (unknown ids, NIC ports that do not divide, a tier without a model) are told once, by
+    ``checks.intent.check_intent``: where one of them stands in the way there is no fabric and no second report.
+    """
+    spread = spread_ports(intent)
+    hardware, faults = choose_hardware(intent, catalog)
+    if hardware is None or spread is None:
         return Design(None, None, in_order(faults))
     media, media_faults = choose_media(intent, hardware, catalog)
     layout, layout_faults = arrange(intent, spread, hardware)

@@ -38,11 +38,12 @@ class Hardware:
 
 
 def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[Hardware | None, tuple[Diagnostic, ...]]:
-    """Return the hardware that the intent names, with its breakouts, or why there is none."""
+    """Return the hardware that the intent names, with its breakouts, or why there is none.
+
+    A model that the catalogue does not have is no fault here: check_intent tells it.
+    """
     faults = [*_node_speed_faults(intent), *_tier_speed_faults(intent)]
-    leaf, leaf_faults = _model(intent, catalog, "leaf")
-    spine, spine_faults = _model(intent, catalog, "spine")
-    faults += [*leaf_faults, *spine_faults]
+    leaf, spine = _model(intent.topology.leaf, catalog), _model(intent.topology.spine, catalog)
     if leaf is None or spine is None:
         return None, tuple(faults)
     tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps
@@ -68,26 +69,8 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[Hardware | None, 
     )
 
 
-def _tier(intent: Intent, role: str) -> Tier:
-    return intent.topology.leaf if role == "leaf" else intent.topology.spine
-
-
-def _model(
-    intent: Intent, catalog: Catalog, role: str
-) -> tuple[SwitchModel | InlineModel | None, tuple[Diagnostic, ...]]:
-    wanted = _tier(intent, role).model
-    if isinstance(wanted, InlineModel):
-        return wanted, ()
-    model = catalog.find_switch(wanted)
-    if model is not None:
-        return model, ()
-    unknown = error(
-        "RW101",
-        f"the catalogue has no switch model {wanted!r}",
-        intent.where(f"topology.{role}.model"),
-        fix=f"use one of its models: {', '.join(catalog.switch_ids())}",
-    )
-    return None, (unknown,)
+def _model(tier: Tier, catalog: Catalog) -> SwitchModel | InlineModel | None:
+    return tier.model if isinstance(tier.model, InlineModel) else catalog.find_switch(tier.model)
 
 
 def _cages(model: SwitchModel | InlineModel) -> int:

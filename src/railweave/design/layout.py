@@ -101,6 +101,5 @@ class Layout:
 
     def owner(self, stripe: int) -> NodeGroup:
         """Return the group whose nodes stand, or would stand, in ``stripe``: the last one to begin at or before it."""
-        return max(
-            (group for group in self.groups if group.first_stripe <= stripe), key=lambda group: group.first_stripe
-        )
+        before = [group for group in self.groups if group.first_stripe <= stripe]
+        return max(before or self.groups, key=lambda group: group.first_stripe)

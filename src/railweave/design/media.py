@@ -8,7 +8,7 @@ from railweave.catalog.load import Catalog
 from railweave.catalog.refusal import Refusal
 from railweave.design.hardware import Hardware
 from railweave.diagnostics import Diagnostic, error
-from railweave.intent.model import Cable, Intent
+from railweave.intent.model import Intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,60 +20,40 @@ class Media:
 
 
 def choose_media(intent: Intent, hardware: Hardware, catalog: Catalog) -> tuple[Media | None, tuple[Diagnostic, ...]]:
-    """Return the media of all links, or why some link cannot be made; None without faults for inline models."""
-    faults: list[Diagnostic] = []
-    host: dict[str, str] = {}
-    leaf_spine: str | None = None
-    if hardware.leaf is not None:
-        leaf = switch_end(hardware.leaf, hardware.down.speed_gbps)
-        for index, entry in enumerate(intent.nodes):
-            nic = catalog.find_nic(entry.nics.model)
-            if nic is None:  # the intent's own checks name it
-                continue
-            end = nic_end(nic, entry.nics.ports, entry.nics.speed_gbps)
-            path = f"nodes[{index}].nics.ports"
-            chosen = _choose(intent, (end, leaf), intent.cabling.host, ("cabling.host", path), catalog)
-            if isinstance(chosen, str):
-                host[entry.name] = chosen
-            else:
-                faults.append(chosen)
-    if hardware.leaf is not None and hardware.spine is not None:
-        up = switch_end(hardware.leaf, hardware.up.speed_gbps)
-        down = switch_end(hardware.spine, hardware.spine_down.speed_gbps)
-        paths = ("cabling.leaf_spine", "topology.leaf")
-        chosen = _choose(intent, (up, down), intent.cabling.leaf_spine, paths, catalog)
-        if isinstance(chosen, str):
-            leaf_spine = chosen
-        else:
-            faults.append(chosen)
-    if faults or leaf_spine is None or len(host) < len({entry.name for entry in intent.nodes}):
-        return None, tuple(dict.fromkeys(faults))
-    return Media(host, leaf_spine), ()
+    """Return the media of all links, or why some link cannot be made.
+
+    None without a fault for inline models, and where the catalogue does not know a NIC, its ports or a medium: these
+    are told by check_intent.
+    """
+    if hardware.leaf is None or hardware.spine is None:
+        return None, ()
+    leaf = switch_end(hardware.leaf, hardware.down.speed_gbps)
+    up = switch_end(hardware.leaf, hardware.up.speed_gbps)
+    down = switch_end(hardware.spine, hardware.spine_down.speed_gbps)
+    chosen: dict[str, str | Diagnostic | None] = {}
+    for entry in intent.nodes:
+        nic = catalog.find_nic(entry.nics.model)
+        end = None if nic is None else nic_end(nic, entry.nics.ports, entry.nics.speed_gbps)
+        chosen[entry.name] = _choose(intent, end, leaf, "cabling.host", catalog)
+    leaf_spine = _choose(intent, up, down, "cabling.leaf_spine", catalog)
+    faults = tuple(dict.fromkeys(one for one in (*chosen.values(), leaf_spine) if isinstance(one, Diagnostic)))
+    host = {name: medium for name, medium in chosen.items() if isinstance(medium, str)}
+    if len(host) == len(chosen) and isinstance(leaf_spine, str):
+        return Media(host, leaf_spine), ()
+    return None, faults
 
 
 def _choose(
-    intent: Intent,
-    ends: tuple[LaneEnd | Refusal, LaneEnd | Refusal],
-    cable: Cable,
-    paths: tuple[str, str],
-    catalog: Catalog,
-) -> str | Diagnostic:
-    """Return the medium of a link; ``paths`` are of its cable and of its ends in the intent."""
-    lower, upper = ends
-    if isinstance(lower, Refusal):
-        return error("P-2", lower.reason, intent.where(paths[1]), fix=lower.way_out)
-    if isinstance(upper, Refusal):
-        return error("P-3", upper.reason, intent.where(paths[1]), fix=upper.way_out)
+    intent: Intent, lower: LaneEnd | Refusal | None, upper: LaneEnd | Refusal, path: str, catalog: Catalog
+) -> str | Diagnostic | None:
+    """Return the medium of the links whose cable stands at ``path``, or why there is none."""
+    cable = intent.cabling.host if path.endswith("host") else intent.cabling.leaf_spine
+    wanted = None if cable.media is None else catalog.find_medium(cable.media)
+    if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd) or (cable.media and wanted is None):
+        return None
     medium = choose_medium(lower, upper, cable.length_m, cable.media, catalog)
     if not isinstance(medium, Refusal):
         return medium.id
-    if cable.media is None:
-        links = any(linking_pmds(one, lower, upper) for one in catalog.media())
-    else:
-        wanted = catalog.find_medium(cable.media)
-        if wanted is None:
-            return error("RW101", medium.reason, intent.where(f"{paths[0]}.media"), fix=medium.way_out)
-        links = linking_pmds(wanted, lower, upper) is not None
+    links = any(linking_pmds(one, lower, upper) for one in (catalog.media() if wanted is None else (wanted,)))
     key = "media" if cable.media else "length_m"
-    code = "P-4" if links else "P-3"
-    return error(code, medium.reason, intent.where(f"{paths[0]}.{key}"), fix=medium.way_out)
+    return error("P-4" if links else "P-3", medium.reason, intent.where(f"{path}.{key}"), fix=medium.way_out)

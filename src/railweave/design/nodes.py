@@ -21,42 +21,23 @@ class NodePorts:
 
 
 def rail_count(intent: Intent) -> int:
-    """Return the rails: given, or the NICs of a node."""
+    """Return the rails: given, or the NICs of a node; where racks are aligned, a rail is just the number of a NIC."""
+    if intent.topology.shape is Shape.RACK_ALIGNED:
+        return max(entry.nics.count for entry in intent.nodes)
     return intent.topology.rails or intent.nodes[0].nics.count
 
 
-def spread_ports(intent: Intent) -> tuple[tuple[NodePorts, ...], tuple[Diagnostic, ...]]:
-    """Return the ports of each entry's nodes, and what does not divide evenly."""
+def spread_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
+    """Return the ports of each entry's nodes; None where they do not divide evenly (RW103, told by check_intent)."""
     planes, rails = intent.topology.planes, rail_count(intent)
-    spread: list[NodePorts] = []
-    faults: list[Diagnostic] = []
+    share = 1 if intent.topology.shape is Shape.RACK_ALIGNED else rails
+    spread = []
     for index, entry in enumerate(intent.nodes):
-        path = f"nodes[{index}]"
-        nics = entry.nics
-        if nics.ports % planes:
-            faults.append(
-                error(
-                    "RW103",
-                    f"a NIC of {count_text(nics.ports, 'port')} does not reach {planes} planes alike",
-                    intent.where(f"{path}.nics.ports"),
-                    fix=f"give a NIC a multiple of {planes} ports, or the fabric another number of planes",
-                )
-            )
-            continue
-        per_plane = nics.count * nics.ports // planes
-        if per_plane % rails:
-            faults.append(
-                error(
-                    "RW103",
-                    f"the {per_plane} ports of a node do not spread evenly over {rails} rails",
-                    intent.where("topology.rails" if intent.topology.rails else f"{path}.nics.count"),
-                    fix=f"use a number of rails that divides {per_plane}",
-                )
-            )
-            continue
-        per_leaf = per_plane // rails if intent.topology.shape is Shape.RAIL_OPTIMIZED else per_plane
-        spread.append(NodePorts(entry, path, per_plane, per_leaf))
-    return tuple(spread), tuple(faults)
+        per_plane = entry.nics.count * (entry.nics.ports // planes)
+        if entry.nics.ports % planes or per_plane % share:
+            return None
+        spread.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share))
+    return tuple(spread)
 
 
 def host_ports(entry: Nodes, rails: int, planes: int) -> tuple[HostPort, ...]:
@@ -65,7 +46,7 @@ def host_ports(entry: Nodes, rails: int, planes: int) -> tuple[HostPort, ...]:
     Ports of one plane go to the rails in runs, so that all ports of a NIC in a plane share a rail where they can.
     """
     of_nic = entry.nics.ports // planes
-    per_rail = entry.nics.count * of_nic // rails
+    per_rail = max(1, entry.nics.count * of_nic // rails)
     return tuple(
         HostPort(
             name=f"rail{nic}" if entry.nics.ports == 1 else f"rail{nic}p{port}",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from railweave.design.identity import PODS, host_block_size, spine_asn
+from railweave.design.identity import host_block_size, spine_asn
 from railweave.design.layout import Layout
 from railweave.design.ratios import count_text
 from railweave.diagnostics import Diagnostic, error, warning
@@ -119,32 +119,24 @@ def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnosti
 
 
 def _asn_faults(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return AS ranges that leave the private numbers, and a range of leaves that holds a spine's number."""
-    addressing = intent.policies.addressing
-    faults = []
-    first, last = addressing.leaf_asn, addressing.leaf_asn + layout.reserve_leaves * layout.planes - 1
-    spines = [spine_asn(addressing, plane) for plane in range(layout.planes)]
-    for key, low, high in (("leaf", first, last), ("spine", spines[0], spines[-1])):
-        if not any(start <= low and high <= end for start, end in PRIVATE_ASNS):
-            faults.append(
-                error(
-                    "B-1",
-                    f"the AS numbers of the {'leaves' if key == 'leaf' else 'spines'}, {low} to {high}, are not all"
-                    " private",
-                    intent.where(f"addressing.asn.{key}"),
-                    fix="use 4200000000 to 4294967294 (RFC 6996)",
-                )
-            )
-    shared = [asn for asn in spines if first <= asn <= last]
-    if shared:
-        faults.append(
-            error(
-                "B-1",
-                f"the AS numbers of the reserve's {count_text(last - first + 1, 'leaf')}, {first} to {last}, meet"
-                f" {shared[0]} of the spines",
-                intent.where("addressing.asn.leaf"),
-                fix=f"begin the leaves outside {spines[0]} to {spines[-1] + PODS - 1},"
-                f" at least {last - first + 1} numbers below it or above it",
-            )
+    """Return where the AS numbers of the leaves, with the reserve, leave the private numbers or meet the spines'.
+
+    What the numbers that the intent states show already is told by check_intent, not twice.
+    """
+    first, count = intent.policies.addressing.leaf_asn, layout.reserve_leaves * layout.planes
+    spines = [spine_asn(intent.policies.addressing, plane) for plane in range(layout.planes)]
+    room = asn_leaves(layout, intent.policies.addressing)
+    stated = max(intent.topology.leaf.count or 1, intent.topology.reserve.leaves or 1)
+    if not stated <= room < layout.reserve_leaves:
+        return []
+    met = [asn for asn in spines if first <= asn < first + count]
+    obstacle = f"meet {min(met)} of the spines" if met else "are not all private"
+    return [
+        error(
+            "B-1",
+            f"the AS numbers of the reserve's {count_text(count, 'leaf')}, {first} to {first + count - 1}, {obstacle}",
+            intent.where("addressing.asn.leaf"),
+            fix=f"begin {count_text(count, 'number')} below {min(met) if met else first + room + 1} or lower,"
+            f" or reserve.leaves: {room}",
         )
-    return faults
+    ]

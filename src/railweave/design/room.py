@@ -29,7 +29,7 @@ class Designed:
 def find_room(designed: Designed, growth: Growth) -> RoomLeft:
     """Return what fits without moving a cable, per plane, and the sentence that names the next step."""
     layout = designed.layout
-    stripes = growth.stripes - len(layout.stripes)
+    stripes = max(0, growth.stripes - len(layout.stripes))
     leaves = stripes * layout.stripe_leaves
     spines = max(0, min(layout.reserve_spines, layout.leaf_ports.room // layout.links_per_pair) - layout.spines)
     if not layout.fixed_pair:
@@ -56,7 +56,7 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
 def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
     """Yield what makes room for one stripe more when the resource ``growth.first`` has ended."""
     layout = designed.layout
-    leaves = (growth.stripes + 1) * layout.stripe_leaves
+    leaves = max(growth.stripes * layout.stripe_leaves, layout.leaf_indexes) + layout.stripe_leaves
     if growth.first == "reserve":
         yield f"reserve.leaves: {leaves}"
     elif growth.first == "asn":

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-from railweave.design.arrange import asked_ratio
 from railweave.design.layout import Layout
 from railweave.design.limits import Growth, find_growth
 from railweave.design.ratios import RECOMMENDED_RATIO, count_text, ratio_text
@@ -60,7 +59,7 @@ def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tup
 def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     kind = intent.workload.kind
     most: Fraction = RECOMMENDED_RATIO[kind]
-    ratio = max(layout.leaf_ratio, asked_ratio(intent))
+    ratio = layout.leaf_ratio
     if ratio <= most:
         return []
     return [

@@ -55,9 +55,9 @@ def divide_uplinks(
     """Return the spines that all ``uplinks`` of a leaf are divided among (``links_per_pair: auto``)."""
     fitting = fitting_counts(uplinks, leaf_indexes, spine_ports)
     given = intent.topology.spine.count
+    if not fitting and given != 1:
+        return None, (_single_uplink(intent, uplinks),)
     if given is None:
-        if not fitting:
-            return None, (_single_uplink(intent, uplinks),)
         return SpineTier(fitting[0], uplinks // fitting[0]), ()
     if uplinks % given:
         return None, (_uneven(intent, given, uplinks, fitting),)

@@ -21,7 +21,7 @@ def explain(intent: Intent, layout: Layout, hardware: Hardware, growth: Growth) 
         *_stripe_steps(intent, layout),
         *_spine_steps(intent, layout, hardware),
         *_ratio_steps(layout),
-        *_reserve_steps(layout, growth),
+        *_reserve_steps(intent, layout, growth),
     )
 
 
@@ -51,7 +51,7 @@ def _leaf_steps(intent: Intent, layout: Layout, hardware: Hardware) -> Iterator[
     if layout.fixed_pair:
         given = intent.topology.stripe
         formula = f"stripe of {given} nodes" if given else f"split at {ratio_text(layout.ratio)}"
-        formula += f"; {layout.links_per_pair} links a pair × {layout.spines} spines"
+        formula += f"; {count_text(layout.links_per_pair, 'link')} a pair × {count_text(layout.spines, 'spine')}"
     elif down.speed_gbps == up.speed_gbps:
         formula = f"down ÷ up ≤ {ratio_text(layout.ratio)}, down + up ≤ {ports.total}"
     else:
@@ -115,7 +115,7 @@ def _spine_steps(intent: Intent, layout: Layout, hardware: Hardware) -> Iterator
     used = leaves * layout.links_per_pair
     yield Step(
         "ports in use on a spine",
-        f"{leaves} leaf indexes × {layout.links_per_pair} links",
+        f"{leaves} leaf indexes × {count_text(layout.links_per_pair, 'link')}",
         f"{used} of {ports}",
     )
     links = layout.leaves * layout.uplinks * layout.planes
@@ -149,12 +149,11 @@ def _ratio_steps(layout: Layout) -> Iterator[Step]:
         )
 
 
-def _reserve_steps(layout: Layout, growth: Growth) -> Iterator[Step]:
+def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[Step]:
     plane = " of a plane" if layout.planes > 1 else ""
     yield Step(
         f"reserve{plane}",
-        f"leaves: ⌊{layout.spine_ports} spine ports ÷ {layout.links_per_pair} links⌋ unless given; spines: as many as"
-        " the uplink block holds unless given",
+        _reserve_formula(intent, layout),
         f"{count_text(layout.reserve_leaves, 'leaf')}, {count_text(layout.reserve_spines, 'spine')}",
     )
     yield Step(
@@ -164,6 +163,18 @@ def _reserve_steps(layout: Layout, growth: Growth) -> Iterator[Step]:
     )
     yield Step(
         "most nodes without moving a cable",
-        f"{growth.stripes} stripes; {growth.first.replace('_', ' ')} end first",
+        f"{count_text(growth.stripes, 'stripe')}; {growth.first.replace('_', ' ')} end first",
         str(growth.nodes),
     )
+
+
+def _reserve_formula(intent: Intent, layout: Layout) -> str:
+    reserve, pair = intent.topology.reserve, count_text(layout.links_per_pair, "link")
+    leaves = "given" if reserve.leaves else f"⌊{layout.spine_ports} spine ports ÷ {pair}⌋"
+    if reserve.spines:
+        spines = "given"
+    elif layout.fixed_pair:
+        spines = f"⌊{layout.leaf_ports.room} uplink ports ÷ {pair}⌋"
+    else:
+        spines = "today's, all uplinks are connected"
+    return f"leaves {leaves}; spines {spines}"
