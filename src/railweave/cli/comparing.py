@@ -1,14 +1,17 @@
 """The intent at two git revisions, designed and compared without a device."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.cli.project import Designed, design_text, project_templates
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
     from railweave.fabric.model import Fabric
     from railweave.plan.model import Plan
+    from railweave.sonic.rows import DeviceConfig
 
 
 def text_at(revision: str, path: Path) -> str:
@@ -31,20 +34,26 @@ def text_at(revision: str, path: Path) -> str:
     return shown.stdout
 
 
-def designed_at(revision: str, path: Path) -> "Fabric":
-    """Return the fabric of the intent at a revision; raises RefusedError when it does not stand."""
-    from railweave.cli.project import designed_text
-
-    name = f"{revision}:{path}" if revision else str(path)
-    return designed_text(text_at(revision, path), name).fabric
-
-
-def plan_between(path: Path, base: str, head: str, *, renumber: bool) -> "Plan":
+def plan_between(path: Path, base: str, head: str) -> "Plan":
     """Return the plan that leads every device from the intent at ``base`` to that at ``head``.
 
-    Raises RefusedError when an identity would change and ``renumber`` does not allow it.
+    Raises RefusedError when one of the two does not stand.
     """
-    from railweave.cli.project import project_templates
-    from railweave.plan.offline import plan_offline
+    from railweave.plan.offline import compare_intents
 
-    return plan_offline(designed_at(base, path), designed_at(head, path), project_templates(), renumber=renumber)
+    before, after = _designed_at(base, path), _designed_at(head, path)
+    return compare_intents(
+        before.fabric, _configure(before.fabric), after.fabric, _configure(after.fabric), after.intent.sha256
+    )
+
+
+def _designed_at(revision: str, path: Path) -> Designed:
+    name = f"{revision}:{path}" if revision else str(path)
+    return design_text(text_at(revision, path), name)
+
+
+def _configure(fabric: "Fabric") -> Callable[[str], "DeviceConfig"]:
+    from railweave.sonic.configure import Configurator
+
+    configurator = Configurator(fabric, project_templates())
+    return lambda device: configurator.device(fabric.switch_of[device])

@@ -35,13 +35,13 @@ def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJso
 
 def check(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> int:
     """All diagnostics: code, severity, place, devices and the way out."""
-    from railweave.cli.project import find_intent, gather_all
+    from railweave.cli.project import find_intent, gather
     from railweave.cli.show import print_diagnostics, print_json, print_view
     from railweave.diagnostics import has_errors
     from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
 
     path = find_intent(intent, option)
-    found = gather_all(path)
+    found = gather(path).diagnostics
     if json:
         print_json(diagnostics_json(found))
     else:
@@ -96,7 +96,6 @@ def diff(
     option: IntentOption = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
-    renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")] = False,
 ) -> int:
     """Offline: what two git revisions of the intent change on the devices. No device is needed."""
@@ -104,7 +103,7 @@ def diff(
     from railweave.cli.planning_view import show_plan
     from railweave.cli.project import find_intent
 
-    plan = plan_between(find_intent(None, option), base, head, renumber=renumber)
+    plan = plan_between(find_intent(None, option), base, head)
     show_plan(plan, as_json=json, as_markdown=markdown)
     return 2 if exit_code and plan.changes else 0
 

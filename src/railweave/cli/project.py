@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from railweave.fabric.model import Fabric
     from railweave.fabric.sizing import Sizing
     from railweave.intent.model import Intent
+    from railweave.templates import Templates
 
 STATE = Path(".railweave")
 """The folder of everything that is generated beside a project: simulators, journals, plans."""
@@ -60,26 +61,51 @@ def gather(path: Path) -> Gathered:
 
     Raises RefusedError when the file cannot be read as an intent at all.
     """
-    from railweave.catalog.load import load_catalog
-    from railweave.checks.intent import check_intent
-    from railweave.design.build import design
     from railweave.intent.load import load_intent
 
-    intent = load_intent(path)
-    catalog = load_catalog()
-    found = check_intent(intent, catalog)
-    outcome = design(intent, catalog)
-    return Gathered(intent, outcome.fabric, outcome.sizing, in_order((*found, *outcome.diagnostics)))
+    return _gather(load_intent(path))
 
 
 def load_designed(path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path``; raises RefusedError with every fault."""
-    gathered = gather(path)
+    return _demand(gather(path))
+
+
+def design_text(text: str, name: str) -> Designed:
+    """Return the designed fabric of an intent given as text; ``name`` stands for the file in diagnostics."""
+    from railweave.intent.load import load_intent_text
+
+    return _demand(_gather(load_intent_text(text, name)))
+
+
+def _gather(intent: "Intent") -> Gathered:
+    from railweave.catalog.load import load_catalog
+    from railweave.checks.config import check_config
+    from railweave.checks.intent import check_intent
+    from railweave.design.build import design
+
+    catalog = load_catalog()
+    found = check_intent(intent, catalog)
+    outcome = design(intent, catalog)
+    of_config = check_config(outcome.fabric, intent.where) if outcome.fabric is not None else ()
+    return Gathered(intent, outcome.fabric, outcome.sizing, in_order((*found, *outcome.diagnostics, *of_config)))
+
+
+def _demand(gathered: Gathered) -> Designed:
     if has_errors(gathered.diagnostics):
         raise RefusedError(gathered.diagnostics)
     if gathered.fabric is None:
-        raise RailweaveError(f"{path}: this intent can be sized but not built; name switch models of the catalogue")
+        raise RailweaveError(
+            f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalogue"
+        )
     return Designed(gathered.intent, gathered.fabric, gathered.diagnostics)
+
+
+def project_templates() -> "Templates":
+    """Return the project's templates, backed by those that come with railweave."""
+    from railweave.templates import find_templates
+
+    return find_templates(Path.cwd())
 
 
 def find_target(name: str) -> Path:

@@ -41,9 +41,13 @@ def up(
     with simulator_fault():
         endpoints = control.up(state, simulator_spec(fabric, load_catalog()), control.Options(real_time=real_time))
     if json:
-        print_json({"fabric": fabric.name, "pid": endpoints.pid, "devices": len(endpoints.devices), "state": str(state)})
+        print_json(
+            {"fabric": fabric.name, "pid": endpoints.pid, "devices": len(endpoints.devices), "state": str(state)}
+        )
         return
-    print_view(f"simulated fabric {fabric.name}: {len(endpoints.devices)} switches on loopback, process {endpoints.pid}")
+    print_view(
+        f"simulated fabric {fabric.name}: {len(endpoints.devices)} switches on loopback, process {endpoints.pid}"
+    )
 
 
 def down(

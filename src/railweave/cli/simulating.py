@@ -48,7 +48,8 @@ def _factory_ports(model: "SwitchModel") -> dict[str, dict[str, str]]:
     if isinstance(panel, Refusal):
         raise TypeError(f"{model.id}: its own HWSKU cannot be built: {panel}")
     rows = {
-        port.name: _port_row(port.lanes, port.speed_gbps, port.alias, port.panel, {"fec": port.fec}) for port in panel.ports
+        port.name: _port_row(port.lanes, port.speed_gbps, port.alias, port.panel, {"fec": port.fec})
+        for port in panel.ports
     }
     for port in model.service_ports:
         lanes = ",".join(str(lane) for lane in port.lanes)

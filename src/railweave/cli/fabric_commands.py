@@ -1,0 +1,105 @@
+"""Commands that talk to devices: plan, deploy, verify."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption
+
+SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
+TakePorts = Annotated[
+    bool, typer.Option("--take-ports", help="Plan the removal of foreign rows that hold a fabric port.")
+]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to ``app``."""
+    for command in (plan, deploy, verify):
+        app.command()(command)
+
+
+def plan(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Keep the plan for `deploy`.")] = None,
+    json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
+    take_ports: TakePorts = False,
+    exit_code: ExitCode = False,
+) -> int:
+    """Live dry run: what a deployment would change on the running devices."""
+    from railweave.cli.planning_view import show_plan
+    from railweave.cli.project import find_intent
+    from railweave.cli.reaching import reached_fabric
+    from railweave.plan.document import plan_file
+    from railweave.plan.model import DeviceState
+    from railweave.plan.refusal import conflicts
+
+    fabric = reached_fabric(find_intent(intent, option), target)
+    with fabric.progress():
+        made = fabric.plan(take_ports=take_ports)
+    if out is not None:
+        out.write_bytes(plan_file(made))
+    refused = conflicts(made)
+    show_plan(made, as_json=json, as_markdown=markdown, problems=refused)
+    if refused or made.names(DeviceState.UNREACHABLE):
+        return 1
+    return 2 if exit_code and made.changes else 0
+
+
+def deploy(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    provision: Annotated[bool, typer.Option("--provision", help="Allow devices to be reloaded.")] = False,
+    renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
+    skip_unreachable: SkipUnreachable = False,
+    take_ports: TakePorts = False,
+    json: AsJson = False,
+) -> int:
+    """Plan, then apply wave by wave; or `deploy plan.json`, refused when the devices have moved since."""
+    from railweave.cli.deploying import Agreement, run_deployment, show_result
+    from railweave.cli.project import find_intent
+
+    reviewed = intent if intent is not None and intent.suffix == ".json" else None
+    path = find_intent(None if reviewed else intent, option)
+    agreement = Agreement(
+        yes=yes or reviewed is not None,
+        provision=provision,
+        renumber=renumber,
+        skip_unreachable=skip_unreachable,
+        take_ports=take_ports,
+        quiet=json,
+    )
+    result = run_deployment(path, target, reviewed, agreement)
+    if result is None:
+        return 1
+    show_result(result, as_json=json)
+    return 0 if result.ok else 1
+
+
+def verify(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Read again until all holds.")] = 0.0,
+    json: AsJson = False,
+) -> int:
+    """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent."""
+    from railweave.cli.project import find_intent
+    from railweave.cli.reaching import reached_fabric
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.verification import verify_json, verify_view
+
+    fabric = reached_fabric(find_intent(intent, option), target)
+    with fabric.progress():
+        result = fabric.verify(wait_s=wait)
+    if json:
+        print_json(verify_json(result))
+    else:
+        print_view(verify_view(result))
+    return 0 if result.ok else 1

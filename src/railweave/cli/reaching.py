@@ -1,0 +1,89 @@
+"""A designed fabric together with the target on which it is reached."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.cli.project import Designed, find_target, load_designed, project_templates
+
+if TYPE_CHECKING:
+    from nornir.core import Nornir
+    from nornir_railweave.policy import Policy
+    from nornir_railweave.progress import FabricProgress
+    from nornir_railweave.target import Target
+
+    from railweave.plan.model import Plan
+    from railweave.plan.outcome import DeployResult, VerifyResult
+    from railweave.sonic.configure import Configurator
+    from railweave.sonic.rows import DeviceConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedFabric:
+    """Everything that a command needs to read or change the devices of a fabric."""
+
+    designed: Designed
+    target: "Target"
+    nornir: "Nornir"
+    shown: "FabricProgress"
+    configurator: "Configurator"
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """Show progress on standard error while devices are at work, and close their sessions at the end."""
+        try:
+            with self.shown:
+                yield
+        finally:
+            self.nornir.close_connections(on_good=True, on_failed=True)
+
+    def wanted(self, device: str) -> "DeviceConfig":
+        """Return the intended configuration of a device."""
+        return self.configurator.device(self.designed.fabric.switch_of[device])
+
+    def plan(self, *, take_ports: bool = False, pending_wait_s: float = 0) -> "Plan":
+        """Read all devices and return the plan."""
+        from nornir_railweave.planning import plan
+
+        return plan(
+            self.nornir,
+            self.designed.fabric,
+            self.wanted,
+            target=self.target.name,
+            intent_sha256=self.designed.intent.sha256,
+            take_ports=take_ports,
+            pending_wait_s=pending_wait_s,
+            events=self.shown,
+        )
+
+    def deploy(self, plan: "Plan", policy: "Policy") -> "DeployResult":
+        """Carry out ``plan``."""
+        from nornir_railweave.deploying import deploy
+
+        return deploy(self.nornir, self.designed.fabric, plan, self.wanted, policy, self.shown)
+
+    def verify(self, *, wait_s: float = 0) -> "VerifyResult":
+        """Read all devices and compare them with the fabric."""
+        from nornir_railweave.verifying import verify
+
+        return verify(self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown)
+
+
+def reached_fabric(path: Path, target: str) -> ReachedFabric:
+    """Return the fabric of the intent at ``path`` as it is reached on ``target``; raises RefusedError, UsageError."""
+    from nornir_railweave.connect import build
+    from nornir_railweave.progress import FabricProgress
+    from nornir_railweave.target import load_target
+
+    from railweave.cli.show import print_diagnostics
+    from railweave.diagnostics import Severity
+    from railweave.sonic.configure import Configurator
+
+    designed = load_designed(path)
+    print_diagnostics(one for one in designed.diagnostics if one.severity is not Severity.INFO)
+    chosen = load_target(find_target(target))
+    shown = FabricProgress()
+    nornir = build(designed.fabric, chosen, processors=[shown])
+    return ReachedFabric(designed, chosen, nornir, shown, Configurator(designed.fabric, project_templates()))
