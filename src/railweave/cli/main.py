@@ -1,6 +1,7 @@
 """The `railweave` command: registers the commands and turns every failure into words and an exit status.
 
-Exit status: 0 done, 1 refused or failed, 2 only with ``--exit-code`` for changes found, 64 wrong usage, 130 interrupted.
+Exit status: 0 done, 1 refused or failed, 2 only with ``--exit-code`` for changes found, 64 wrong usage,
+130 interrupted.
 """
 
 import os

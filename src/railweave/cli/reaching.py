@@ -10,10 +10,10 @@ from railweave.cli.project import Designed, find_target, load_designed, project_
 
 if TYPE_CHECKING:
     from nornir.core import Nornir
+
     from nornir_railweave.policy import Policy
     from nornir_railweave.progress import FabricProgress
     from nornir_railweave.target import Target
-
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult, VerifyResult
     from railweave.sonic.configure import Configurator
@@ -76,7 +76,6 @@ def reached_fabric(path: Path, target: str) -> ReachedFabric:
     from nornir_railweave.connect import build
     from nornir_railweave.progress import FabricProgress
     from nornir_railweave.target import load_target
-
     from railweave.cli.show import print_diagnostics
     from railweave.diagnostics import Severity
     from railweave.sonic.configure import Configurator

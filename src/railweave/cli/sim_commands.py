@@ -28,13 +28,12 @@ def up(
     json: AsJson = False,
     real_time: Annotated[bool, typer.Option("--real-time", help="SONiC's waits as long as on a switch.")] = False,
 ) -> None:
-    """Start the simulated fabric of an intent, or add what the intent has grown by; running switches stay as they are."""
-    from sonic_sim import control
-
+    """Start the simulated fabric of an intent, or add what it has grown by; running switches stay as they are."""
     from railweave.catalog.load import load_catalog
     from railweave.cli.project import find_intent, load_designed, simulator_state
     from railweave.cli.show import print_json, print_view
     from railweave.cli.simulating import simulator_fault, simulator_spec
+    from sonic_sim import control
 
     fabric = load_designed(find_intent(intent, option)).fabric
     state = simulator_state(fabric.name)
@@ -56,11 +55,10 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="Every simulated fabric of this project.")] = False,
 ) -> None:
     """Stop the simulated fabric and forget its state."""
-    from sonic_sim import control
-
     from railweave.cli.project import STATE, simulator_state
     from railweave.cli.show import print_view
     from railweave.cli.simulating import simulator_fault
+    from sonic_sim import control
 
     folders = sorted((STATE / "sim").glob("*")) if everything else [simulator_state(fabric_name(intent, option))]
     for folder in folders:
@@ -71,11 +69,10 @@ def down(
 
 def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
     """What runs, and which faults are armed."""
-    from sonic_sim import control
-
     from railweave.cli.project import simulator_state
     from railweave.cli.show import print_json, print_view
     from railweave.cli.simulating import simulator_fault, status_json, status_view
+    from sonic_sim import control
 
     with simulator_fault():
         told = control.status(simulator_state(fabric_name(intent, option)))
@@ -106,11 +103,10 @@ def cable(
     option: IntentOption = None,
 ) -> None:
     """Plug a cable between two ports; what was in them is pulled."""
-    from sonic_sim import control
-
     from railweave.cli.project import simulator_state
     from railweave.cli.show import print_view
     from railweave.cli.simulating import simulator_fault
+    from sonic_sim import control
 
     with simulator_fault():
         control.cable(simulator_state(fabric_name(None, option)), a, None if b == "none" else b)
@@ -127,12 +123,14 @@ def fault(
     moment: Annotated[str, typer.Option(help="Of drop-session: before, during or after the command.")] = "after",
     option: IntentOption = None,
 ) -> None:
-    """Inject a fault: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, wrong-host-key, power-cycle."""
-    from sonic_sim import control
+    """Inject a fault.
 
+    Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, wrong-host-key, power-cycle.
+    """
     from railweave.cli.project import simulator_state
     from railweave.cli.show import print_view
     from railweave.cli.simulating import simulator_fault
+    from sonic_sim import control
 
     state = simulator_state(fabric_name(None, option))
     with simulator_fault():

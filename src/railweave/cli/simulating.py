@@ -4,11 +4,10 @@ import hashlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonic_sim.spec import SimDevice, SimHost, SimSpec
-
     from railweave.catalog.load import Catalog
     from railweave.catalog.model import SwitchModel
     from railweave.fabric.model import Fabric, Host, Link, Switch
+    from sonic_sim.spec import SimDevice, SimHost, SimSpec
 
 
 def simulator_spec(fabric: "Fabric", catalog: "Catalog") -> "SimSpec":
@@ -28,6 +27,7 @@ def simulator_spec(fabric: "Fabric", catalog: "Catalog") -> "SimSpec":
 
 def _device(switch: "Switch", fabric: "Fabric", catalog: "Catalog") -> "SimDevice":
     from sonic_sim.factory import factory_config
+
     from sonic_sim.spec import SimDevice
 
     model = catalog.find_switch(switch.panel.model)
