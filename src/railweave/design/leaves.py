@@ -23,7 +23,8 @@ def place_leaves(
     if count is None:
         return tuple(used), ()
     if count % per_stripe:
-        return (), (_not_whole_stripes(intent, count, max(len(used), count // per_stripe) * per_stripe, per_stripe),)
+        better = max(len(used), count // per_stripe + 1) * per_stripe
+        return (), (_not_whole_stripes(intent, count, better, per_stripe),)
     if count < len(used) * per_stripe:
         return (), (_too_few(intent, groups, count, len(used), per_stripe),)
     taken = set(used)

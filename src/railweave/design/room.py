@@ -62,7 +62,7 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
     elif growth.first == "asn":
         yield "AS numbers of the leaves that lie further from those of other tiers"
     elif growth.first == "address_pool":
-        yield from _larger_pools(designed, leaves)
+        yield " and ".join(_larger_pools(designed, leaves))
     else:
         yield from _fewer_links(designed, leaves)
         yield f"spines with {leaves * layout.links_per_pair} ports"

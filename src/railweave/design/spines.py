@@ -96,8 +96,8 @@ def _single_uplink(intent: Intent, uplinks: int) -> Diagnostic:
 def _uneven(intent: Intent, given: int, uplinks: int, fitting: list[int]) -> Diagnostic:
     return error(
         "T-2",
-        f"{count_text(given, 'spine')} cannot share the {uplinks} uplinks of a leaf evenly: "
-        f"{uplinks} ÷ {given} leaves a rest of {uplinks % given}",
+        f"{count_text(given, 'spine')} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given} is not"
+        " whole",
         intent.where("topology.spine.count"),
         fix=f"use {listed(fitting)} spines",
     )
@@ -110,8 +110,8 @@ def _spines_full(intent: Intent, leaves: int, pair: int, ports: int, fitting: li
         "T-3",
         f"{leaves} leaves × {pair} links need {leaves * pair} ports on every spine; a spine has {ports}",
         intent.where("topology.spine.count"),
-        fix=f"use {more} spines ({count_text(uplinks // more, 'link')} a pair, cables move where the fabric already"
-        f" stands), or spines with {leaves * pair} ports",
+        fix=f"use {more} spines ({count_text(uplinks // more, 'link')} a pair; cables of a fabric that stands move),"
+        f" or spines with {leaves * pair} ports",
     )
 
 
