@@ -224,16 +224,16 @@ def _control(intent: Intent) -> Iterator[Diagnostic]:
     holders.update({dscp: one for one in classes for dscp in one.dscp})
     rider = holders[BGP_DSCP]
     where = intent.where("traffic_classes")
-    if rider.lossless:
+    if rider.lossless and rider.role is not ClassRole.CNP:
         yield error(
             "RW108",
             f"BGP is sent with DSCP {BGP_DSCP}, which class `{rider.name}` makes lossless: a paused session falls",
             where,
             fix=f"take {BGP_DSCP} out of it, or add a class with role: control",
         )
-    elif rider.strict:
+    elif rider.strict and "traffic_classes" in intent.places:
         yield info("RW108", f"BGP and BFD ride class `{rider.name}` at DSCP {BGP_DSCP}", where)
-    else:
+    elif not rider.strict and not rider.lossless:
         yield warning(
             "RW108",
             f"BGP is sent with DSCP {BGP_DSCP} and rides class `{rider.name}`, which is not strict",

@@ -201,11 +201,11 @@ class Composer:
         mark = getattr(fault, "problem_mark", None) or getattr(fault, "context_mark", None)
         context, problem = str(getattr(fault, "context", "") or ""), str(getattr(fault, "problem", "") or "")
         if mark is None:
-            said = explain(context, problem, "")
+            said = explain(context, problem, "", 0)
             return error("RW003", said.message, Where(self._file, 1, 1), fix=said.fix)
         lines = self._text.splitlines()
         line = lines[mark.line] if mark.line < len(lines) else ""
-        said = explain(context, problem, line[mark.column : mark.column + 1])
+        said = explain(context, problem, line, mark.column)
         place = self._syntax_place(fault, mark, said.message)
         return error("RW003", said.message, place, fix=said.fix)
 

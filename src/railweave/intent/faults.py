@@ -30,9 +30,15 @@ def place_of(places: Mapping[str, Where], path: str, file: str) -> Where:
 
 
 def diagnostics_of(fault: ValidationError, document: Document, file: str) -> list[Diagnostic]:
-    """Return one diagnostic for each of pydantic's errors."""
-    errors = fault.errors(include_url=False)
-    return [_diagnostic(dict(one), document, file) for one in errors]
+    """Return one diagnostic for each of pydantic's errors; a mistyped key is not reported as missing as well."""
+    errors: list[dict[str, Any]] = [dict(one) for one in fault.errors(include_url=False)]
+    meant = {(*one["loc"][:-1], _meant(one["loc"])) for one in errors if one["type"] == "extra_forbidden"}
+    return [_diagnostic(one, document, file) for one in errors if one["type"] != "missing" or one["loc"] not in meant]
+
+
+def _meant(parts: Sequence[Part]) -> str | None:
+    model = _model_at(parts[:-1])
+    return nearest(str(parts[-1]), list(model.model_fields)) if model else None
 
 
 def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnostic:
@@ -47,17 +53,18 @@ def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnos
         return _unknown_key(parts, place_of(document.keys, path, file))
     if kind == "missing":
         return _missing_key(parts, where)
-    wanted = "list" if kind in {"list_type", "too_short"} else "mapping"
-    found = "an empty list" if kind == "too_short" else shown(fault["input"])
+    if kind == "too_short":
+        return error("RW012", f"{path}: the list is empty", where, fix="add an item that begins with `- `")
+    wanted = "list" if kind == "list_type" else "mapping"
     example = "begin each item with `- `" if wanted == "list" else "write its keys below it, or in `{ }`"
-    return error("RW012", f"{path}: {found} stands where a {wanted} must be", where, fix=example)
+    return error("RW012", f"{path}: {shown(fault['input'])} stands where a {wanted} must be", where, fix=example)
 
 
 def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
     key, above = str(parts[-1]), path_text(parts[:-1])
     model = _model_at(parts[:-1])
     known = list(model.model_fields) if model else []
-    guess = nearest(key, known)
+    guess = _meant(parts)
     homes = [home for home in _homes(IntentKeys, "", key) if home != above]
     message = f"unknown key `{key}`" + (f" in `{above}`" if above else "")
     if guess:

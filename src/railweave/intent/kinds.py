@@ -17,6 +17,7 @@ from typing import Any, Never
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from railweave.fabric.policy import Pool
+from railweave.intent.nodes import plain_value
 from railweave.units import parse_speed_gbps
 
 AUTO = "auto"
@@ -24,6 +25,8 @@ REFUSED = "refused"
 """The pydantic error type of everything that a kind refuses; its context holds code, message and fix."""
 
 _LONGEST_SHOWN = 40
+_FEW = 4
+"""Numbers of a range that a message still lists one by one."""
 _PREFIX = r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}"
 _SPEED = r"[1-9][0-9]{0,5}[GT]"
 _RATIO = re.compile(r"(?P<down>[0-9]{1,4}(?:\.[0-9]{1,4})?):(?P<up>[0-9]{1,4}(?:\.[0-9]{1,4})?)")
@@ -41,7 +44,9 @@ def shown(value: object) -> str:
     text = text.replace("\n", "⏎")
     if len(text) > _LONGEST_SHOWN:
         text = text[: _LONGEST_SHOWN - 1] + "…"
-    return f"`{text}`"
+    # Text that would be something else without its quotes is shown with them.
+    quoted = isinstance(value, str) and not isinstance(plain_value(value), str)
+    return f'`"{text}"`' if quoted else f"`{text}`"
 
 
 def nearest(word: str, words: Sequence[str]) -> str | None:
@@ -102,17 +107,19 @@ class Whole(Kind):
     def read(self, value: object) -> int:
         """Return the number."""
         if isinstance(value, bool) or not isinstance(value, int):
-            fix = f"write a number from {self.least} to {self.most}{self.or_auto}"
-            if isinstance(value, str) and re.fullmatch(r"-?(0|[1-9][0-9]*)", value):
-                fix = f"write {value} without quotes" if self.least <= int(value[:20]) <= self.most else fix
+            meant = plain_value(value) if isinstance(value, str) else None
+            unquoted = isinstance(meant, int) and self.least <= meant <= self.most
+            fix = f"write {meant} without quotes" if unquoted else self._range()
             refuse("RW012", f"{shown(value)} is not a whole number", fix)
         if not self.least <= value <= self.most:
-            refuse(
-                "RW013",
-                f"{shown(value)} is out of range",
-                f"write a number from {self.least} to {self.most}{self.or_auto}",
-            )
+            refuse("RW013", f"{shown(value)} is out of range", self._range())
         return value
+
+    def _range(self) -> str:
+        if self.most - self.least < _FEW:
+            few = [str(number) for number in range(self.least, self.most + 1)]
+            return f"write {listing([*few, '`auto`'] if self.auto else few)}"
+        return f"write a number from {self.least} to {self.most}{self.or_auto}"
 
     def form(self) -> dict[str, Any]:
         """Return the number's bounds."""
@@ -152,7 +159,8 @@ class Text(Kind):
     def read(self, value: object) -> str:
         """Return the text."""
         if not isinstance(value, str):
-            hint = f"put {shown(value)} in quotes" if isinstance(value, int) else f"write {self._sample()}"
+            fits = isinstance(value, int) and re.fullmatch(self.pattern, str(value)) is not None
+            hint = f"put {shown(value)} in quotes" if fits else f"write {self._sample()}"
             refuse("RW012", f"{shown(value)} is not {self.what}", hint)
         if re.fullmatch(self.pattern, value) is None:
             refuse("RW015", f"{shown(value)} is not {self.what}", self.rule or f"write {self._sample()}")
@@ -181,7 +189,8 @@ class Word(Kind):
             return self.words(value)
         guess = nearest(value, allowed) if isinstance(value, str) else None
         fix = f"did you mean `{guess}`? " if guess else ""
-        refuse("RW014", f"{shown(value)} is no {self.what}", f"{fix}write {listing(allowed)}{self.or_auto}")
+        words = [*allowed, "`auto`"] if self.auto else allowed
+        refuse("RW014", f"{shown(value)} is no {self.what}", f"{fix}write {listing(words)}")
 
     def form(self) -> dict[str, Any]:
         """Return the words."""

@@ -1,6 +1,7 @@
 """An intent file to an ``Intent``, or to all of its faults at once."""
 
 import hashlib
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def _load(text: str, file: str, data: bytes) -> Intent:
     from railweave.intent.rules import rule_faults
     from railweave.intent.schema import IntentKeys
 
-    faults = [*document.faults, *rule_faults(document, file)]
+    faults = _without_echoes(document.faults, rule_faults(document, file))
     try:
         keys = IntentKeys.model_validate(document.value)
     except ValidationError as fault:
@@ -46,13 +47,21 @@ def _load(text: str, file: str, data: bytes) -> Intent:
     return resolve(keys, document.places, file, hashlib.sha256(data).hexdigest())
 
 
-def _without_echoes(faults: list[Diagnostic], found: list[Diagnostic]) -> list[Diagnostic]:
-    """Add to ``faults`` what was found at other places; what YAML itself got wrong needs no second report."""
-    known = {(one.where.line, one.where.column) for one in faults if one.code != "RW011"}
-    known_missing = {one.where.path for one in faults if one.code == "RW011"}
-    return faults + [
-        one for one in found if (one.where.line, one.where.column) not in known and one.where.path not in known_missing
-    ]
+def _without_echoes(known: Sequence[Diagnostic], found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Add to ``known`` what was found at other places.
+
+    One mistake is reported once, although YAML, a rule and a key's own kind may all stumble over it, or an alias
+    repeats it. Several keys may be missing at one place, so for them the path decides.
+    """
+    faults = {_place(one): one for one in reversed(known)}
+    for one in found:
+        faults.setdefault(_place(one), one)
+    return list(faults.values())
+
+
+def _place(fault: Diagnostic) -> tuple[int, int, str]:
+    where = fault.where
+    return where.line, where.column, where.path if fault.code == "RW011" else ""
 
 
 def _read(path: Path) -> bytes:

@@ -22,7 +22,7 @@ _NAME = r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?"
 _NAME_RULE = "write lower-case letters, digits and hyphens, a letter first, at most 40; it becomes part of host names"
 
 FabricName = Annotated[str, Text(what="a fabric name", pattern=_NAME, example="pod1", rule=_NAME_RULE)]
-NodeName = Annotated[str, Text(what="a name of nodes", pattern=_NAME, example="gpu", rule=_NAME_RULE)]
+NodeName = Annotated[str, Text(what="a node name", pattern=_NAME, example="gpu", rule=_NAME_RULE)]
 ClassName = Annotated[str, Text(what="a class name", pattern=_NAME, example="roce", rule=_NAME_RULE)]
 Gpus = Annotated[int, Whole(least=1, most=10_000_000)]
 SwitchId = Annotated[str | None, Text(what="a switch model id", example="nokia-ixr7220-h4-64d")]

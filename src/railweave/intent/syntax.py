@@ -38,7 +38,7 @@ _EXPLANATIONS: tuple[tuple[str, Explanation], ...] = (
         Explanation("this line has no `:` after its key", "write `key: value`, with a space after the `:` or the `-`"),
     ),
     (
-        "expected '-' indicator",
+        "while parsing a block collection",
         Explanation("a key stands where the list above goes on", "begin the line with `- `, or indent it otherwise"),
     ),
     (
@@ -62,12 +62,12 @@ _TAB = Explanation("a tab cannot indent YAML", "indent with spaces")
 _UNKNOWN = Explanation("this is not YAML", "compare the line with a reference intent; quote unusual text")
 
 
-def explain(context: str, problem: str, character: str) -> Explanation:
-    """Return the explanation of a parser's complaint; ``character`` is the one at the place it names."""
+def explain(context: str, problem: str, line: str, column: int) -> Explanation:
+    """Return the explanation of a parser's complaint about ``line``, at ``column`` from 0."""
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return _TAB
     if "cannot start any token" in problem:
-        if character == "\t":
-            return _TAB
-        return Explanation(f"a value cannot begin with `{character}`", "put the value in quotes")
+        return Explanation(f"a value cannot begin with `{line[column : column + 1]}`", "put the value in quotes")
     if "unknown escape" in problem:
         context = ""
     for words, explanation in _EXPLANATIONS:

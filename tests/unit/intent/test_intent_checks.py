@@ -1,0 +1,232 @@
+"""Rules of check_intent that a report of one wrong intent does not show: both sides of every bound."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.codes import CATALOGUE, TITLES
+from railweave.checks.intent import check_intent
+from railweave.intent.load import load_intent_text
+
+PROJECT = Path(__file__).parents[3]
+BASE = (PROJECT / "intent" / "pod-32.yml").read_text()
+NICS = "{count: 4, speed: 400G, model: connectx-7}"
+CLASSES = """\
+traffic_classes:
+  - {name: roce, dscp: [26], lossless: true, priority: 3, share: 90}
+  - {name: cnp, dscp: [48], priority: 6, strict: true}
+  - {name: best-effort, dscp: default, priority: 0, share: 10}
+"""
+
+
+def findings(text):
+    return [
+        (one.severity.value, one.code, one.where.path)
+        for one in check_intent(load_intent_text(text, "i.yml"), load_catalog())
+    ]
+
+
+def with_nics(nics):
+    return re.sub(r"nics: \{.*\}", f"nics: {{{nics}}}", BASE)
+
+
+def test_a_sound_intent_has_no_findings():
+    assert findings(BASE) == []
+
+
+@pytest.mark.parametrize(
+    "nics",
+    [
+        "count: 4, speed: 200G, model: connectx-6, pcie: gen4x16",
+        "count: 4, speed: 100G, model: connectx-6, pcie: gen4x8",
+        "count: 4, speed: 100G, model: connectx-6, pcie: gen3x16",
+        "count: 4, speed: 200G, ports: 2, model: connectx-7, pcie: gen5x16",
+        "count: 4, speed: 400G, ports: 2, model: connectx-8, pcie: gen6x16",
+        "count: 4, speed: 400G, ports: 2, model: connectx-8, pcie: 2xgen5x16",
+    ],
+)
+def test_slots_that_carry_their_nic_pass(nics):
+    assert findings(with_nics(nics)) == []
+
+
+@pytest.mark.parametrize(
+    "nics",
+    [
+        "count: 4, speed: 100G, model: connectx-6, pcie: gen3x8",
+        "count: 4, speed: 200G, model: connectx-6, pcie: gen4x8",
+        "count: 4, speed: 400G, model: connectx-7, pcie: gen4x16",
+        "count: 4, speed: 400G, model: connectx-7, pcie: gen5x8",
+    ],
+)
+def test_slots_slower_than_their_nic_are_refused(nics):
+    assert findings(with_nics(nics)) == [("error", "P-1", "nodes[0].nics.pcie")]
+
+
+def test_ports_that_share_their_speed_are_a_warning():
+    nics = "count: 4, speed: 100G, ports: 2, model: intel-e810, pcie: gen4x16"
+    assert findings(with_nics(nics)) == [("warning", "P-2", "nodes[0].nics.ports")]
+
+
+def test_inline_models_can_be_sized_only():
+    text = BASE.replace("{model: nvidia-sn4700, count: 4}", "{ports: 32, speed: 400G, count: 4}")
+    assert findings(text) == [("info", "RW113", "topology.spine")]
+
+
+@pytest.mark.parametrize(("other", "clash"), [("gpu", True), ("gpu3", True), ("gpu33", False), ("gpux", False)])
+def test_hosts_of_two_entries_have_names_of_their_own(other, clash):
+    entry = f"  - {{name: {other}, count: 4, gpus: 8, first_stripe: 2, nics: {NICS}}}\n"
+    text = BASE.replace("topology:", entry + "topology:").replace("gpus: 256 ", "gpus: 288 ")
+    assert findings(text) == ([("error", "RW104", "nodes[1].name")] if clash else [])
+
+
+def test_a_growth_that_is_met_today_is_fine():
+    text = BASE.replace("  gpus: 256 ", "  growth: {gpus: 256, months: 6}\n  gpus: 256 ")
+    assert findings(text) == []
+
+
+@pytest.mark.parametrize(("hold", "sound"), [(9, True), (8, False)])
+def test_hold_is_at_least_three_keepalives(hold, sound):
+    assert findings(f"{BASE}bgp: {{hold: {hold}}}\n") == ([] if sound else [("error", "B-10", "bgp.hold")])
+
+
+def test_a_long_keepalive_alone_is_shown_at_the_keepalive():
+    assert findings(f"{BASE}bgp: {{keepalive: 4}}\n") == [("error", "B-10", "bgp.keepalive")]
+
+
+@pytest.mark.parametrize(
+    ("mtu", "found"),
+    [
+        ("{hosts: 9100}", []),
+        ("{hosts: 9101}", [("error", "M-1", "mtu.hosts")]),
+        ("{fabric: 8999}", [("error", "M-1", "mtu.fabric")]),
+        ("{hosts: 4192}", []),
+        ("{hosts: 4191}", [("warning", "M-4", "mtu.hosts")]),
+        ("{hosts: 100}", [("warning", "M-4", "mtu.hosts")]),
+    ],
+)
+def test_mtu_bounds(mtu, found):
+    assert findings(f"{BASE}mtu: {mtu}\n") == found
+
+
+def test_a_host_mtu_of_1500_leaves_roce_1024():
+    (found,) = check_intent(load_intent_text(f"{BASE}mtu: {{hosts: 1500}}\n", "i.yml"), load_catalog())
+    assert "packets of 1024 bytes" in found.message
+
+
+def test_bgp_rides_the_cnp_class_and_the_report_says_so():
+    assert findings(BASE + CLASSES) == [("info", "RW108", "traffic_classes")]
+
+
+def test_a_control_class_takes_bgp_over():
+    control = "  - {name: control, dscp: [56], priority: 7, strict: true}\n"
+    assert findings(BASE + CLASSES + control) == []
+
+
+def test_two_control_classes_are_one_too_many():
+    controls = "".join(
+        f"  - {{name: {n}, dscp: [{d}], priority: {p}, strict: true}}\n"
+        for n, d, p in (("bgp", 56, 7), ("control", 57, 5))
+    )
+    assert findings(BASE + CLASSES + controls) == [("error", "RW108", "traffic_classes[4]")]
+
+
+def test_a_control_class_needs_a_code_point():
+    text = CLASSES.replace("best-effort", "best-effort, role: control")
+    assert ("error", "RW108", "traffic_classes[2].dscp") in findings(BASE + text)
+
+
+def test_bgp_outside_a_strict_class_is_a_warning():
+    assert findings(BASE + CLASSES.replace("[48]", "[49]")) == [("warning", "RW108", "traffic_classes")]
+
+
+def test_a_notification_class_that_waits_is_a_warning():
+    text = CLASSES.replace("strict: true", "share: 5").replace("share: 90", "share: 85")
+    assert findings(BASE + text) == [
+        ("warning", "RW108", "traffic_classes"),
+        ("warning", "Q-4", "traffic_classes[1]"),
+    ]
+
+
+def test_rdma_that_may_be_dropped_is_a_warning():
+    text = CLASSES.replace("lossless: true, ", "")
+    assert ("warning", "RW114", "traffic_classes[0]") in findings(BASE + text)
+
+
+def test_a_fabric_without_rdma_is_a_warning():
+    assert ("warning", "RW114", "traffic_classes") in findings(BASE + CLASSES.replace("name: roce", "name: storage"))
+
+
+def test_rdma_without_a_notification_class_is_a_warning():
+    text = CLASSES.replace("name: cnp", "name: control")
+    assert findings(BASE + text) == [("warning", "Q-4", "traffic_classes")]
+
+
+def test_more_than_two_lossless_classes_cost_headroom():
+    more = "".join(
+        f"  - {{name: s{n}, role: storage, dscp: [{n}], lossless: true, priority: {n}, share: 1}}\n" for n in (1, 2)
+    )
+    text = (CLASSES + more).replace("share: 90", "share: 80")
+    assert ("warning", "H-budget", "traffic_classes") in findings(BASE + text)
+
+
+def test_shares_of_exactly_100_pass():
+    assert not [one for one in findings(BASE + CLASSES) if one[0] == "error"]
+
+
+def test_unnumbered_links_need_no_pool():
+    text = "addressing: {underlay: unnumbered, links: 10.255.0.0/16}\n"
+    assert findings(BASE + text) == []
+
+
+@pytest.mark.parametrize(
+    ("asn", "found"),
+    [
+        ("{leaf: 64512, spine: 65534}", []),
+        ("{leaf: 65531, spine: 64512}", []),
+        ("{leaf: 65532, spine: 64512}", [("error", "B-1", "addressing.asn.leaf")]),
+        ("{leaf: 4294967291}", []),
+        ("{leaf: 4294967292}", [("error", "B-1", "addressing.asn.leaf")]),
+        ("{spine: 23456}", [("error", "B-1", "addressing.asn.spine")]),
+        ("{spine: 4210000003}", [("error", "B-1", "addressing.asn.spine")]),
+        ("{spine: 4210000004}", []),
+    ],
+)
+def test_as_numbers_stay_private_and_apart(asn, found):
+    assert findings(f"{BASE}addressing: {{asn: {asn}}}\n") == found
+
+
+def test_the_spines_of_every_plane_have_a_number_apart_from_the_leaves():
+    text = BASE.replace("  shape:", "  planes: 2\n  shape:")
+    numbers = "addressing: {asn: {leaf: 4200002000, spine: 4200001000}}\n"
+    assert ("error", "B-1", "addressing.asn.spine") in findings(text + numbers)
+
+
+@pytest.mark.parametrize("scope", ["leaf", "spine", "pod1-leaf4", "pod1-spine4"])
+def test_overrides_may_name_roles_and_devices(scope):
+    assert findings(f'{BASE}overrides: {{{scope}: {{SYSLOG_SERVER: {{"10.9.9.9": {{}}}}}}}}\n') == []
+
+
+@pytest.mark.parametrize("scope", ["host", "leaf1", "pod2-leaf1", "pod1-leaf0", "pod1-leaf01"])
+def test_overrides_for_nobody_are_refused(scope):
+    text = f"{BASE}overrides: {{{scope}: {{NTP: {{global: {{}}}}}}}}\n"
+    assert findings(text) == [("error", "RW110", f"overrides.{scope}")]
+
+
+def test_buffers_may_be_overridden_until_they_are_computed():
+    assert findings(f'{BASE}overrides: {{leaf: {{CABLE_LENGTH: {{AZURE: {{Ethernet0: "40m"}}}}}}}}\n') == []
+
+
+def test_every_code_of_the_intent_part_has_a_title():
+    sources = [*PROJECT.glob("src/railweave/intent/*.py"), *PROJECT.glob("src/railweave/checks/intent*.py")]
+    used = {
+        node.value
+        for path in sources
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.fullmatch(r"RW[0-9]{3}|[A-Z]-([0-9]+|[a-z]+)", node.value)
+    }
+    assert used
+    assert used <= {*TITLES, *CATALOGUE}
