@@ -1,10 +1,10 @@
 """What vtysh makes of FRR commands: a small model, enough to say what runs after a change and how to undo it."""
 
+import re
 from collections.abc import Iterable
 
 from railweave.sonic.frr_document import IMPLICIT, FrrDocument, is_foreign, normalise, read_lines
 from railweave.sonic.frr_lines import (
-    JOIN,
     FrrEntry,
     defined_neighbor,
     is_default_on,
@@ -12,6 +12,8 @@ from railweave.sonic.frr_lines import (
     neighbor_of,
     slot,
 )
+
+_ROUTE_MAP_NAME = re.compile(r"route-map \S+$")
 
 
 def apply_delta(delta: str, running: FrrDocument) -> FrrDocument:
@@ -65,6 +67,8 @@ def _goes(entry: FrrEntry, target: FrrEntry, entries: list[FrrEntry]) -> bool:
         return True
     if entry.context != target.context:
         return False
+    if target in entries:
+        return entry.line == target.line
     own = slot(entry.line)
     return (
         entry.line == target.line or entry.line.startswith(f"{target.line} ") or own in (target.line, slot(target.line))
@@ -85,13 +89,6 @@ def _is_member(entry: FrrEntry, group: str, entries: Iterable[FrrEntry]) -> bool
 
 def _is_part_of_route_map(entry: FrrEntry, target: str) -> bool:
     """Tell whether ``no route-map NAME`` without a number takes this line too."""
-    words = target.split()
-    return (
-        len(words) == 2
-        and words[0] == "route-map"
-        and f"{entry.context}{JOIN}{entry.line}".find(f"{target} ")
-        in (
-            0,
-            len(JOIN),
-        )
-    )
+    if not _ROUTE_MAP_NAME.match(target):
+        return False
+    return (entry.context or entry.line).startswith(f"{target} ")

@@ -4,17 +4,19 @@ FRR's own reload script is not in SONiC's images, so the difference is made here
 before what refers to it, policies change in place, and what goes, goes last and in the opposite order.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railweave.names import natural_key
 from railweave.sonic.frr_document import FrrDocument, write_lines
 from railweave.sonic.frr_lines import (
+    CLEARED_FIRST,
     FrrEntry,
     defined_neighbor,
     is_group,
     is_hidden,
     is_interface_peer,
+    list_entry,
     membership,
     negated,
     neighbor_of,
@@ -52,11 +54,12 @@ def owner(entry: FrrEntry) -> Owner | None:
 
 
 def _definitions(entries: Iterable[FrrEntry]) -> dict[Owner, set[str]]:
+    """Return what creates each neighbour: FRR moves none from one peer group to another."""
     found: dict[Owner, set[str]] = {}
     for entry in entries:
         who = owner(entry)
         if who and defined_neighbor(entry.line):
-            found.setdefault(who, set()).add(slot(entry.line))
+            found.setdefault(who, set()).add(entry.line if membership(entry.line) else slot(entry.line))
     return found
 
 
@@ -113,7 +116,7 @@ def _in_new_context(
         for entry in removed
         if entry.line not in renamed
     ]
-    stays = set(moved) & set(added)
+    stays = {entry for entry in moved if entry.context in renamed.values()} & set(added)
     return [entry for entry in moved if entry not in stays], [entry for entry in added if entry not in stays]
 
 
@@ -123,34 +126,78 @@ def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
 
 
 def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[_Command]:
-    overwritten = {(entry.context, slot(entry.line)) for entry in added}
+    overwritten = {(entry.context, slot(entry.line)) for entry in added if not CLEARED_FIRST.match(entry.line)}
     going = [entry for entry in removed if (entry.context, slot(entry.line)) not in overwritten]
     headers = {(*entry.path, entry.line) for entry in going}
-    coming = {owner(entry) for entry in added if defined_neighbor(entry.line)}
-    leaving = {owner(entry): entry for entry in going if defined_neighbor(entry.line)}
+    before, after = _definitions(removed), _definitions(added)
+    again = {owner(entry) for entry in set(removed) & set(added)}
+    renewed = {who for who in before.keys() & after.keys() if before[who] != after[who] or who in again}
+    leaving = (before.keys() - after.keys()) | renewed
+    yield from _neighbors(leaving, renewed, removed, headers)
+    in_the_way = _lines_in_the_way(added)
     new_router = any(entry.line.startswith("router bgp ") for entry in added)
-    for number, entry in enumerate(_outermost(going, headers)):
-        who = owner(entry)
-        if who in leaving:
+    for number, entry in enumerate(going):
+        if _is_covered(entry, headers) or owner(entry) in leaving:
             continue
         if entry.line.startswith("router bgp ") and new_router:
-            yield _Command(0, (0, (), number), _no(entry))
+            yield _Command(0, (0, (), 0, number), _no(entry))
+        elif in_the_way(entry):
+            yield _Command(1, (*_forward(entry), -1, number), _no(entry))
         elif entry.context.startswith("route-map "):
             yield _Command(1, (*_forward(entry), 1, number), _no(entry))
         else:
             yield _Command(2, (*_backward(entry), number), _no(entry))
-    for number, (who, entry) in enumerate(leaving.items()):
-        if who is None or _is_covered(entry, headers):
+
+
+def _neighbors(
+    leaving: Iterable[Owner], renewed: Iterable[Owner], removed: Sequence[FrrEntry], headers: set[tuple[str, ...]]
+) -> Iterator[_Command]:
+    """Yield one command for each neighbour or group that goes; members go before their group."""
+    lines: dict[Owner, list[str]] = {}
+    for entry in removed:
+        who = owner(entry)
+        if who and defined_neighbor(entry.line):
+            lines.setdefault(who, []).append(entry.line)
+    # A group that comes again takes its members along, so all of them go before it.
+    early = {router for router, _ in renewed}
+    for router, name in leaving:
+        if (router,) in headers:
             continue
-        command = FrrEntry(entry.path[0], _no_neighbor(who[1], entry.line, going))
-        if who in coming:
-            yield _Command(0, (1, natural_key(command.context), number), command)
+        definitions = lines[router, name]
+        group = any(is_group(line) for line in definitions)
+        command = FrrEntry(router, _no_neighbor(name, definitions, group=group))
+        place = (1, natural_key(router), group, *natural_key(name))
+        if router in early:
+            yield _Command(0, place, command)
         else:
-            yield _Command(2, (*_backward(FrrEntry(entry.path[0], entry.line)), number), command)
+            definition = f"neighbor {name} peer-group" if group else f"neighbor {name} remote-as 1"
+            yield _Command(2, (*_backward(FrrEntry(router, definition)), 0), command)
 
 
-def _outermost(going: Iterable[FrrEntry], headers: set[tuple[str, ...]]) -> Iterator[FrrEntry]:
-    return (entry for entry in going if not _is_covered(entry, headers))
+def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
+    if group:
+        return f"no neighbor {name} peer-group"
+    if any(is_interface_peer(line) for line in definitions):
+        return f"no neighbor {name} interface"
+    return f"no neighbor {name}"
+
+
+def _lines_in_the_way(added: Iterable[FrrEntry]) -> Callable[[FrrEntry], bool]:
+    """Return a test for lines that FRR would keep or prefer instead of a line to add.
+
+    A list line under a taken number keeps parts of the old one, and one that the list has under another number is
+    ignored (FRR 8.4); such lines go right before.
+    """
+    merged = [entry for entry in added if CLEARED_FIRST.match(entry.line)]
+    slots = {(entry.context, slot(entry.line)) for entry in merged}
+    contents = {(parts.name, parts.content) for parts in (list_entry(entry.line) for entry in merged) if parts}
+
+    def in_the_way(entry: FrrEntry) -> bool:
+        parts = list_entry(entry.line)
+        same_content = parts is not None and (parts.name, parts.content) in contents
+        return same_content or (entry.context, slot(entry.line)) in slots
+
+    return in_the_way
 
 
 def _is_covered(entry: FrrEntry, headers: set[tuple[str, ...]]) -> bool:
@@ -163,18 +210,11 @@ def _no(entry: FrrEntry) -> FrrEntry:
     return FrrEntry(entry.context, negated(entry.line))
 
 
-def _no_neighbor(name: str, line: str, going: Iterable[FrrEntry]) -> str:
-    if is_interface_peer(line):
-        return f"no neighbor {name} interface"
-    if any(is_group(entry.line) and neighbor_of(entry.line) == name for entry in going):
-        return f"no neighbor {name} peer-group"
-    return f"no neighbor {name}"
-
-
 def _forward(entry: FrrEntry) -> tuple[object, ...]:
     """Order what comes: kinds, then blocks by name, plain lines before inner contexts, then by meaning."""
     kind, depth, meaning = rank(entry)
-    block = natural_key((*entry.path, entry.line)[0])
+    numbered = list_entry(entry.line)
+    block = natural_key(numbered.name if numbered else (*entry.path, entry.line)[0])
     return kind, block, depth, natural_key(entry.context), meaning
 
 

@@ -43,13 +43,27 @@ SYSTEM = tuple(
 REWRITTEN = (
     (re.compile(r"^(ip prefix-list .*) 0\.0\.0\.0/0 le 32$"), r"\1 any"),
     (re.compile(r"^(ipv6 prefix-list .*) ::/0 le 128$"), r"\1 any"),
-    (re.compile(r"^(set community .*)\b65535:0\b"), r"\1graceful-shutdown"),
-    (re.compile(r"^(set community .*)\bgshut\b"), r"\1graceful-shutdown"),
     (re.compile(r"^((?:ip|ipv6) route \S+) (?:Null0|null0)\b"), r"\1 blackhole"),
     (re.compile(r"^address-family (ipv4|ipv6)$"), r"address-family \1 unicast"),
     (re.compile(r"^(neighbor \S+ send-community) both$"), r"\1"),
 )
 """Forms that FRR prints differently from how they may be written."""
+
+WELL_KNOWN_COMMUNITIES = {
+    "65535:0": "graceful-shutdown",
+    "gshut": "graceful-shutdown",
+    "65535:1": "accept-own",
+    "65535:666": "blackhole",
+    "65535:65281": "no-export",
+    "65535:65282": "no-advertise",
+    "65535:65283": "local-AS",
+    "65535:65284": "no-peer",
+}
+"""Communities that FRR prints by name (RFC 8326, RFC 7999, RFC 1997)."""
+
+_COMMUNITIES = re.compile(
+    r"(?P<head>set community|bgp community-list standard \S+ seq \d+ (permit|deny)) (?P<list>.+)$"
+)
 
 IMPLICIT = re.compile(r"(address-family|interface|vrf|line vty)( |$)")
 """Contexts that are there whether or not anything stands in them."""
@@ -143,7 +157,15 @@ def rewrite(line: str) -> str:
     """Return the form in which FRR prints ``line``."""
     for pattern, replacement in REWRITTEN:
         line = pattern.sub(replacement, line)
-    return line
+    match = _COMMUNITIES.match(line)
+    return f"{match['head']} {_communities(match['list'])}" if match else line
+
+
+def _communities(text: str) -> str:
+    """Return communities by name and sorted, as FRR prints them (``additive`` stays last)."""
+    words = [WELL_KNOWN_COMMUNITIES.get(word, word) for word in text.split()]
+    values = sorted(word for word in words if word != "additive")
+    return " ".join([*values, *(word for word in words if word == "additive")])
 
 
 def normalise(entries: Iterable[FrrEntry]) -> tuple[FrrEntry, ...]:

@@ -30,6 +30,7 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>neighbor \S+ bfd)( \d|$)",
         r"(?P<slot>network \S+)( |$)",
         r"(?P<slot>redistribute \S+)( |$)",
+        r"(?P<slot>(ip|ipv6) route \S+ \S+)( \d+)?$",
         r"(?P<slot>aggregate-address \S+)( |$)",
         r"(?P<slot>(ip|ipv6) prefix-list \S+ seq \d+) ",
         r"(?P<slot>bgp (as-path access-list|(large-|ext)?community-list (standard|expanded)?) \S+ seq \d+) ",
@@ -44,6 +45,9 @@ SINGLE_VALUED = tuple(
     )
 )
 """Lines of which FRR keeps one: a second line of the same slot overwrites the first."""
+
+CLEARED_FIRST = re.compile(r"redistribute |(ip|ipv6) prefix-list |bgp \S*(community|access)-list ")
+"""Lines of one slot that FRR merges instead of replacing: the old one goes right before the new one comes."""
 
 DEFAULT_ON = tuple(
     re.compile(pattern)
@@ -83,9 +87,9 @@ _LINE_RANK = tuple(
         (
             r"bgp router-id|no bgp default",
             r"(no )?bgp |timers |distance ",
-            r"neighbor \S+ peer-group$",
+            r"neighbor \S+ (peer-group$|interface( |$))",
             r"neighbor (?!\d|\S*:)\S+ remote-as ",
-            r"neighbor \S+ (remote-as|interface)",
+            r"neighbor \S+ remote-as",
             r"neighbor \S+ peer-group ",
             r"network |redistribute |aggregate-address |maximum-paths ",
             r"(no )?neighbor (?!\S+ activate)",
@@ -111,6 +115,27 @@ class FrrEntry:
     def shown(self) -> str:
         """Return the line as people and plans may see it."""
         return _SECRET.sub(lambda match: f"{match['shown'] or match['key']} (hidden)", self.line)
+
+
+_LIST_ENTRY = re.compile(
+    r"(?P<list>(ip|ipv6) prefix-list \S+|bgp (as-path access-list|\S*community-list( standard| expanded)?) \S+)"
+    r" seq (?P<seq>\d+) (?P<content>.+)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """A numbered line of a prefix, community or AS path list."""
+
+    name: str
+    number: int
+    content: str
+
+
+def list_entry(line: str) -> ListEntry | None:
+    """Return the parts of a numbered list line, or None."""
+    match = _LIST_ENTRY.match(line)
+    return ListEntry(match["list"], int(match["seq"]), match["content"]) if match else None
 
 
 def is_hidden(line: str) -> bool:
