@@ -56,7 +56,7 @@ def _check_lossless_proof(fabric: Fabric, where: Places) -> Iterator[Diagnostic]
         names = " and ".join(name for _, name in lossless)
         yield warning(
             "H-headroom",
-            f"{names} is lossless, but buffers and cable lengths stay as each switch has them: headroom is not proven",
+            f"lossless {names} needs headroom; buffers and cable lengths stay as each switch has them, so it is not proven",
             where(f"traffic_classes[{lossless[0][0]}].lossless"),
             fix="compare `show buffer configuration` and CABLE_LENGTH of a switch with the cable plan",
         )

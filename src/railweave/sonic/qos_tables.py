@@ -89,7 +89,7 @@ def _ecn_row(share: QueueShare, speed_gbps: int) -> Row:
     return Row(
         "WRED_PROFILE",
         ecn_profile(share, speed_gbps),
-        fields,
+        dict(sorted(fields.items())),
         f"{share.name} is lossless (traffic_classes[{share.name}].lossless): mark before pausing, 100 KB for each "
         f"25 Gb/s of a {speed_gbps}G port, four times that for full marking (HPCC scaling of DCQCN).",
     )
