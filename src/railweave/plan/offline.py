@@ -1,31 +1,55 @@
-"""A plan without devices: what running ``head`` instead of ``base`` would change, as if ``base`` ran everywhere."""
+"""A plan without devices: what the intent ``head`` would change where the intent ``base`` runs everywhere."""
 
-from collections.abc import Callable
-
+from railweave.design.renumbering import renumbered
+from railweave.diagnostics import error
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
+from railweave.sonic.configure import Configurator
 from railweave.sonic.diff import diff, running_sha256
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.rows import DeviceConfig
+from railweave.templates import Templates
 
-Configure = Callable[[str], DeviceConfig]
-"""A device's name to its wanted configuration."""
+_SHOWN = 8
 
 
-def compare_intents(base: Fabric, base_config: Configure, head: Fabric, head_config: Configure, sha256: str) -> Plan:
-    """Return the plan from ``base`` to ``head``; ``sha256`` is of the head's intent.
+def plan_offline(base: Fabric, head: Fabric, templates: Templates, *, renumber: bool = False) -> Plan:
+    """Return the plan that leads every device from ``base`` to ``head``.
 
     A device that only ``head`` has starts empty, so it is provisioned; one that only ``base`` has is named in ``gone``.
+    Raises RefusedError when an existing device would be renumbered, unless ``renumber`` allows it.
     """
+    if not renumber:
+        _refuse_renumbering(base, head)
+    before, after = Configurator(base, templates), Configurator(head, templates)
     readings: dict[str, Reading] = {}
     for switch in head.switches:
-        wanted = head_config(switch.name)
-        running = _as_running(base_config(switch.name)) if switch.name in base.switch_of else RunningConfig({}, "")
+        wanted = after.device(switch)
+        old = base.switch_of.get(switch.name)
+        running = _as_running(before.device(old)) if old is not None else RunningConfig({}, "")
         readings[switch.name] = Reading(diff(switch.name, running, wanted), running_sha256(running, wanted))
     gone = tuple(switch.name for switch in base.switches if switch.name not in head.switch_of)
-    return build_plan(head, readings, target="", intent_sha256=sha256, gone=gone)
+    return build_plan(head, readings, target="", intent_sha256="", gone=gone)
 
 
 def _as_running(config: DeviceConfig) -> RunningConfig:
     return RunningConfig(config.config_db(), config.frr)
+
+
+def _refuse_renumbering(base: Fabric, head: Fabric) -> None:
+    found = renumbered(base, head)
+    if found:
+        shown = "; ".join(str(one) for one in found[:_SHOWN])
+        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise RefusedError(
+            [
+                error(
+                    "RW506",
+                    f"the intent renumbers devices that exist: {shown}{more}",
+                    devices=tuple(dict.fromkeys(one.device for one in found)),
+                    fix="take back the change of pools, AS number bases, reserve or stripes, or say --renumber",
+                )
+            ]
+        )

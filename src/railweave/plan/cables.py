@@ -1,0 +1,41 @@
+"""Cables that a plan supposes to be moved: what a technician must do, and when the plan counts on it."""
+
+from dataclasses import dataclass
+
+from railweave.fabric.model import Role
+from railweave.plan.model import Plan
+from railweave.sonic.change import Op
+
+
+@dataclass(frozen=True, slots=True)
+class MovedCable:
+    """A leaf's port whose cable goes to another place: ``before`` and ``after`` are ``device:port``."""
+
+    device: str
+    port: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        """Return the move in a phrase."""
+        return f"{self.device}:{self.port} from {self.before} to {self.after}"
+
+
+def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
+    """Return the cables that move, told by their leaf ends; cables that only come or go are none of them."""
+    moved: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+    for change in plan.changes:
+        device = plan.devices[change.device]
+        if change.table != "DEVICE_NEIGHBOR" or change.op is not Op.UPDATE or change.field is None:
+            continue
+        if device.role == Role.LEAF.value and not device.unprovisioned:
+            fields = moved.setdefault((change.device, change.key), {})
+            fields[change.field] = (str(change.before), str(change.after))
+    return tuple(MovedCable(device, port, _end(fields, 0), _end(fields, 1)) for (device, port), fields in moved.items())
+
+
+def _end(fields: dict[str, tuple[str, str]], side: int) -> str:
+    """Return one side of a move; a part that stays is not in the plan."""
+    name = fields.get("name", ("the same device",) * 2)[side]
+    port = fields.get("port", ("the same port",) * 2)[side]
+    return f"{name}:{port}"

@@ -1,0 +1,96 @@
+"""Diagnostics for a person: the place, the source line with a caret, the way out; and as JSON."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from railweave.diagnostics import Diagnostic, Severity, in_order
+from railweave.report.listing import compact, counted
+
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+_LONGEST_LINE = 160
+
+
+def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
+    """Return ``{"diagnostics": [...]}``, errors first (the contract of ``check --json``)."""
+    return {"diagnostics": [diagnostic_json(one) for one in in_order(diagnostics)]}
+
+
+def diagnostic_json(one: Diagnostic) -> dict[str, Any]:
+    """Return one diagnostic as the contract has it."""
+    where = one.where
+    return {
+        "code": one.code,
+        "severity": one.severity.value,
+        "message": one.message,
+        "where": {"file": where.file, "line": where.line, "column": where.column, "path": where.path},
+        "devices": list(one.devices),
+        "fix": one.fix,
+    }
+
+
+def diagnostics_view(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None) -> RenderableType:
+    """Return every diagnostic for a person.
+
+    ``sources`` holds texts that are not on disk, by file name; other files are read, and a file that cannot be read
+    only loses its source line.
+    """
+    known = dict(sources or {})
+    shown: list[RenderableType] = []
+    for one in in_order(diagnostics):
+        shown += [*_view(one, known), Text()]
+    return Group(*shown[:-1])
+
+
+def _view(one: Diagnostic, sources: dict[str, str]) -> Iterable[RenderableType]:
+    yield Text.assemble((f"{one.severity.value}[{one.code}]", _STYLES[one.severity]), ": ", (one.message, "bold"))
+    if one.where.file:
+        path = f" ({one.where.path})" if one.where.path else ""
+        yield Text.assemble(("  --> ", "dim"), f"{one.where}{path}")
+        yield from _source(one, sources)
+    if one.devices:
+        yield Text.assemble(("  devices: ", "dim"), compact(one.devices))
+    if one.fix:
+        yield Text.assemble(("  fix: ", "green"), one.fix)
+
+
+def _source(one: Diagnostic, sources: dict[str, str]) -> Iterable[Text]:
+    line = _line(one, sources)
+    if line is None:
+        return
+    number = str(one.where.line)
+    yield Text.assemble((f"  {number} | ", "dim"), line)
+    if 1 <= one.where.column <= len(line) + 1:
+        # A tab before the caret stays a tab, so that the caret stands under its character.
+        lead = "".join("\t" if each == "\t" else " " for each in line[: one.where.column - 1])
+        yield Text.assemble((f"  {' ' * len(number)} | ", "dim"), lead, ("^", _STYLES[one.severity]))
+
+
+def _line(one: Diagnostic, sources: dict[str, str]) -> str | None:
+    """Return the source line of a diagnostic; None where it is not known or too long to help."""
+    name = one.where.file
+    if not one.where.line:
+        return None
+    if name not in sources:
+        try:
+            sources[name] = Path(name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            sources[name] = ""
+    lines = sources[name].splitlines()
+    if one.where.line > len(lines) or len(lines[one.where.line - 1]) > _LONGEST_LINE:
+        return None
+    return lines[one.where.line - 1]
+
+
+def diagnostics_summary(diagnostics: Iterable[Diagnostic], subject: str) -> Text:
+    """Return one line: how many errors and warnings ``subject`` has."""
+    found = in_order(diagnostics)
+    errors = sum(one.severity is Severity.ERROR for one in found)
+    warnings = sum(one.severity is Severity.WARNING for one in found)
+    if not errors and not warnings:
+        return Text.assemble(("✓ ", "green"), f"{subject}: no errors, no warnings")
+    mark = ("✗ ", "red") if errors else ("! ", "yellow")
+    return Text.assemble(mark, f"{subject}: {counted(errors, 'error')}, {counted(warnings, 'warning')}")

@@ -1,0 +1,65 @@
+"""A group of changes in words; the same for the terminal and for markdown."""
+
+from railweave.plan.grouping import ChangeGroup
+from railweave.plan.redaction import redacted
+from railweave.report.listing import compact, counted
+from railweave.report.values import value_text
+from railweave.sonic.change import FRR_TABLE, Change, Op
+
+GLYPHS = {Op.ADD: "+", Op.UPDATE: "~", Op.REMOVE: "-"}
+"""The three things that can happen, as they are shown everywhere."""
+
+_FEW = 4
+
+
+def subject(group: ChangeGroup) -> str:
+    """Return what the group is about: table, rows and field; for FRR the context and how many lines."""
+    if group.table == FRR_TABLE:
+        context = group.context or "top level"
+        if group.uniform and len(group.keys) == 1:
+            return f"frr {context}: {_line(group)}"
+        return f"frr {context}: {counted(len(group.keys), 'line')}"
+    keys = compact(group.keys, _FEW) if len(group.keys) <= _FEW else counted(len(group.keys), "row")
+    field = f" {group.field}" if group.field is not None else ""
+    return f"{group.table}|{keys}{field}" if len(group.keys) <= _FEW else f"{group.table} {keys}{field}"
+
+
+def _line(group: ChangeGroup) -> str:
+    return redacted(group.samples[0]).field or ""
+
+
+def effect(group: ChangeGroup) -> str:
+    """Return what becomes of it: ``before → after`` where that is the same everywhere, else the first few."""
+    if group.table == FRR_TABLE:
+        lines = dict.fromkeys(redacted(one).field or "" for one in group.samples)
+        return "" if group.uniform and len(group.keys) == 1 else _first(list(lines), len(group.keys))
+    if not group.uniform:
+        return _first([sample_text(one) for one in group.samples], group.count)
+    return change_text(group.samples[0])
+
+
+def _first(shown: list[str], total: int) -> str:
+    more = f"; … {total - len(shown):,} more" if total > len(shown) else ""
+    return "; ".join(shown) + more
+
+
+def sample_text(change: Change) -> str:
+    """Return one change of a group whose values differ."""
+    shown = redacted(change)
+    return f"{shown.key} {change_text(change)}".rstrip()
+
+
+def change_text(change: Change) -> str:
+    """Return before and after of one change, secrets marked."""
+    shown = redacted(change)
+    if shown.op is Op.ADD:
+        return value_text(shown.after)
+    if shown.op is Op.REMOVE:
+        return f"was {value_text(shown.before)}"
+    return f"{value_text(shown.before)} → {value_text(shown.after)}"
+
+
+def devices(group: ChangeGroup) -> str:
+    """Return the devices of a group, each counted where every one has its own changes."""
+    names = compact(group.devices, _FEW)
+    return names if len(group.devices) <= 2 else f"{names} ({len(group.devices)})"

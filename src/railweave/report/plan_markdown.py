@@ -1,0 +1,144 @@
+"""A plan as a comment on a pull request: the sentence, disruption by role, groups, details folded.
+
+A comment holds 65,536 characters; a longer plan loses its details from the end, and says so.
+"""
+
+from collections.abc import Iterable
+
+from railweave.plan.cables import moved_cables
+from railweave.plan.grouping import group_changes
+from railweave.plan.model import DeviceState, Plan
+from railweave.plan.redaction import redacted
+from railweave.report.groups import GLYPHS, change_text, devices, effect, subject
+from railweave.report.listing import compact, counted
+from railweave.report.plan_summary import disruption_by_role, headline, kept
+from railweave.sonic.change import FRR_TABLE, Change
+
+LIMIT_CHARS = 65_536
+"""The longest comment of the usual forges."""
+
+_RESERVED = 400
+_MOST_GROUPS = 120
+_MOST_NOTES = 100
+
+
+def plan_markdown(plan: Plan) -> str:
+    """Return ``plan`` as markdown of less than ``LIMIT_CHARS`` characters."""
+    blocks = [f"### {_cell(headline(plan))}\n", *_notes(plan)]
+    if plan.changes:
+        blocks += [_disruption(plan), _groups(plan), _order(plan)]
+    blocks.append(_foot(plan))
+    text = "\n".join(blocks)
+    if len(text) >= LIMIT_CHARS:
+        return text[: LIMIT_CHARS - _RESERVED].rpartition("\n")[0] + "\n\n… cut: the plan is too long for a comment.\n"
+    return text + _details(plan, LIMIT_CHARS - len(text) - _RESERVED)
+
+
+def _cell(text: str) -> str:
+    """Return text that cannot break out of a table cell or become markup."""
+    for mark, safe in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("`", "'"), ("*", "\\*"), ("\n", " ")):
+        text = text.replace(mark, safe)
+    return text
+
+
+def _code(text: str) -> str:
+    """Return text as code within a table cell."""
+    return f"`{text.replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _notes(plan: Plan) -> Iterable[str]:
+    notes = [
+        *(f"cable to move: {cable}" for cable in moved_cables(plan)),
+        *(f"unreachable: {name}: {plan.devices[name].error}" for name in plan.names(DeviceState.UNREACHABLE)),
+        *(
+            f"conflict: {name}: {one.table}|{one.key}: {one.reason}"
+            for name, device in plan.devices.items()
+            for one in device.conflicts
+        ),
+        *(f"a commit on {name} still waits for its confirmation" for name, one in plan.devices.items() if one.pending),
+        *([f"no longer in the intent, left alone: {compact(plan.gone)}"] if plan.gone else []),
+    ]
+    if notes:
+        more = [f"- and {len(notes) - _MOST_NOTES} more"] if len(notes) > _MOST_NOTES else []
+        yield "\n".join([*(f"- {_cell(note)}" for note in notes[:_MOST_NOTES]), *more]) + "\n"
+
+
+def _disruption(plan: Plan) -> str:
+    return _table(
+        ("role", "devices", "changes", "at worst", "methods"),
+        (
+            (
+                row.role,
+                f"{compact(row.devices)} ({len(row.devices)})",
+                f"{row.changes:,}",
+                row.words,
+                ", ".join(row.methods),
+            )
+            for row in disruption_by_role(plan)
+        ),
+    )
+
+
+def _groups(plan: Plan) -> str:
+    groups = group_changes(plan)
+    rows = [
+        (
+            GLYPHS[group.op],
+            _code(subject(group)),
+            _code(effect(group)),
+            _cell(devices(group)),
+            group.disruption.value,
+            group.method.value,
+        )
+        for group in groups[:_MOST_GROUPS]
+    ]
+    more = f"\nand {len(groups) - _MOST_GROUPS} groups more\n" if len(groups) > _MOST_GROUPS else ""
+    return _table(("", "what", "change", "devices", "disruption", "method"), rows) + more
+
+
+def _order(plan: Plan) -> str:
+    waves = "; ".join(f"{number}. {compact(wave)}" for number, wave in enumerate(plan.waves, start=1))
+    return f"Order: {_cell(waves)}\n"
+
+
+def _foot(plan: Plan) -> str:
+    total = plan.summary
+    rows = kept(plan)
+    kept_text = f" Not ours, kept: {', '.join(f'{table} {count}' for table, count in rows.items())}." if rows else ""
+    states = ", ".join(f"{len(plan.names(state))} {state.value}" for state in DeviceState if plan.names(state))
+    return f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {states}.{_cell(kept_text)}\n"
+
+
+def _details(plan: Plan, room_chars: int) -> str:
+    """Return every change folded by device, as many devices as there is room for."""
+    text = ""
+    by_device = plan.changes_by_device()
+    for number, (name, changes) in enumerate(by_device.items()):
+        block = _device_details(name, changes)
+        if len(text) + len(block) > room_chars:
+            left = len(by_device) - number
+            return f"{text}\n{counted(left, 'device')} more: see the plan file for all changes.\n"
+        text += block
+    return text
+
+
+def _device_details(name: str, changes: tuple[Change, ...]) -> str:
+    lines = "\n".join(detail(change) for change in changes)
+    title = f"{name}: {counted(len(changes), 'change')}"
+    return f"\n<details><summary>{title}</summary>\n\n```diff\n{lines}\n```\n\n</details>\n"
+
+
+def detail(change: Change) -> str:
+    """Return one change in a line, as ``diff`` highlights it."""
+    shown = redacted(change)
+    glyph = {"~": "!"}.get(GLYPHS[shown.op], GLYPHS[shown.op])
+    if shown.table == FRR_TABLE:
+        return f"{glyph} frr {shown.key}: {shown.field}".replace("```", "'''")
+    field = f" {shown.field}" if shown.field is not None else ""
+    return f"{glyph} {shown.table}|{shown.key}{field}: {change_text(shown)}".replace("```", "'''")

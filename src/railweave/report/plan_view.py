@@ -1,0 +1,120 @@
+"""A plan for a person at a terminal: the sentence, the groups, the devices, what is kept."""
+
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from railweave.plan.cables import moved_cables
+from railweave.plan.grouping import ChangeGroup, group_changes
+from railweave.plan.model import DeviceState, Plan
+from railweave.report.groups import GLYPHS, devices, effect, subject
+from railweave.report.listing import compact, counted
+from railweave.report.plan_summary import disruption_by_role, headline, kept
+from railweave.sonic.change import Disruption, Op
+
+OP_STYLES = {Op.ADD: "green", Op.UPDATE: "yellow", Op.REMOVE: "red"}
+DISRUPTION_STYLES = {
+    Disruption.NONE: "dim",
+    Disruption.SESSION: "yellow",
+    Disruption.FLAP: "bold yellow",
+    Disruption.RELOAD: "bold red",
+}
+
+
+def plan_view(plan: Plan) -> RenderableType:
+    """Return a plan for a person. Identical changes of many devices are shown once."""
+    parts: list[RenderableType] = [Text(headline(plan), style="bold"), Text()]
+    if plan.changes:
+        parts += [_groups(group_changes(plan)), Text(), _disruption(plan), Text(), *_waves(plan), Text()]
+    parts += _remarks(plan)
+    parts.append(_totals(plan))
+    return Group(*parts)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _groups(groups: Iterable[ChangeGroup]) -> Table:
+    table = _table("", "what", "change", "devices", "disruption", "method")
+    for group in groups:
+        style = OP_STYLES[group.op]
+        table.add_row(
+            Text(GLYPHS[group.op], style=style),
+            Text(subject(group), style=style),
+            Text(effect(group)),
+            Text(devices(group)),
+            Text(group.disruption.value, style=DISRUPTION_STYLES[group.disruption]),
+            Text(group.method.value),
+        )
+    return table
+
+
+def _disruption(plan: Plan) -> Table:
+    table = _table("role", "devices", "changes", "at worst", "methods")
+    for row in disruption_by_role(plan):
+        table.add_row(
+            row.role,
+            f"{compact(row.devices)} ({len(row.devices)})",
+            f"{row.changes:,}",
+            Text(row.words, style=DISRUPTION_STYLES[row.disruption]),
+            ", ".join(row.methods),
+        )
+    return table
+
+
+def _waves(plan: Plan) -> Iterable[Text]:
+    yield Text(f"order: {counted(len(plan.waves), 'wave')}, each device confirmed or rolled back before the next wave")
+    for number, wave in enumerate(plan.waves, start=1):
+        yield Text(f"  {number}. {compact(wave)}")
+
+
+def _remarks(plan: Plan) -> Iterable[Text]:
+    """Yield what is no change and still matters, with an empty line after it."""
+    remarks = [
+        *(Text(f"cable to move: {cable}", style="bold yellow") for cable in moved_cables(plan)),
+        *(
+            Text(f"unreachable: {name}: {plan.devices[name].error}", style="bold red")
+            for name in plan.names(DeviceState.UNREACHABLE)
+        ),
+        *(
+            Text(f"conflict: {name}: {one.table}|{one.key}: {one.reason}", style="bold red")
+            for name, device in plan.devices.items()
+            for one in device.conflicts
+        ),
+        *(
+            Text(f"waiting: a commit on {name} is not confirmed; it may go back by itself", style="bold yellow")
+            for name, device in plan.devices.items()
+            if device.pending
+        ),
+    ]
+    if plan.gone:
+        remarks.append(Text(f"no longer in the intent, left alone: {compact(plan.gone)}", style="yellow"))
+    rows = kept(plan)
+    if rows:
+        listed = ", ".join(f"{table} {count}" for table, count in rows.items())
+        remarks.append(Text(f"not ours, kept: {listed}", style="dim"))
+    yield from remarks
+    if remarks:
+        yield Text()
+
+
+def _totals(plan: Plan) -> Text:
+    total = plan.summary
+    states = [
+        f"{len(plan.names(state))} {state.value}" for state in DeviceState if plan.names(state) or not plan.devices
+    ]
+    return Text.assemble(
+        (f"+ {total.add:,}", "green"),
+        "  ",
+        (f"~ {total.update:,}", "yellow"),
+        "  ",
+        (f"- {total.remove:,}", "red"),
+        f"   devices: {', '.join(states)}",
+    )
