@@ -10,7 +10,7 @@ from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
 from railweave.sonic.conflicts import Conflict, find_conflicts, planned_edits
 from railweave.sonic.document import RunningConfig, canonical
 from railweave.sonic.edits import Edit, frr_edits, row_edits
-from railweave.sonic.frr import FrrDocument, frr_delta, parse_frr
+from railweave.sonic.frr import FrrDocument, delta_text, frr_difference, parse_frr
 from railweave.sonic.methods import Treatment, settle
 from railweave.sonic.ownership import Scope, is_fieldwise, is_made_by_sonic, is_ours, scope_of
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
@@ -61,15 +61,15 @@ def diff(
     edits = list(_edits(running.config_db, wanted_db, scope))
     conflicts = find_conflicts(running.config_db, scope, _needed(wanted_db, edits, scope))
     taken = planned_edits(conflicts) if take_ports else ()
-    running_frr, wanted_frr = parse_frr(running.frr), parse_frr(wanted.frr)
-    everything = sorted([*edits, *taken, *frr_edits(running_frr, wanted_frr)], key=_place)
+    lines = frr_difference(parse_frr(running.frr), parse_frr(wanted.frr))
+    everything = sorted([*edits, *taken, *frr_edits(*lines)], key=_place)
     return DeviceDiff(
         _changes(device, everything, _treatments(everything, running, unprovisioned), _reasons(wanted, taken)),
         _count_foreign(running.config_db, wanted_db, scope, taken),
         () if take_ports else conflicts,
         unprovisioned,
         (),
-        frr_delta(running_frr, wanted_frr),
+        delta_text(*lines),
     )
 
 

@@ -1,11 +1,11 @@
 """One edit of CONFIG_DB or FRR: what changes, before anybody has judged how disruptive it is or how it is applied."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from railweave.sonic.change import FRR_TABLE, Op
 from railweave.sonic.document import same_value
-from railweave.sonic.frr import FrrDocument, frr_difference
+from railweave.sonic.frr import FrrEntry
 from railweave.sonic.rows import Fields, Value
 
 
@@ -43,9 +43,8 @@ def _op(before: Value | None, after: Value | None) -> Op:
     return Op.REMOVE if after is None else Op.UPDATE
 
 
-def frr_edits(running: FrrDocument, wanted: FrrDocument) -> Iterator[Edit]:
-    """Yield the FRR lines that go and come, secrets hidden."""
-    removed, added = frr_difference(running, wanted)
+def frr_edits(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> Iterator[Edit]:
+    """Yield FRR lines that go and come (``frr_difference``) as edits, secrets hidden."""
     for entry in removed:
         yield Edit(Op.REMOVE, FRR_TABLE, entry.context, entry.shown, entry.shown, None)
     for entry in added:

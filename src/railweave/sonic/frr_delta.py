@@ -40,6 +40,8 @@ def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[Frr
     and so do the members of a group that goes: FRR deletes them with it.
     """
     had, wants = set(running.entries), set(wanted.entries)
+    if had == wants:
+        return (), ()
     renewed = _renewed(running.entries, wanted.entries)
     return (
         tuple(entry for entry in running.entries if entry not in wants or owner(entry) in renewed),

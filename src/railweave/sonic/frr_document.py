@@ -7,36 +7,36 @@ version to version. ``parse_frr`` removes these differences; the tables below ar
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from railweave.names import natural_key
 from railweave.sonic.frr_lines import JOIN, FrrEntry, is_default_on, rank
 
-OMITTED = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"Building configuration|Current configuration",  # vtysh's heading
-        r"frr version ",  # every version its own
-        r"frr defaults ",  # a build option; SONiC's is traditional
-        r"hostname |domainname ",  # follows the system's name
-        r"(no )?service integrated-vtysh-config$",  # vtysh.conf, set by SONiC's start script
-        r"end$",
-    )
+
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns))
+
+
+OMITTED = _any_of(
+    r"Building configuration|Current configuration",  # vtysh's heading
+    r"frr version ",  # every version its own
+    r"frr defaults ",  # a build option; SONiC's is traditional
+    r"hostname |domainname ",  # follows the system's name
+    r"(no )?service integrated-vtysh-config$",  # vtysh.conf, set by SONiC's start script
+    r"end$",
 )
 """Lines that say nothing about the configuration."""
 
-SYSTEM = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(no )?log ",  # SONiC: log syslog informational; 8.x prints it, 10.x with `log facility`
-        r"(no )?(password|enable password|service password-encryption)",  # vty access, a secret, not routing
-        r"(no )?agentx$",  # the SNMP container
-        r"(no )?fpm |(no )?zebra nexthop kernel enable$",  # appended by SONiC's docker_init.sh
-        r"(no )?(ip|ipv6) forwarding$",  # the kernel's state, printed by zebra
-        r"(no )?debug ",  # somebody's troubleshooting
-        r"(no )?service ",
-        r"line vty$|exec-timeout ",
-        r"(no )?netns |(no )?mgmt ",  # 10.x
-    )
+SYSTEM = _any_of(
+    r"(no )?log ",  # SONiC: log syslog informational; 8.x prints it, 10.x with `log facility`
+    r"(no )?(password|enable password|service password-encryption)",  # vty access, a secret, not routing
+    r"(no )?agentx$",  # the SNMP container
+    r"(no )?fpm |(no )?zebra nexthop kernel enable$",  # appended by SONiC's docker_init.sh
+    r"(no )?(ip|ipv6) forwarding$",  # the kernel's state, printed by zebra
+    r"(no )?debug ",  # somebody's troubleshooting
+    r"(no )?service ",
+    r"line vty$|exec-timeout ",
+    r"(no )?netns |(no )?mgmt ",  # 10.x
 )
 """Lines of the system around the routing: never compared, kept where a whole file is written."""
 
@@ -112,12 +112,12 @@ def is_foreign(entry: FrrEntry) -> bool:
 
 
 def _says_nothing(entry: FrrEntry) -> bool:
-    return any(pattern.match(entry.line) for pattern in OMITTED)
+    return OMITTED.match(entry.line) is not None
 
 
 def _is_system(entry: FrrEntry) -> bool:
     top = entry.path[0] if entry.context else entry.line
-    return any(pattern.match(top) for pattern in SYSTEM)
+    return SYSTEM.match(top) is not None
 
 
 def read_lines(text: str) -> Iterator[FrrEntry]:
@@ -153,6 +153,7 @@ def _inside(opened: str, line: str) -> bool:
     return any(opener.match(opened) and words.match(line) for opener, words in _INSIDE)
 
 
+@lru_cache(maxsize=4096)
 def rewrite(line: str) -> str:
     """Return the form in which FRR prints ``line``."""
     for pattern, replacement in REWRITTEN:

@@ -7,6 +7,7 @@ the running configurations of FRR 8.4, 8.5 and 10.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 JOIN = " / "
 
@@ -143,6 +144,7 @@ def is_hidden(line: str) -> bool:
     return line.endswith(" (hidden)")
 
 
+@lru_cache(maxsize=4096)
 def slot(line: str) -> str:
     """Return what ``line`` sets: two lines of one context with the same slot cannot both be."""
     for pattern in SINGLE_VALUED:
@@ -152,6 +154,7 @@ def slot(line: str) -> str:
     return line
 
 
+@lru_cache(maxsize=4096)
 def is_default_on(line: str) -> bool:
     """Tell whether ``line`` is what FRR does anyway and therefore never prints."""
     return any(pattern.match(line) for pattern in DEFAULT_ON)

@@ -20,7 +20,7 @@ from railweave.sonic.document import (
     parse_value,
 )
 from railweave.sonic.edits import Edit, frr_edits, row_edits
-from railweave.sonic.frr import FrrEntry, apply_delta, delta_text, frr_delta, parse_frr, render_frr
+from railweave.sonic.frr import FrrEntry, apply_delta, delta_text, frr_delta, frr_difference, parse_frr, render_frr
 from railweave.sonic.rows import Fields, Value
 
 MergeDocument = Mapping[str, Any]
@@ -192,5 +192,5 @@ def edits(document: MergeDocument, running: RunningConfig) -> tuple[Edit, ...]:
         if running.frr is None:
             raise DocumentError("FRR's running configuration is unknown, so a change of it cannot be judged")
         before_frr = parse_frr(running.frr)
-        found.extend(frr_edits(before_frr, apply_delta(merge.frr, before_frr)))
+        found.extend(frr_edits(*frr_difference(before_frr, apply_delta(merge.frr, before_frr))))
     return tuple(found)
