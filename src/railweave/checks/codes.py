@@ -63,7 +63,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW108": "BGP and BFD ride a class that is never paused",
     "RW109": "address pools hold only addresses that can be used",
     "RW110": "overrides name a role or device of this fabric",
-    "RW111": "overrides leave alone what railweave renders or never touches",
+    "RW111": "overrides leave alone what no intent may state",
     "RW113": "a tier without a catalogue model can be sized but not configured",
     "RW114": "RDMA has a class, and it is lossless",
     "RW115": "address pools are private",

@@ -1,7 +1,7 @@
-"""Overrides: rows of CONFIG_DB that the operator adds, and the tables that are not theirs to add (design.md section 5).
+"""Overrides: rows of CONFIG_DB that the operator adds, and what is not theirs to add (design.md section 5).
 
-Two parties writing one row is the commonest way to lose a configuration, so a table that railweave renders is refused
-here, with the key of the intent that says the same thing.
+Which rows and fields railweave renders depends on the device; an override that meets one is found when its
+configuration is made. Here are the scopes, and the tables and fields that no intent may state.
 """
 
 import re
@@ -15,42 +15,18 @@ from railweave.intent.paths import path_text
 _ROLES = ("leaf", "spine")
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
-_RENDERED: Mapping[str, str] = {
-    "PORT": "ports follow from `topology` and `mtu`",
-    "BREAKOUT_CFG": "breakout follows from `topology.leaf.downlink_speed` and `uplink_speed`",
-    "INTERFACE": "addresses follow from `addressing`",
-    "LOOPBACK_INTERFACE": "loopbacks follow from `addressing.loopbacks`",
-    "DEVICE_NEIGHBOR": "neighbours follow from the cabling",
-    "DEVICE_NEIGHBOR_METADATA": "neighbours follow from the cabling",
-    "BGP_NEIGHBOR": "sessions are in the FRR file; override its template instead",
-    "BGP_PEER_RANGE": "sessions are in the FRR file; override its template instead",
-    "DSCP_TO_TC_MAP": "maps follow from `traffic_classes`",
-    "TC_TO_QUEUE_MAP": "maps follow from `traffic_classes`",
-    "TC_TO_PRIORITY_GROUP_MAP": "maps follow from `traffic_classes`",
-    "MAP_PFC_PRIORITY_TO_QUEUE": "maps follow from `traffic_classes`",
-    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": "maps follow from `traffic_classes`",
-    "PORT_QOS_MAP": "maps follow from `traffic_classes`",
-    "SCHEDULER": "schedulers follow from `share` and `strict` of `traffic_classes`",
-    "QUEUE": "queues follow from `traffic_classes`",
-    "WRED_PROFILE": "ECN follows from `traffic_classes`",
-    "PFC_WD": "the watchdog follows from the lossless classes",
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    "BGP_NEIGHBOR": ("it is kept empty, the sessions are in the FRR file", "change the FRR template of the project"),
+    "BGP_PEER_RANGE": ("it is kept empty, the sessions are in the FRR file", "change the FRR template of the project"),
 }
-"""Tables that railweave renders, with where the intent says it instead."""
+"""Tables that are refused whole: the reason and the way out."""
 
-_METADATA_RENDERED = frozenset(
-    {
-        "hostname",
-        "hwsku",
-        "type",
-        "bgp_asn",
-        "docker_routing_config_mode",
-        "frr_mgmt_framework_config",
-        "default_bgp_status",
-        "default_pfcwd_status",
-        "suppress-fib-pending",
-    }
+_MANAGEMENT = (
+    "management access is how the switch is reached and is never configured",
+    "take the table out; addresses of switches belong into inventory/",
 )
-_METADATA_OF_THE_DEVICE = frozenset({"mac", "platform"})
+_FACTS = frozenset({"mac", "platform"})
+"""Fields of DEVICE_METADATA that SONiC itself finds on the hardware."""
 
 
 def override_findings(intent: Intent) -> Iterator[Diagnostic]:
@@ -90,20 +66,9 @@ def _scope(intent: Intent, scope: str) -> Iterator[Diagnostic]:
 def _table(intent: Intent, place: tuple[str, str], rows: Mapping[str, Mapping[str, object]]) -> Iterator[Diagnostic]:
     _, table = place
     where = intent.where(path_text(("overrides", *place)))
-    if table in _RENDERED:
-        yield error(
-            "RW111",
-            f"`{table}` cannot be overridden: railweave renders it; {_RENDERED[table]}",
-            where,
-            fix="take the table out of `overrides` and say it there",
-        )
-    elif table.startswith("MGMT_"):
-        yield error(
-            "RW111",
-            f"`{table}` cannot be overridden: management access is how the switch is reached and is never configured",
-            where,
-            fix="take the table out; addresses of switches belong into inventory/",
-        )
+    reason, way_out = _MANAGEMENT if table.startswith("MGMT_") else _REFUSED.get(table, ("", ""))
+    if reason:
+        yield error("RW111", f"`{table}` cannot be overridden: {reason}", where, fix=way_out)
     elif table == "DEVICE_METADATA":
         yield from _metadata(intent, place, rows)
     elif _TABLE.fullmatch(table) is None:
@@ -118,16 +83,10 @@ def _table(intent: Intent, place: tuple[str, str], rows: Mapping[str, Mapping[st
 def _metadata(intent: Intent, place: tuple[str, str], rows: Mapping[str, Mapping[str, object]]) -> Iterator[Diagnostic]:
     for key, fields in rows.items():
         for field in fields:
-            where = intent.where(path_text(("overrides", *place, key, field)))
-            if field in _METADATA_OF_THE_DEVICE:
-                reason = f"`{field}` is a fact of the device, which SONiC finds itself"
-            elif field in _METADATA_RENDERED:
-                reason = f"`{field}` is rendered by railweave"
-            else:
-                continue
-            yield error(
-                "RW111",
-                f"`DEVICE_METADATA` field cannot be overridden: {reason}",
-                where,
-                fix=f"take `{field}` out of `overrides`",
-            )
+            if field in _FACTS:
+                yield error(
+                    "RW111",
+                    f"field `{field}` of `DEVICE_METADATA` cannot be overridden: SONiC finds it on the hardware",
+                    intent.where(path_text(("overrides", *place, key, field))),
+                    fix=f"take `{field}` out of `overrides`",
+                )

@@ -219,6 +219,18 @@ def test_buffers_may_be_overridden_until_they_are_computed():
     assert findings(f'{BASE}overrides: {{leaf: {{CABLE_LENGTH: {{AZURE: {{Ethernet0: "40m"}}}}}}}}\n') == []
 
 
+def test_a_field_that_railweave_does_not_render_may_be_added():
+    rows = 'PORT: {Ethernet0: {link_training: "on"}}, DEVICE_METADATA: {localhost: {timezone: "Etc/UTC"}}'
+    assert findings(f"{BASE}overrides: {{leaf: {{{rows}}}}}\n") == []
+
+
+@pytest.mark.parametrize("table", ["MGMT_INTERFACE", "MGMT_PORT", "BGP_NEIGHBOR"])
+def test_tables_that_no_intent_may_state_are_refused(table):
+    assert findings(f"{BASE}overrides: {{leaf: {{{table}: {{a: {{}}}}}}}}\n") == [
+        ("error", "RW111", f"overrides.leaf.{table}")
+    ]
+
+
 def test_every_code_of_the_intent_part_has_a_title():
     sources = [*PROJECT.glob("src/railweave/intent/*.py"), *PROJECT.glob("src/railweave/checks/intent*.py")]
     used = {
