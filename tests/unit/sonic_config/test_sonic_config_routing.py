@@ -1,0 +1,176 @@
+"""The FRR file, judged by a small evaluator of prefix lists, community lists and route-maps."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Network
+
+import pytest
+
+from railweave.fabric.model import Fabric, Role, Switch
+from railweave.fabric.policy import ClassRole, TrafficClass
+from railweave.routing.instance import MAXIMUM_PATHS, bgp_speaker, maximum_prefixes
+from railweave.sonic.configure import configure
+from railweave.sonic.frr_reasons import frr_lines, frr_reason
+from railweave.templates import find_templates
+
+Lab = Callable[..., Fabric]
+
+
+@dataclass(frozen=True)
+class Clause:
+    permit: bool
+    matches: tuple[str, ...]
+    sets: tuple[str, ...]
+
+
+class Policy:
+    """What FRR would let through, read from the text as FRR reads it."""
+
+    def __init__(self, text: str) -> None:
+        self.prefix_lists: dict[str, list[re.Match[str]]] = {}
+        self.communities = dict(re.findall(r"^bgp community-list standard (\S+) seq \d+ permit (\S+)$", text, re.M))
+        pattern = r"^ip prefix-list (\S+) seq \d+ permit (\S+)(?: ge (\d+))?(?: le (\d+))?$"
+        for match in re.finditer(pattern, text, re.M):
+            self.prefix_lists.setdefault(match[1], []).append(match)
+        self.clauses: dict[str, list[Clause]] = {}
+        for name, action, body in re.findall(r"^route-map (\S+) (permit|deny) \d+\n((?: .*\n)*)exit$", text, re.M):
+            lines = [line.strip() for line in body.splitlines()]
+            matches = tuple(line for line in lines if line.startswith("match"))
+            sets = tuple(line for line in lines if line.startswith("set"))
+            self.clauses.setdefault(name, []).append(Clause(action == "permit", matches, sets))
+
+    def passes(self, route_map: str, prefix: str, communities: frozenset[str] = frozenset()) -> frozenset[str] | None:
+        """Return the route's communities behind the route-map, or None when it is denied."""
+        for clause in self.clauses[route_map]:
+            if all(self._matches(match, prefix, communities) for match in clause.matches):
+                added = {line.split()[2] for line in clause.sets if line.startswith("set community")}
+                return communities | added if clause.permit else None
+        return None
+
+    def _matches(self, match: str, prefix: str, communities: frozenset[str]) -> bool:
+        name = match.rsplit(maxsplit=1)[-1]
+        if match.startswith("match community"):
+            return self.communities[name] in communities
+        network = IPv4Network(prefix)
+        return any(self._in_rule(rule, network) for rule in self.prefix_lists[name])
+
+    @staticmethod
+    def _in_rule(rule: re.Match[str], network: IPv4Network) -> bool:
+        base = IPv4Network(rule[2])
+        if not network.subnet_of(base):
+            return False
+        if rule[3] is None:
+            return network.prefixlen == base.prefixlen
+        return int(rule[3]) <= network.prefixlen <= int(rule[4] or 32)
+
+
+def frr_of(fabric: Fabric, name: str) -> str:
+    return configure(fabric, fabric.switch_of[name], find_templates()).frr
+
+
+def of_role(fabric: Fabric, role: Role) -> list[Switch]:
+    return [switch for switch in fabric.switches if switch.role is role]
+
+
+def announced(text: str) -> list[str]:
+    return re.findall(r"^  network (\S+)$", text, re.M)
+
+
+def test_a_leaf_sends_its_own_prefixes_and_nothing_that_it_learned(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    texts = {leaf.name: frr_of(fabric, leaf.name) for leaf in of_role(fabric, Role.LEAF)}
+    for name, text in texts.items():
+        policy = Policy(text)
+        for prefix in announced(text):
+            assert policy.passes("TO-SPINES", prefix) is not None
+        foreign = [prefix for other in texts if other != name for prefix in announced(texts[other])]
+        assert foreign
+        for prefix in (*foreign, "0.0.0.0/0", "10.192.0.0/31"):
+            assert policy.passes("TO-SPINES", prefix) is None
+
+
+def test_a_leaf_does_not_return_even_its_own_prefix_once_a_spine_sent_it(lab_fabric: Lab) -> None:
+    text = frr_of(lab_fabric(), "lab-leaf1")
+    policy = Policy(text)
+    for prefix in announced(text):
+        learned = policy.passes("FROM-SPINES", prefix)
+        assert learned
+        assert policy.passes("TO-SPINES", prefix, learned) is None
+
+
+def test_only_loopbacks_and_host_blocks_travel_through_the_fabric(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    leaf, spine = frr_of(fabric, "lab-leaf1"), frr_of(fabric, "lab-spine1")
+    far_leaf = announced(frr_of(fabric, "lab-leaf2"))
+    for policy, route_map in (
+        (Policy(leaf), "FROM-SPINES"),
+        (Policy(spine), "FROM-LEAVES"),
+        (Policy(spine), "TO-LEAVES"),
+    ):
+        assert all(policy.passes(route_map, prefix) is not None for prefix in far_leaf)
+        for prefix in ("0.0.0.0/0", "10.192.0.4/31", "10.32.0.0/31", "10.32.0.0/11", "10.255.0.0/16", "192.0.2.0/24"):
+            assert policy.passes(route_map, prefix) is None, (route_map, prefix)
+
+
+def test_every_session_has_an_explicit_as_number_and_policy_both_ways(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    text = frr_of(fabric, "lab-leaf1")
+    assert re.findall(r"^ neighbor (\S+) remote-as (\d+)$", text, re.M) == [
+        ("10.192.0.56", "4200001000"),
+        ("10.192.0.58", "4200001000"),
+    ]
+    assert "  neighbor SPINES route-map FROM-SPINES in\n" in text
+    assert "  neighbor SPINES route-map TO-SPINES out\n" in text
+    assert "allowas-in" not in text
+    assert "redistribute" not in text
+
+
+def test_hosts_have_no_session(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    speaker = bgp_speaker(fabric, fabric.switch_of["lab-leaf1"])
+    assert [session.description for session in speaker.sessions] == ["lab-spine1:Ethernet0", "lab-spine2:Ethernet0"]
+    assert all(session.upwards for session in speaker.sessions)
+
+
+def test_the_host_block_has_a_route_that_gives_way_to_every_other(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    assert "\nip route 10.32.0.0/26 blackhole 250\n" in frr_of(fabric, "lab-leaf1")
+    assert "ip route" not in frr_of(fabric, "lab-spine1")
+
+
+def test_the_prefix_limit_follows_the_reserve_and_not_the_leaves_of_today(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    assert maximum_prefixes(fabric, is_leaf=True) == 14
+    assert maximum_prefixes(fabric, is_leaf=False) == 3
+    assert maximum_prefixes(replace(fabric, reserve_leaves=64), is_leaf=True) == 194
+    fullest = 2 * (fabric.reserve_leaves - 1) + 1
+    assert fullest < maximum_prefixes(fabric, is_leaf=True)
+
+
+def test_bgp_names_its_dscp_only_where_it_is_not_frrs_own(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    assert "session-dscp" not in frr_of(fabric, "lab-leaf1")
+    routing = TrafficClass("routing", ClassRole.CONTROL, (46,), False, False, 7, True, 0)
+    policies = replace(fabric.policies, classes=(*fabric.policies.classes, routing))
+    assert "\nbgp session-dscp 46\n" in frr_of(replace(fabric, policies=policies), "lab-leaf1")
+
+
+def test_more_paths_fit_than_frr_would_leave_out_as_its_default() -> None:
+    assert MAXIMUM_PATHS not in (1, 64, 256, 514)
+    assert MAXIMUM_PATHS >= 64
+
+
+@pytest.mark.parametrize("name", ["lab-leaf1", "lab-spine1"])
+def test_every_line_has_a_reason_of_its_own(lab_fabric: Lab, name: str) -> None:
+    lines = list(frr_lines(frr_of(lab_fabric(), name)))
+    assert len(lines) > 30
+    assert not [one.line for one in lines if one.reason == frr_reason("nobody knows this line")]
+
+
+def test_lines_know_their_context(lab_fabric: Lab) -> None:
+    lines = {(one.context, one.line) for one in frr_lines(frr_of(lab_fabric(), "lab-leaf1"))}
+    assert ("router bgp 4210000000 / address-family ipv4 unicast", "maximum-paths 128") in lines
+    assert ("router bgp 4210000000", "bgp router-id 10.255.0.1") in lines
+    assert ("route-map TO-SPINES deny 10", "match community LEARNED-FROM-SPINES") in lines
+    assert ("", "ip nht resolve-via-default") in lines
