@@ -1,0 +1,1 @@
+"""BGP between the simulated switches: sessions from both ends' configuration, routes through their policies."""

@@ -1,0 +1,137 @@
+"""Read a BGP instance out of FRR's running configuration, peer groups resolved."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sonic_sim.frr.grammar import BGP, BGP_AF
+from sonic_sim.frr.tree import Context
+
+DEFAULT_KEEPALIVE_S, DEFAULT_HOLD_S = 60, 180
+
+
+@dataclass(slots=True)
+class Neighbor:
+    """One neighbour. ``remote_as``: a number as text, ``internal``, ``external`` or empty; times in seconds."""
+
+    peer: str
+    remote_as: str = ""
+    local_as: int = 0
+    description: str = ""
+    shutdown: bool = False
+    interface: bool = False
+    keepalive_s: int = DEFAULT_KEEPALIVE_S
+    hold_s: int = DEFAULT_HOLD_S
+    active: bool = True
+    map_in: str = ""
+    map_out: str = ""
+    list_in: str = ""
+    list_out: str = ""
+    maximum_prefix: int = 0
+    allow_own_as: int = 0
+    default_originate: bool = False
+
+
+@dataclass(slots=True)
+class Instance:
+    """The default BGP instance of a switch."""
+
+    asn: int
+    router_id: str = ""
+    policy_required: bool = True
+    import_check: bool = True
+    neighbors: dict[str, Neighbor] = field(default_factory=dict)
+    networks: tuple[str, ...] = ()
+    redistribute: tuple[str, ...] = ()
+
+
+def instance_of(root: Context) -> Instance | None:
+    """Return the instance of the default VRF, or None where there is none."""
+    for context in root.children.values():
+        words = context.header.split()
+        if context.node == BGP and len(words) == 3:
+            return _instance(context, int(words[2]))
+    return None
+
+
+def _instance(context: Context, asn: int) -> Instance:
+    result = Instance(asn)
+    result.router_id = context.lines.get("bgp router-id", "").removeprefix("bgp router-id ")
+    result.policy_required = "no bgp ebgp-requires-policy" not in context.lines
+    result.import_check = "no bgp network import-check" not in context.lines
+    active = "no bgp default ipv4-unicast" not in context.lines
+    timers = context.lines.get("timers bgp", "").split()[2:]
+    family = next((one for one in context.children.values() if one.header == "address-family ipv4 unicast"), None)
+    lines = list(_neighbor_lines(context, family))
+    groups = {peer for peer, words in lines if words == ["peer-group"]}
+    parts: dict[str, list[list[str]]] = {}
+    member_of: dict[str, str] = {}
+    for peer, words in lines:
+        parts.setdefault(peer, []).append(words)
+        if "peer-group" in words and words[-1] in groups:
+            member_of[peer] = words[-1]
+    for peer, own in parts.items():
+        if peer in groups:
+            continue
+        neighbor = Neighbor(peer, active=active)
+        if timers:
+            neighbor.keepalive_s, neighbor.hold_s = int(timers[0]), int(timers[1])
+        for words in [*parts.get(member_of.get(peer, ""), []), *own]:
+            _take(neighbor, words)
+        result.neighbors[peer] = neighbor
+    if family is not None:
+        result.networks = tuple(line.split()[1] for line in family.lines.values() if line.startswith("network "))
+        kinds = (line.split()[1] for line in family.lines.values() if line.startswith("redistribute "))
+        result.redistribute = tuple(kinds)
+    return result
+
+
+def _neighbor_lines(context: Context, family: Context | None) -> Iterator[tuple[str, list[str]]]:
+    for place in (context, family):
+        if place is None:
+            continue
+        for line in place.lines.values():
+            words = line.split()
+            if words[0] == "neighbor":
+                yield words[1], words[2:]
+            elif words[:2] == ["no", "neighbor"]:
+                yield words[2], ["no", *words[3:]]
+
+
+def _take(neighbor: Neighbor, words: list[str]) -> None:
+    """Apply one neighbour line."""
+    text = " ".join(words)
+    if words[0] == "interface":
+        neighbor.interface = True
+        words = words[1:]
+        text = " ".join(words)
+        if not words:
+            return
+    if words[0] in ("route-map", "prefix-list"):
+        kind = "map" if words[0] == "route-map" else "list"
+        setattr(neighbor, f"{kind}_{words[2]}", words[1])
+    elif words[0] == "timers" and words[1] != "connect":
+        neighbor.keepalive_s, neighbor.hold_s = int(words[1]), int(words[2])
+    elif text in ("activate", "no activate"):
+        neighbor.active = text == "activate"
+    elif words[0] == "shutdown":
+        neighbor.shutdown = True
+    elif words[0] == "description":
+        neighbor.description = text.removeprefix("description ")
+    elif words[0] in _FIELDS and len(words) > 1:
+        name, is_number = _FIELDS[words[0]]
+        setattr(neighbor, name, int(words[1]) if is_number and words[1].isdigit() else words[1])
+    elif words[0] == "allowas-in":
+        neighbor.allow_own_as = int(words[1]) if len(words) > 1 and words[1].isdigit() else 3
+    elif words[0] == "default-originate":
+        neighbor.default_originate = True
+
+
+_FIELDS = {
+    "remote-as": ("remote_as", False),
+    "local-as": ("local_as", True),
+    "maximum-prefix": ("maximum_prefix", True),
+}
+
+FAMILY_NODE = BGP_AF
+ADDRESS = re.compile(r"^[0-9.]+$|^[0-9a-fA-F:]+$")

@@ -1,0 +1,155 @@
+"""Route-maps, prefix lists, AS-path and community lists of FRR, evaluated for one route."""
+
+import ipaddress
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from sonic_sim.frr.grammar import CONFIG, ROUTE_MAP
+from sonic_sim.frr.tree import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route as policies see it; ``prefix`` as text, ``path`` nearest AS first."""
+
+    prefix: str
+    path: tuple[int, ...] = ()
+    communities: frozenset[str] = frozenset()
+    local_preference: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a prefix list: permits or denies prefixes in ``network`` with lengths in a range."""
+
+    sequence: int
+    permit: bool
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network
+    shortest: int
+    longest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One sequence of a route-map with its lines."""
+
+    sequence: int
+    permit: bool
+    lines: tuple[str, ...]
+
+
+@lru_cache(maxsize=65536)
+def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """Return a parsed prefix."""
+    return ipaddress.ip_network(text, strict=False)
+
+
+class Policies:
+    """The named filters of one switch."""
+
+    def __init__(self, root: Context) -> None:
+        """Read them from the running configuration."""
+        self.prefix_lists: dict[str, list[Entry]] = {}
+        self.path_lists: dict[str, list[tuple[bool, re.Pattern[str]]]] = {}
+        self.community_lists: dict[str, list[tuple[bool, frozenset[str]]]] = {}
+        self.maps: dict[str, list[Clause]] = {}
+        for line in root.lines.values():
+            self._list_line(line.split())
+        for context in root.children.values():
+            if context.node == ROUTE_MAP:
+                _, name, action, sequence = context.header.split()
+                clause = Clause(int(sequence), action == "permit", tuple(context.lines.values()))
+                self.maps.setdefault(name, []).append(clause)
+        for entries in self.prefix_lists.values():
+            entries.sort(key=lambda one: one.sequence)
+        for clauses in self.maps.values():
+            clauses.sort(key=lambda one: one.sequence)
+
+    def _list_line(self, words: list[str]) -> None:
+        if words[1:2] == ["prefix-list"] and "seq" in words:
+            self.prefix_lists.setdefault(words[2], []).append(_entry(words))
+        elif words[:2] == ["bgp", "as-path"]:
+            action = 5 if words[4] == "seq" else 3
+            action += 1 if words[4] == "seq" else 1
+            pattern = re.compile(" ".join(words[action + 1 :]).replace("_", r"(?:^|$|[ ,{}()])"))
+            self.path_lists.setdefault(words[3], []).append((words[action] == "permit", pattern))
+        elif words[:2] == ["bgp", "community-list"]:
+            place = next(i for i, word in enumerate(words) if word in ("permit", "deny"))
+            entry = (words[place] == "permit", frozenset(words[place + 1 :]))
+            self.community_lists.setdefault(words[3], []).append(entry)
+
+    def in_prefix_list(self, name: str, prefix: str) -> bool:
+        """Tell whether a prefix list permits a prefix; a list that does not exist permits nothing in a route-map."""
+        target = network(prefix)
+        for entry in self.prefix_lists.get(name, ()):
+            same = entry.network.version == target.version
+            if same and entry.shortest <= target.prefixlen <= entry.longest and target.subnet_of(entry.network):  # type: ignore[arg-type]
+                return entry.permit
+        return False
+
+    def through(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
+        """Return the route as a neighbour's filters leave it, or None where they stop it."""
+        if prefix_list and prefix_list in self.prefix_lists and not self.in_prefix_list(prefix_list, route.prefix):
+            return None
+        return self.through_map(route_map, route) if route_map else route
+
+    def through_map(self, name: str, route: Route) -> Route | None:
+        """Return the route after a route-map, or None; a route-map that does not exist stops everything."""
+        for clause in self.maps.get(name, ()):
+            if all(self._matches(line.split(), route) for line in clause.lines if line.startswith("match ")):
+                return _set(clause, route) if clause.permit else None
+        return None
+
+    def _matches(self, words: list[str], route: Route) -> bool:
+        if words[1:4] in (["ip", "address", "prefix-list"], ["ipv6", "address", "prefix-list"]):
+            return self.in_prefix_list(words[4], route.prefix)
+        if words[1] == "as-path":
+            text = " ".join(str(number) for number in route.path)
+            for permit, pattern in self.path_lists.get(words[2], ()):
+                if pattern.search(text):
+                    return permit
+            return False
+        if words[1] == "community":
+            for permit, members in self.community_lists.get(words[2], ()):
+                if members <= route.communities:
+                    return permit
+            return False
+        if words[1] == "local-preference":
+            return route.local_preference == int(words[2])
+        return words[1] in ("source-protocol", "metric", "tag", "interface", "peer", "ip")
+
+
+def _entry(words: list[str]) -> Entry:
+    place = words.index("seq")
+    target = network(words[place + 3] if words[place + 3] != "any" else "0.0.0.0/0")
+    options = dict(zip(words[place + 4 :: 2], words[place + 5 :: 2], strict=False))
+    shortest, longest = target.prefixlen, target.prefixlen
+    if words[place + 3] == "any":
+        longest = target.max_prefixlen
+    if "ge" in options:
+        shortest, longest = int(options["ge"]), target.max_prefixlen
+    if "le" in options:
+        longest = int(options["le"])
+    return Entry(int(words[place + 1]), words[place + 2] == "permit", target, shortest, longest)
+
+
+def _set(clause: Clause, route: Route) -> Route:
+    for line in clause.lines:
+        words = line.split()
+        if words[:2] == ["set", "community"]:
+            given = frozenset(words[2:]) - {"additive"}
+            if given == {"none"}:
+                route = replace(route, communities=frozenset())
+            else:
+                kept = route.communities if "additive" in words else frozenset()
+                route = replace(route, communities=kept | given)
+        elif words[:3] == ["set", "as-path", "prepend"]:
+            numbers = tuple(int(word) for word in words[3:] if word.isdigit())
+            route = replace(route, path=(*numbers, *route.path))
+        elif words[:2] == ["set", "local-preference"] and words[2].isdigit():
+            route = replace(route, local_preference=int(words[2]))
+    return route
+
+
+FILTER_NODE = CONFIG

@@ -1,0 +1,196 @@
+"""Routes of every switch: announcements travel session by session through the policies until nothing changes."""
+
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from sonic_sim.bgp.instance import Instance, Neighbor
+from sonic_sim.bgp.policy import Policies, Route, network
+from sonic_sim.bgp.sessions import Session, bgp_of, policies_of, sessions_of
+from sonic_sim.device import Device
+from sonic_sim.network import Network
+
+_REST = 4.0
+"""A new calculation waits for so many times the length of the last: convergence takes time in large fabrics."""
+
+
+@dataclass(slots=True)
+class Rib:
+    """The routes of one switch: received ones by peer, the best by prefix with the peer (empty: own)."""
+
+    instance: Instance
+    policies: Policies
+    sessions: dict[str, Session]
+    received: dict[str, dict[str, Route]] = field(default_factory=dict)
+    best: dict[str, tuple[Route, str]] = field(default_factory=dict)
+    sent: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Memory:
+    signature: object = None
+    ribs: dict[str, Rib] = field(default_factory=dict)
+    took_s: float = 0.0
+    at: float = 0.0
+
+
+_memories: dict[int, _Memory] = {}
+
+
+def ribs_of(net: Network) -> dict[str, Rib]:
+    """Return the routes of all switches, calculated again only when something changed."""
+    memory = _memories.setdefault(id(net), _Memory())
+    signature = _signature(net)
+    now = time.monotonic()
+    if memory.signature != signature and now >= memory.at + _REST * memory.took_s:
+        memory.ribs = _converge(net)
+        memory.signature = signature
+        memory.took_s = time.monotonic() - now
+        memory.at = time.monotonic()
+    return memory.ribs
+
+
+def _signature(net: Network) -> object:
+    now = time.time()
+    parts = [
+        (one.db.version, one.frr.version, one.frr.running, one.times.frr_up <= now, one.faults.version)
+        for one in net.devices.values()
+    ]
+    return (net.version, tuple(parts), _settling(net, now))
+
+
+def _settling(net: Network, now: float) -> float:
+    """Return a value that changes while sessions are still coming up."""
+    latest = max((one.times.frr_up + one.clock.real_s(6.0) for one in net.devices.values()), default=0.0)
+    return now if latest > now else 0.0
+
+
+def _converge(net: Network) -> dict[str, Rib]:
+    ribs: dict[str, Rib] = {}
+    for name, device in net.devices.items():
+        instance = bgp_of(device)
+        if instance is not None and device.frr.running:
+            established = {peer: one for peer, one in sessions_of(device).items() if one.established}
+            ribs[name] = Rib(instance, policies_of(device), established)
+    queue: deque[tuple[str, set[str]]] = deque()
+    for name, rib in ribs.items():
+        own = originated(net.devices[name], rib.instance)
+        rib.best = {prefix: (Route(prefix), "") for prefix in own}
+        queue.append((name, set(rib.best)))
+    while queue:
+        name, prefixes = queue.popleft()
+        for remote, changed in _announce(ribs, name, prefixes).items():
+            if changed:
+                queue.append((remote, changed))
+    for rib in ribs.values():
+        for peer, one in rib.sessions.items():
+            rib.sent[peer] = _count_sent(rib, one.neighbor, peer)
+    return ribs
+
+
+def originated(device: Device, instance: Instance) -> list[str]:
+    """Return the prefixes that a switch announces itself: ``network`` lines that are in its routing table."""
+    routes = local_routes(device)
+    own = [prefix for prefix in instance.networks if prefix in routes or not instance.import_check]
+    for kind in instance.redistribute:
+        own += [prefix for prefix, source in routes.items() if source == kind]
+    return list(dict.fromkeys(own))
+
+
+def local_routes(device: Device) -> dict[str, str]:
+    """Return connected and static routes: prefix -> ``connected`` or ``static``."""
+    net = device.network
+    routes: dict[str, str] = {}
+    for line in device.frr.root.lines.values():
+        if line.startswith(("ip route ", "ipv6 route ")):
+            routes[line.split()[2]] = "static"
+    for one in net.addresses(device) if net is not None else ():
+        loopback = one.interface.startswith("Loopback")
+        if loopback or (net is not None and net.link_up(device, one.interface)):
+            routes[str(network(f"{one.address}/{one.length}"))] = "connected"
+    return routes
+
+
+def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str]) -> dict[str, set[str]]:
+    """Send changed prefixes over all sessions of a switch; return which prefixes changed at whom."""
+    rib = ribs[name]
+    changed: dict[str, set[str]] = {}
+    results: dict[tuple[str, str, str, str, bool], dict[str, Route | None]] = {}
+    for peer, one in rib.sessions.items():
+        remote = ribs.get(one.remote)
+        back = remote.sessions.get(one.remote_peer) if remote is not None else None
+        if remote is None or back is None:
+            continue
+        key = (one.remote, one.neighbor.map_out, one.neighbor.list_out, back.neighbor.map_in, back.neighbor.active)
+        if key not in results:
+            results[key] = {prefix: _passed(rib, one, remote, back.neighbor, prefix) for prefix in prefixes}
+        table = remote.received.setdefault(one.remote_peer, {})
+        for prefix, route in results[key].items():
+            if rib.best.get(prefix, (None, ""))[1] == peer:
+                route = None  # noqa: PLW2901  a route is not sent back to where it came from
+            if table.get(prefix) == route:
+                continue
+            if route is None:
+                del table[prefix]
+            else:
+                table[prefix] = route
+            if _choose(remote, prefix):
+                changed.setdefault(one.remote, set()).add(prefix)
+    return changed
+
+
+def _passed(rib: Rib, one: Session, remote: Rib, back: Neighbor, prefix: str) -> Route | None:
+    """Return a best route as the far end receives it, or None."""
+    best = rib.best.get(prefix)
+    if best is None:
+        return None
+    route = _outgoing(rib, one.neighbor, best[0])
+    if route is None or not back.active:
+        return None
+    own = remote.instance.asn
+    if route.path.count(own) > back.allow_own_as:
+        return None
+    if own != rib.instance.asn and remote.instance.policy_required and not (back.map_in or back.list_in):
+        return None
+    return remote.policies.through(back.map_in, back.list_in, route)
+
+
+def _outgoing(rib: Rib, neighbor: Neighbor, route: Route) -> Route | None:
+    external = neighbor.remote_as != "internal" and neighbor.remote_as != str(rib.instance.asn)
+    if not neighbor.active:
+        return None
+    if external and rib.instance.policy_required and not (neighbor.map_out or neighbor.list_out):
+        return None
+    if "no-advertise" in route.communities or (external and "no-export" in route.communities):
+        return None
+    passed = rib.policies.through(neighbor.map_out, neighbor.list_out, route)
+    if passed is None or not external:
+        return passed
+    return replace(passed, path=(neighbor.local_as or rib.instance.asn, *passed.path), local_preference=100)
+
+
+def _count_sent(rib: Rib, neighbor: Neighbor, peer: str) -> int:
+    return sum(
+        1 for route, source in rib.best.values() if source != peer and _outgoing(rib, neighbor, route) is not None
+    )
+
+
+def _choose(rib: Rib, prefix: str) -> bool:
+    """Choose the best route again; return whether what is announced changed."""
+    old = rib.best.get(prefix)
+    if old is not None and old[1] == "":
+        return False
+    best: tuple[Route, str] | None = None
+    for peer, table in rib.received.items():
+        route = table.get(prefix)
+        if route is None:
+            continue
+        if best is None or (-route.local_preference, len(route.path)) < (-best[0].local_preference, len(best[0].path)):
+            best = (route, peer)
+    if best == old:
+        return False
+    if best is None:
+        del rib.best[prefix]
+    else:
+        rib.best[prefix] = best
+    return True

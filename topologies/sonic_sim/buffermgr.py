@@ -1,0 +1,52 @@
+"""buffermgrd of the traditional buffer model: it writes lossless profiles into CONFIG_DB (sonic-facts §2.2)."""
+
+from sonic_sim.configdb import ConfigDb
+
+_XON_BYTES, _SIZE_BYTES, _THRESHOLD = "18432", "18432", "0"
+_XOFF_BYTES = {
+    ("10000", "5m"): "35776", ("25000", "5m"): "53248", ("40000", "5m"): "43264", ("50000", "5m"): "53248",
+    ("100000", "5m"): "165568", ("200000", "5m"): "205000", ("400000", "5m"): "307848", ("800000", "5m"): "572516",
+    ("10000", "40m"): "36608", ("25000", "40m"): "55328", ("40000", "40m"): "46592", ("50000", "40m"): "55328",
+    ("100000", "40m"): "177632", ("200000", "40m"): "225000", ("400000", "40m"): "330200", ("800000", "40m"): "614172",
+    ("10000", "300m"): "39312", ("25000", "300m"): "63024", ("40000", "300m"): "60608", ("50000", "300m"): "70000",
+    ("100000", "300m"): "268736", ("200000", "300m"): "330000", ("400000", "300m"): "499618",
+}  # fmt: skip
+"""``pg_profile_lookup.ini``: headroom by speed (Mb/s) and cable length, the values of one 400G platform."""
+
+
+def make_lossless_rows(db: ConfigDb) -> None:
+    """Write the profile and priority groups of every port with speed, cable length and PFC, where they are missing."""
+    metadata = db.get("DEVICE_METADATA|localhost")
+    if (
+        metadata.get("buffer_model", "traditional") != "traditional"
+        or "BUFFER_POOL|ingress_lossless_pool" not in db.rows
+    ):
+        return
+    lengths = db.get("CABLE_LENGTH|AZURE")
+    for port, maps in db.table("PORT_QOS_MAP").items():
+        priorities = maps.get("pfc_enable", "")
+        length = lengths.get(port, "0m")
+        speed = db.get(f"PORT|{port}").get("speed", "")
+        headroom = _XOFF_BYTES.get((speed, length))
+        if not priorities or headroom is None:
+            continue
+        profile = f"pg_lossless_{speed}_{length}_profile"
+        if f"BUFFER_PROFILE|{profile}" not in db.rows:
+            fields = {"pool": "ingress_lossless_pool", "xon": _XON_BYTES, "xoff": headroom, "size": _SIZE_BYTES}
+            db.put(f"BUFFER_PROFILE|{profile}", {**fields, "dynamic_th": _THRESHOLD})
+        for group in groups(priorities):
+            key = f"BUFFER_PG|{port}|{group}"
+            if db.get(key).get("profile") != profile:
+                db.put(key, {"profile": profile})
+
+
+def groups(priorities: str) -> list[str]:
+    """Return the priority groups of a list of priorities, neighbours joined: ``3,4`` gives ``3-4``."""
+    numbers = sorted(int(one) for one in priorities.split(",") if one.strip().isdigit())
+    result: list[list[int]] = []
+    for number in numbers:
+        if result and result[-1][-1] == number - 1:
+            result[-1].append(number)
+        else:
+            result.append([number])
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in result]

@@ -1,0 +1,1 @@
+"""The programs of a simulated switch, a module a family, each registered once."""

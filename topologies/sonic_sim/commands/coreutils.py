@@ -1,0 +1,85 @@
+"""Small programs that print something: echo, printf, true, false, cd, pwd, id, whoami, date, exit and friends."""
+
+import time
+
+from sonic_sim.commands.registry import Call, Result, program
+from sonic_sim.files import ROOT
+
+
+@program("echo")
+def echo(call: Call) -> Result:
+    """Print the words."""
+    words = call.argv[1:]
+    newline = "\n"
+    if words[:1] == ["-n"]:
+        words, newline = words[1:], ""
+    return Result(out=" ".join(words) + newline)
+
+
+@program("printf")
+def printf(call: Call) -> Result:
+    """Print a format with ``%s`` and ``\\n``."""
+    text = (call.argv[1] if len(call.argv) > 1 else "").replace("\\n", "\n").replace("\\t", "\t")
+    for word in call.argv[2:]:
+        text = text.replace("%s", word, 1)
+    return Result(out=text)
+
+
+@program("true", ":", "stty", "terminal", "set", "export", "unset", "umask", "trap", "reset", "clear", "wait", "ulimit")
+def true(call: Call) -> Result:
+    """Do nothing, well."""
+    return Result()
+
+
+@program("false")
+def false(call: Call) -> Result:
+    """Do nothing, badly."""
+    return Result(1)
+
+
+@program("cd")
+def cd(call: Call) -> Result:
+    """Change the directory."""
+    home = "/root" if call.user == ROOT else f"/home/{call.user}"
+    name = call.argv[1] if len(call.argv) > 1 else home
+    if not call.device.files.is_directory(call.path(name)):
+        return Result(1, err=f"bash: cd: {name}: No such file or directory\n")
+    return Result(cwd=call.path(name))
+
+
+@program("pwd")
+def pwd(call: Call) -> Result:
+    """Print the directory."""
+    return Result(out=call.cwd + "\n")
+
+
+@program("whoami")
+def whoami(call: Call) -> Result:
+    """Print the user."""
+    return Result(out=call.user + "\n")
+
+
+@program("id")
+def identity(call: Call) -> Result:
+    """Print the user's numbers."""
+    number = 0 if call.user == ROOT else 1000
+    if call.argv[1:] == ["-u"]:
+        return Result(out=f"{number}\n")
+    return Result(out=f"uid={number}({call.user}) gid={number}({call.user}) groups={number}({call.user}),27(sudo)\n")
+
+
+@program("date")
+def date(call: Call) -> Result:
+    """Print the time, with ``+FORMAT`` as asked."""
+    now = time.gmtime(call.device.clock.now())
+    form = next((word[1:] for word in call.argv[1:] if word.startswith("+")), "%a %d %b %Y %r %Z")
+    return Result(out=time.strftime(form.replace("%s", str(int(call.device.clock.now()))), now) + "\n")
+
+
+@program("which", "type")
+def which(call: Call) -> Result:
+    """Print where a program is."""
+    from sonic_sim.commands.registry import find_command
+
+    found = [word for word in call.argv[1:] if find_command(word, call.device)]
+    return Result(0 if found else 1, out="".join(f"/usr/bin/{word}\n" for word in found))

@@ -1,0 +1,287 @@
+"""Programs that handle files: cp, mv, rm, mkdir, install, ls, stat, chmod, touch, test, sha256sum."""
+
+import hashlib
+import posixpath
+import time
+from collections.abc import Callable
+
+from sonic_sim.commands.registry import Call, Result, program
+from sonic_sim.device import Device
+from sonic_sim.files import Files, canonical
+
+ERRORS = {
+    FileNotFoundError: "No such file or directory",
+    PermissionError: "Permission denied",
+    IsADirectoryError: "Is a directory",
+    NotADirectoryError: "Not a directory",
+    FileExistsError: "File exists",
+}
+
+
+def words_of(error: OSError) -> str:
+    """Return the operating system's words for an error."""
+    return ERRORS.get(type(error), "Input/output error")
+
+
+def read_for(device: Device, name: str, user: str, cwd: str) -> tuple[str, str]:
+    """Return (text, "") of a file, also of the few in /proc, or ("", error)."""
+    if name == "/proc/uptime":
+        return f"{device.clock.now() - device.times.booted:.2f} 999.00\n", ""
+    if name == "/proc/1/comm":
+        return "systemd\n", ""
+    if name == "/etc/hostname":
+        return device.hostname + "\n", ""
+    try:
+        return device.files.read(canonical(name, cwd), user).decode(errors="replace"), ""
+    except OSError as error:
+        return "", words_of(error)
+
+
+def _split(words: list[str], valued: tuple[str, ...] = ()) -> tuple[dict[str, str], list[str]]:
+    """Return the options (short ones one by one) and the operands."""
+    options: dict[str, str] = {}
+    operands: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in valued:
+            options[word] = next(rest, "")
+        elif word.startswith("--"):
+            name, _, value = word.partition("=")
+            options[name] = value
+        elif word.startswith("-") and len(word) > 1:
+            options.update({f"-{char}": "" for char in word[1:]})
+        else:
+            operands.append(word)
+    return options, operands
+
+
+def _into(files: Files, source: str, target: str) -> str:
+    return posixpath.join(target, posixpath.basename(source)) if files.is_directory(target) else target
+
+
+@program("cp")
+def cp(call: Call) -> Result:
+    """Copy a file, keeping the mode of an existing target."""
+    options, operands = _split(call.argv[1:])
+    if len(operands) < 2:
+        return Result(1, err="cp: missing file operand\n")
+    files, target = call.device.files, call.path(operands[-1])
+    for name in operands[:-1]:
+        source = call.path(name)
+        if files.is_directory(source):
+            return Result(1, err=f"cp: -r not specified; omitting directory '{name}'\n")
+        try:
+            data = files.read(source, call.user)
+        except OSError as error:
+            return Result(1, err=f"cp: cannot stat '{name}': {words_of(error)}\n")
+        try:
+            place = _into(files, source, target)
+            mode = files.files[source].mode if not files.exists(place) or "-p" in options else None
+            files.write(place, data, user=call.user, mode=mode, now=call.device.clock.now())
+        except OSError as error:
+            return Result(1, err=f"cp: cannot create regular file '{operands[-1]}': {words_of(error)}\n")
+    return Result()
+
+
+@program("mv")
+def mv(call: Call) -> Result:
+    """Rename files."""
+    _, operands = _split(call.argv[1:])
+    if len(operands) < 2:
+        return Result(1, err="mv: missing file operand\n")
+    files, target = call.device.files, call.path(operands[-1])
+    for name in operands[:-1]:
+        try:
+            files.rename(call.path(name), _into(files, call.path(name), target), call.user)
+        except OSError as error:
+            return Result(1, err=f"mv: cannot move '{name}' to '{operands[-1]}': {words_of(error)}\n")
+    return Result()
+
+
+@program("rm")
+def rm(call: Call) -> Result:
+    """Remove files; ``-r`` directories too."""
+    options, operands = _split(call.argv[1:])
+    force, err = "-f" in options or "--force" in options, ""
+    for name in operands:
+        path = call.path(name)
+        try:
+            if call.device.files.is_directory(path):
+                if not {"-r", "-R", "--recursive"} & set(options):
+                    err += f"rm: cannot remove '{name}': Is a directory\n"
+                else:
+                    call.device.files.remove_tree(path)
+            else:
+                call.device.files.remove(path, call.user)
+        except FileNotFoundError:
+            err += "" if force else f"rm: cannot remove '{name}': No such file or directory\n"
+        except OSError as error:
+            err += f"rm: cannot remove '{name}': {words_of(error)}\n"
+    return Result(1 if err else 0, err=err)
+
+
+@program("mkdir")
+def mkdir(call: Call) -> Result:
+    """Make directories: ``-p``, ``-m MODE``."""
+    options, operands = _split(call.argv[1:], ("-m",))
+    mode = int(options.get("-m") or "755", 8)
+    for name in operands:
+        try:
+            call.device.files.make_directory(call.path(name), user=call.user, mode=mode, parents="-p" in options)
+        except FileExistsError as error:
+            if "-p" not in options:
+                return Result(1, err=f"mkdir: cannot create directory '{name}': {words_of(error)}\n")
+        except OSError as error:
+            return Result(1, err=f"mkdir: cannot create directory '{name}': {words_of(error)}\n")
+    return Result()
+
+
+@program("install")
+def install(call: Call) -> Result:
+    """Copy a file with a mode and owner: ``install -m MODE SOURCE TARGET``, ``install -d DIR``."""
+    options, operands = _split(call.argv[1:], ("-m", "-o", "-g"))
+    mode = int(options.get("-m") or "755", 8)
+    files = call.device.files
+    try:
+        if "-d" in options:
+            for name in operands:
+                if not files.exists(call.path(name)):
+                    files.make_directory(call.path(name), user=call.user, mode=mode, parents=True)
+            return Result()
+        source, target = operands
+        data = files.read(call.path(source), call.user)
+        place = _into(files, call.path(source), call.path(target))
+        files.write(place, data, user=call.user, mode=mode, now=call.device.clock.now())
+    except ValueError:
+        return Result(1, err="install: missing destination file operand\n")
+    except OSError as error:
+        return Result(1, err=f"install: cannot stat '{operands[0]}': {words_of(error)}\n")
+    return Result()
+
+
+@program("touch")
+def touch(call: Call) -> Result:
+    """Make empty files, or renew the time of existing ones."""
+    _, operands = _split(call.argv[1:])
+    files = call.device.files
+    for name in operands:
+        try:
+            data = files.read(call.path(name)) if files.exists(call.path(name)) else b""
+            files.write(call.path(name), data, user=call.user, now=call.device.clock.now())
+        except OSError as error:
+            return Result(1, err=f"touch: cannot touch '{name}': {words_of(error)}\n")
+    return Result()
+
+
+@program("chmod", "chown", "sync")
+def chmod(call: Call) -> Result:
+    """Change modes; owners are not kept apart further than root and admin."""
+    _, operands = _split(call.argv[1:])
+    if call.argv[0].endswith("chmod") and operands and operands[0].isdigit():
+        for name in operands[1:]:
+            found = call.device.files.files.get(call.path(name))
+            if found is None:
+                return Result(1, err=f"chmod: cannot access '{name}': No such file or directory\n")
+            found.mode = int(operands[0], 8)
+            call.device.files.version += 1
+    return Result()
+
+
+@program("ls")
+def ls(call: Call) -> Result:
+    """List directories: ``-l``, ``-1``, ``-a``."""
+    options, operands = _split(call.argv[1:])
+    out, err = "", ""
+    for name in operands or [call.cwd]:
+        path = call.path(name)
+        if path in call.device.files.files:
+            out += _entry(call.device.files, path, name, long="-l" in options)
+            continue
+        try:
+            names = [
+                one for one in call.device.files.listing(path, call.user) if not one.startswith(".") or "-a" in options
+            ]
+        except OSError as error:
+            what = "open directory" if isinstance(error, PermissionError) else "access"
+            err += f"ls: cannot {what} '{name}': {words_of(error)}\n"
+            continue
+        if "-l" in options:
+            out += "total 28\n"
+        out += "".join(_entry(call.device.files, posixpath.join(path, one), one, long="-l" in options) for one in names)
+    return Result(2 if err else 0, out=out, err=err)
+
+
+def _entry(files: Files, path: str, name: str, *, long: bool) -> str:
+    if not long:
+        return name + "\n"
+    found = files.files.get(path)
+    if found is None:
+        return f"drwxr-xr-x 2 root root 4096 Jan  1 00:00 {name}\n"
+    date = time.strftime("%b %e %H:%M", time.gmtime(found.mtime))
+    return f"{_mode_text(found.mode)} 1 {found.owner} {found.owner} {len(found.data)} {date} {name}\n"
+
+
+def _mode_text(mode: int) -> str:
+    bits = "".join(char if mode >> (8 - place) & 1 else "-" for place, char in enumerate("rwxrwxrwx"))
+    return "-" + bits
+
+
+@program("stat")
+def stat(call: Call) -> Result:
+    """Print what ``-c FORMAT`` asks for: %a %U %G %s %n %Y."""
+    options, operands = _split(call.argv[1:], ("-c", "--format"))
+    text = options.get("-c") or options.get("--format") or "%n %s"
+    out = ""
+    for name in operands:
+        path = call.path(name)
+        found = call.device.files.files.get(path)
+        folder = call.device.files.directories.get(path)
+        if found is None and folder is None:
+            return Result(1, out=out, err=f"stat: cannot statx '{name}': No such file or directory\n")
+        owner = found.owner if found else folder.owner if folder else ""
+        mode = found.mode if found else folder.mode if folder else 0
+        values = {"%a": f"{mode:o}", "%U": owner, "%G": owner, "%n": name, "%s": str(len(found.data) if found else 4096),
+                  "%Y": str(int(found.mtime if found else 0))}  # fmt: skip
+        line = text
+        for mark, value in values.items():
+            line = line.replace(mark, value)
+        out += line + "\n"
+    return Result(out=out)
+
+
+@program("sha256sum", "md5sum")
+def checksum(call: Call) -> Result:
+    """Print checksums of files."""
+    kind: Callable[..., hashlib._Hash] = hashlib.sha256 if "256" in call.argv[0] else hashlib.md5
+    out, err = "", ""
+    for name in [word for word in call.argv[1:] if not word.startswith("-")]:
+        try:
+            out += f"{kind(call.device.files.read(call.path(name), call.user)).hexdigest()}  {name}\n"
+        except OSError as error:
+            err += f"{call.argv[0]}: {name}: {words_of(error)}\n"
+    return Result(1 if err else 0, out=out, err=err)
+
+
+@program("test", "[")
+def test(call: Call) -> Result:
+    """Evaluate ``-f -d -e -s -x -n -z = !=`` and ``!``."""
+    words = [word for word in call.argv[1:] if word != "]"]
+    negate = words[:1] == ["!"]
+    words = words[1:] if negate else words
+    return Result(0 if _holds(call, words) != negate else 1)
+
+
+def _holds(call: Call, words: list[str]) -> bool:
+    files = call.device.files
+    if len(words) == 3 and words[1] in ("=", "==", "!="):
+        return (words[0] == words[2]) == (words[1] != "!=")
+    if len(words) != 2:
+        return bool(words and words[0])
+    path = call.path(words[1])
+    found = files.files.get(path)
+    checks: dict[str, bool] = {
+        "-e": files.exists(path), "-f": found is not None, "-d": files.is_directory(path), "-r": files.exists(path),
+        "-s": bool(found and found.data), "-x": bool(found and found.mode & 0o111), "-n": bool(words[1]),
+        "-z": not words[1],
+    }  # fmt: skip
+    return checks.get(words[0], False)

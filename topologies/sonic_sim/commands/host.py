@@ -1,0 +1,62 @@
+"""Programs about the host: hostname, uname, uptime, systemctl, reboot, journalctl."""
+
+from sonic_sim.commands.registry import Call, Result, program
+from sonic_sim.device import Effect
+from sonic_sim.files import ROOT
+
+
+@program("hostname")
+def hostname(call: Call) -> Result:
+    """Print the host's name."""
+    return Result(out=call.device.hostname + "\n")
+
+
+@program("uname")
+def uname(call: Call) -> Result:
+    """Print the kernel."""
+    if "-a" in call.argv:
+        return Result(out=f"Linux {call.device.hostname} 6.1.0-29-2-amd64 #1 SMP x86_64 GNU/Linux\n")
+    if "-r" in call.argv:
+        return Result(out="6.1.0-29-2-amd64\n")
+    return Result(out=(call.device.hostname if "-n" in call.argv else "Linux") + "\n")
+
+
+@program("uptime")
+def uptime(call: Call) -> Result:
+    """Print how long the host is up."""
+    minutes = int(call.device.clock.now() - call.device.times.booted) // 60
+    return Result(out=f" up {minutes} min,  1 user,  load average: 0.26, 0.36, 0.59\n")
+
+
+@program("reboot")
+def reboot(call: Call) -> Result:
+    """Boot again from the startup files."""
+    if call.user != ROOT:
+        return Result(1, err="This command must be run as root\n")
+    call.device.boot()
+    call.device.emit(Effect.DROP_SESSIONS)
+    return Result()
+
+
+@program("systemctl")
+def systemctl(call: Call) -> Result:
+    """Answer ``is-system-running``, ``is-active``, ``show`` and restart ``bgp``."""
+    words = [word for word in call.argv[1:] if not word.startswith("-")]
+    if words[:1] == ["is-system-running"]:
+        ready = call.device.clock.now() >= call.device.times.frr_up
+        return Result(0 if ready else 1, out="running\n" if ready else "starting\n")
+    if words[:1] == ["is-active"]:
+        return Result(out="active\n")
+    if words[:1] == ["restart"] and words[1:] in (["bgp"], ["bgp.service"]):
+        if call.user != ROOT:
+            return Result(1, err="Failed to restart bgp.service: Access denied\n")
+        call.device.start_frr()
+        call.device.times.frr_up = call.device.clock.now() + call.device.clock.real_s(10)
+        return Result(seconds=2.0)
+    return Result()
+
+
+@program("journalctl", "dmesg", "logger", "monit", "kill", "ps")
+def quiet(call: Call) -> Result:
+    """Print nothing."""
+    return Result()

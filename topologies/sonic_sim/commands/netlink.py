@@ -1,0 +1,26 @@
+"""``ip -j addr show``: the kernel's view of the interfaces."""
+
+import json
+
+from sonic_sim.commands.registry import Call, Result, program
+from sonic_sim.interfaces import kernel_interfaces
+
+
+@program("ip")
+def ip(call: Call) -> Result:
+    """Answer ``ip [-j] addr|link [show [DEVICE]]``."""
+    words = [word for word in call.argv[1:] if not word.startswith("-")]
+    if not words or not any(kind.startswith(words[0]) for kind in ("address", "link")):
+        return Result(255, err=f'Object "{words[0] if words else ""}" is unknown, try "ip help".\n')
+    names = [word for word in words[1:] if word not in ("show", "dev", "list", "ls")]
+    shown = [one for one in kernel_interfaces(call.device) if not names or one["ifname"] == names[0]]
+    if names and not shown:
+        return Result(1, err=f'Device "{names[0]}" does not exist.\n')
+    if any(word in call.argv for word in ("-j", "-json")):
+        return Result(out=json.dumps(shown) + "\n")
+    lines = []
+    for one in shown:
+        flags = ",".join(one["flags"])
+        lines.append(f"{one['ifindex']}: {one['ifname']}: <{flags}> mtu {one['mtu']} state {one['operstate']}")
+        lines += [f"    {a['family']} {a['local']}/{a['prefixlen']} scope {a['scope']}" for a in one["addr_info"]]
+    return Result(out="\n".join(lines) + "\n")

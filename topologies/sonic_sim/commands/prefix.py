@@ -1,0 +1,195 @@
+"""Programs that start other programs: sudo, sh, flock, timeout, nohup, setsid, systemd-run, docker exec, env."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from sonic_sim.commands.registry import runner
+from sonic_sim.files import ROOT
+from sonic_sim.shell.streams import Captured, Streams
+
+if TYPE_CHECKING:
+    from sonic_sim.shell.run import Shell
+
+_DETACH_DELAY_S = 0.02
+
+
+def _skip_options(words: list[str], valued: tuple[str, ...] = ()) -> list[str]:
+    """Return the words after the options."""
+    while words and words[0].startswith("-") and words[0] != "--":
+        words = words[2:] if words[0] in valued else words[1:]
+    return words[1:] if words[:1] == ["--"] else words
+
+
+@runner("sudo")
+async def sudo(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Run a command as root; admin may do so without a password."""
+    words = _skip_options(argv[1:], ("-u", "-g", "-p", "-C"))
+    if "-u" in argv[1:3]:
+        user = argv[argv.index("-u") + 1]
+    else:
+        user = ROOT
+    if argv[1:] in (["-i"], ["-s"], ["su"], ["su", "-"]):
+        shell.user = ROOT
+        return 0
+    if not words:
+        return 0
+    child = shell.child(user)
+    return await child.execute(words, streams)
+
+
+@runner("sh", "bash", "dash")
+async def sh(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Run ``sh -c LINE`` or a script from standard input."""
+    child = shell.child()
+    for place, word in enumerate(argv[1:], start=1):
+        if word.startswith("-") and word.endswith("c") and place + 1 < len(argv):
+            return await child.run_line(argv[place + 1], streams)
+    return await child.run_line(await streams.stdin.read(), streams)
+
+
+@runner("exec", "nohup", "nice", "ionice", "command", "stdbuf", "time")
+async def passing_on(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Run the rest of the line."""
+    words = _skip_options(argv[1:], ("-n", "-c", "-o", "-e"))
+    return await shell.child().execute(words, streams) if words else 0
+
+
+@runner("env")
+async def env(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Run a command with variables set."""
+    child, words = shell.child(), _skip_options(argv[1:], ("-u",))
+    return await child.execute(words, streams) if words else 0
+
+
+@runner("timeout")
+async def timeout(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Run a command for at most so many seconds."""
+    words = _skip_options(argv[1:], ("-s", "-k"))
+    if len(words) < 2:
+        return 125
+    try:
+        seconds = float(words[0].rstrip("s"))
+        return await asyncio.wait_for(shell.child().execute(words[1:], streams), seconds)
+    except TimeoutError:
+        return 124
+    except ValueError:
+        streams.err(f"timeout: invalid time interval '{words[0]}'\n")
+        return 125
+
+
+@runner("sleep")
+async def sleep(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Wait, on the real clock."""
+    try:
+        await asyncio.sleep(float(argv[1].rstrip("s")))
+    except (IndexError, ValueError):
+        streams.err("sleep: missing operand\n")
+        return 1
+    return 0
+
+
+@runner("flock")
+async def flock(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Hold a lock while a command runs: ``flock [-n] [-w S] [-E N] FILE COMMAND…`` or ``FILE -c LINE``."""
+    words, conflict, wait_s = argv[1:], 1, float("inf")
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option in ("-E", "--conflict-exit-code") and words:
+            conflict = int(words.pop(0))
+        elif option in ("-w", "--timeout") and words:
+            wait_s = float(words.pop(0))
+        elif option in ("-n", "--nonblock", "--nb"):
+            wait_s = 0.0
+    if not words:
+        streams.err("flock: not enough arguments\n")
+        return 64
+    path, command = words[0], words[1:]
+    device = shell.device
+    holder = device.locks.take(path)
+    started = asyncio.get_running_loop().time()
+    while holder is None:
+        if asyncio.get_running_loop().time() - started >= wait_s:
+            return conflict
+        await asyncio.sleep(0.05)
+        holder = device.locks.take(path)
+    try:
+        if command[:1] in (["-c"], ["--command"]):
+            return await shell.child().run_line(command[1], streams)
+        return await shell.child().execute(command, streams) if command else 0
+    finally:
+        device.locks.release(holder)
+
+
+@runner("cat")
+async def cat(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Print files, or standard input line by line until it ends."""
+    from sonic_sim.commands.filetools import read_for
+
+    names = [word for word in argv[1:] if word == "-" or not word.startswith("-")]
+    if not names:
+        while line := await streams.stdin.readline():
+            streams.out(line)
+        return 0
+    status = 0
+    for name in names:
+        text, error = read_for(shell.device, name, shell.user, shell.cwd)
+        if error:
+            streams.err(f"cat: {name}: {error}\n")
+            status = 1
+        else:
+            streams.out(text)
+    return status
+
+
+@runner("setsid")
+async def setsid(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Run a command in an own session; with ``-f`` it outlives the login."""
+    words = _skip_options(argv[1:])
+    if "-f" in argv[1:] or "--fork" in argv[1:]:
+        _detach(shell, words)
+        return 0
+    return await shell.child().execute(words, streams)
+
+
+@runner("systemd-run")
+async def systemd_run(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Run a command as a transient unit that outlives the login."""
+    unit = next((word.partition("=")[2] for word in argv if word.startswith("--unit=")), "run-r1")
+    words = _skip_options(argv[1:], ("-u", "-p", "--unit", "--property"))
+    if not words:
+        streams.err("Command line to execute required.\n")
+        return 1
+    _detach(shell, words)
+    streams.err(f"Running as unit: {unit}.service\n")
+    return 0
+
+
+def _detach(shell: "Shell", words: list[str]) -> None:
+    child = shell.child(ROOT if shell.user == ROOT else None)
+
+    async def later() -> int:
+        # the answer of this command leaves before a reload drops the session
+        await asyncio.sleep(_DETACH_DELAY_S)
+        return await child.execute(words, Captured().streams)
+
+    shell.spawn(later())
+
+
+@runner("docker")
+async def docker(shell: "Shell", argv: list[str], streams: Streams) -> int:
+    """Run ``docker exec [-i] [-t] CONTAINER COMMAND``; ``ps`` and ``images`` list what a switch has."""
+    if shell.user != ROOT:
+        streams.err("permission denied while trying to connect to the Docker daemon socket\n")
+        return 1
+    if argv[1:2] == ["exec"]:
+        words = _skip_options(argv[2:], ("-e", "-u", "-w"))
+        if len(words) < 2 or words[0] not in CONTAINERS:
+            streams.err(f"Error response from daemon: No such container: {words[0] if words else ''}\n")
+            return 1
+        return await shell.child(ROOT).execute(words[1:], streams)
+    if argv[1:2] == ["ps"]:
+        streams.out("NAMES\n" + "".join(f"{name}\n" for name in CONTAINERS))
+    return 0
+
+
+CONTAINERS = ("snmp", "lldp", "pmon", "bgp", "syncd", "swss", "teamd", "database")

@@ -1,0 +1,136 @@
+"""The list of programs: a handler is a function of (device, words, input) and returns exit status and texts."""
+
+import importlib
+import posixpath
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from sonic_sim.device import Device
+from sonic_sim.files import ROOT, canonical
+
+if TYPE_CHECKING:
+    from sonic_sim.shell.run import Shell
+    from sonic_sim.shell.streams import Streams
+
+_MODULES = (
+    "cfggen", "config_reload", "config_save", "confirm", "coreutils", "database", "dbdump", "entry", "filetools",
+    "host", "netlink", "prefix", "show_bgp", "show_config", "show_system", "textutils", "vtysh",
+)  # fmt: skip
+
+
+class Wait(Enum):
+    """How long a command takes, where that is not a number of seconds."""
+
+    FOR_EVER = "for ever"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One run of a program. ``argv[0]`` is its name; ``stdin`` is filled for programs that read it."""
+
+    device: Device
+    argv: list[str]
+    stdin: str = ""
+    user: str = ROOT
+    cwd: str = "/root"
+    terminal: bool = False
+    variables: Mapping[str, str] | None = None
+
+    def path(self, text: str) -> str:
+        """Return an absolute path for a path argument."""
+        return canonical(text, self.cwd)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a program did: exit status, texts, and the seconds that it takes on a switch."""
+
+    exit: int = 0
+    out: str = ""
+    err: str = ""
+    seconds: float | Wait = 0.0
+    cwd: str | None = None
+
+
+Handler = Callable[[Call], Result]
+Runner = Callable[["Shell", list[str], "Streams"], Awaitable[int]]
+
+
+def _never(argv: list[str]) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program: a handler, or (for programs that start others) ``runs``."""
+
+    name: str
+    handler: Handler | None = None
+    runs: Runner | None = None
+    reads_stdin: Callable[[list[str]], bool] = _never
+
+
+_commands: dict[str, Command] = {}
+_loaded: list[str] = []
+
+
+def program(*names: str, reads_stdin: Callable[[list[str]], bool] = _never) -> Callable[[Handler], Handler]:
+    """Register a handler under its names."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            _commands[name] = Command(name, handler=handler, reads_stdin=reads_stdin)
+        return handler
+
+    return register
+
+
+def runner(*names: str) -> Callable[[Runner], Runner]:
+    """Register a program that runs other programs or reads its input while it runs."""
+
+    def register(function: Runner) -> Runner:
+        for name in names:
+            _commands[name] = Command(name, runs=function)
+        return function
+
+    return register
+
+
+_PROGRAM_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
+
+
+def find_command(word: str, device: Device) -> Command | None:
+    """Return the program that a word starts, or None."""
+    load_all()
+    if "/" not in word:
+        return _commands.get(word)
+    if posixpath.dirname(word) not in _PROGRAM_FOLDERS:
+        return None
+    if word == "/usr/local/bin/railweave-confirm" and not device.files.exists(word):
+        return None
+    return _commands.get(posixpath.basename(word))
+
+
+def load_all() -> None:
+    """Import every module that registers programs."""
+    if not _loaded:
+        _loaded.append("all")
+        for name in _MODULES:
+            importlib.import_module(f"sonic_sim.commands.{name}")
+
+
+def always(argv: list[str]) -> bool:
+    """Say of a program that it reads its input whatever its words are."""
+    return True
+
+
+def without_operands(argv: list[str]) -> bool:
+    """Say of a program that it reads its input when no file is named."""
+    return not [word for word in argv[1:] if not word.startswith("-")]
+
+
+def plain(value: Any) -> str:
+    """Return a value as Python prints it."""
+    return str(value)

@@ -1,0 +1,116 @@
+"""Filters for the ends of pipes: head, tail, grep, wc, sort, tr, python3 -m json.tool."""
+
+import re
+
+from sonic_sim.commands.filetools import read_for
+from sonic_sim.commands.registry import Call, Result, always, program
+
+
+def _number(call: Call, default: int) -> tuple[str, int, list[str]]:
+    """Return (kind, count, files) of ``head`` and ``tail``."""
+    kind, count, names = "-n", default, []
+    rest = iter(call.argv[1:])
+    for word in rest:
+        if word in ("-n", "-c"):
+            kind, count = word, int(next(rest, "0"))
+        elif re.fullmatch(r"-[nc]?\d+", word):
+            kind, count = ("-c" if word[1] == "c" else "-n"), int(word.lstrip("-nc"))
+        else:
+            names.append(word)
+    return kind, count, names
+
+
+def _input(call: Call, names: list[str]) -> tuple[str, Result | None]:
+    if not names:
+        return call.stdin, None
+    texts = []
+    for name in names:
+        text, error = read_for(call.device, name, call.user, call.cwd)
+        if error:
+            return "", Result(1, err=f"{call.argv[0]}: {name}: {error}\n")
+        texts.append(text)
+    return "".join(texts), None
+
+
+def _no_files(argv: list[str]) -> bool:
+    return True
+
+
+@program("head", reads_stdin=lambda argv: not _names(argv))
+def head(call: Call) -> Result:
+    """Print the beginning."""
+    kind, count, names = _number(call, 10)
+    text, failed = _input(call, names)
+    return failed or Result(out=text[:count] if kind == "-c" else "".join(text.splitlines(keepends=True)[:count]))
+
+
+@program("tail", reads_stdin=lambda argv: not _names(argv))
+def tail(call: Call) -> Result:
+    """Print the end."""
+    kind, count, names = _number(call, 10)
+    text, failed = _input(call, names)
+    return failed or Result(out=text[-count:] if kind == "-c" else "".join(text.splitlines(keepends=True)[-count:]))
+
+
+def _names(argv: list[str]) -> list[str]:
+    names, skip = [], False
+    for word in argv[1:]:
+        if skip:
+            skip = False
+        elif word in ("-n", "-c"):
+            skip = True
+        elif not word.startswith("-"):
+            names.append(word)
+    return names
+
+
+def _grep_reads(argv: list[str]) -> bool:
+    return len([word for word in argv[1:] if not word.startswith("-")]) < 2
+
+
+@program("grep", "egrep", "fgrep", reads_stdin=_grep_reads)
+def grep(call: Call) -> Result:
+    """Print matching lines: ``-c -v -i -q -E -F -o -A N``."""
+    flags = {char for word in call.argv[1:] if re.fullmatch(r"-[cviqEFow]+", word) for char in word[1:]}
+    words = [word for word in call.argv[1:] if not re.fullmatch(r"-[cviqEFow]+|--", word)]
+    if not words:
+        return Result(2, err="Usage: grep [OPTION]... PATTERNS [FILE]...\n")
+    text, failed = _input(call, words[1:])
+    if failed:
+        return Result(2, err=failed.err)
+    source = re.escape(words[0]) if "F" in flags else words[0].replace(r"\|", "|")
+    pattern = re.compile(source, re.IGNORECASE if "i" in flags else 0)
+    lines = [line for line in text.splitlines() if bool(pattern.search(line)) != ("v" in flags)]
+    status = 0 if lines else 1
+    if "q" in flags:
+        return Result(status)
+    if "c" in flags:
+        return Result(status, out=f"{len(lines)}\n")
+    if "o" in flags:
+        lines = [found.group() for line in lines for found in pattern.finditer(line)]
+    return Result(status, out="".join(line + "\n" for line in lines))
+
+
+@program("wc", reads_stdin=lambda argv: not _names(argv))
+def wc(call: Call) -> Result:
+    """Count lines, words and bytes."""
+    text, failed = _input(call, _names(call.argv))
+    if failed:
+        return failed
+    counts = {"-l": text.count("\n"), "-w": len(text.split()), "-c": len(text.encode())}
+    asked = [str(counts[word]) for word in call.argv[1:] if word in counts]
+    return Result(out=" ".join(asked or [str(value) for value in counts.values()]) + "\n")
+
+
+@program("sort", reads_stdin=lambda argv: not _names(argv))
+def sort(call: Call) -> Result:
+    """Sort lines."""
+    text, failed = _input(call, _names(call.argv))
+    lines = sorted(text.splitlines(), reverse="-r" in call.argv)
+    return failed or Result(out="".join(line + "\n" for line in (dict.fromkeys(lines) if "-u" in call.argv else lines)))
+
+
+@program("more", "less", reads_stdin=always)
+def more(call: Call) -> Result:
+    """Print it all: there is no terminal to fill."""
+    return Result(out=call.stdin)

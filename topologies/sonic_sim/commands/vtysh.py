@@ -1,0 +1,139 @@
+"""``vtysh`` and ``rvtysh``: FRR's shell, on the host a wrapper into the bgp container."""
+
+from dataclasses import dataclass, field
+
+from sonic_sim.commands.registry import Call, Result, program
+from sonic_sim.device import FRR_FILE, Device
+from sonic_sim.faults import FaultKind
+from sonic_sim.files import ROOT
+from sonic_sim.frr.edit import CMD_ERR_NO_MATCH, Editor, Refusal
+from sonic_sim.frr.views import view
+from sonic_sim.refusals import refused
+
+_DAEMONS_DOWN = "Exiting: failed to connect to any daemons.\n"
+
+
+@program("vtysh")
+def vtysh(call: Call) -> Result:
+    """Run ``vtysh -c COMMAND… | -f FILE | -C -f FILE | -b | -d DAEMON``; it needs root."""
+    if call.user != ROOT:
+        return Result(1, err="Failed to connect to the Docker daemon: permission denied\n")
+    options = _options(call.argv[1:])
+    device = call.device
+    if not device.frr_answers():
+        return Result(1, err=_DAEMONS_DOWN)
+    if options.file is not None:
+        return _file(call, options)
+    if not options.commands:
+        return Result(0)
+    return _commands(device, options.commands)
+
+
+@program("rvtysh")
+def rvtysh(call: Call) -> Result:
+    """Run the read-only ``rvtysh -c 'show …'``."""
+    options = _options(call.argv[1:])
+    text = options.commands[0] if options.commands else ""
+    if any(char in text for char in "|&$;\n"):
+        return Result(1, err="Not allow to run the command, please use the comand 'sudo vtysh' instead.\n")
+    if not text.startswith("show"):
+        return Result(1, err=f"Not allow to run the command '{text}', please use the comand 'sudo vtysh' instead.\n")
+    if not call.device.frr_answers():
+        return Result(1, err=_DAEMONS_DOWN)
+    return _commands(call.device, [text])
+
+
+@dataclass(slots=True)
+class _Options:
+    commands: list[str] = field(default_factory=list)
+    file: str | None = None
+    dry: bool = False
+
+
+def _options(words: list[str]) -> _Options:
+    options = _Options()
+    rest = iter(words)
+    for word in rest:
+        if word in ("-c", "--command"):
+            options.commands.append(next(rest, ""))
+        elif word in ("-f", "--inputfile"):
+            options.file = next(rest, "")
+        elif word in ("-C", "--dryrun"):
+            options.dry = True
+        elif word in ("-d", "--daemon", "-n", "--vty_socket"):
+            next(rest, "")
+        elif word in ("-b", "--boot"):
+            options.file = FRR_FILE
+    return options
+
+
+def _file(call: Call, options: _Options) -> Result:
+    device, path = call.device, call.path(options.file or "")
+    # vtysh runs inside the bgp container, which sees no other folder of the host
+    visible = path.startswith("/etc/sonic/frr/")
+    if not visible or not device.files.exists(path):
+        return Result(1, err=f"% Can't open configuration file {options.file} due to 'No such file or directory'.\n")
+    if not options.dry and refused(device, "vtysh -f"):
+        return Result(13, err="line 1: Failure to communicate[13] to bgpd, line: router bgp\n\n")
+    text = device.files.read(path).decode(errors="replace")
+    applied = device.frr.apply(text, dry=options.dry)
+    return Result(applied.status, out=applied.out, err=applied.err, seconds=0.5)
+
+
+def _commands(device: Device, commands: list[str]) -> Result:
+    """Run commands one after the other in one session, as several ``-c`` do; an error ends it."""
+    editor: Editor | None = None
+    out = ""
+    for command in [part for text in commands for part in text.split("\n") if part.strip()]:
+        words = " ".join(command.split())
+        if editor is None and words in ("configure terminal", "conf t", "configure", "config t"):
+            editor = Editor(device.frr.root)
+            continue
+        if editor is not None and not words.startswith(("do ", "end")):
+            try:
+                editor.line(words)
+            except Refusal as refusal:
+                device.frr.version += 1
+                text = refusal.daemon_text or refusal.text
+                return Result(1, out=f"{out}{text}\n")
+            device.frr.version += 1
+            continue
+        if words == "end":
+            editor = None
+            continue
+        done = _exec(device, words.removeprefix("do "))
+        out += done.out
+        if done.exit:
+            return Result(done.exit, out=out, err=done.err)
+    return Result(out=out)
+
+
+def _exec(device: Device, command: str) -> Result:
+    if command in ("write", "write memory", "write file", "copy running-config startup-config", "wr", "wr mem"):
+        return _write(device)
+    if command == "write terminal":
+        command = "show running-config"
+    if command.startswith("show"):
+        shown = view(device, command)
+        if shown is not None:
+            return Result(out=shown)
+    if command.startswith("clear bgp") or command.startswith("clear ip bgp"):
+        return Result()
+    return Result(1, out=f"% Unknown command: {command}\n")
+
+
+def _write(device: Device) -> Result:
+    note = "Note: this version of vtysh never writes vtysh.conf\nBuilding Configuration...\n"
+    if device.faults.strike(FaultKind.REFUSE_COMMIT, "write memory") is not None:
+        return Result(1, out=note, err=f"Can't open configuration file {FRR_FILE}: Read-only file system\n")
+    if device.routing_mode() in ("split-unified", "unified"):
+        device.files.write(FRR_FILE, device.frr.text().encode(), now=device.clock.now(), mode=0o640)
+        device.files.files[FRR_FILE].owner = "frr"
+        return Result(out=note + "Integrated configuration saved to /etc/frr/frr.conf\n[OK]\n")
+    texts = "".join(f"Configuration saved to /etc/frr/{name}.conf\n" for name in ("zebra", "bgpd", "staticd"))
+    for name in ("zebra", "bgpd", "staticd"):
+        device.files.write(f"/etc/sonic/frr/{name}.conf", device.frr.text().encode(), now=device.clock.now())
+    return Result(out=note + texts)
+
+
+__all__ = ["CMD_ERR_NO_MATCH"]

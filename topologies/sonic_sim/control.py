@@ -1,0 +1,222 @@
+"""Start, ask and stop a simulated fabric. All state lives in one folder a fabric.
+
+``up`` starts the background process or, where it runs, brings it to a grown specification; ``down`` stops it and removes
+its state; the others talk to it. Every function raises SimulatorError with a text for a person.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sonic_sim.clock import NEARLY_NOTHING
+from sonic_sim.errors import SimulatorError
+from sonic_sim.kept import write_whole
+from sonic_sim.spec import SimSpec
+
+_START_S = 30.0
+_ANSWER_S = 120.0
+_STOP_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimOptions:
+    """``time_scale``: real seconds for a second of the switches' waits; 1.0 is as slow as a switch."""
+
+    time_scale: float = NEARLY_NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where one switch listens."""
+
+    address: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """How to reach the simulated fabric, the content of ``endpoints.json``.
+
+    ``added``: devices that this ``up`` made; ``unplugged``: wanted cables that are not plugged, because a port of theirs
+    holds another cable.
+    """
+
+    devices: Mapping[str, Endpoint]
+    username: str
+    key_file: str
+    known_hosts: str
+    pid: int
+    added: tuple[str, ...] = ()
+    unplugged: tuple[tuple[str, str], ...] = ()
+
+
+def up(state_dir: Path, spec: SimSpec, options: SimOptions | None = None) -> Endpoints:
+    """Start the fabric or reconcile it: new devices and cables are added, existing ones never reset.
+
+    Raises SimulatorError, also when an existing device would have to become another model.
+    """
+    folder = state_dir.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        if _ask(folder, {"verb": "status"}) is None:
+            _start(folder, options or SimOptions())
+        wanted = folder / "spec.json"
+        write_whole(wanted, spec.to_json().encode())
+        answer = _must_ask(folder, {"verb": "up", "spec": str(wanted)})
+    found = endpoints(folder)
+    unplugged = tuple((a, b) for a, b in answer["unplugged"])
+    return Endpoints(found.devices, found.username, found.key_file, found.known_hosts, found.pid,
+                     tuple(answer["added"]), unplugged)  # fmt: skip
+
+
+def endpoints(state_dir: Path) -> Endpoints:
+    """Return how to reach a fabric that is up. Raises SimulatorError where there is none."""
+    try:
+        value = json.loads((state_dir / "endpoints.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise SimulatorError(f"no simulated fabric in {state_dir}; `sim up` starts one") from error
+    devices = {name: Endpoint(one["address"], one["port"]) for name, one in value["devices"].items()}
+    return Endpoints(devices, value["username"], value["key_file"], value["known_hosts"], value["pid"])
+
+
+def down(state_dir: Path, *, keep_state: bool = False) -> bool:
+    """Stop the fabric and remove its state (``keep_state``: only stop); tell whether there was one."""
+    folder = state_dir.resolve()
+    if not folder.exists():
+        return False
+    from sonic_sim.simulation import remove_state
+
+    with _alone(folder):
+        process = _process(folder)
+        was_there = process is not None or (folder / "fabric.json").exists()
+        if _ask(folder, {"verb": "down"}) is None and process is not None and _is_ours(process["pid"]):
+            os.kill(process["pid"], signal.SIGTERM)
+        if process is not None:
+            _wait_gone(process["pid"])
+        if not keep_state:
+            remove_state(folder)
+    if not keep_state:
+        (folder / "up.lock").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    return was_there
+
+
+def status(state_dir: Path) -> dict[str, Any]:
+    """Return the devices with addresses and faults, and the cables; ``{"running": False}`` where nothing runs."""
+    folder = state_dir.resolve()
+    return _ask(folder, {"verb": "status"}) or {"running": False, "devices": {}, "cables": []}
+
+
+def fault(state_dir: Path, device: str, kind: str, **details: Any) -> list[dict[str, Any]]:
+    """Let a device have a fault (see `sonic_sim.faults`); return its armed faults. Raises SimulatorError."""
+    request = {"verb": "fault", "device": device, "kind": str(kind), "details": details}
+    return list(_must_ask(state_dir.resolve(), request)["armed"])
+
+
+def clear_fault(state_dir: Path, device: str, kind: str | None = None) -> int:
+    """Clear a device's faults, of one kind or all; return how many. Raises SimulatorError."""
+    request = {"verb": "clear-fault", "device": device, "kind": kind}
+    return int(_must_ask(state_dir.resolve(), request)["cleared"])
+
+
+def cable(state_dir: Path, a: str, b: str) -> None:
+    """Plug a cable between two ends ``DEVICE:PORT``; what was in these ports comes out. Raises SimulatorError."""
+    _must_ask(state_dir.resolve(), {"verb": "cable", "a": a, "b": b})
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let only one ``up`` or ``down`` work on a folder."""
+    with (folder / "up.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _process(folder: Path) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads((folder / "process.json").read_bytes()))
+    except (OSError, ValueError):
+        return None
+
+
+def _is_ours(pid: int) -> bool:
+    """Tell whether a process id still is a simulator: numbers are used again after a crash."""
+    try:
+        return b"sonic_sim.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _start(folder: Path, options: SimOptions) -> None:
+    (folder / "process.json").unlink(missing_ok=True)
+    with (folder / "simulator.log").open("ab") as log:
+        command = [sys.executable, "-m", "sonic_sim.daemon", str(folder), str(options.time_scale)]
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, close_fds=True
+        )
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline:
+        if _ask(folder, {"verb": "status"}) is not None:
+            # the process goes on without us; nobody waits for it
+            child.returncode = 0
+            return
+        if child.poll() is not None:
+            break
+        time.sleep(0.02)
+    text = (folder / "simulator.log").read_text(encoding="utf-8", errors="replace").strip()
+    raise SimulatorError(f"the simulator did not start: {text.splitlines()[-1] if text else 'no message'}")
+
+
+def _wait_gone(pid: int) -> None:
+    deadline = time.monotonic() + _STOP_S
+    while _is_ours(pid):
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+            deadline += _STOP_S
+        time.sleep(0.02)
+
+
+def _ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the answer of the running simulator, None where none runs."""
+    process = _process(folder)
+    if process is None:
+        return None
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(_ANSWER_S)
+            connection.connect(process["socket"])
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            parts = []
+            while part := connection.recv(65536):
+                parts.append(part)
+        return dict(json.loads(b"".join(parts)))
+    except (OSError, ValueError):
+        return None
+
+
+def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
+    answer = _ask(folder, request)
+    if answer is None:
+        raise SimulatorError(f"no simulated fabric runs in {folder}; `sim up` starts one")
+    if "error" in answer:
+        raise SimulatorError(answer["error"])
+    return answer
+
+
+__all__ = [
+    "Endpoint", "Endpoints", "SimOptions", "SimulatorError", "cable", "clear_fault", "down", "endpoints", "fault",
+    "status", "up",
+]  # fmt: skip

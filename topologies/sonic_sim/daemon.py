@@ -1,0 +1,102 @@
+"""The background process of a simulated fabric: the event loop, and the socket by which it is controlled.
+
+Started by `sonic_sim.control.up` as ``python -m sonic_sim.daemon FOLDER SCALE``. Requests and answers are one line of
+JSON each; ``{"error": text}`` is a refusal.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sonic_sim.clock import Clock
+from sonic_sim.errors import SimulatorError
+from sonic_sim.kept import write_whole
+from sonic_sim.simulation import Simulation
+from sonic_sim.spec import spec_from_json
+
+_LINE_LIMIT = 1 << 20
+
+
+class Daemon:
+    """One simulation and its control socket."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        """Prepare."""
+        self.simulation = Simulation(folder, clock)
+        self.folder = folder
+        self.ended = asyncio.Event()
+
+    async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Do what a request asks. Raises SimulatorError."""
+        simulation, verb = self.simulation, request["verb"]
+        if verb == "up":
+            spec = spec_from_json(Path(request["spec"]).read_text(encoding="utf-8"))
+            return await simulation.reconcile(spec)
+        if verb == "status":
+            return {**simulation.status(), "pid": os.getpid()}
+        if verb == "fault":
+            await simulation.fault(request["device"], request["kind"], request["details"])
+            return {"armed": simulation.device(request["device"]).faults.to_json()}
+        if verb == "clear-fault":
+            return {"cleared": await simulation.clear_fault(request["device"], request["kind"])}
+        if verb == "cable":
+            simulation.plug(request["a"], request["b"])
+            return {}
+        if verb == "down":
+            self.ended.set()
+            return {}
+        raise SimulatorError(f"unknown request {verb}")
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request."""
+        try:
+            line = await reader.readline()
+            try:
+                answer = await self.answer(json.loads(line))
+            except (SimulatorError, ValueError, KeyError, TypeError) as error:
+                answer = {"error": str(error) or type(error).__name__}
+            writer.write(json.dumps(answer).encode() + b"\n")
+            await writer.drain()
+        except ConnectionError:
+            return
+        finally:
+            writer.close()
+
+    async def run(self) -> None:
+        """Listen until somebody ends it."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.ended.set)
+        await self.simulation.start()
+        # a socket path holds about a hundred characters: it lives in an own short folder
+        with tempfile.TemporaryDirectory(prefix="sonic-sim-") as short:
+            path = f"{short}/control"
+            server = await asyncio.start_unix_server(self.serve, path, limit=_LINE_LIMIT)
+            process = {"pid": os.getpid(), "socket": path}
+            write_whole(self.folder / "process.json", json.dumps(process).encode(), 0o600)
+            async with server:
+                await self.ended.wait()
+            await self.simulation.stop()
+        with contextlib.suppress(OSError):
+            (self.folder / "process.json").unlink()
+
+
+def main() -> int:
+    """Run the process of the folder and scale on the command line."""
+    folder, scale = Path(sys.argv[1]), float(sys.argv[2])
+
+    async def whole() -> None:
+        await Daemon(folder, Clock(scale)).run()
+
+    asyncio.run(whole())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""One simulated switch: its databases, files, routing daemons and what happens to them at boot and reload."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from sonic_sim.clock import Clock
+from sonic_sim.configdb import ConfigDb, Hash, to_json
+from sonic_sim.faults import Faults
+from sonic_sim.files import Files
+from sonic_sim.frr.boot import boot_configuration
+from sonic_sim.frr.running import Frr
+from sonic_sim.spec import SimDevice
+
+if TYPE_CHECKING:
+    from sonic_sim.network import Network
+
+CONFIG_FILE = "/etc/sonic/config_db.json"
+INIT_FILE = "/etc/sonic/init_cfg.json"
+FRR_FILE = "/etc/sonic/frr/frr.conf"
+SWSS_READY_S = 120
+"""A reload is refused until swss has been up for so long (sonic-facts §3.1)."""
+_MANAGEMENT_GONE_S = 10
+_FRR_STARTS_S = 45
+
+
+class Effect(StrEnum):
+    """What a command does to the world around the switch; the server acts on it."""
+
+    DROP_SESSIONS = "drop-sessions"
+    TIMER = "timer"
+
+
+@dataclass(slots=True)
+class Times:
+    """Moments in real seconds since 1970."""
+
+    booted: float = 0.0
+    swss_up: float = 0.0
+    management_up: float = 0.0
+    frr_up: float = 0.0
+
+
+@dataclass(slots=True)
+class Holder:
+    """Who holds a lock file; compared by identity."""
+
+    path: str
+
+
+@dataclass(slots=True)
+class Locks:
+    """Advisory locks of files, as flock gives them."""
+
+    held: dict[str, Holder] = field(default_factory=dict)
+
+    def take(self, path: str) -> Holder | None:
+        """Return a holder, or None where another has it."""
+        if path in self.held:
+            return None
+        self.held[path] = holder = Holder(path)
+        return holder
+
+    def release(self, holder: Holder) -> None:
+        """Give the lock back."""
+        if self.held.get(holder.path) is holder:
+            del self.held[holder.path]
+
+
+class Device:
+    """A switch. ``daemons`` False leaves out what reacts to CONFIG_DB (hostcfgd, buffermgrd), as in the recordings."""
+
+    def __init__(self, spec: SimDevice, clock: Clock, *, daemons: bool = True) -> None:
+        """Make a switch that has never booted."""
+        self.spec = spec
+        self.name = spec.name
+        self.clock = clock
+        self.daemons = daemons
+        self.db = ConfigDb()
+        self.other: dict[int, dict[str, Hash]] = {}
+        self.initialized = True
+        self.files = Files()
+        self.frr = Frr()
+        self.hostname = "sonic"
+        self.times = Times()
+        self.locks = Locks()
+        self.faults = Faults()
+        self.timer_running = False
+        self.network: Network | None = None
+        self.on_effect: Callable[[Device, Effect], None] | None = None
+
+    def emit(self, effect: Effect) -> None:
+        """Tell the server what happened."""
+        if self.on_effect is not None:
+            self.on_effect(self, effect)
+
+    def revision(self) -> tuple[int, ...]:
+        """Return a value that changes with everything that is kept on disk."""
+        return (self.db.version, self.files.version, self.frr.version, self.faults.version, int(self.timer_running))
+
+    @property
+    def platform(self) -> str:
+        """The platform string, hardware that no configuration changes."""
+        value = self.spec.factory.get("DEVICE_METADATA", {}).get("localhost", {}).get("platform", "")
+        return str(value) or "x86_64-kvm_x86_64-r0"
+
+    def routing_mode(self) -> str:
+        """Return ``docker_routing_config_mode``; the start script takes a missing field for ``separated``."""
+        return self.db.get("DEVICE_METADATA|localhost").get("docker_routing_config_mode", "separated")
+
+    def install(self) -> None:
+        """Put the image and the factory configuration on the switch and boot it."""
+        text = to_json(self.spec.factory).encode()
+        now = self.clock.now()
+        if not self.files.exists(INIT_FILE):
+            self.files.write(INIT_FILE, b"{}", now=now)
+        self.files.write(CONFIG_FILE, text, now=now)
+        self.boot()
+        self.times.swss_up = now - SWSS_READY_S
+        self.times.management_up = self.times.frr_up = now
+
+    def boot(self) -> None:
+        """Start from the files: the startup configuration becomes the running one; timers and locks are gone."""
+        self.timer_running = False
+        self.locks.held.clear()
+        self.other.clear()
+        self.times.booted = self.clock.now()
+        self.load_files(CONFIG_FILE)
+        self.start_services()
+
+    def load_files(self, path: str) -> None:
+        """Fill CONFIG_DB with ``init_cfg.json`` and a file, and migrate it. Raises ValueError, OSError."""
+        first = json.loads(self.files.read(INIT_FILE)) if self.files.exists(INIT_FILE) else {}
+        second = json.loads(self.files.read(path))
+        merged = {table: dict(rows) for table, rows in first.items()}
+        for table, rows in second.items():
+            for key, fields in rows.items():
+                merged.setdefault(table, {}).setdefault(key, {})
+                merged[table][key] = {**(merged[table][key] or {}), **(fields or {})}
+        self.db.replace_all(merged)
+        self.initialized = True
+        self.migrate()
+
+    def migrate(self) -> None:
+        """Do what ``db_migrator.py`` does to a current configuration (sonic-facts §3.1)."""
+        self.db.put("VERSIONS|DATABASE", {"VERSION": "version_202505_01"})
+        for key in [one for one in self.db.rows if one.startswith("PORT|")]:
+            self.db.rows[key].setdefault("dhcp_rate_limit", "300")
+
+    def start_services(self) -> None:
+        """Start swss, bgp and the rest; FRR takes its boot configuration by the routing mode."""
+        now = self.clock.now()
+        self.times.swss_up = now
+        self.times.management_up = now + self.clock.real_s(_MANAGEMENT_GONE_S)
+        self.times.frr_up = now + self.clock.real_s(_FRR_STARTS_S)
+        self.react()
+        self.start_frr()
+
+    def start_frr(self) -> None:
+        """Start the bgp container."""
+        text, keep_file = boot_configuration(self)
+        if not keep_file and self.files.exists(FRR_FILE):
+            self.files.remove(FRR_FILE)
+        self.frr.start(text, self.hostname)
+
+    def frr_answers(self) -> bool:
+        """Tell whether vtysh reaches the daemons now."""
+        return self.frr.running and self.clock.now() >= self.times.frr_up
+
+    def react(self) -> None:
+        """Let the daemons that watch CONFIG_DB do their work."""
+        if not self.daemons:
+            return
+        from sonic_sim.buffermgr import make_lossless_rows
+
+        wanted = self.db.get("DEVICE_METADATA|localhost").get("hostname")
+        if wanted and wanted != self.hostname:
+            self.hostname = wanted
+            self.frr.rename(wanted)
+        make_lossless_rows(self.db)

@@ -1,0 +1,107 @@
+"""Faults that a simulated switch shows on demand, each once or until it is cleared."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class FaultKind(StrEnum):
+    """The closed set of faults."""
+
+    UNREACHABLE = "unreachable"
+    SLOW = "slow"
+    REFUSE_COMMIT = "refuse-commit"
+    DROP_SESSION = "drop-session"
+    LOSE_CONFIG = "lose-config"
+    BGP_DOWN = "bgp-down"
+    WRONG_HOST_KEY = "wrong-host-key"
+    POWER_CYCLE = "power-cycle"
+
+
+AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE})
+"""Faults that happen when they are asked for and leave nothing armed."""
+
+
+@dataclass(slots=True)
+class Fault:
+    """One armed fault.
+
+    ``command``: only commands that contain this text (refuse-commit, drop-session, slow); ``after``: let so many
+    commands pass first; ``times``: how often it strikes, 0 = until cleared; ``seconds``: delay of ``slow``;
+    ``moment``: of drop-session, ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it.
+    """
+
+    kind: FaultKind
+    command: str = ""
+    after: int = 0
+    times: int = 0
+    seconds: float = 1.0
+    moment: str = "after"
+
+
+_DEFAULT_TIMES = {FaultKind.REFUSE_COMMIT: 1, FaultKind.DROP_SESSION: 1}
+_MOMENTS = ("before", "during", "after")
+
+
+@dataclass(slots=True)
+class Faults:
+    """The armed faults of one switch."""
+
+    armed: list[Fault] = field(default_factory=list)
+    version: int = 0
+    halfway: bool = False
+
+    def add(self, kind: str, **details: Any) -> Fault:
+        """Arm a fault. Raises ValueError for an unknown kind or detail."""
+        try:
+            chosen = FaultKind(kind)
+            details.setdefault("times", _DEFAULT_TIMES.get(chosen, 0))
+            fault = Fault(chosen, **details)
+        except TypeError as error:
+            raise ValueError(f"fault {kind}: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}") from error
+        if fault.moment not in _MOMENTS:
+            raise ValueError(f"moment '{fault.moment}' is none of {', '.join(_MOMENTS)}")
+        self.armed = [one for one in self.armed if (one.kind, one.command) != (chosen, fault.command)]
+        self.armed.append(fault)
+        self.version += 1
+        return fault
+
+    def clear(self, kind: str | None = None) -> int:
+        """Clear all faults, or those of a kind; return how many."""
+        kept = [one for one in self.armed if kind is not None and one.kind != kind]
+        gone = len(self.armed) - len(kept)
+        self.armed = kept
+        self.version += 1
+        return gone
+
+    def has(self, kind: FaultKind) -> bool:
+        """Tell whether a fault of this kind is armed."""
+        return any(one.kind is kind for one in self.armed)
+
+    def strike(self, kind: FaultKind, command: str = "") -> Fault | None:
+        """Return the fault that hits this command, if one does, and count it."""
+        for fault in self.armed:
+            if fault.kind is not kind or fault.command not in command:
+                continue
+            self.version += 1
+            if fault.after > 0:
+                fault.after -= 1
+                continue
+            if fault.times == 1:
+                self.armed.remove(fault)
+            elif fault.times > 1:
+                fault.times -= 1
+            return fault
+        return None
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the armed faults as plain values."""
+        return [asdict(one) for one in self.armed]
+
+
+def faults_from_json(values: list[Mapping[str, Any]]) -> Faults:
+    """Read what `Faults.to_json` returned."""
+    return Faults([Fault(**{**one, "kind": FaultKind(one["kind"])}) for one in values])

@@ -1,0 +1,181 @@
+"""The files of a simulated switch, held in memory, with just enough of owners and modes."""
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+ROOT = "root"
+_OPEN_DIRECTORIES = ("/tmp", "/var/tmp", "/home/admin", "/dev")  # noqa: S108  paths inside the simulated switch
+_FIRST_DIRECTORIES = (
+    "/", "/tmp", "/var", "/var/tmp", "/var/lib", "/var/lock", "/var/run", "/home", "/home/admin", "/etc",  # noqa: S108
+    "/etc/sonic", "/etc/sonic/frr", "/etc/sonic/checkpoints", "/usr", "/usr/local", "/usr/local/bin", "/root", "/dev",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class File:
+    """One file: ``mtime`` in seconds since 1970."""
+
+    data: bytes
+    mode: int
+    owner: str
+    mtime: float
+
+
+@dataclass(slots=True)
+class Directory:
+    """One directory."""
+
+    mode: int
+    owner: str
+
+
+def canonical(path: str, cwd: str = "/") -> str:
+    """Return the absolute path; FRR's folder inside its container is the host's ``/etc/sonic/frr``."""
+    whole = posixpath.normpath(posixpath.join(cwd, path))
+    if whole.startswith("//"):
+        whole = whole[1:]
+    if whole == "/etc/frr" or whole.startswith("/etc/frr/"):
+        return "/etc/sonic/frr" + whole.removeprefix("/etc/frr")
+    if whole == "/run" or whole.startswith("/run/"):
+        return "/var" + whole
+    return whole
+
+
+class Files:
+    """Files and directories by absolute path. Errors are the ones of the operating system."""
+
+    def __init__(self) -> None:
+        """Begin with the directories of a SONiC image."""
+        self.files: dict[str, File] = {}
+        self.directories: dict[str, Directory] = {
+            path: Directory(0o777 if path in _OPEN_DIRECTORIES else 0o755, "admin" if path == "/home/admin" else ROOT)
+            for path in _FIRST_DIRECTORIES
+        }
+        self.version = 0
+
+    def read(self, path: str, user: str = ROOT) -> bytes:
+        """Return a file's content. Raises FileNotFoundError, IsADirectoryError, PermissionError."""
+        path = canonical(path)
+        if path == "/dev/null":
+            return b""
+        self._enter(path, user)
+        if path in self.directories:
+            raise IsADirectoryError(path)
+        found = self.files.get(path)
+        if found is None:
+            raise FileNotFoundError(path)
+        if user not in (ROOT, found.owner) and not found.mode & 0o004:
+            raise PermissionError(path)
+        return found.data
+
+    def write(self, path: str, data: bytes, *, user: str = ROOT, mode: int | None = None, now: float = 0.0) -> None:
+        """Write a file. Raises FileNotFoundError without its directory, PermissionError, IsADirectoryError."""
+        path = canonical(path)
+        if path == "/dev/null":
+            return
+        self._enter(path, user)
+        if path in self.directories:
+            raise IsADirectoryError(path)
+        if posixpath.dirname(path) not in self.directories:
+            raise FileNotFoundError(path)
+        old = self.files.get(path)
+        self._may_write(path, old, user)
+        if old is None:
+            self.files[path] = File(data, 0o644 if mode is None else mode, user, now)
+        else:
+            old.data, old.mtime = data, now
+            old.mode = old.mode if mode is None else mode
+        self.version += 1
+
+    def remove(self, path: str, user: str = ROOT) -> None:
+        """Remove a file. Raises FileNotFoundError, PermissionError."""
+        path = canonical(path)
+        self._enter(path, user)
+        found = self.files.get(path)
+        if found is None:
+            raise FileNotFoundError(path)
+        self._may_write(path, found, user)
+        del self.files[path]
+        self.version += 1
+
+    def rename(self, old: str, new: str, user: str = ROOT) -> None:
+        """Move a file over another name, keeping owner and mode."""
+        old, new = canonical(old), canonical(new)
+        data = self.read(old, user)
+        kept = self.files[old]
+        self._may_write(old, kept, user)
+        self.write(new, data, user=user, mode=kept.mode, now=kept.mtime)
+        self.files[new].owner = kept.owner
+        if new != old:
+            del self.files[old]
+        self.version += 1
+
+    def make_directory(self, path: str, *, user: str = ROOT, mode: int = 0o755, parents: bool = False) -> None:
+        """Make a directory. Raises FileExistsError, FileNotFoundError without its parent, PermissionError."""
+        path = canonical(path)
+        if path in self.directories or path in self.files:
+            raise FileExistsError(path)
+        parent = posixpath.dirname(path)
+        if parent not in self.directories:
+            if not parents:
+                raise FileNotFoundError(path)
+            self.make_directory(parent, user=user, parents=True)
+        self._may_write(path, None, user)
+        self.directories[path] = Directory(mode, user)
+        self.version += 1
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a directory with all that is below it."""
+        path = canonical(path)
+        below = path.rstrip("/") + "/"
+        self.files = {name: one for name, one in self.files.items() if not name.startswith(below)}
+        self.directories = {
+            name: one for name, one in self.directories.items() if name != path and not name.startswith(below)
+        }
+        self.version += 1
+
+    def exists(self, path: str) -> bool:
+        """Tell whether a file or directory is there."""
+        path = canonical(path)
+        return path in self.files or path in self.directories
+
+    def is_directory(self, path: str) -> bool:
+        """Tell whether the path is a directory."""
+        return canonical(path) in self.directories
+
+    def listing(self, path: str, user: str = ROOT) -> list[str]:
+        """Return the names in a directory, sorted. Raises FileNotFoundError, NotADirectoryError, PermissionError."""
+        path = canonical(path)
+        self._enter(path + "/x", user)
+        if path in self.files:
+            raise NotADirectoryError(path)
+        if path not in self.directories:
+            raise FileNotFoundError(path)
+        return sorted(set(self._names_in(path)))
+
+    def _names_in(self, path: str) -> Iterator[str]:
+        start = path.rstrip("/") + "/"
+        for name in (*self.files, *self.directories):
+            if name.startswith(start) and name != "/" and "/" not in name[len(start) :]:
+                yield name[len(start) :]
+
+    def _enter(self, path: str, user: str) -> None:
+        """Refuse a user who may not pass through a directory on the way."""
+        folder = posixpath.dirname(path)
+        while user != ROOT and folder != "/":
+            found = self.directories.get(folder)
+            if found is not None and found.owner != user and not found.mode & 0o001:
+                raise PermissionError(path)
+            folder = posixpath.dirname(folder)
+
+    def _may_write(self, path: str, old: File | None, user: str) -> None:
+        if user == ROOT:
+            return
+        if old is not None:
+            allowed = old.owner == user
+        else:
+            folder = self.directories.get(posixpath.dirname(path))
+            allowed = folder is not None and (folder.owner == user or bool(folder.mode & 0o002))
+        if not allowed:
+            raise PermissionError(path)

@@ -1,0 +1,86 @@
+"""What the bgp container boots with, by ``docker_routing_config_mode`` (sonic-facts §1.4, docker_init.sh)."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonic_sim.configdb import ConfigDb, Hash
+    from sonic_sim.device import Device
+
+FRR_FOLDER = "/etc/sonic/frr"
+FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra nexthop kernel enable")
+
+
+def boot_configuration(device: "Device") -> tuple[str, bool]:
+    """Return the boot configuration and whether ``frr.conf`` stays. In split-unified the fpm lines are appended."""
+    mode = device.routing_mode()
+    if mode == "split-unified":
+        return _own_file(device), True
+    if mode == "unified":
+        text = from_config_db(device.db, device.hostname)
+        device.files.write(f"{FRR_FOLDER}/frr.conf", text.encode(), now=device.clock.now())
+        return text, True
+    if mode == "split":
+        names = ("zebra.conf", "staticd.conf", "bgpd.conf")
+        paths = [f"{FRR_FOLDER}/{name}" for name in names]
+        texts = [device.files.read(path).decode() for path in paths if device.files.exists(path)]
+        return "\n".join(texts), False
+    return from_config_db(device.db, device.hostname), False
+
+
+def _own_file(device: "Device") -> str:
+    path = f"{FRR_FOLDER}/frr.conf"
+    text = device.files.read(path).decode(errors="replace") if device.files.exists(path) else ""
+    missing = [line for line in FPM_LINES if line not in text.splitlines()]
+    if missing:
+        if text and not text.endswith("\n"):
+            text += "\n"
+        text += "\n".join(missing) + "\n"
+        device.files.write(path, text.encode(), now=device.clock.now())
+    return text
+
+
+def from_config_db(db: "ConfigDb", hostname: str) -> str:
+    """Return the configuration that the image's templates make of CONFIG_DB, the lines that matter here."""
+    lines = [f"hostname {hostname}", "log syslog informational", "service integrated-vtysh-config", *FPM_LINES]
+    metadata = db.get("DEVICE_METADATA|localhost")
+    number = metadata.get("bgp_asn", "")
+    if not number.isdigit() or number == "0":
+        return "\n".join(lines) + "\n"
+    loopback = _loopback(db)
+    lines += [f"router bgp {number}", " bgp log-neighbor-changes", " no bgp ebgp-requires-policy",
+              " no bgp default ipv4-unicast", " bgp bestpath as-path multipath-relax"]  # fmt: skip
+    lines += [f" bgp router-id {loopback.split('/')[0]}"] if loopback else []
+    neighbors = {key.rsplit("|", 1)[-1]: row for key, row in db.table("BGP_NEIGHBOR").items()}
+    peers = {peer: row for peer, row in neighbors.items() if "." in peer and row.get("asn", "").isdigit()}
+    lines += [" neighbor PEER_V4 peer-group"] if peers else []
+    for peer, row in peers.items():
+        lines += _neighbor(peer, row, metadata.get("default_bgp_status", "up"))
+    lines.append(" address-family ipv4 unicast")
+    lines += [f"  network {loopback}"] if loopback else []
+    if peers:
+        lines += ["  neighbor PEER_V4 soft-reconfiguration inbound", "  neighbor PEER_V4 route-map FROM_BGP_PEER_V4 in",
+                  "  neighbor PEER_V4 route-map TO_BGP_PEER_V4 out"]  # fmt: skip
+    lines += [f"  neighbor {peer} activate" for peer in peers]
+    lines += ["  maximum-paths 514", " exit-address-family", "exit"]
+    if peers:
+        lines += ["route-map FROM_BGP_PEER_V4 permit 100", "exit", "route-map TO_BGP_PEER_V4 permit 100", "exit"]
+    return "\n".join(lines) + "\n"
+
+
+def _loopback(db: "ConfigDb") -> str:
+    for key in db.table("LOOPBACK_INTERFACE"):
+        name, _, address = key.partition("|")
+        if name == "Loopback0" and "." in address:
+            return address
+    return ""
+
+
+def _neighbor(peer: str, row: "Hash", default_status: str) -> list[str]:
+    lines = [f" neighbor {peer} remote-as {row['asn']}", f" neighbor {peer} peer-group PEER_V4"]
+    if row.get("name"):
+        lines.append(f" neighbor {peer} description {row['name']}")
+    if row.get("keepalive") and row.get("holdtime"):
+        lines.append(f" neighbor {peer} timers {row['keepalive']} {row['holdtime']}")
+    if row.get("admin_status", default_status) == "down":
+        lines.append(f" neighbor {peer} shutdown")
+    return lines

@@ -1,0 +1,303 @@
+"""Apply lines to a running configuration as vtysh and the daemons do, with their error texts.
+
+Sources: FRR vtysh/vtysh.c (``vtysh_config_from_file``: a line that its node does not know is tried in the parents) and
+bgpd/bgp_vty.c (texts of the refusals). A refused line does not stop the others; the last error is the exit status.
+"""
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+
+from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG, DEFAULT_ON, PARENT, ROUTE_MAP, identity, is_beginning, opens
+from sonic_sim.frr.tree import Context
+
+CMD_ERR_NO_MATCH = 2
+CMD_ERR_INCOMPLETE = 4
+CMD_WARNING_CONFIG_FAILED = 13
+
+_COMMUNITIES = {
+    "65535:0": "graceful-shutdown",
+    "65535:65281": "no-export",
+    "65535:65282": "no-advertise",
+    "65535:65283": "local-AS",
+    "65535:666": "blackhole",
+}
+_LISTS = re.compile(
+    r"^((?:ip|ipv6) prefix-list \S+|bgp as-path access-list \S+|bgp (?:large-)?community-list (?:standard|expanded) \S+)"
+    r"(?: seq (\d+))? ((?:permit|deny) .+)$"
+)
+_PEER_LINE = re.compile(r"^neighbor (\S+)(?: (.+))?$")
+
+
+class Refusal(Exception):
+    """A line that a daemon or vtysh refuses: exit status and text."""
+
+    def __init__(self, status: int, text: str, daemon_text: str = "") -> None:
+        """Keep the status, vtysh's text and what the daemon says before it."""
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.daemon_text = daemon_text
+
+
+@dataclass(slots=True)
+class Editor:
+    """A configuration session: where it stands in the tree."""
+
+    root: Context
+    path: list[Context] = field(default_factory=list)
+
+    @property
+    def here(self) -> Context:
+        """The context that lines go into."""
+        return self.path[-1] if self.path else self.root
+
+    def line(self, text: str) -> None:
+        """Apply one line. Raises Refusal."""
+        line = " ".join(text.split())
+        if not line or line[0] in "!#":
+            return
+        if line in ("exit", "quit", "exit-address-family", "exit-vrf", "exit-address-family"):
+            if self.path:
+                self.path.pop()
+            return
+        if line == "end":
+            self.path.clear()
+            return
+        depth = len(self.path)
+        while True:
+            here = self.path[depth - 1] if depth else self.root
+            if self._known(here.node, line):
+                del self.path[depth:]
+                self._apply(here, line)
+                return
+            if depth == 0:
+                break
+            depth -= 1
+        if is_beginning(self.here.node, line.removeprefix("no ")):
+            raise Refusal(CMD_ERR_INCOMPLETE, f"% Command incomplete: {line}")
+        raise Refusal(CMD_ERR_NO_MATCH, f"% Unknown command: {line}")
+
+    def _known(self, node: str, line: str) -> bool:
+        plain = line.removeprefix("no ")
+        if opens(node, plain) or identity(node, plain) is not None:
+            return True
+        if not line.startswith("no "):
+            return False
+        return is_beginning(node, plain) or bool(re.match(r"^route-map \S+$", plain) and node == CONFIG)
+
+    def _apply(self, here: Context, line: str) -> None:
+        if line.startswith("no "):
+            Removal(self.root, here).line(line.removeprefix("no "))
+            return
+        opened = opens(here.node, line)
+        if opened is not None:
+            self._open(here, opened, line)
+            return
+        line = normal_line(here, line)
+        if line in DEFAULT_ON.get(here.node, ()):
+            if here.lines.pop("no " + line, None) is None and here.node == "interface":
+                here.lines[line] = line
+            return
+        if here.node in (BGP, BGP_AF):
+            self._check_neighbor(here, line)
+        if here.node == ROUTE_MAP and line.startswith(("match ip address", "match ipv6 address")):
+            here.remove(" ".join(line.split()[:3]))
+        if (line.startswith("neighbor ") and " route-map " in line) or (
+            " prefix-list " in line and here.node == BGP_AF
+        ):
+            words = line.split()
+            for key in [one for one in here.starting(" ".join(words[:3])) if one.split()[-1] == words[-1]]:
+                del here.lines[key]
+        here.lines[identity(here.node, line) or line] = line
+
+    def _open(self, here: Context, node: str, line: str) -> None:
+        header = normal_header(node, line)
+        if node == BGP and header not in here.children:
+            vrf = re.search(r" vrf \S+$", header)
+            for other in here.children.values():
+                same = re.search(r" vrf \S+$", other.header)
+                if other.node == BGP and (same and same.group()) == (vrf and vrf.group()):
+                    number = other.header.split()[2]
+                    raise Refusal(
+                        CMD_WARNING_CONFIG_FAILED,
+                        f"Failure to communicate[13] to bgpd, line: {line}",
+                        f"BGP is already running; AS is {number}",
+                    )
+        if node == ROUTE_MAP and header not in here.children:
+            name, _, sequence = header.split()[1:]
+            for key in [one for one in here.children if one.startswith(f"route-map {name} ")]:
+                if key.split()[3] == sequence:
+                    del here.children[key]
+        context = here.children.setdefault(header, Context(node, header))
+        depth = self.path.index(here) + 1 if here in self.path else 0
+        del self.path[depth:]
+        self.path.append(context)
+
+    def _check_neighbor(self, here: Context, line: str) -> None:
+        found = _PEER_LINE.match(line)
+        if not found or found.group(2) is None:
+            return
+        peer, rest = found.group(1), found.group(2)
+        instance = here if here.node == BGP else self._instance(here)
+        if rest.startswith("remote-as") or rest == "peer-group" or rest.startswith("interface"):
+            return
+        if rest.startswith("peer-group "):
+            group = rest.split()[1]
+            if f"neighbor {group} peer-group" not in instance.lines:
+                raise _bgpd(line, "% Configure the peer-group first")
+            return
+        if not instance.starting(f"neighbor {peer}"):
+            raise _bgpd(line, "% Specify remote-as or peer-group commands first")
+
+    def _instance(self, family: Context) -> Context:
+        for child in self.root.children.values():
+            if family in child.children.values():
+                return child
+        return self.root
+
+
+def _bgpd(line: str, text: str) -> Refusal:
+    return Refusal(CMD_WARNING_CONFIG_FAILED, f"Failure to communicate[13] to bgpd, line: {line}", text)
+
+
+def normal_header(node: str, line: str) -> str:
+    """Return the header as FRR shows it."""
+    if node == BGP_AF and line.split()[1:] in (["ipv4"], ["ipv6"]):
+        return line + " unicast"
+    return line
+
+
+def normal_line(here: Context, line: str) -> str:
+    """Return a line as FRR will show it: networks masked, list entries numbered, communities named."""
+    entry = _LISTS.match(line) if here.node == CONFIG else None
+    if entry:
+        name, sequence, rest = entry.groups()
+        if name.startswith("ip"):
+            rest = " ".join(_masked(word) for word in rest.split())
+            rest = re.sub(r" le (\d+) ge (\d+)$", r" ge \2 le \1", rest)
+        if sequence is None:
+            sequence = _next_sequence(here, name, rest)
+        return f"{name} seq {sequence} {rest}"
+    if line.startswith(("network ", "ip route ", "ipv6 route ", "aggregate-address ")):
+        return " ".join(_masked(word) for word in line.split())
+    if line.startswith("set community "):
+        return " ".join(_COMMUNITIES.get(word, word) for word in line.split())
+    return line
+
+
+def _masked(word: str) -> str:
+    if "/" not in word:
+        return word
+    try:
+        return str(ipaddress.ip_network(word, strict=False))
+    except ValueError:
+        return word
+
+
+def _next_sequence(here: Context, name: str, rest: str) -> str:
+    numbers = []
+    for key in here.starting(f"{name} seq"):
+        number = key.split(" seq ")[1].split()[0]
+        if here.lines[key] == f"{name} seq {number} {rest}":
+            return number
+        numbers.append(int(number))
+    return str(max(numbers, default=0) // 5 * 5 + 5)
+
+
+@dataclass(slots=True)
+class Removal:
+    """What ``no`` does in a context."""
+
+    root: Context
+    here: Context
+
+    def line(self, line: str) -> None:
+        """Remove what the line names. Raises Refusal where FRR refuses."""
+        here = self.here
+        if line in DEFAULT_ON.get(here.node, ()):
+            here.lines.pop(line, None)
+            here.lines["no " + line] = "no " + line
+            return
+        if here.node == CONFIG and line.split(maxsplit=1)[0] in ("router", "route-map", "interface", "vrf"):
+            self._context(line)
+        elif here.node == BGP and line.startswith("address-family"):
+            here.children.pop(normal_header(BGP_AF, line), None)
+        elif here.node == BGP and line.startswith("neighbor "):
+            self._neighbor(line)
+        else:
+            self._plain(line)
+
+    def _context(self, line: str) -> None:
+        kind, *rest = line.split()
+        children = self.here.children
+        if line in children:
+            del children[line]
+        elif kind == "route-map" and len(rest) == 1:
+            for key in [one for one in children if one.startswith(f"route-map {rest[0]} ")]:
+                del children[key]
+        elif kind == "router":
+            raise _bgpd(f"no {line}", "% Can't find BGP instance")
+
+    def _neighbor(self, line: str) -> None:
+        words = line.split()
+        peer = f"neighbor {words[1]}"
+        whole = len(words) == 2 or words[2] in ("remote-as", "interface") or words[2:] == ["peer-group"]
+        if not self.here.starting(peer):
+            text = (
+                "% Create the peer-group or interface first"
+                if whole
+                else "% Specify remote-as or peer-group commands first"
+            )
+            raise _bgpd(f"no {line}", text)
+        if whole:
+            self._forget(peer)
+            if words[2:] == ["peer-group"]:
+                self._leave_group(words[1])
+        elif words[2] == "peer-group":
+            self.here.lines.pop(f"{peer} peer-group", None)
+            if not self.here.starting(f"{peer} remote-as"):
+                self._forget(peer)
+        else:
+            self._plain(line)
+
+    def _forget(self, peer: str) -> None:
+        for context in self.here.walk():
+            context.remove(peer)
+
+    def _leave_group(self, group: str) -> None:
+        for key, line in list(self.here.lines.items()):
+            words = line.split()
+            if words[0] == "neighbor" and words[2:] == ["peer-group", group]:
+                del self.here.lines[key]
+                if not self.here.starting(f"neighbor {words[1]} remote-as"):
+                    self._forget(f"neighbor {words[1]}")
+
+    def _plain(self, line: str) -> None:
+        line = self._numbered(normal_spelling(line))
+        if self.here.remove(line):
+            return
+        key = identity(self.here.node, line)
+        if key is not None and self.here.lines.pop(key, None) is not None:
+            return
+        if line.startswith("network "):
+            raise _bgpd(f"no {line}", "% Can't find static route specified")
+
+    def _numbered(self, line: str) -> str:
+        entry = _LISTS.match(line)
+        if entry and entry.group(2) is None:
+            name, _, rest = entry.groups()
+            for key in self.here.starting(f"{name} seq"):
+                if self.here.lines[key].endswith(" " + rest):
+                    return self.here.lines[key]
+        return line
+
+
+def normal_spelling(line: str) -> str:
+    """Mask the networks of a line that is to be removed."""
+    if line.startswith(("network ", "ip route ", "ipv6 route ", "ip prefix-list ", "ipv6 prefix-list ")):
+        return " ".join(_masked(word) for word in line.split())
+    return line
+
+
+__all__ = ["PARENT", "Editor", "Refusal"]

@@ -1,0 +1,189 @@
+"""The commands of FRR that the simulator accepts, by node: what opens a context and what a line replaces.
+
+A pattern is FRR's own notation, slightly simplified: upper-case words are values, ``a|b`` a choice, ``[x]`` an option.
+What stands before ``=`` identifies the line: a new line with the same identity replaces the old one. Without ``=`` the
+whole line does, so that several may stand.
+"""
+
+import re
+from dataclasses import dataclass
+
+CONFIG, BGP, BGP_AF, ROUTE_MAP, INTERFACE, VRF, LINE_VTY = (
+    "config", "bgp", "bgp-af", "route-map", "interface", "vrf", "line-vty",
+)  # fmt: skip
+
+PARENT = {BGP: CONFIG, BGP_AF: BGP, ROUTE_MAP: CONFIG, INTERFACE: CONFIG, VRF: CONFIG, LINE_VTY: CONFIG}
+
+_VALUES = {
+    "IP": r"\d+\.\d+\.\d+\.\d+",
+    "PFX": r"\d+\.\d+\.\d+\.\d+/\d+",
+    "PFX6": r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/\d+",
+    "N": r"\d+",
+    "NAME": r"\S+",
+    "PEER": r"\S+",
+    "REST": r".+",
+}
+
+_OPENERS: dict[str, tuple[tuple[str, str], ...]] = {
+    CONFIG: (
+        (BGP, "router bgp N [vrf NAME]"),
+        (ROUTE_MAP, "route-map NAME permit|deny N"),
+        (INTERFACE, "interface NAME [vrf NAME]"),
+        (VRF, "vrf NAME"),
+        (LINE_VTY, "line vty"),
+    ),
+    BGP: ((BGP_AF, "address-family ipv4|ipv6|l2vpn unicast|multicast|evpn|labeled-unicast"),),
+}
+
+_TEXT = """
+config:
+  frr version = REST | frr defaults = REST | hostname = NAME | domainname = NAME | service integrated-vtysh-config
+  service password-encryption | log syslog = [NAME] | log file = REST | log stdout = [NAME] | log facility = NAME
+  log timestamp = precision N | password = REST | enable password = REST | agentx
+  ip nht resolve-via-default | ipv6 nht resolve-via-default | ip router-id = IP | debug REST
+  fpm address = IP [port N] | zebra route-map delay-timer = N | ip protocol NAME = route-map NAME
+  ipv6 protocol NAME = route-map NAME | bgp no-rib | bgp send-extra-data zebra
+  ip route PFX REST | ipv6 route PFX6 REST | ip prefix-list NAME seq N = permit|deny REST
+  ip prefix-list NAME description = REST | ipv6 prefix-list NAME seq N = permit|deny REST
+  ipv6 prefix-list NAME description = REST | ip prefix-list NAME permit|deny REST
+  ipv6 prefix-list NAME permit|deny REST | access-list NAME seq N = REST
+  bgp as-path access-list NAME seq N = permit|deny REST | bgp as-path access-list NAME permit|deny REST
+  bgp community-list standard|expanded NAME seq N = permit|deny REST
+  bgp community-list standard|expanded NAME permit|deny REST
+  bgp large-community-list standard|expanded NAME seq N = permit|deny REST
+bgp:
+  bgp router-id = IP | bgp log-neighbor-changes | bgp bestpath as-path multipath-relax
+  bgp bestpath compare-routerid | bgp bestpath med REST | bgp always-compare-med | bgp cluster-id = IP
+  bgp graceful-restart | bgp graceful-restart-disable | bgp graceful-restart preserve-fw-state
+  bgp graceful-restart restart-time = N | bgp graceful-restart stalepath-time = N
+  bgp graceful-restart select-defer-time = N | bgp graceful-shutdown | bgp suppress-fib-pending
+  bgp update-delay = N [N] | bgp coalesce-time = N | bgp listen range PFX = peer-group NAME | bgp listen limit = N
+  bgp deterministic-med | bgp max-med REST | timers bgp = N N | coalesce-time = N | bgp default local-preference = N
+  neighbor PEER peer-group | neighbor PEER peer-group = NAME | neighbor PEER remote-as = N|internal|external
+  neighbor PEER interface | neighbor PEER interface = peer-group NAME
+  neighbor PEER interface = remote-as N|internal|external
+  neighbor PEER interface = v6only [remote-as NAME] | neighbor PEER local-as = N [no-prepend] [replace-as]
+  neighbor PEER description = REST | neighbor PEER shutdown | neighbor PEER shutdown = message REST
+  neighbor PEER password = REST | neighbor PEER ebgp-multihop = [N] | neighbor PEER timers = N N
+  neighbor PEER timers connect = N | neighbor PEER advertisement-interval = N | neighbor PEER update-source = NAME
+  neighbor PEER disable-connected-check | neighbor PEER capability extended-nexthop | neighbor PEER bfd = [REST]
+  neighbor PEER ttl-security = hops N | neighbor PEER passive | neighbor PEER enforce-first-as
+  neighbor PEER graceful-restart | neighbor PEER graceful-restart-helper | neighbor PEER graceful-restart-disable
+  neighbor PEER graceful-shutdown
+bgp-af:
+  network PFX = [route-map NAME] | network PFX6 = [route-map NAME] | aggregate-address PFX = [REST]
+  redistribute connected|static|kernel = [route-map NAME] | maximum-paths = N | maximum-paths ibgp = N
+  neighbor PEER activate | neighbor PEER route-map NAME in|out | neighbor PEER prefix-list NAME in|out
+  neighbor PEER filter-list NAME in|out | neighbor PEER soft-reconfiguration inbound
+  neighbor PEER maximum-prefix = N [N] [warning-only] [restart N] | neighbor PEER maximum-prefix-out = N
+  neighbor PEER allowas-in = [NAME] | neighbor PEER as-override | neighbor PEER next-hop-self = [force]
+  neighbor PEER send-community = [NAME] | neighbor PEER default-originate = [route-map NAME]
+  neighbor PEER route-reflector-client | neighbor PEER remove-private-AS = [REST] | neighbor PEER weight = N
+  neighbor PEER addpath-tx-all-paths | neighbor PEER unsuppress-map = NAME | table-map = NAME
+route-map:
+  match ip address = prefix-list NAME | match ip address = NAME | match ipv6 address = prefix-list NAME
+  match ip next-hop = REST | match community = NAME [exact-match] | match as-path = NAME | match interface = NAME
+  match tag = N | match local-preference = N | match metric = N | match source-protocol = NAME | match peer = NAME
+  match large-community = NAME | match evpn REST | set community = REST | set large-community = REST
+  set comm-list = NAME delete | set as-path prepend = REST | set as-path exclude = REST
+  set local-preference = NAME | set metric = NAME | set weight = N | set tag = N | set origin = NAME
+  set src = NAME | set ip next-hop = REST | set ipv6 next-hop REST | set extcommunity NAME = REST | on-match = REST
+  call = NAME | description = REST
+interface:
+  ip address PFX [label NAME] | ipv6 address PFX6 | description = REST | shutdown | link-detect | mpls enable|disable
+  ipv6 nd ra-interval = REST | ipv6 nd suppress-ra | bandwidth = N | multicast
+vrf:
+  vni = N | ip route PFX REST | ip router-id = IP
+line-vty:
+  exec-timeout = REST | access-class = NAME
+"""
+
+DEFAULT_ON = {
+    CONFIG: ("ip forwarding", "ipv6 forwarding", "fpm use-next-hop-groups", "zebra nexthop kernel enable"),
+    BGP: (
+        "bgp default ipv4-unicast", "bgp ebgp-requires-policy", "bgp network import-check", "bgp suppress-duplicates",
+        "bgp hard-administrative-reset", "bgp graceful-restart notification", "bgp fast-external-failover",
+    ),
+    INTERFACE: ("ipv6 nd suppress-ra", "link-detect"),
+}  # fmt: skip
+"""Switches that are on unless ``no`` says otherwise; FRR shows them only when they are off. (``link-detect`` and
+``suppress-ra`` of interfaces may be written either way.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One pattern: ``whole`` matches a line, its group is the identity; ``words`` for incomplete commands."""
+
+    whole: re.Pattern[str]
+    words: tuple[str, ...]
+
+
+def _word(word: str) -> str:
+    return "|".join(_VALUES.get(one, re.escape(one)) for one in word.split("|"))
+
+
+def _regex(pattern: str) -> str:
+    """Return the regular expression of a pattern."""
+    text = ""
+    for group in re.findall(r"\[[^]]*\]|\S+", pattern):
+        inner = group.strip("[]").split()
+        piece = "".join(rf" (?:{_word(word)})" for word in inner)
+        text += f"(?:{piece})?" if group.startswith("[") else piece
+    return text
+
+
+def _compile(pattern: str) -> Rule:
+    identity, equals, value = pattern.partition(" = ")
+    head = _regex(identity).removeprefix(" ")
+    tail = _regex(value) if equals else ""
+    words = tuple(_word(word.strip("[]")) for word in pattern.replace(" =", "").split())
+    return Rule(re.compile(f"^({head}){tail}$"), words)
+
+
+def _rules() -> dict[str, list[Rule]]:
+    rules: dict[str, list[Rule]] = {}
+    node = CONFIG
+    for line in _TEXT.strip().splitlines():
+        if not line.startswith(" "):
+            node = line.rstrip(":")
+            rules[node] = []
+        else:
+            rules[node] += [_compile(pattern) for pattern in line.strip().split(" | ")]
+    for place, switches in DEFAULT_ON.items():
+        rules[place] += [_compile(text) for text in switches]
+    return rules
+
+
+RULES = _rules()
+OPENERS = {
+    place: tuple((node, re.compile(f"^{_regex(text).removeprefix(' ')}$")) for node, text in openers)
+    for place, openers in _OPENERS.items()
+}
+
+
+def opens(node: str, line: str) -> str | None:
+    """Return the node that a line opens when it is given in ``node``, or None."""
+    for opened, pattern in OPENERS.get(node, ()):
+        if pattern.match(line):
+            return opened
+    return None
+
+
+def identity(node: str, line: str) -> str | None:
+    """Return what identifies a line, or None where it is no command of the node."""
+    for rule in RULES[node]:
+        found = rule.whole.match(line)
+        if found:
+            return found.group(1)
+    return None
+
+
+def is_beginning(node: str, line: str) -> bool:
+    """Tell whether a line is the beginning of a command of the node, so that words are missing."""
+    words = line.split()
+    for rule in RULES[node]:
+        if len(words) < len(rule.words) and all(
+            re.fullmatch(pattern, word) for word, pattern in zip(words, rule.words, strict=False)
+        ):
+            return True
+    return False

@@ -1,0 +1,144 @@
+"""``show running-config``: the order and form in which vtysh prints a configuration (FRR 8 to 10)."""
+
+import ipaddress
+import re
+
+from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG
+from sonic_sim.frr.tree import Context
+
+FRR_VERSION = "10.3"
+
+_AFTER_BLOCKS = ("bgp as-path access-list", "ip prefix-list", "ipv6 prefix-list", "bgp community-list",
+                 "bgp large-community-list")  # fmt: skip
+_ROUTES = ("ip route", "ipv6 route")
+_BGP_ORDER = (
+    "bgp router-id", "no bgp fast-external-failover", "bgp log-neighbor-changes", "bgp always-compare-med",
+    "no bgp ebgp-requires-policy", "no bgp suppress-duplicates", "no bgp hard-administrative-reset",
+    "no bgp default ipv4-unicast", "bgp default", "bgp cluster-id", "bgp deterministic-med", "bgp update-delay",
+    "bgp suppress-fib-pending", "bgp graceful-restart", "no bgp graceful-restart", "bgp graceful-shutdown",
+    "bgp bestpath", "no bgp network import-check", "timers bgp", "coalesce-time", "bgp",
+)  # fmt: skip
+_PEER_ORDER = (
+    "peer-group", "interface", "remote-as", "local-as", "description", "shutdown", "bfd", "password", "ebgp-multihop",
+    "ttl-security", "disable-connected-check", "enforce-first-as", "update-source", "advertisement-interval", "timers",
+    "timers connect", "capability", "graceful-restart", "passive",
+)  # fmt: skip
+_AF_ORDER = ("network", "aggregate-address", "redistribute", "neighbor", "maximum-paths", "table-map")
+_AF_PEER_ORDER = (
+    "activate", "addpath-tx-all-paths", "next-hop-self", "remove-private-AS", "as-override", "default-originate",
+    "soft-reconfiguration", "maximum-prefix", "maximum-prefix-out", "prefix-list", "filter-list", "route-map",
+    "unsuppress-map", "allowas-in", "weight", "send-community",
+)  # fmt: skip
+
+
+def running_config(root: Context, hostname: str) -> str:
+    """Return the text of ``show running-config`` with its heading."""
+    return "Building configuration...\n\nCurrent configuration:\n!\n" + configuration_text(root, hostname)
+
+
+def configuration_text(root: Context, hostname: str) -> str:
+    """Return the configuration from ``frr version`` to ``end``."""
+    lines = [f"frr version {FRR_VERSION}", "frr defaults traditional", f"hostname {hostname}"]
+    lines += _top(root)
+    lines.append("!")
+    routes = [line for line in root.lines.values() if line.startswith(_ROUTES)]
+    if routes:
+        lines += [*sorted(routes, key=_route_key), "!"]
+    blocks = sorted(root.children.values(), key=lambda one: _BLOCK_ORDER.get(one.node, 9))
+    for block in [one for one in blocks if one.node != "route-map"]:
+        lines += [*_block(block), "!"]
+    for kind in _AFTER_BLOCKS:
+        entries = sorted((line for line in root.lines.values() if line.startswith(kind)), key=_entry_key)
+        lines += [*entries, "!"] if entries else []
+    maps = [one for one in root.children.values() if one.node == "route-map"]
+    for block in sorted(maps, key=lambda one: (one.header.split()[1], int(one.header.split()[3]))):
+        lines += [*_block(block), "!"]
+    lines.append("end")
+    return "\n".join(lines) + "\n"
+
+
+_BLOCK_ORDER = {"vrf": 1, "interface": 2, "bgp": 3, "line-vty": 8}
+
+
+def _top(root: Context) -> list[str]:
+    shown = ("frr ", "hostname ", *_ROUTES, *_AFTER_BLOCKS)
+    lines = [line for line in root.lines.values() if not line.startswith(shown)]
+    return sorted(lines, key=lambda line: (line.startswith("service"), line.startswith(("no ", "fpm"))))
+
+
+def _block(block: Context, indent: str = "") -> list[str]:
+    lines = [indent + block.header]
+    if block.node == BGP:
+        body = sorted(block.lines.values(), key=lambda line: _bgp_key(block, line))
+    elif block.node == BGP_AF:
+        body = sorted(block.lines.values(), key=lambda line: _af_key(block, line))
+    else:
+        body = sorted(block.lines.values(), key=lambda line: not line.startswith(("match", "description", "ip ")))
+    lines += [f"{indent} {line}" for line in body]
+    for family in sorted(block.children.values(), key=lambda one: one.header):
+        if family.lines:
+            lines += [f"{indent} !", *_block(family, indent + " ")]
+    lines.append(indent + ("exit-address-family" if block.node == BGP_AF else "exit"))
+    return lines
+
+
+def _bgp_key(block: Context, line: str) -> tuple[object, ...]:
+    words = line.split()
+    if words[0] != "neighbor" and words[:2] != ["no", "neighbor"]:
+        return (0, _position(_BGP_ORDER, line))
+    peer, rest = (words[1], words[2:]) if words[0] == "neighbor" else (words[2], words[3:])
+    group = f"neighbor {peer} peer-group" in block.lines and block.lines[f"neighbor {peer} peer-group"].endswith(
+        "group"
+    )
+    return (1, not group, peer_key(peer), _position(_PEER_ORDER, " ".join(rest)))
+
+
+def _af_key(block: Context, line: str) -> tuple[object, ...]:
+    words = line.removeprefix("no ").split()
+    if words[0] != "neighbor":
+        return (_position(_AF_ORDER, words[0]), 0, (0, b""), 0, line)
+    is_name = not re.match(r"^[0-9a-fA-F.:]+$", words[1])
+    return (
+        _position(_AF_ORDER, "neighbor"),
+        not is_name,
+        peer_key(words[1]),
+        _position(_AF_PEER_ORDER, words[2]),
+        line,
+    )
+
+
+def peer_key(peer: str) -> tuple[int, bytes]:
+    """Order peers as bgpd does: by address, names by text."""
+    try:
+        address = ipaddress.ip_address(peer)
+    except ValueError:
+        return (0, peer.encode())
+    return (address.version, address.packed)
+
+
+def _position(order: tuple[str, ...], line: str) -> int:
+    best, length = len(order), -1
+    for place, beginning in enumerate(order):
+        if line.startswith(beginning) and len(beginning) > length:
+            best, length = place, len(beginning)
+    return best
+
+
+def _route_key(line: str) -> tuple[int, bytes, str]:
+    return (*_network_key(line.split()[2]), line)
+
+
+def _network_key(text: str) -> tuple[int, bytes]:
+    try:
+        network = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return (9, text.encode())
+    return (network.version, network.network_address.packed)
+
+
+def _entry_key(line: str) -> tuple[str, int]:
+    name, _, rest = line.partition(" seq ")
+    return (name, int(rest.split()[0]) if rest else -1)
+
+
+__all__ = ["CONFIG", "configuration_text", "running_config"]

@@ -1,0 +1,33 @@
+"""What FRR shows: ``show running-config`` and the state of BGP and routes."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sonic_sim.frr.show import FRR_VERSION
+
+if TYPE_CHECKING:
+    from sonic_sim.device import Device
+
+_View = Callable[["Device"], Any]
+
+
+def view(device: "Device", command: str) -> str | None:
+    """Return the text of a show command, or None where FRR does not know it."""
+    if re.match(r"^show run(ning-config)?( no-header)?$", command):
+        return device.frr.show() if "no-header" not in command else device.frr.text()
+    if command == "show version":
+        return f"FRRouting {FRR_VERSION} ({device.hostname}) on Linux(6.1.0-29-2-amd64).\n"
+    if command == "show daemons":
+        return " mgmtd zebra bgpd watchfrr staticd\n"
+    from sonic_sim.frr.state import JSON_VIEWS, TEXT_VIEWS
+
+    plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
+    plain = plain.replace("show bgp ipv4 unicast", "show bgp").replace("show bgp ipv4", "show bgp")
+    every_vrf = " vrf all" in command
+    if plain.endswith(" json"):
+        found = JSON_VIEWS.get(plain.removesuffix(" json"))
+        return None if found is None else json.dumps(found(device, every_vrf), indent=2) + "\n"
+    text = TEXT_VIEWS.get(plain)
+    return None if text is None else text(device)

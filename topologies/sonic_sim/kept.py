@@ -1,0 +1,129 @@
+"""What a simulated fabric keeps on disk: one file a switch, one for the fabric, keys; written whole or not at all."""
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sonic_sim.clock import Clock
+from sonic_sim.device import Device, Times
+from sonic_sim.faults import faults_from_json
+from sonic_sim.files import Directory, File
+from sonic_sim.network import Network
+from sonic_sim.spec import SimCable, SimDevice, SimHost
+
+
+def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_bytes(data)
+    part.chmod(mode)
+    part.replace(path)
+
+
+def device_to_json(device: Device) -> dict[str, Any]:
+    """Return all that a switch must know after the simulator starts again."""
+    return {
+        "version": 1,
+        "spec": asdict(device.spec),
+        "rows": device.db.rows,
+        "initialized": device.initialized,
+        "other": {str(number): rows for number, rows in device.other.items()},
+        "hostname": device.hostname,
+        "frr": {"running": device.frr.running, "hostname": device.frr.hostname, "text": device.frr.text()},
+        "files": {path: _file_to_json(one) for path, one in device.files.files.items()},
+        "directories": {path: [one.mode, one.owner] for path, one in device.files.directories.items()},
+        "times": asdict(device.times),
+        "faults": device.faults.to_json(),
+        "timer_running": device.timer_running,
+    }
+
+
+def _file_to_json(one: File) -> dict[str, Any]:
+    try:
+        content = {"text": one.data.decode()}
+    except UnicodeDecodeError:
+        content = {"base64": base64.b64encode(one.data).decode()}
+    return {**content, "mode": one.mode, "owner": one.owner, "mtime": one.mtime}
+
+
+def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
+    """Return the switch that `device_to_json` described. Raises KeyError, TypeError for another shape."""
+    device = Device(SimDevice(**value["spec"]), clock)
+    for key, row in value["rows"].items():
+        device.db.put(key, row)
+    device.initialized = value["initialized"]
+    device.other = {int(number): rows for number, rows in value["other"].items()}
+    device.hostname = value["hostname"]
+    for path, one in value["files"].items():
+        data = one["text"].encode() if "text" in one else base64.b64decode(one["base64"])
+        device.files.files[path] = File(data, one["mode"], one["owner"], one["mtime"])
+    device.files.directories = {path: Directory(*one) for path, one in value["directories"].items()}
+    device.frr.start(value["frr"]["text"], value["frr"]["hostname"])
+    device.frr.running = value["frr"]["running"]
+    device.times = Times(**value["times"])
+    device.faults = faults_from_json(value["faults"])
+    device.timer_running = value["timer_running"]
+    return device
+
+
+class Keeper:
+    """The folder of one fabric."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep everything below ``folder``."""
+        self.folder = folder
+        self._written: dict[str, tuple[int, ...]] = {}
+
+    def device_file(self, name: str) -> Path:
+        """Return where a switch is kept."""
+        return self.folder / "devices" / f"{name}.json"
+
+    def save_device(self, device: Device) -> None:
+        """Write a switch if it changed since it was last written."""
+        revision = device.revision()
+        if self._written.get(device.name) != revision:
+            write_whole(self.device_file(device.name), json.dumps(device_to_json(device)).encode())
+            self._written[device.name] = revision
+
+    def load_devices(self, clock: Clock) -> list[Device]:
+        """Return the kept switches, in the order in which they were added."""
+        fabric = self.load_fabric()
+        devices = []
+        for name in fabric.get("devices", []):
+            path = self.device_file(name)
+            if path.exists():
+                device = device_from_json(json.loads(path.read_bytes()), clock)
+                self._written[name] = device.revision()
+                devices.append(device)
+        return devices
+
+    def save_fabric(self, network: Network, addresses: Mapping[str, str], port: int, name: str) -> None:
+        """Write the cables, hosts and addresses."""
+        value = {
+            "version": 1,
+            "fabric": name,
+            "port": port,
+            "devices": list(network.devices),
+            "addresses": dict(addresses),
+            "hosts": [asdict(one) for one in network.hosts.values()],
+            "cables": [asdict(one) for one in network.cable_list()],
+        }
+        write_whole(self.folder / "fabric.json", json.dumps(value, indent=1).encode())
+
+    def load_fabric(self) -> dict[str, Any]:
+        """Return what `save_fabric` wrote, ``{}`` where nothing is kept."""
+        path = self.folder / "fabric.json"
+        return dict(json.loads(path.read_bytes())) if path.exists() else {}
+
+    def restore_surroundings(self, network: Network) -> None:
+        """Put the kept hosts and cables into a network."""
+        fabric = self.load_fabric()
+        for one in fabric.get("hosts", []):
+            network.hosts[one["name"]] = SimHost(**one)
+        for one in fabric.get("cables", []):
+            network.plug(SimCable(**one))

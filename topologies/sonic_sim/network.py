@@ -1,0 +1,163 @@
+"""The fabric around the switches: cables, links, and who is at the far end of a port."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from sonic_sim.configdb import Hash
+from sonic_sim.device import Device
+from sonic_sim.spec import SimCable, SimHost
+
+Value = TypeVar("Value")
+_PAM4_LANE_MBPS = 50000
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a cable."""
+
+    node: str
+    port: str
+
+
+def end_of(text: str) -> End:
+    """Read ``device:port``. Raises ValueError."""
+    node, colon, port = text.partition(":")
+    if not (node and colon and port):
+        raise ValueError(f"'{text}' is no DEVICE:PORT")
+    return End(node, port)
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A PORT row as the link sees it; ``speed_mbps`` 0 where it is missing."""
+
+    name: str
+    admin_up: bool
+    speed_mbps: int
+    lanes: int
+    fec: str
+    autoneg: bool
+    mtu: int
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An IPv4 or IPv6 address with its prefix length on an interface."""
+
+    interface: str
+    address: str
+    length: int
+
+
+class Network:
+    """All devices and hosts with the cables between them. Derived values are kept until their sources change."""
+
+    def __init__(self) -> None:
+        """Begin without anything."""
+        self.devices: dict[str, Device] = {}
+        self.hosts: dict[str, SimHost] = {}
+        self.cables: dict[End, End] = {}
+        self.version = 0
+        self._kept: dict[tuple[str, str], tuple[object, object]] = {}
+
+    def add_device(self, device: Device) -> None:
+        """Take a switch into the fabric."""
+        self.devices[device.name] = device
+        device.network = self
+        self.version += 1
+
+    def plug(self, cable: SimCable) -> None:
+        """Plug a cable; what was in these ports comes out."""
+        a, b = end_of(cable.a), end_of(cable.b)
+        self.unplug(a)
+        self.unplug(b)
+        self.cables[a] = b
+        self.cables[b] = a
+        self.version += 1
+
+    def unplug(self, end: End) -> None:
+        """Pull the cable out of a port."""
+        other = self.cables.pop(end, None)
+        if other is not None:
+            self.cables.pop(other, None)
+        self.version += 1
+
+    def cable_list(self) -> list[SimCable]:
+        """Return each cable once, in a fixed order."""
+        pairs = {tuple(sorted(((a.node, a.port), (b.node, b.port)))) for a, b in self.cables.items()}
+        return [SimCable(":".join(a), ":".join(b)) for a, b in sorted(pairs)]
+
+    def kept(self, device: Device, what: str, version: object, make: Callable[[], Value]) -> Value:
+        """Return a value computed for this version of its sources."""
+        found = self._kept.get((device.name, what))
+        if found is not None and found[0] == version:
+            return cast("Value", found[1])
+        value = make()
+        self._kept[(device.name, what)] = (version, value)
+        return value
+
+    def ports(self, device: Device) -> dict[str, Port]:
+        """Return the ports of a switch by name."""
+        return self.kept(device, "ports", device.db.version, lambda: _ports(device))
+
+    def addresses(self, device: Device) -> tuple[Address, ...]:
+        """Return the addresses of routed ports and loopbacks."""
+        return self.kept(device, "addresses", device.db.version, lambda: tuple(_addresses(device)))
+
+    def far_end(self, device: Device, port: str) -> End | None:
+        """Return the other end of the cable in a port."""
+        return self.cables.get(End(device.name, port))
+
+    def link_up(self, device: Device, port: str) -> bool:
+        """Tell whether a port is operationally up: cable, both ends up, and alike in speed, FEC and negotiation."""
+        here = self.ports(device).get(port)
+        far = self.far_end(device, port)
+        if here is None or far is None or not here.admin_up:
+            return False
+        if far.node in self.hosts:
+            return True
+        other = self.devices.get(far.node)
+        there = self.ports(other).get(far.port) if other is not None else None
+        return there is not None and there.admin_up and compatible(here, there)
+
+
+def compatible(a: Port, b: Port) -> bool:
+    """Tell whether two ports link. Optics may change the number of lanes, so only the whole speed has to agree."""
+    if a.autoneg != b.autoneg or a.speed_mbps != b.speed_mbps:
+        return False
+    return a.fec == b.fec or "auto" in (a.fec, b.fec)
+
+
+def _ports(device: Device) -> dict[str, Port]:
+    return {name: _port(name, row) for name, row in device.db.table("PORT").items()}
+
+
+def _port(name: str, row: Hash) -> Port:
+    speed, lanes = _number(row.get("speed", ""), 0), row.get("lanes", "").count(",") + 1
+    # above 50 Gb/s a lane FEC is not a choice: ports without the field run RS
+    default = "rs" if speed >= _PAM4_LANE_MBPS * lanes else "none"
+    return Port(
+        name=name,
+        admin_up=row.get("admin_status", "down") == "up",
+        speed_mbps=speed,
+        lanes=lanes,
+        fec=row.get("fec", default),
+        autoneg=row.get("autoneg", "off") == "on",
+        mtu=_number(row.get("mtu", ""), 9100),
+        alias=row.get("alias", name),
+    )
+
+
+def _number(text: str, default: int) -> int:
+    return int(text) if text.isdigit() else default
+
+
+def _addresses(device: Device) -> Iterable[Address]:
+    for table in ("INTERFACE", "LOOPBACK_INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"):
+        for key in device.db.table(table):
+            interface, bar, prefix = key.partition("|")
+            address, slash, length = prefix.partition("/")
+            if bar and slash and length.isdigit():
+                yield Address(interface, address, int(length))

@@ -1,0 +1,218 @@
+"""The SSH side of a simulated fabric: a listener a switch, each with its own host key."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import asyncssh
+
+from sonic_sim.confirm import deadline_of, fire
+from sonic_sim.device import Device, Effect
+from sonic_sim.faults import FaultKind
+from sonic_sim.sftp import USER, DeviceSftp
+from sonic_sim.shell.run import SessionDroppedError, Shell, run_command
+from sonic_sim.shell.streams import Streams
+
+_KEX = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256")
+_CIPHERS = (
+    "aes128-gcm@openssh.com",
+    "aes256-gcm@openssh.com",
+    "aes128-ctr",
+    "aes256-ctr",
+    "chacha20-poly1305@openssh.com",
+)
+_MACS = ("hmac-sha2-256-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512")
+_BACKLOG = 64
+Changed = Callable[[Device], None]
+
+
+class _ChannelStdin:
+    """Standard input of an SSH channel."""
+
+    def __init__(self, process: "asyncssh.SSHServerProcess[str]") -> None:
+        self._process = process
+
+    async def read(self) -> str:
+        """Return all input up to the end of the channel."""
+        try:
+            return str(await self._process.stdin.read())
+        except (asyncssh.BreakReceived, asyncssh.TerminalSizeChanged):
+            return ""
+
+    async def readline(self) -> str:
+        """Return the next line."""
+        while True:
+            try:
+                return str(await self._process.stdin.readline())
+            except asyncssh.TerminalSizeChanged:
+                continue
+            except asyncssh.BreakReceived:
+                return ""
+
+
+class _Login(asyncssh.SSHServer):
+    """One connection; the switch may be away."""
+
+    def __init__(self, listener: "DeviceListener") -> None:
+        self._listener = listener
+        self._connection: asyncssh.SSHServerConnection | None = None
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        """Count the connection, or cut it while the management port is down."""
+        self._connection = conn
+        self._listener.connections.add(conn)
+        if time.time() < self._listener.device.times.management_up:
+            conn.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        if self._connection is not None:
+            self._listener.connections.discard(self._connection)
+
+    def begin_auth(self, username: str) -> bool:
+        """Ask for a key."""
+        return True
+
+
+@dataclass(eq=False)
+class DeviceListener:
+    """The listening socket of one switch."""
+
+    device: Device
+    address: str
+    port: int
+    key: asyncssh.SSHKey
+    client_key: asyncssh.SSHKey
+    changed: Changed
+    connections: set[asyncssh.SSHServerConnection] = field(default_factory=set)
+    tasks: "set[asyncio.Task[int]]" = field(default_factory=set)
+    _acceptor: asyncssh.SSHAcceptor | None = None
+    _silent: asyncio.Server | None = None
+    _timer: asyncio.TimerHandle | None = None
+
+    async def open(self) -> None:
+        """Listen, as the armed faults of the switch allow."""
+        await self.close()
+        self.device.on_effect = self._on_effect
+        self.plan_timer()
+        faults = self.device.faults
+        if faults.has(FaultKind.UNREACHABLE):
+            return
+        key = asyncssh.generate_private_key("ssh-ed25519") if faults.has(FaultKind.WRONG_HOST_KEY) else self.key
+        self._acceptor = await asyncssh.listen(
+            self.address,
+            self.port,
+            server_factory=lambda: _Login(self),
+            server_host_keys=[key],
+            authorized_client_keys=asyncssh.import_authorized_keys(self.client_key.export_public_key().decode()),
+            process_factory=self._session,
+            sftp_factory=lambda channel: DeviceSftp(channel, self.device),
+            password_auth=False,
+            kbdint_auth=False,
+            gss_host=None,
+            allow_scp=False,
+            agent_forwarding=False,
+            kex_algs=_KEX,
+            encryption_algs=_CIPHERS,
+            mac_algs=_MACS,
+            compression_algs=None,
+            errors="replace",
+            backlog=_BACKLOG,
+            reuse_address=True,
+            login_timeout=60,
+            server_version="OpenSSH_9.2p1 Debian-2+deb12u3",
+            line_editor=True,
+        )
+
+    async def close(self) -> None:
+        """Stop listening and cut all sessions."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._acceptor is not None:
+            self._acceptor.close()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._acceptor.wait_closed(), 0.5)
+            self._acceptor = None
+        self.drop_sessions()
+
+    def drop_sessions(self) -> None:
+        """Cut every connection to this switch, as its management port does when it goes down."""
+        for connection in list(self.connections):
+            connection.abort()
+
+    def plan_timer(self) -> None:
+        """Let the confirm timer strike at its deadline, on the real clock."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        deadline = deadline_of(self.device)
+        if deadline is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(max(0.0, deadline - time.time()) + 0.002, self._strike)
+
+    def _strike(self) -> None:
+        fire(self.device)
+        self.changed(self.device)
+
+    def _on_effect(self, device: Device, effect: Effect) -> None:
+        if effect is Effect.DROP_SESSIONS:
+            self.drop_sessions()
+        elif effect is Effect.TIMER:
+            self.plan_timer()
+
+    async def _session(self, process: "asyncssh.SSHServerProcess[str]") -> None:
+        shell = Shell(self.device, USER)
+        shell.tasks, shell.when_done = self.tasks, lambda: self.changed(self.device)
+        shell.terminal = process.term_type is not None
+
+        def out(text: str) -> None:
+            if not process.is_closing():
+                process.stdout.write(text)
+
+        def err(text: str) -> None:
+            if not process.is_closing():
+                (process.stdout if shell.terminal else process.stderr).write(text)
+
+        streams = Streams(_ChannelStdin(process), out, err, terminal=shell.terminal)
+        try:
+            if process.command is not None:
+                status = await run_command(shell, process.command, streams)
+                self.changed(self.device)
+            else:
+                status = await self._interactive(shell, process, streams)
+        except SessionDroppedError:
+            self.changed(self.device)
+            process.get_extra_info("connection").abort()
+            return
+        except (asyncssh.Error, OSError):
+            return
+        if not process.is_closing():
+            process.exit(status)
+
+    async def _interactive(self, shell: Shell, process: "asyncssh.SSHServerProcess[str]", streams: Streams) -> int:
+        """Serve an engineer at a prompt."""
+        if shell.terminal:
+            streams.out(f"Linux {self.device.hostname} 6.1.0-29-2-amd64 #1 SMP x86_64\n\n")
+        while True:
+            streams.out(prompt(shell))
+            line = await streams.stdin.readline()
+            if not line:
+                return shell.status
+            words = line.split()
+            if words[:1] in (["exit"], ["logout"]):
+                if shell.user == USER:
+                    return int(words[1]) if words[1:] and words[1].isdigit() else shell.status
+                shell.user = USER
+                continue
+            await run_command(shell, line.rstrip("\r\n"), streams)
+            self.changed(self.device)
+
+
+def prompt(shell: Shell) -> str:
+    """Return bash's prompt: ``admin@pod1-leaf1:~$``."""
+    home = "/root" if shell.user == "root" else f"/home/{shell.user}"
+    where = "~" if shell.cwd == home else shell.cwd
+    return f"{shell.user}@{shell.device.hostname}:{where}{'#' if shell.user == 'root' else '$'} "

@@ -1,0 +1,166 @@
+"""SFTP to the files of a simulated switch, as its user ``admin`` sees them."""
+
+import asyncio
+import posixpath
+import time
+from collections.abc import AsyncIterator
+
+import asyncssh
+
+from sonic_sim.device import Device
+from sonic_sim.files import canonical
+
+USER = "admin"
+_HOME = "/home/admin"
+
+
+class _Open:
+    """A file that is open: its content is written back when it changes."""
+
+    def __init__(self, device: Device, path: str, data: bytes) -> None:
+        self.device = device
+        self.path = path
+        self.data = bytearray(data)
+
+    def store(self) -> None:
+        """Put the content into the file system."""
+        self.device.files.write(self.path, bytes(self.data), user=USER, now=time.time())
+
+
+class DeviceSftp(asyncssh.SFTPServer):
+    """The file operations that clients use to send and fetch files."""
+
+    def __init__(self, channel: asyncssh.SSHServerChannel, device: Device) -> None:
+        """Serve the files of one switch."""
+        super().__init__(channel)
+        self._device = device
+        self._files = device.files
+
+    def _path(self, path: bytes) -> str:
+        return canonical(path.decode(errors="replace"), _HOME)
+
+    def realpath(self, path: bytes) -> bytes:
+        """Return the absolute path."""
+        return self._path(path).encode()
+
+    def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> _Open:
+        """Open or make a file."""
+        name = self._path(path)
+        try:
+            return self._opened(name, pflags, attrs)
+        except OSError as error:
+            raise _refusal(error) from error
+
+    def _opened(self, name: str, pflags: int, attrs: asyncssh.SFTPAttrs) -> _Open:
+        exists = self._files.exists(name)
+        if pflags & asyncssh.FXF_EXCL and exists:
+            raise asyncssh.SFTPFailure(f"{name} exists")
+        if not exists and not pflags & asyncssh.FXF_CREAT:
+            raise FileNotFoundError(name)
+        data = b"" if pflags & asyncssh.FXF_TRUNC or not exists else self._files.read(name, USER)
+        if pflags & asyncssh.FXF_WRITE:
+            mode = attrs.permissions & 0o777 if attrs.permissions is not None else None
+            self._files.write(name, data, user=USER, mode=None if exists else mode, now=time.time())
+        return _Open(self._device, name, data)
+
+    def read(self, file_obj: _Open, offset: int, size: int) -> bytes:
+        """Return a part of an open file."""
+        return bytes(file_obj.data[offset : offset + size])
+
+    def write(self, file_obj: _Open, offset: int, data: bytes) -> int:
+        """Write a part of an open file."""
+        if len(file_obj.data) < offset:
+            file_obj.data.extend(bytes(offset - len(file_obj.data)))
+        file_obj.data[offset : offset + len(data)] = data
+        file_obj.store()
+        return len(data)
+
+    def close(self, file_obj: _Open) -> None:
+        """Close a file."""
+
+    def stat(self, path: bytes) -> asyncssh.SFTPAttrs:
+        """Return size, mode and time of a file."""
+        name = self._path(path)
+        if self._files.is_directory(name):
+            return asyncssh.SFTPAttrs(permissions=0o040000 | self._files.directories[name].mode)
+        try:
+            self._files.read(name, "root")
+        except OSError as error:
+            raise _refusal(error) from error
+        return _attributes(self._files.files[name].data, self._files.files[name].mode, self._files.files[name].mtime)
+
+    lstat = stat
+
+    def fstat(self, file_obj: _Open) -> asyncssh.SFTPAttrs:
+        """Return size, mode and time of an open file."""
+        found = self._files.files.get(file_obj.path)
+        return _attributes(bytes(file_obj.data), found.mode if found else 0o644, found.mtime if found else time.time())
+
+    def setstat(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
+        """Change the mode."""
+        found = self._files.files.get(self._path(path))
+        if found is None:
+            raise asyncssh.SFTPNoSuchFile("No such file")
+        if found.owner != USER:
+            raise asyncssh.SFTPPermissionDenied("Permission denied")
+        if attrs.permissions is not None:
+            found.mode = attrs.permissions & 0o777
+            self._files.version += 1
+
+    def fsetstat(self, file_obj: _Open, attrs: asyncssh.SFTPAttrs) -> None:
+        """Change the mode of an open file."""
+        if attrs.size is not None:
+            del file_obj.data[attrs.size :]
+            file_obj.store()
+        self.setstat(file_obj.path.encode(), attrs)
+
+    async def scandir(self, path: bytes) -> AsyncIterator[asyncssh.SFTPName]:
+        """Yield the names in a directory."""
+        name = self._path(path)
+        try:
+            names = self._files.listing(name, USER)
+        except OSError as error:
+            raise _refusal(error) from error
+        for one in names:
+            await asyncio.sleep(0)
+            yield asyncssh.SFTPName(one.encode(), attrs=self.stat(posixpath.join(name, one).encode()))
+
+    def remove(self, path: bytes) -> None:
+        """Remove a file."""
+        try:
+            self._files.remove(self._path(path), USER)
+        except OSError as error:
+            raise _refusal(error) from error
+
+    def rename(self, oldpath: bytes, newpath: bytes) -> None:
+        """Rename a file; an existing target is refused, as in SFTP version 3."""
+        if self._files.exists(self._path(newpath)):
+            raise asyncssh.SFTPFailure("Failure")
+        self.posix_rename(oldpath, newpath)
+
+    def posix_rename(self, oldpath: bytes, newpath: bytes) -> None:
+        """Rename a file over another."""
+        try:
+            self._files.rename(self._path(oldpath), self._path(newpath), USER)
+        except OSError as error:
+            raise _refusal(error) from error
+
+    def mkdir(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
+        """Make a directory."""
+        mode = attrs.permissions & 0o777 if attrs.permissions is not None else 0o755
+        try:
+            self._files.make_directory(self._path(path), user=USER, mode=mode)
+        except OSError as error:
+            raise _refusal(error) from error
+
+
+def _attributes(data: bytes, mode: int, mtime: float) -> asyncssh.SFTPAttrs:
+    return asyncssh.SFTPAttrs(size=len(data), permissions=0o100000 | mode, atime=int(mtime), mtime=int(mtime))
+
+
+def _refusal(error: OSError) -> Exception:
+    if isinstance(error, FileNotFoundError):
+        return asyncssh.SFTPNoSuchFile("No such file")
+    if isinstance(error, PermissionError):
+        return asyncssh.SFTPPermissionDenied("Permission denied")
+    return asyncssh.SFTPFailure("Failure")

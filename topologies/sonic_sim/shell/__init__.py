@@ -1,0 +1,1 @@
+"""The little of a POSIX shell that engineers and programs use over SSH."""

@@ -1,0 +1,227 @@
+"""Run command lines on a simulated switch."""
+
+import asyncio
+import fnmatch
+import posixpath
+import re
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from sonic_sim.commands.registry import Call, Result, Wait, find_command
+from sonic_sim.device import Device
+from sonic_sim.faults import FaultKind
+from sonic_sim.files import ROOT, canonical
+from sonic_sim.shell.streams import Captured, Streams, TextStdin
+from sonic_sim.shell.syntax import Pipeline, ShellSyntaxError, Simple, Word, parse
+
+_VARIABLE = re.compile(r"\$(\?|\w+|\{\w+\})")
+
+
+class SessionDroppedError(Exception):
+    """A fault cuts the session here."""
+
+
+@dataclass(slots=True)
+class Shell:
+    """A login of one user: directory, variables, last exit status."""
+
+    device: Device
+    user: str = "admin"
+    cwd: str = "/home/admin"
+    terminal: bool = False
+    variables: dict[str, str] = field(default_factory=dict)
+    status: int = 0
+    tasks: set["asyncio.Task[int]"] = field(default_factory=set)
+    when_done: Callable[[], None] | None = None
+
+    def child(self, user: str | None = None) -> "Shell":
+        """Return a shell for a command inside this one, perhaps of another user."""
+        inner = Shell(self.device, user or self.user, self.cwd, self.terminal, dict(self.variables))
+        inner.tasks, inner.when_done = self.tasks, self.when_done
+        return inner
+
+    async def run_line(self, line: str, streams: Streams) -> int:
+        """Run a command line; return the exit status."""
+        try:
+            pipelines = parse(line)
+        except ShellSyntaxError as error:
+            streams.err(f"{error}\n")
+            self.status = 2
+            return 2
+        for pipeline in pipelines:
+            if (pipeline.join == "&&" and self.status != 0) or (pipeline.join == "||" and self.status == 0):
+                continue
+            if pipeline.background:
+                self.start(pipeline)
+                self.status = 0
+            else:
+                self.status = await self._pipeline(pipeline, streams)
+        return self.status
+
+    def start(self, pipeline: Pipeline) -> None:
+        """Run a pipeline in the background, output to nowhere."""
+        self.spawn(self.child()._pipeline(pipeline, Captured().streams))
+
+    def spawn(self, work: Coroutine[Any, Any, int]) -> None:
+        """Let something run that outlives this command and the session."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[int]") -> None:
+        self.tasks.discard(task)
+        if self.when_done is not None:
+            self.when_done()
+
+    async def _pipeline(self, pipeline: Pipeline, streams: Streams) -> int:
+        status = 0
+        stdin = streams.stdin
+        for position, command in enumerate(pipeline.commands):
+            if position == len(pipeline.commands) - 1:
+                return await self._simple(command, Streams(stdin, streams.out, streams.err, terminal=streams.terminal))
+            captured = Captured(stdin)
+            captured.streams.err = streams.err
+            status = await self._simple(command, captured.streams)
+            stdin = TextStdin(captured.stdout)
+        return status
+
+    async def _simple(self, command: Simple, streams: Streams) -> int:
+        argv = [text for word in command.words for text in self._expand(word)]
+        redirected, finish = self._redirect(command, streams)
+        if redirected is None:
+            return 1
+        if not argv:
+            return finish() or 0
+        status = await self.execute(argv, redirected)
+        return finish() or status
+
+    async def execute(self, argv: list[str], streams: Streams) -> int:
+        """Run one command by its words."""
+        if "=" in argv[0] and argv[0].split("=")[0].isidentifier():
+            name, _, value = argv[0].partition("=")
+            self.variables[name] = value
+            return await self.execute(argv[1:], streams) if len(argv) > 1 else 0
+        command = find_command(argv[0], self.device)
+        if command is None:
+            streams.err(f"bash: {argv[0]}: command not found\n")
+            return 127
+        if command.runs is not None:
+            return await command.runs(self, argv, streams)
+        stdin = await streams.stdin.read() if command.reads_stdin(argv) else ""
+        terminal = self.terminal and streams.terminal
+        call = Call(self.device, argv, stdin, self.user, self.cwd, terminal, self.variables)
+        if command.handler is None:
+            return 126
+        result = command.handler(call)
+        return await self._finish(result, streams)
+
+    async def _finish(self, result: Result, streams: Streams) -> int:
+        if result.cwd is not None:
+            self.cwd = result.cwd
+        if result.seconds is Wait.FOR_EVER:
+            await asyncio.Event().wait()
+        elif isinstance(result.seconds, float) and result.seconds > 0:
+            await asyncio.sleep(self.device.clock.real_s(result.seconds))
+        if result.out:
+            streams.out(result.out)
+        if result.err:
+            (streams.out if streams.terminal else streams.err)(result.err)
+        self.device.react()
+        return result.exit
+
+    def _expand(self, word: Word) -> list[str]:
+        text = ""
+        pattern = False
+        for part, quote in word.parts:
+            if quote != "'":
+                part = _VARIABLE.sub(self._value, part)  # noqa: PLW2901  a part expands into itself
+            if quote == "":
+                pattern = pattern or any(char in part for char in "*?[")
+                if not text and (part == "~" or part.startswith("~/")):
+                    part = self._home() + part[1:]  # noqa: PLW2901
+            text += part
+        return (self._names(text) if pattern else []) or [text]
+
+    def _value(self, match: re.Match[str]) -> str:
+        name = match.group(1).strip("{}")
+        if name == "?":
+            return str(self.status)
+        fixed = {"HOME": self._home(), "USER": self.user, "PWD": self.cwd, "HOSTNAME": self.device.hostname}
+        return self.variables.get(name, fixed.get(name, ""))
+
+    def _home(self) -> str:
+        return "/root" if self.user == ROOT else f"/home/{self.user}"
+
+    def _names(self, text: str) -> list[str]:
+        folder, last = posixpath.split(text)
+        where = canonical(folder or ".", self.cwd)
+        if not self.device.files.is_directory(where):
+            return []
+        names = fnmatch.filter(self.device.files.listing(where), last)
+        return [posixpath.join(folder, name) for name in names if not name.startswith(".")]
+
+    def _redirect(self, command: Simple, streams: Streams) -> tuple[Streams | None, Callable[[], int]]:
+        """Return streams with the redirections in place and what writes the files at the end."""
+        result = Streams(streams.stdin, streams.out, streams.err, terminal=streams.terminal)
+        pending: list[tuple[str, list[str]]] = []
+        files = self.device.files
+
+        def finish() -> int:
+            for path, texts in pending:
+                files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
+            return 0
+
+        for operator, target in command.redirections:
+            if target is None:
+                if operator == "2>&1":
+                    result.err = result.out
+                else:
+                    result.out = result.err
+                continue
+            path = canonical(self._expand(target)[0], self.cwd)
+            try:
+                if operator == "<":
+                    result.stdin = TextStdin(files.read(path, self.user).decode(errors="replace"))
+                    continue
+                texts = [files.read(path, self.user).decode()] if ">>" in operator and files.exists(path) else []
+                files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
+            except OSError as error:
+                streams.err(f"bash: {target.raw()}: {_words(error)}\n")
+                return None, finish
+            pending.append((path, texts))
+            if operator.startswith("2"):
+                result.err = texts.append
+            else:
+                result.out = texts.append
+                result.terminal = False
+                result.err = texts.append if operator == "&>" else result.err
+        return result, finish
+
+
+def _words(error: OSError) -> str:
+    return {
+        FileNotFoundError: "No such file or directory",
+        PermissionError: "Permission denied",
+        IsADirectoryError: "Is a directory",
+        NotADirectoryError: "Not a directory",
+        FileExistsError: "File exists",
+    }.get(type(error), "Input/output error")
+
+
+async def run_command(shell: Shell, line: str, streams: Streams) -> int:
+    """Run what one SSH request asks for, with the faults of the switch. Raises SessionDroppedError."""
+    device = shell.device
+    slow = device.faults.strike(FaultKind.SLOW, line)
+    if slow is not None:
+        await asyncio.sleep(slow.seconds)
+    drop = device.faults.strike(FaultKind.DROP_SESSION, line)
+    if drop is None:
+        return await shell.run_line(line, streams)
+    if drop.moment == "before":
+        raise SessionDroppedError
+    if drop.moment == "during":
+        device.faults.halfway = True
+    await shell.run_line(line, Captured(streams.stdin).streams)
+    device.faults.halfway = False
+    raise SessionDroppedError

@@ -1,0 +1,285 @@
+"""A running simulated fabric: its network, its listeners and its folder."""
+
+import asyncio
+import json
+import resource
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+from sonic_sim.addresses import device_address, free_port, is_free
+from sonic_sim.clock import Clock
+from sonic_sim.device import CONFIG_FILE, FRR_FILE, Device, Effect
+from sonic_sim.errors import SimulatorError
+from sonic_sim.faults import AT_ONCE, FaultKind
+from sonic_sim.kept import Keeper, write_whole
+from sonic_sim.network import Network, end_of
+from sonic_sim.server import DeviceListener
+from sonic_sim.sftp import USER
+from sonic_sim.spec import SimCable, SimDevice, SimSpec
+
+_LISTENS_AT_ONCE = 50
+_RESTARTS_LISTENER = frozenset({FaultKind.UNREACHABLE, FaultKind.WRONG_HOST_KEY})
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The files of a state folder."""
+
+    folder: Path
+
+    @property
+    def endpoints(self) -> Path:
+        """How to reach the switches."""
+        return self.folder / "endpoints.json"
+
+    @property
+    def client_key(self) -> Path:
+        """The private key that every switch accepts."""
+        return self.folder / "id_ed25519"
+
+    @property
+    def known_hosts(self) -> Path:
+        """The host keys of the switches."""
+        return self.folder / "known_hosts"
+
+    def host_key(self, name: str) -> Path:
+        """Return where a switch's host key is."""
+        return self.folder / "host_keys" / name
+
+
+class Simulation:
+    """Everything of one fabric. All methods run in one event loop."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        """Prepare; nothing listens yet."""
+        self.paths = Paths(folder)
+        self.clock = clock
+        self.keeper = Keeper(folder)
+        self.network = Network()
+        self.listeners: dict[str, DeviceListener] = {}
+        self.addresses: dict[str, str] = {}
+        self.fabric = ""
+        self.port = 0
+
+    async def start(self) -> None:
+        """Bring back what the folder keeps."""
+        _raise_file_limit()
+        kept = self.keeper.load_fabric()
+        self.fabric, self.port = kept.get("fabric", ""), kept.get("port", 0)
+        self.addresses = dict(kept.get("addresses", {}))
+        for device in self.keeper.load_devices(self.clock):
+            self.network.add_device(device)
+        self.keeper.restore_surroundings(self.network)
+        if self.network.devices:
+            await self._listen(list(self.network.devices.values()))
+            self._write_endpoints()
+
+    async def stop(self) -> None:
+        """Write what changed and close everything."""
+        for listener in self.listeners.values():
+            self.keeper.save_device(listener.device)
+        await asyncio.gather(*(one.close() for one in self.listeners.values()))
+
+    async def reconcile(self, spec: SimSpec) -> dict[str, Any]:
+        """Add the devices, hosts and cables of a specification that are not there yet; reset nothing.
+
+        Returns ``{"added": [names], "unplugged": [[a, b]…]}``: cables of the specification that are not plugged because
+        a port is taken. Raises SimulatorError when an existing device would have to be another model.
+        """
+        self._refuse_other_models(spec)
+        self.fabric = self.fabric or spec.fabric
+        added = [one for one in spec.devices if one.name not in self.network.devices]
+        new = [self._new_device(one) for one in added]
+        for host in spec.hosts:
+            self.network.hosts[host.name] = host
+        unplugged = []
+        for cable in spec.cables:
+            a, b = end_of(cable.a), end_of(cable.b)
+            if self.network.cables.get(a) == b:
+                continue
+            if a in self.network.cables or b in self.network.cables:
+                unplugged.append([cable.a, cable.b])
+            else:
+                self.network.plug(cable)
+        if not self.port:
+            self.port = self._choose_port()
+        self.save_fabric()
+        for device in new:
+            self.keeper.save_device(device)
+        await self._listen(new)
+        self._write_endpoints()
+        return {"added": [one.name for one in added], "unplugged": unplugged}
+
+    def _refuse_other_models(self, spec: SimSpec) -> None:
+        for wanted in spec.devices:
+            device = self.network.devices.get(wanted.name)
+            if device is None:
+                continue
+            if (device.spec.hwsku, device.spec.lanes()) != (wanted.hwsku, wanted.lanes()):
+                raise SimulatorError(
+                    f"{wanted.name} is simulated as {device.spec.hwsku} and cannot become {wanted.hwsku} while it runs; "
+                    "`sim down` removes the simulated fabric, then it can be brought up anew"
+                )
+
+    def _new_device(self, spec: SimDevice) -> Device:
+        device = Device(spec, self.clock)
+        device.install()
+        self.network.add_device(device)
+        if spec.name not in self.addresses:
+            self.addresses[spec.name] = device_address(self.fabric, len(self.addresses))
+        return device
+
+    def _choose_port(self) -> int:
+        addresses = list(self.addresses.values())
+        for _ in range(20):
+            port = free_port(addresses[0])
+            if all(is_free(address, port) for address in addresses):
+                return port
+        raise SimulatorError("no TCP port is free on all loopback addresses of the fabric")
+
+    async def _listen(self, devices: list[Device]) -> None:
+        client_key = self._key(self.paths.client_key)
+        for start in range(0, len(devices), _LISTENS_AT_ONCE):
+            opened = []
+            for device in devices[start : start + _LISTENS_AT_ONCE]:
+                key = self._key(self.paths.host_key(device.name))
+                address = self.addresses[device.name]
+                listener = DeviceListener(device, address, self.port, key, client_key, self.keeper.save_device)
+                self.listeners[device.name] = listener
+                opened.append(listener.open())
+            await asyncio.gather(*opened)
+
+    def _key(self, path: Path) -> asyncssh.SSHKey:
+        if path.exists():
+            return asyncssh.import_private_key(path.read_bytes())
+        key = asyncssh.generate_private_key("ssh-ed25519", comment=f"simulated {self.fabric}")
+        write_whole(path, key.export_private_key(), 0o600)
+        return key
+
+    def _write_endpoints(self) -> None:
+        lines = []
+        for name, listener in self.listeners.items():
+            public = listener.key.export_public_key().decode().split()
+            lines.append(f"[{self.addresses[name]}]:{self.port} {public[0]} {public[1]}\n")
+        write_whole(self.paths.known_hosts, "".join(lines).encode())
+        write_whole(self.paths.endpoints, json.dumps(self.endpoints(), indent=1).encode())
+
+    def endpoints(self) -> dict[str, Any]:
+        """Return the content of ``endpoints.json``."""
+        import os
+
+        return {
+            "devices": {name: {"address": self.addresses[name], "port": self.port} for name in self.listeners},
+            "username": USER,
+            "key_file": str(self.paths.client_key),
+            "known_hosts": str(self.paths.known_hosts),
+            "pid": os.getpid(),
+        }
+
+    def save_fabric(self) -> None:
+        """Write cables, hosts and addresses."""
+        self.keeper.save_fabric(self.network, self.addresses, self.port, self.fabric)
+
+    def device(self, name: str) -> Device:
+        """Return a switch by name. Raises SimulatorError."""
+        try:
+            return self.network.devices[name]
+        except KeyError:
+            raise SimulatorError(f"no device {name}; there are: {', '.join(self.network.devices)}") from None
+
+    async def fault(self, name: str, kind: str, details: Mapping[str, Any]) -> None:
+        """Let a switch have a fault. Raises SimulatorError."""
+        device = self.device(name)
+        if kind in AT_ONCE:
+            self._at_once(device, FaultKind(kind))
+        else:
+            try:
+                device.faults.add(kind, **details)
+            except ValueError as error:
+                raise SimulatorError(str(error)) from error
+        if kind in _RESTARTS_LISTENER:
+            await self.listeners[name].open()
+        self.keeper.save_device(device)
+
+    def _at_once(self, device: Device, kind: FaultKind) -> None:
+        if kind is FaultKind.LOSE_CONFIG:
+            if device.files.exists(FRR_FILE):
+                device.files.remove(FRR_FILE)
+            if device.files.exists(CONFIG_FILE):
+                device.files.remove(CONFIG_FILE)
+            device.install()
+        else:
+            device.boot()
+        device.emit(Effect.TIMER)
+        device.emit(Effect.DROP_SESSIONS)
+
+    async def clear_fault(self, name: str, kind: str | None) -> int:
+        """Clear a switch's faults, of one kind or all; return how many. Raises SimulatorError."""
+        device = self.device(name)
+        count = device.faults.clear(kind)
+        if kind is None or kind in _RESTARTS_LISTENER:
+            await self.listeners[name].open()
+        self.keeper.save_device(device)
+        return count
+
+    def plug(self, a: str, b: str) -> None:
+        """Move a cable. Raises SimulatorError for ends that do not exist."""
+        for text in (a, b):
+            try:
+                end = end_of(text)
+            except ValueError as error:
+                raise SimulatorError(str(error)) from error
+            if end.node not in self.network.devices and end.node not in self.network.hosts:
+                raise SimulatorError(f"no device or host {end.node}")
+        self.network.plug(SimCable(a, b))
+        self.save_fabric()
+
+    def status(self) -> dict[str, Any]:
+        """Return the devices with their addresses and faults."""
+        devices = {
+            name: {
+                "address": self.addresses[name],
+                "port": self.port,
+                "hostname": device.hostname,
+                "hwsku": device.spec.hwsku,
+                "faults": device.faults.to_json(),
+            }
+            for name, device in self.network.devices.items()
+        }
+        cables = [asdict(one) for one in self.network.cable_list()]
+        return {
+            "fabric": self.fabric,
+            "running": True,
+            "time_scale": self.clock.scale,
+            "devices": devices,
+            "cables": cables,
+        }
+
+
+def remove_state(folder: Path) -> None:
+    """Remove all that a fabric kept, but nothing else that is in its folder."""
+    for name in ("devices", "host_keys"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in (
+        "fabric.json",
+        "endpoints.json",
+        "id_ed25519",
+        "known_hosts",
+        "process.json",
+        "simulator.log",
+        "spec.json",
+    ):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _raise_file_limit() -> None:
+    """Allow as many sockets as the system permits: a listener a switch and some sessions."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(hard, 65536) if hard != resource.RLIM_INFINITY else 65536
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,81 @@
+"""What a simulated fabric is made of: devices with their boot configuration, hosts, and the cables between them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+FieldValue = str | list[str]
+ConfigDbDocument = dict[str, dict[str, dict[str, FieldValue]]]
+"""``{table: {key: {field: text or list}}}``, the form of ``sonic-cfggen -d --print-data``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimDevice:
+    """A switch: ``factory`` is the CONFIG_DB that it boots with before anybody configures it."""
+
+    name: str
+    factory: ConfigDbDocument
+    serial: str
+    mac: str
+    asic: str = "vs"
+
+    @property
+    def hwsku(self) -> str:
+        """The hardware SKU of the factory configuration."""
+        value = self.factory.get("DEVICE_METADATA", {}).get("localhost", {}).get("hwsku", "")
+        return value if isinstance(value, str) else ""
+
+    def lanes(self) -> frozenset[str]:
+        """All SerDes lanes of the switch: they belong to the hardware, whatever the breakout."""
+        rows = self.factory.get("PORT", {}).values()
+        texts = (row.get("lanes", "") for row in rows)
+        return frozenset(lane for text in texts if isinstance(text, str) for lane in text.split(",") if lane)
+
+
+@dataclass(frozen=True, slots=True)
+class SimHost:
+    """A server: it brings its links up and speaks LLDP with its name and port names. ``mtu`` in bytes, IP layer."""
+
+    name: str
+    mac: str
+    mtu: int = 9000
+
+
+@dataclass(frozen=True, slots=True)
+class SimCable:
+    """A cable between two ends, each ``device:port`` (port: ``Ethernet8`` of a switch, any name of a host)."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class SimSpec:
+    """A whole simulated fabric."""
+
+    fabric: str
+    devices: tuple[SimDevice, ...]
+    hosts: tuple[SimHost, ...] = ()
+    cables: tuple[SimCable, ...] = field(default=())
+
+    def to_json(self) -> str:
+        """Return the JSON form; `spec_from_json` reads it back."""
+        return json.dumps(asdict(self), indent=1)
+
+
+def spec_from_json(text: str) -> SimSpec:
+    """Read what `SimSpec.to_json` wrote. Raises ValueError where the text has another shape."""
+    try:
+        return _spec(json.loads(text))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a simulator specification: {error}") from error
+
+
+def _spec(document: Mapping[str, Any]) -> SimSpec:
+    return SimSpec(
+        fabric=document["fabric"],
+        devices=tuple(SimDevice(**one) for one in document["devices"]),
+        hosts=tuple(SimHost(**one) for one in document["hosts"]),
+        cables=tuple(SimCable(**one) for one in document["cables"]),
+    )
