@@ -1,0 +1,55 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from railweave.checks import config as checks
+from railweave.checks.config import check_config
+from railweave.diagnostics import Severity, Where
+from railweave.fabric.model import Fabric
+from railweave.fabric.policy import Overrides
+
+Lab = Callable[..., Fabric]
+
+
+def codes(fabric: Fabric) -> list[tuple[str, Severity]]:
+    return [(one.code, one.severity) for one in check_config(fabric)]
+
+
+def test_a_sound_fabric_is_only_warned_that_headroom_is_not_proven(lab_fabric: Lab) -> None:
+    assert codes(lab_fabric()) == [("H-headroom", Severity.WARNING)]
+
+
+def test_without_lossless_classes_there_is_nothing_to_prove(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    lossy = tuple(replace(one, lossless=False) for one in fabric.policies.classes)
+    assert codes(replace(fabric, policies=replace(fabric.policies, classes=lossy))) == []
+
+
+def test_an_unnumbered_underlay_is_an_error_at_its_place(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    addressing = replace(fabric.policies.addressing, unnumbered=True)
+    found = check_config(
+        replace(fabric, policies=replace(fabric.policies, addressing=addressing)),
+        lambda path: Where("pod.yml", 7, 3, path),
+    )
+    assert found[0].code == "RW401"
+    assert found[0].where == Where("pod.yml", 7, 3, "addressing.underlay")
+
+
+def test_overrides_that_change_rendered_fields_are_all_told_at_once(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    rows = {
+        "leaf": {"PORT": {"Ethernet0": {"mtu": "1500", "speed": "10000"}}},
+        "spine": {"NTP_SERVER": {"10.0.0.1": {}}},
+    }
+    found = check_config(replace(fabric, policies=replace(fabric.policies, overrides=Overrides(rows))))
+    clashes = [one for one in found if one.code == "RW402"]
+    assert len(clashes) == 4
+    assert {one.devices for one in clashes} == {("lab-leaf1",), ("lab-leaf2",)}
+    assert all(one.fix for one in clashes)
+
+
+def test_more_uplinks_than_a_route_can_have_paths_are_refused(lab_fabric: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "MAXIMUM_PATHS", 1)
+    assert ("B-6", Severity.ERROR) in codes(lab_fabric())
