@@ -42,16 +42,16 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[Hardware | None, 
 
     A model that the catalogue does not have is no fault here: check_intent tells it.
     """
-    faults = [*_node_speed_faults(intent), *_tier_speed_faults(intent)]
+    faults = _node_speed_faults(intent)
     leaf, spine = _model(intent.topology.leaf, catalog), _model(intent.topology.spine, catalog)
     if leaf is None or spine is None:
         return None, tuple(faults)
     tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps
     down_gbps = tiers.leaf.downlink_gbps or nic
-    up_gbps = tiers.leaf.uplink_gbps or tiers.spine.downlink_gbps or nic
+    up_gbps = tiers.leaf.uplink_gbps or nic
     down, one = _breakout(intent, leaf, down_gbps, "leaf", "downlink_speed")
     up, two = _breakout(intent, leaf, up_gbps, "leaf", "uplink_speed")
-    below, three = _breakout(intent, spine, up_gbps, "spine", "downlink_speed")
+    below, three = _breakout(intent, spine, up_gbps, "spine", "model")
     faults += [*one, *two, *three]
     if down is None or up is None or below is None or faults:
         return None, tuple(dict.fromkeys(faults))
@@ -120,18 +120,4 @@ def _node_speed_faults(intent: Intent) -> list[Diagnostic]:
         )
         for index, entry in enumerate(intent.nodes)
         if entry.nics.speed_gbps != down_gbps
-    ]
-
-
-def _tier_speed_faults(intent: Intent) -> list[Diagnostic]:
-    up_gbps, below_gbps = intent.topology.leaf.uplink_gbps, intent.topology.spine.downlink_gbps
-    if up_gbps is None or below_gbps is None or up_gbps == below_gbps:
-        return []
-    return [
-        error(
-            "RW208",
-            f"leaf uplinks of {format_speed(up_gbps)} cannot link with spine ports of {format_speed(below_gbps)}",
-            intent.where("topology.spine.downlink_speed"),
-            fix=f"set it to {format_speed(up_gbps)}, or leave it out: it follows the leaf's uplink_speed",
-        )
     ]

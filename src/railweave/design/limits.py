@@ -7,6 +7,15 @@ from railweave.design.reserve import asn_leaves, pool_needs
 from railweave.fabric.policy import Addressing
 from railweave.fabric.sizing import Limits
 
+ENDS = {
+    "spine_ports": "spine ports end",
+    "leaf_uplinks": "leaf uplinks end",
+    "reserve": "the reserve ends",
+    "address_pool": "an address pool ends",
+    "asn": "the AS numbers end",
+}
+"""What ends growth, as a clause; in the order in which a tie is decided."""
+
 
 @dataclass(frozen=True, slots=True)
 class Growth:

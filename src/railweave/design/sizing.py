@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from railweave.design.layout import Layout
-from railweave.design.limits import Growth, find_growth
+from railweave.design.limits import ENDS, Growth, find_growth
 from railweave.design.ratios import RECOMMENDED_RATIO, count_text, ratio_text
 from railweave.design.room import Designed, find_room
 from railweave.design.steps import explain
@@ -53,7 +53,11 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
 
 def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tuple[Diagnostic, ...]:
     """Return what an experienced reviewer would say about a layout that stands."""
-    return (*_ratio_advice(intent, layout), *_spine_advice(intent, layout), *_growth_faults(intent, growth, room))
+    return (
+        *_ratio_advice(intent, layout),
+        *_spine_advice(intent, layout),
+        *_growth_faults(intent, layout, growth, room),
+    )
 
 
 def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
@@ -86,14 +90,15 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     ]
 
 
-def _growth_faults(intent: Intent, growth: Growth, room: RoomLeft) -> list[Diagnostic]:
+def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> list[Diagnostic]:
     wanted = intent.workload.growth
-    if wanted is None or wanted.gpus <= growth.gpus:
+    reached = growth.stripes > layout.stripes[-1]  # else the fabric of today does not fit, which is told elsewhere
+    if wanted is None or wanted.gpus <= growth.gpus or not reached:
         return []
     return [
         error(
             "T-8",
-            f"{wanted.gpus} GPUs do not fit later: {growth.first.replace('_', ' ')} end at {growth.gpus} GPUs"
+            f"{wanted.gpus} GPUs do not fit later: {ENDS[growth.first]} at {growth.gpus} GPUs"
             f" ({growth.nodes} nodes) unless cables move",
             intent.where("workload.growth.gpus"),
             fix=room.next_step,

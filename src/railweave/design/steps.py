@@ -6,7 +6,7 @@ from fractions import Fraction
 from railweave.design.hardware import Hardware
 from railweave.design.identity import host_block_size
 from railweave.design.layout import Layout, NodeGroup
-from railweave.design.limits import Growth
+from railweave.design.limits import ENDS, Growth
 from railweave.design.ratios import bandwidth_text, count_text, ratio_text
 from railweave.fabric.sizing import Step
 from railweave.intent.model import Intent, Shape
@@ -163,7 +163,7 @@ def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[S
     )
     yield Step(
         "most nodes without moving a cable",
-        f"{count_text(growth.stripes, 'stripe')}; {growth.first.replace('_', ' ')} end first",
+        f"{count_text(growth.stripes, 'stripe')}; {ENDS[growth.first]} first",
         str(growth.nodes),
     )
 
