@@ -1,7 +1,8 @@
 """How disruptive each change is, by which method it is applied, and why: one table for the plan and the driver.
 
 A rule names a table, optionally fields and kinds of change, and its source. The first rule that matches counts; what
-no rule knows is treated with the most care, by a reload. "§" are sections of docs/explanation and SONiC's sources.
+no rule knows is treated with the most care, by a reload. BI, SU and SW are sonic-buildimage, sonic-utilities and
+sonic-swss of branch 202505; "recorded" is what their commands did when they were run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,101 +61,52 @@ QOS_MAPS = (
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
 SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESSAGE", "SNMP_AGENT_ADDRESS_CONFIG")
 
+# fmt: off
 RULES: tuple[Rule, ...] = (
-    Rule(
-        ("PORT",),
-        (ROW, "lanes", "alias", "index", "subport"),
-        _ANY,
-        _RELOAD,
-        Method.RELOAD,
-        "a port's lanes are create-only in GCU and SAI; breakout by a whole-file reload (SONiC portconfig.py)",
-    ),
-    Rule(
-        ("PORT",),
-        ("speed", "fec", "autoneg", "adv_speeds", "interface_type", "link_training"),
-        _ANY,
-        _FLAP,
-        _WRITE,
-        "the link trains anew; a speed by patch takes minutes a port (sonic-buildimage issue 23945)",
-    ),
-    Rule(
-        ("PORT",),
-        ("mtu", "description", "tpid", "dhcp_rate_limit"),
-        _ANY,
-        _NONE,
-        _PATCH,
-        "set on the running port (sonic-utilities config interface mtu)",
-    ),
-    Rule(("PORT",), ("pfc_asym",), _ANY, _NONE, _WRITE, "set on the running port (config interface pfc asymmetric)"),
-    Rule(
-        ("INTERFACE", "LOOPBACK_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH, "GCU puts the bare row before its addresses"
-    ),
-    Rule(
-        ("LOOPBACK_INTERFACE",),
-        (ROW,),
-        _GOES,
-        _SESSION,
-        _WRITE,
-        "GCU refuses to remove Loopback0 (gcu_field_operation_validators)",
-    ),
-    Rule(("INTERFACE",), (ROW,), _GOES, _SESSION, _PATCH, "the sessions on that address end"),
-    Rule(("INTERFACE",), ("ipv6_use_link_local_only",), _ANY, _SESSION, _PATCH, "the link-local address comes or goes"),
-    Rule(("INTERFACE",), ("mpls", "loopback_action"), _ANY, _NONE, _PATCH, "set on the running router interface"),
-    Rule(
-        ("DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA"),
-        (),
-        _ANY,
-        _NONE,
-        _PATCH,
-        "read by templates when they render, by no daemon",
-    ),
-    Rule(
-        ("DEVICE_METADATA",),
-        ("bgp_asn", "default_bgp_status", "default_pfcwd_status", "suppress-fib-pending"),
-        _ANY,
-        _NONE,
-        _WRITE,
-        "read when a container starts; the FRR file holds what counts",
-    ),
-    Rule(
-        ("DEVICE_METADATA",),
-        (),
-        _ANY,
-        _RELOAD,
-        Method.RELOAD,
-        "host name, SKU, type and routing mode are read when services start",
-    ),
-    Rule(
-        ("BREAKOUT_CFG",),
-        (),
-        _ANY,
-        _NONE,
-        _WRITE,
-        "read only by config interface breakout; a real breakout changes PORT rows too",
-    ),
-    Rule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE, "bgpcfgd removes the neighbour from FRR"),
-    Rule(
-        (*QOS_MAPS, "SCHEDULER", "WRED_PROFILE"),
-        (),
-        _ANY,
-        _NONE,
-        _WRITE,
-        "orchagent changes the object in place; GCU refuses most of WRED_PROFILE",
-    ),
-    Rule(
-        ("PORT_QOS_MAP", "QUEUE"),
-        (),
-        _ANY,
-        _NONE,
-        _WRITE,
-        "orchagent binds on the running port; GCU would shut the port for each row (sonic-recorded gcu-qos)",
-    ),
-    Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE, "GCU refuses the table on SKUs that it does not list"),
-    Rule(MEMBERSHIPS, (), _GOES, _FLAP, _WRITE, "the port leaves its VLAN, port channel or mirror session"),
-    Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE, "a port leaves a list"),
-    Rule(SERVICES, (), _ANY, _NONE, _PATCH, "GCU restarts the service that reads the table"),
+    Rule(("PORT",), (ROW, "lanes", "alias", "index", "subport"), _ANY, _RELOAD, Method.RELOAD,
+         "lanes are create-only in GCU and SAI; breakout is a whole-file reload (BI portconfig.py)"),
+    Rule(("PORT",), ("speed", "fec", "autoneg", "adv_speeds", "interface_type", "link_training"), _ANY, _FLAP, _WRITE,
+         "the link trains anew; a speed by patch takes minutes a port (BI issue 23945)"),
+    Rule(("PORT",), ("mtu", "description", "tpid", "dhcp_rate_limit"), _ANY, _NONE, _PATCH,
+         "set on the running port (SU config/main.py interface mtu)"),
+    Rule(("PORT",), ("pfc_asym",), _ANY, _NONE, _WRITE,
+         "set on the running port (SU config/main.py interface pfc asymmetric)"),
+    Rule(("INTERFACE", "LOOPBACK_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH,
+         "GCU puts the bare row before its addresses (recorded apply-patch/interface-ip)"),
+    Rule(("LOOPBACK_INTERFACE",), (ROW,), _GOES, _SESSION, _WRITE,
+         "GCU refuses to remove Loopback0 (recorded apply-patch/loopback0-remove)"),
+    Rule(("INTERFACE",), (ROW,), _GOES, _SESSION, _PATCH,
+         "the session on that address ends (recorded apply-patch/interface-remove)"),
+    Rule(("INTERFACE",), ("ipv6_use_link_local_only",), _ANY, _SESSION, _PATCH,
+         "the link-local address of the session comes or goes"),
+    Rule(("INTERFACE",), ("mpls", "loopback_action"), _ANY, _NONE, _PATCH,
+         "set on the running router interface (SW cfgmgr/intfmgr.cpp)"),
+    Rule(("DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA"), (), _ANY, _NONE, _PATCH,
+         "read by templates when they render, by no daemon"),
+    Rule(("DEVICE_METADATA",), ("bgp_asn", "default_bgp_status", "default_pfcwd_status", "suppress-fib-pending"),
+         _ANY, _NONE, _WRITE,
+         "read when a container starts; the FRR file holds what counts (recorded apply-patch/bgp-asn)"),
+    Rule(("DEVICE_METADATA",), (), _ANY, _RELOAD, Method.RELOAD,
+         "host name, SKU, type and routing mode are read when services start (BI docker_init.sh)"),
+    Rule(("BREAKOUT_CFG",), (), _ANY, _NONE, _WRITE,
+         "read only by config interface breakout; a real breakout changes PORT rows too"),
+    Rule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE,
+         "bgpcfgd removes the neighbour from FRR (BI sonic-bgpcfgd)"),
+    Rule((*QOS_MAPS, "SCHEDULER", "WRED_PROFILE"), (), _ANY, _NONE, _WRITE,
+         "orchagent changes the object in place (SW qosorch.cpp); GCU refuses most of WRED_PROFILE (gcu-refusals)"),
+    Rule(("PORT_QOS_MAP", "QUEUE"), (), _ANY, _NONE, _WRITE,
+         "orchagent binds on the running port; GCU would shut the port for each row (recorded gcu-qos)"),
+    Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE,
+         "GCU refuses the table on SKUs that it does not list (recorded gcu-refusals/unlisted-sku)"),
+    Rule(MEMBERSHIPS, (), _GOES, _FLAP, _WRITE,
+         "the port leaves its VLAN, port channel or mirror session"),
+    Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,
+         "a port leaves a list"),
+    Rule(SERVICES, (), _ANY, _NONE, _PATCH,
+         "GCU restarts the service that reads the table (recorded apply-patch/syslog, ntp)"),
 )
-"""What each change does. Table, fields, kinds, disruption, method, source."""
+"""What each change does: tables, fields, kinds, disruption, method, source."""
+# fmt: on
 
 
 def classify(edit: Edit) -> Treatment:
@@ -186,7 +138,7 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
     if any(treatment.method is Method.RELOAD for treatment in alone):
         return tuple(Treatment(_RELOAD, Method.RELOAD) for _ in alone)
     patched = sum(treatment.method is _PATCH for treatment in alone)
-    if patched <= PATCH_EDITS_MAX and accepts_patches(config_db):
+    if not patched or (patched <= PATCH_EDITS_MAX and accepts_patches(config_db)):
         return tuple(alone)
     return tuple(
         Treatment(treatment.disruption, _WRITE) if treatment.method is _PATCH else treatment for treatment in alone

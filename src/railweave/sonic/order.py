@@ -9,12 +9,18 @@ from railweave.sonic.methods import MEMBERSHIPS, QOS_MAPS
 
 
 class Phase(IntEnum):
-    """The phases of a change; FRR's lines go between CONFIGURE and REMOVE."""
+    """The phases of a change; FRR's lines go between CONFIGURE and REMOVE.
+
+    RESTORE is for taking a change back: a port joins a foreign VLAN again only once it is no longer routed.
+    """
 
     CLEAR = 0
     CONFIGURE = 1
     REMOVE = 2
+    RESTORE = 3
 
+
+ADDRESSED = ("INTERFACE", "LOOPBACK_INTERFACE")
 
 STAGES: tuple[tuple[str, ...], ...] = (
     ("DEVICE_METADATA", "DEVICE_NEIGHBOR_METADATA", *QOS_MAPS, "SCHEDULER", "WRED_PROFILE", "BUFFER_POOL"),
@@ -22,7 +28,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("BREAKOUT_CFG", "PORT"),
     ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", "CABLE_LENGTH"),
     ("PFC_WD", "DEVICE_NEIGHBOR"),
-    ("INTERFACE", "LOOPBACK_INTERFACE"),
+    ADDRESSED,
 )
 """Tables in the order in which their rows come; rows go in the opposite order."""
 
@@ -48,18 +54,16 @@ def phase(edit: Edit, edits: Iterable[Edit]) -> Phase:
     """Return when an edit is carried out; ``edits`` are all edits of the device."""
     if edit.table == "PORT" and edit.field == "admin_status" and edit.after != "up":
         return Phase.REMOVE
-    if edit.field is not None:
-        return Phase.CONFIGURE if edit.op is not Op.REMOVE else Phase.REMOVE
+    if edit.field is None and edit.table in _IN_THE_WAY:
+        return Phase.CLEAR if edit.op is Op.REMOVE else Phase.RESTORE
     if edit.op is not Op.REMOVE:
         return Phase.CONFIGURE
-    if edit.table in _IN_THE_WAY or _is_moving_address(edit, edits):
-        return Phase.CLEAR
-    return Phase.REMOVE
+    return Phase.CLEAR if _is_moving_address(edit, edits) else Phase.REMOVE
 
 
 def _is_moving_address(edit: Edit, edits: Iterable[Edit]) -> bool:
     """Tell whether an address goes to another port, or its port takes another one: two must not overlap."""
-    if edit.table not in ("INTERFACE", "LOOPBACK_INTERFACE") or "|" not in edit.key:
+    if edit.field is not None or edit.table not in ADDRESSED or "|" not in edit.key:
         return False
     port, prefix = edit.key.split("|", 1)
     return any(
@@ -86,6 +90,6 @@ def place(edit: Edit, method: Method) -> tuple[int, str]:
 def _stage(edit: Edit) -> int:
     if edit.table == "PORT" and edit.field == "admin_status":
         return _PORT_UP
-    if edit.table in ("INTERFACE", "LOOPBACK_INTERFACE") and "|" in edit.key:
+    if edit.table in ADDRESSED and "|" in edit.key:
         return _ADDRESS
     return _STAGE.get(edit.table, _OTHER)

@@ -4,6 +4,7 @@
     configure  what is referred to before what refers to it; ports come up last
     FRR        neighbours meet addresses that are there, and leave before their addresses go
     remove     ports go down, then what refers, then what is referred to
+    restore    foreign rows that a take-back puts onto their ports again
 
 A driver runs them one by one; each is complete in itself. Where one change needs a reload, the reload is the only step.
 """
@@ -14,12 +15,13 @@ from typing import Any
 
 from railweave.names import natural_key
 from railweave.sonic.change import FRR_TABLE, Method, Op
-from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_tables
+from railweave.sonic.document import BGPRAW, PLACEHOLDER, DocumentError, RunningConfig, json_tables
 from railweave.sonic.edits import Edit
 from railweave.sonic.frr import parse_frr, render_frr
 from railweave.sonic.merge import MergeDocument, apply, edits, inverse
 from railweave.sonic.methods import Treatment, settle
 from railweave.sonic.order import Phase, phase, place
+from railweave.sonic.ownership import is_made_by_sonic, port_of
 from railweave.sonic.rows import ConfigDb, Fields, Value
 
 RELOAD_NEEDS = ("hwsku", "mac", "platform")
@@ -200,9 +202,8 @@ def _write_steps(group: Sequence[Edit], state: _Tables) -> Iterator[Step]:
     for edit in group:
         rows = document.setdefault(edit.table, {})
         row = state.row(edit)
-        stale = _stale_fields(edit, row)
-        if stale:
-            dropped.setdefault((edit.table, edit.key), []).extend(stale)
+        for name in _stale_fields(edit, row):
+            dropped.setdefault((edit.table, edit.key), []).append(name)
         if edit.field is None:
             rows[edit.key] = None if edit.op is Op.REMOVE else _json(edit.after)
         elif edit.op is not Op.REMOVE:
@@ -220,9 +221,14 @@ def _write_steps(group: Sequence[Edit], state: _Tables) -> Iterator[Step]:
 
 
 def _stale_fields(edit: Edit, row: Mapping[str, Value] | None) -> list[str]:
-    """Return the Redis fields that ``config load`` would leave behind: removed ones, and the other form of a list."""
-    if edit.field is None or row is None or edit.field not in row:
+    """Return the Redis fields that ``config load`` would leave behind.
+
+    These are removed ones, the other form of a field that was or becomes a list, and the placeholder of an empty row.
+    """
+    if edit.field is None or row is None:
         return []
+    if edit.field not in row:
+        return [] if row else [PLACEHOLDER]
     if edit.op is Op.REMOVE or isinstance(edit.after, str) != isinstance(row[edit.field], str):
         return [edit.field if isinstance(row[edit.field], str) else f"{edit.field}@"]
     return []
@@ -237,4 +243,18 @@ def _reload(running: RunningConfig) -> ReloadStep:
         )
     if running.frr is None:
         raise DocumentError("FRR's running configuration is unknown, so the reload could not keep or restore it")
-    return ReloadStep(json_tables(running.config_db), render_frr(parse_frr(running.frr)))
+    return ReloadStep(json_tables(_without_orphans(running.config_db)), render_frr(parse_frr(running.frr)))
+
+
+def _without_orphans(config_db: ConfigDb) -> ConfigDb:
+    """Leave out priority groups that SONiC made for ports which are gone."""
+    groups = config_db.get("BUFFER_PG")
+    ports = config_db.get("PORT", {})
+    if not groups:
+        return config_db
+    kept = {
+        key: fields
+        for key, fields in groups.items()
+        if port_of(key) in ports or not is_made_by_sonic("BUFFER_PG", key, fields)
+    }
+    return {**config_db, "BUFFER_PG": kept}
