@@ -10,6 +10,7 @@ switch is carried out, and what it could not restore is restored from here.
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -174,7 +175,7 @@ class Committer:
         if work.reloads and refused is None:
             self.lock.acquire()  # the reload may have cut the session, and the lock with it
             self._finish_frr(work)
-        unmet = self._unmet(work)
+        unmet = self._unmet(work, attempts=1 if refused else _READ_BACK_ATTEMPTS)
         if unmet:
             told = f"{refused}; " if refused else ""
             raise CommitError(f"{told}not as wanted when read back: {_some(unmet)}")
@@ -188,10 +189,10 @@ class Committer:
         if delta:
             self._applier.apply_frr(delta)
 
-    def _unmet(self, work: Work) -> list[str]:
+    def _unmet(self, work: Work, attempts: int) -> list[str]:
         """Return what is not as wanted; daemons get a moment to follow."""
         unmet: list[str] = []
-        for attempt in range(_READ_BACK_ATTEMPTS):
+        for attempt in range(attempts):
             if attempt:
                 time.sleep(_READ_BACK_PAUSE_S)
             unmet = differing(work.changes, merged(work.changes, work.before), read_running(self.session))
@@ -266,7 +267,8 @@ class Committer:
             if delta:
                 rest[BGPRAW] = delta
         if rest and not work.reloads:
-            self._applier.apply(apply_steps(rest, now), work.commit_id)
+            with suppress(StepRefusedError):  # what it did or did not do is read back next
+                self._applier.apply(apply_steps(rest, now), work.commit_id)
 
 
 def differing(changes: Mapping[str, Any], wanted: RunningConfig, now: RunningConfig) -> list[str]:

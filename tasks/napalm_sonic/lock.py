@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _BUSY_EXIT = 75
 _RETRY_S = 1.0
+_RELEASE_S = 5.0
 
 
 @dataclass
@@ -50,10 +52,14 @@ class Lock:
         self._announce()
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Give the lock back and wait, within bounds, until the switch has let go of it: the next one may be quick."""
         channel, self._channel = self._channel, None
-        if channel is not None:
-            channel.close()
+        if channel is None:
+            return
+        with suppress(OSError, EOFError):
+            channel.shutdown_write()
+            channel.status_event.wait(_RELEASE_S)
+        channel.close()
 
     def _try(self) -> bool:
         command = self.session.as_root(f"flock -n -E {_BUSY_EXIT} {LOCK_FILE} sh -c 'echo locked; exec cat'")

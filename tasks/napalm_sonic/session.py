@@ -8,6 +8,7 @@ Every error of the layers below leaves this module as one of NAPALM's.
 import functools
 import io
 import select
+import socket
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -200,8 +201,10 @@ def _move(ready: Callable[[], bool], receive: Callable[[int], bytes], sink: io.B
 
 def _connect(session: Session) -> Any:
     """Return a netmiko connection of type ``linux`` that skips the wait for a shell prompt."""
+    import paramiko
     from netmiko.exceptions import NetmikoAuthenticationException, NetmikoBaseException, NetmikoTimeoutException
 
+    where = f"{session.hostname}:{session.netmiko_arguments.get('port', 22)}"
     try:
         return _connection_class()(
             device_type="linux",
@@ -217,18 +220,14 @@ def _connect(session: Session) -> Any:
         )
     except NetmikoAuthenticationException as error:
         raise ConnectAuthError(
-            f"{session.hostname}: login as {session.username!r} was refused; check user, password or key"
+            f"{where}: login as {session.username!r} was refused; check user, password or key"
         ) from error
     except NetmikoTimeoutException as error:
-        raise _explained(session, error) from error
-    except (NetmikoBaseException, EOFError, OSError, ValueError) as error:
-        raise ConnectionException(f"{session.hostname}: cannot connect: {error}") from error
-    except Exception as error:
-        import paramiko
-
-        if isinstance(error, paramiko.SSHException):
-            raise ConnectionException(f"{session.hostname}: cannot connect: {error}") from error
-        raise
+        raise _explained(where, error) from error
+    except TimeoutError as error:
+        raise ConnectTimeoutError(f"{where}: no answer within {session.timeout_s:g} s") from error
+    except (NetmikoBaseException, paramiko.SSHException, EOFError, OSError, ValueError) as error:
+        raise ConnectionException(f"{where}: cannot connect: {getattr(error, 'strerror', None) or error}") from error
 
 
 @functools.cache
@@ -237,6 +236,15 @@ def _connection_class() -> type[Any]:
 
     class ExecOnly(LinuxSSH):
         """A ``linux`` connection whose shell is never read: waiting for its prompt would cost 0.3 s a device."""
+
+        def _connect_params_dict(self) -> dict[str, Any]:
+            """Connect the socket here, without Nagle's algorithm: with it every step waits 40 ms (measured)."""
+            parameters: dict[str, Any] = super()._connect_params_dict()
+            if parameters.get("sock") is None:
+                where = (parameters["hostname"], parameters["port"])
+                parameters["sock"] = socket.create_connection(where, parameters["timeout"])
+                parameters["sock"].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return parameters
 
         def session_preparation(self) -> None:
             self.ansi_escape_codes = True
@@ -247,11 +255,10 @@ def _connection_class() -> type[Any]:
     return ExecOnly
 
 
-def _explained(session: Session, error: Exception) -> ConnectionException:
+def _explained(where: str, error: Exception) -> ConnectionException:
     """Say what really happened: netmiko reports refused connections and unknown host keys as timeouts, too."""
     import paramiko
 
-    where = f"{session.hostname}:{session.netmiko_arguments.get('port', 22)}"
     cause = error.__context__
     if isinstance(cause, paramiko.BadHostKeyException):
         return ConnectionException(
@@ -263,8 +270,4 @@ def _explained(session: Session, error: Exception) -> ConnectionException:
             f"{where}: the host key is unknown. Add it to known_hosts (ssh-keyscan, compare the fingerprint) or to the "
             f"file named by optional_args alt_key_file; ssh_strict=False accepts any key, in labs only"
         )
-    if isinstance(cause, TimeoutError):
-        return ConnectTimeoutError(f"{where}: no answer within {session.timeout_s:g} s")
-    if isinstance(cause, OSError):
-        return ConnectionException(f"{where}: {cause.strerror or cause}")
     return ConnectionException(f"{where}: {cause or error}")

@@ -1,0 +1,142 @@
+"""The SSH session: byte-exact commands, and every failure as NAPALM's own exception with a way out."""
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+import pytest
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommandTimeoutException,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ConnectionException,
+    ConnectTimeoutError,
+)
+
+from napalm_sonic.driver import SonicDriver
+
+
+def test_a_command_gives_its_exit_status_and_both_streams_apart(driver: SonicDriver) -> None:
+    done = driver.device.run("false")
+    assert (done.exit_status, done.stdout, done.stderr) == (1, "out\n", "it is false\n")
+
+
+def test_large_output_on_both_streams_does_not_stall(driver: SonicDriver) -> None:
+    done = driver.device.run("noise 4000000")
+    assert (len(done.stdout), len(done.stderr)) == (4_000_000, 4_000_000)
+
+
+def test_cli_returns_each_output_under_its_command(driver: SonicDriver) -> None:
+    assert driver.cli(["echo one", "echo two"]) == {"echo one": "one\n", "echo two": "two\n"}
+
+
+def test_cli_raises_for_a_command_that_fails_and_quotes_it(driver: SonicDriver) -> None:
+    with pytest.raises(CommandErrorException, match="command not found"):
+        driver.cli(["nonsense"])
+
+
+def test_cli_takes_a_list_only(driver: SonicDriver) -> None:
+    with pytest.raises(TypeError):
+        driver.cli("echo one")  # type: ignore[arg-type]
+
+
+def test_a_slow_command_times_out_and_the_session_goes_on(driver: SonicDriver) -> None:
+    with pytest.raises(CommandTimeoutException):
+        driver.device.run("sleep 1", timeout_s=0.1)
+    assert driver.cli(["echo on"]) == {"echo on": "on\n"}
+
+
+def test_an_upload_arrives_byte_for_byte_and_private(driver: SonicDriver, switch: Any) -> None:
+    data = bytes(range(256)) * 1000
+    driver.device.upload("/tmp/railweave-x.bin", data)
+    file = switch.root / "tmp/railweave-x.bin"
+    assert file.read_bytes() == data
+    assert file.stat().st_mode & 0o777 == 0o600
+    driver.device.remove("/tmp/railweave-x.bin")
+    driver.device.remove("/tmp/railweave-x.bin")
+    assert not file.exists()
+
+
+def test_a_wrong_password_is_an_authentication_error(served: Any) -> None:
+    driver = SonicDriver("127.0.0.1", "admin", "wrong", 10, served.driver()._options.netmiko | {"use_keys": False})
+    with pytest.raises(ConnectAuthError, match="check user, password or key"):
+        driver.open()
+    assert driver.is_alive() == {"is_alive": False}
+
+
+def test_an_unknown_host_key_is_refused_by_default_and_the_message_says_what_to_do(served: Any, tmp_path: Path) -> None:
+    (tmp_path / "none").write_text("")
+    with pytest.raises(ConnectionException, match=r"host key is unknown.*alt_key_file"):
+        served.driver(alt_key_file=str(tmp_path / "none")).open()
+
+
+def test_a_changed_host_key_is_refused(served: Any) -> None:
+    other = asyncssh.generate_private_key("ssh-ed25519").export_public_key("openssh").decode()
+    served.known_hosts.write_text(f"[127.0.0.1]:{served.port} {other}")
+    with pytest.raises(ConnectionException, match="not the known one"):
+        served.driver().open()
+
+
+def test_an_unknown_host_key_is_accepted_only_when_asked(served: Any, tmp_path: Path) -> None:
+    (tmp_path / "none").write_text("")
+    with served.driver(alt_key_file=str(tmp_path / "none"), ssh_strict=False) as driver:
+        assert driver.is_alive() == {"is_alive": True}
+
+
+def test_a_closed_port_is_a_connection_error(served: Any) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        with pytest.raises(ConnectionException, match="refused"):
+            served.driver(port=free.getsockname()[1]).open()
+
+
+def test_a_silent_port_is_a_timeout(served: Any) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with pytest.raises((ConnectTimeoutError, ConnectionException)):
+            served.driver(port=silent.getsockname()[1], banner_timeout=0.3, conn_timeout=0.3).open()
+
+
+def test_a_session_cut_in_a_command_is_a_closed_connection(driver: SonicDriver, switch: Any) -> None:
+    switch.cut_after = "echo"
+    with pytest.raises(ConnectionClosedException):
+        driver.cli(["echo bye"])
+    assert driver.is_alive() == {"is_alive": False}
+    with pytest.raises(ConnectionClosedException):
+        driver.get_facts()
+
+
+def test_closing_twice_and_closing_what_was_never_open_is_quiet(served: Any) -> None:
+    driver = served.driver()
+    driver.close()
+    driver.open()
+    driver.close()
+    driver.close()
+    assert driver.is_alive() == {"is_alive": False}
+
+
+def test_a_driver_that_is_not_open_says_so(served: Any) -> None:
+    with pytest.raises(ConnectionClosedException):
+        served.driver().get_facts()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"prot": 22}, "did you mean 'port'"),
+        ({"aply_timeout": 5}, "did you mean 'apply_timeout'"),
+        ({"apply_timeout": "soon"}, "number of seconds"),
+        ({"apply_timeout": -1}, "number of seconds"),
+        ({"lock_disable": 1}, "true or false"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_the_right_word(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        SonicDriver("switch", "admin", "", optional_args=arguments)
+
+
+def test_options_that_nornir_napalm_and_other_drivers_pass_are_accepted() -> None:
+    SonicDriver("switch", "admin", "", 60, {"ssh_config_file": "~/.ssh/config", "secret": "x", "inline_transfer": True})
