@@ -34,7 +34,8 @@ def plan(
     from railweave.cli.planning_view import show_plan
     from railweave.cli.project import find_intent
     from railweave.cli.reaching import reached_fabric
-    from railweave.plan.document import plan_file
+    from railweave.cli.show import write_json
+    from railweave.plan.document import plan_json
     from railweave.plan.model import DeviceState
     from railweave.plan.refusal import conflicts
 
@@ -42,7 +43,7 @@ def plan(
     with fabric.progress():
         made = fabric.plan(take_ports=take_ports)
     if out is not None:
-        out.write_bytes(plan_file(made))
+        write_json(out, plan_json(made))
     refused = conflicts(made)
     show_plan(made, as_json=json, as_markdown=markdown, problems=refused)
     if refused or made.names(DeviceState.UNREACHABLE):

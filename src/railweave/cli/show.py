@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.diagnostics import Diagnostic
+from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -24,6 +26,16 @@ def print_json(value: Mapping[str, Any]) -> None:
     import orjson
 
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write ``value`` as indented JSON to a file; raises RailweaveError where that cannot be."""
+    import orjson
+
+    try:
+        path.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    except OSError as problem:
+        raise RailweaveError(f"{path}: {problem.strerror}") from problem
 
 
 def print_view(view: "RenderableType") -> None:

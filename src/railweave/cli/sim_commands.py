@@ -32,13 +32,14 @@ def up(
     from railweave.catalog.load import load_catalog
     from railweave.cli.project import find_intent, load_designed, simulator_state
     from railweave.cli.show import print_json, print_view
-    from railweave.cli.simulating import simulator_fault, simulator_spec
+    from railweave.cli.simulating import simulator_words, simulator_spec
     from sonic_sim import control
 
     fabric = load_designed(find_intent(intent, option)).fabric
     state = simulator_state(fabric.name)
-    with simulator_fault():
-        endpoints = control.up(state, simulator_spec(fabric, load_catalog()), control.Options(real_time=real_time))
+    with simulator_words():
+        options = control.SimOptions(time_scale=1.0) if real_time else control.SimOptions()
+        endpoints = control.up(state, simulator_spec(fabric, load_catalog()), options)
     if json:
         print_json(
             {"fabric": fabric.name, "pid": endpoints.pid, "devices": len(endpoints.devices), "state": str(state)}
@@ -57,12 +58,12 @@ def down(
     """Stop the simulated fabric and forget its state."""
     from railweave.cli.project import STATE, simulator_state
     from railweave.cli.show import print_view
-    from railweave.cli.simulating import simulator_fault
+    from railweave.cli.simulating import simulator_words
     from sonic_sim import control
 
     folders = sorted((STATE / "sim").glob("*")) if everything else [simulator_state(fabric_name(intent, option))]
     for folder in folders:
-        with simulator_fault():
+        with simulator_words():
             stopped = control.down(folder)
         print_view(f"simulated fabric {folder.name}: {'stopped' if stopped else 'was not running'}")
 
@@ -71,13 +72,13 @@ def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJ
     """What runs, and which faults are armed."""
     from railweave.cli.project import simulator_state
     from railweave.cli.show import print_json, print_view
-    from railweave.cli.simulating import simulator_fault, status_json, status_view
+    from railweave.cli.simulating import simulator_words, status_view
     from sonic_sim import control
 
-    with simulator_fault():
+    with simulator_words():
         told = control.status(simulator_state(fabric_name(intent, option)))
     if json:
-        print_json(status_json(told))
+        print_json(told)
     else:
         print_view(status_view(told))
 
@@ -99,18 +100,18 @@ def ssh(
 
 def cable(
     a: Annotated[str, typer.Argument(metavar="A:PORT", help="One end, such as pod1-leaf1:Ethernet0.")],
-    b: Annotated[str, typer.Argument(metavar="B:PORT", help="The other end; `none` only pulls the cable.")],
+    b: Annotated[str, typer.Argument(metavar="B:PORT", help="The other end.")],
     option: IntentOption = None,
 ) -> None:
     """Plug a cable between two ports; what was in them is pulled."""
     from railweave.cli.project import simulator_state
     from railweave.cli.show import print_view
-    from railweave.cli.simulating import simulator_fault
+    from railweave.cli.simulating import simulator_words
     from sonic_sim import control
 
-    with simulator_fault():
-        control.cable(simulator_state(fabric_name(None, option)), a, None if b == "none" else b)
-    print_view(f"{a} is unplugged" if b == "none" else f"cable between {a} and {b}")
+    with simulator_words():
+        control.cable(simulator_state(fabric_name(None, option)), a, b)
+    print_view(f"cable between {a} and {b}; what was in these ports is pulled")
 
 
 def fault(
@@ -129,11 +130,11 @@ def fault(
     """
     from railweave.cli.project import simulator_state
     from railweave.cli.show import print_view
-    from railweave.cli.simulating import simulator_fault
+    from railweave.cli.simulating import simulator_words
     from sonic_sim import control
 
     state = simulator_state(fabric_name(None, option))
-    with simulator_fault():
+    with simulator_words():
         if kind == "clear":
             control.clear_fault(state, device)
         else:

@@ -1,9 +1,16 @@
 """The simulator's specification of a designed fabric: factory-fresh switches, GPU nodes, and the cables of the plan."""
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import RailweaveError, UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from railweave.catalog.load import Catalog
     from railweave.catalog.model import SwitchModel
     from railweave.fabric.model import Fabric, Host, Link, Switch
@@ -34,7 +41,7 @@ def _device(switch: "Switch", fabric: "Fabric", catalog: "Catalog") -> "SimDevic
     if model is None:
         raise ValueError(f"{switch.name}: model {switch.panel.model!r} left the catalogue")
     mac = _mac(fabric.name, switch.name)
-    factory = factory_config(model.hwskus[0].name, model.platform, mac, _factory_ports(model))
+    factory = factory_config(_factory_ports(model), hwsku=model.hwskus[0].name, platform=model.platform, mac=mac)
     serial = _digest(fabric.name, switch.name)[:12].upper()
     return SimDevice(name=switch.name, factory=factory, serial=serial, mac=mac, asic=model.asic.vendor.lower())
 
@@ -86,3 +93,47 @@ def _mac(*parts: str) -> str:
     """Return a locally administered address that is always the same for the same device."""
     digits = _digest(*parts)[:10]
     return ":".join(("02", *(digits[at : at + 2] for at in range(0, 10, 2))))
+
+
+@contextmanager
+def simulator_words() -> Iterator[None]:
+    """Turn what the simulator refuses into an error for a person."""
+    from sonic_sim.control import SimulatorError
+
+    try:
+        yield
+    except SimulatorError as refused:
+        raise RailweaveError(str(refused)) from refused
+
+
+def ssh_command(state: Path, device: str, command: tuple[str, ...]) -> list[str]:
+    """Return the OpenSSH call that logs in to ``device``; raises UsageError where there is no such switch."""
+    from sonic_sim import control
+
+    with simulator_words():
+        endpoints = control.endpoints(state)
+    endpoint = endpoints.devices.get(device)
+    if endpoint is None:
+        raise UsageError(f"no switch {device!r} is simulated here; there are {', '.join(endpoints.devices)}")
+    options = {"UserKnownHostsFile": endpoints.known_hosts, "IdentitiesOnly": "yes", "LogLevel": "ERROR"}
+    return [
+        "ssh",
+        *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
+        *("-i", endpoints.key_file, "-p", str(endpoint.port), f"{endpoints.username}@{endpoint.address}"),
+        *command,
+    ]
+
+
+def status_view(status: Mapping[str, Any]) -> "RenderableType":
+    """Return the simulated switches with their addresses and faults as a table."""
+    from rich.table import Table
+
+    if not status.get("running", True):
+        return "no simulated fabric runs here; `railweave sim up` starts one"
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("switch", "address", "faults"):
+        table.add_column(column)
+    for name, device in status["devices"].items():
+        faults = ", ".join(fault["kind"] for fault in device.get("faults", ())) or "-"
+        table.add_row(name, f"{device['address']}:{device['port']}", faults)
+    return table
