@@ -1,0 +1,261 @@
+"""What holds for every fabric that the design lets pass."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import Design, design
+from railweave.design.renumbering import moved_cables, renumbered
+from railweave.fabric.model import Fabric, LinkKind, Role
+from railweave.fabric.policy import Pool
+from railweave.intent.load import load_intent_text
+from railweave.intent.model import Intent, Reserve, Shape
+
+BASE = load_intent_text(
+    """
+fabric: pod1
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 8, gpus: 8, nics: {count: 4, speed: 400G, ports: 1, model: connectx-7, pcie: gen5x16}}
+topology:
+  shape: rail-optimized
+  oversubscription: "4:1"
+  leaf: {model: nokia-ixr7220-h4-64d}
+  spine: {model: nokia-ixr7220-h4-64d}
+""",
+    "base.yml",
+)
+SPEEDS = {1: 400, 2: 200}
+MODELS = ("nokia-ixr7220-h4-64d", "nvidia-sn5600", "nvidia-sn4700")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The parts of an intent that the design depends on."""
+
+    nodes: int
+    nics: int
+    planes: int
+    shape: Shape
+    leaf: str
+    spine: str
+    uplink_gbps: int | None
+    stripe: int | None
+    pair: int | None
+    spines: int | None
+    reserve: Reserve
+
+    def intent(self) -> Intent:
+        topology, nodes = BASE.topology, BASE.nodes[0]
+        nics = replace(nodes.nics, count=self.nics, ports=self.planes, speed_gbps=SPEEDS[self.planes])
+        return replace(
+            BASE,
+            nodes=(replace(nodes, count=self.nodes, nics=nics),),
+            topology=replace(
+                topology,
+                shape=self.shape,
+                planes=self.planes,
+                stripe=self.stripe,
+                links_per_pair=self.pair,
+                leaf=replace(topology.leaf, model=self.leaf, uplink_gbps=self.uplink_gbps),
+                spine=replace(topology.spine, model=self.spine, count=self.spines),
+                reserve=self.reserve,
+            ),
+        )
+
+
+wishes = st.builds(
+    Wish,
+    nodes=st.integers(1, 70),
+    nics=st.sampled_from([1, 2, 4, 8]),
+    planes=st.sampled_from([1, 2]),
+    shape=st.sampled_from([Shape.RAIL_OPTIMIZED, Shape.RACK_ALIGNED]),
+    leaf=st.sampled_from(MODELS),
+    spine=st.sampled_from(MODELS),
+    uplink_gbps=st.none() | st.sampled_from([200, 400]),
+    stripe=st.none() | st.integers(1, 16),
+    pair=st.none() | st.sampled_from([1, 2, 4]),
+    spines=st.none() | st.sampled_from([2, 4, 8]),
+    reserve=st.builds(Reserve, leaves=st.none(), spines=st.none() | st.integers(2, 12)),
+)
+quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+
+
+def outcome(wish: Wish) -> Design:
+    return design(wish.intent(), load_catalog())
+
+
+def built(wish: Wish) -> Fabric:
+    found = outcome(wish)
+    assume(found.fabric is not None)
+    assert found.fabric is not None
+    return found.fabric
+
+
+def within(address: int, pool: Pool) -> bool:
+    return pool.first <= address < pool.first + pool.size
+
+
+@quick
+@given(wishes)
+def test_an_intent_is_either_built_or_refused_with_a_way_out(wish: Wish) -> None:
+    found = outcome(wish)
+    assert found.fabric is not None or any(one.fix for one in found.diagnostics)
+
+
+@quick
+@given(wishes)
+def test_no_name_port_or_identity_is_given_twice(wish: Wish) -> None:
+    fabric = built(wish)
+    names = [switch.name for switch in fabric.switches] + [host.name for host in fabric.hosts]
+    assert len(set(names)) == len(names)
+    ends = [(link.lower, link.lower_port) for link in fabric.links]
+    ends += [(link.upper, link.upper_port) for link in fabric.links]
+    assert len(set(ends)) == len(ends)
+    loopbacks = [switch.loopback for switch in fabric.switches]
+    assert len(set(loopbacks)) == len(loopbacks)
+    networks = [link.network for link in fabric.links]
+    assert len(set(networks)) == len(networks)
+    assert all(network % 2 == 0 for network in networks)
+    asns = Counter(switch.asn for switch in fabric.switches if switch.role is Role.LEAF)
+    assert set(asns.values()) == {1}
+    spines = {(switch.asn, switch.plane) for switch in fabric.switches if switch.role is Role.SPINE}
+    assert len(spines) == fabric.planes
+    assert not {asn for asn, _ in spines} & asns.keys()
+
+
+@quick
+@given(wishes)
+def test_addresses_stay_inside_their_pools_and_host_links_inside_their_leafs_block(wish: Wish) -> None:
+    fabric = built(wish)
+    addressing = fabric.policies.addressing
+    assert all(within(switch.loopback, addressing.loopbacks) for switch in fabric.switches)
+    for link in fabric.links:
+        if link.kind is LinkKind.LEAF_SPINE:
+            assert within(link.network + 1, addressing.links)
+        else:
+            first, length = fabric.host_blocks[link.upper]
+            assert within(link.network + 1, Pool(first, length))
+            assert first % (1 << (32 - length)) == 0
+    blocks = list(fabric.host_blocks.values())
+    assert len(set(blocks)) == len(blocks)
+    assert all(within(first, addressing.hosts) for first, _ in blocks)
+
+
+@quick
+@given(wishes)
+def test_both_ends_of_a_link_exist_and_run_at_its_speed_in_its_plane(wish: Wish) -> None:
+    fabric = built(wish)
+    for link in fabric.links:
+        upper = fabric.switch_of[link.upper]
+        assert upper.panel.ports[link.upper_port].speed_gbps == link.speed_gbps
+        assert upper.plane == link.plane
+        if link.kind is LinkKind.LEAF_SPINE:
+            lower = fabric.switch_of[link.lower]
+            assert (lower.role, upper.role, lower.plane) == (Role.LEAF, Role.SPINE, link.plane)
+            assert lower.panel.ports[link.lower_port].speed_gbps == link.speed_gbps
+        else:
+            port = fabric.host_of[link.lower].ports[link.lower_port]
+            assert (port.speed_gbps, port.plane, port.rail) == (link.speed_gbps, link.plane, link.rail)
+            assert upper.stripe == fabric.host_of[link.lower].stripe
+            assert upper.rail in (None, port.rail)
+
+
+@quick
+@given(wishes)
+def test_every_leaf_spine_pair_of_a_plane_has_the_same_number_of_links(wish: Wish) -> None:
+    fabric = built(wish)
+    pairs = Counter((link.lower, link.upper) for link in fabric.links if link.kind is LinkKind.LEAF_SPINE)
+    leaves = [switch for switch in fabric.switches if switch.role is Role.LEAF]
+    spines = [switch for switch in fabric.switches if switch.role is Role.SPINE]
+    for leaf in leaves:
+        for spine in spines:
+            expected = fabric.links_per_pair if leaf.plane == spine.plane else 0
+            assert pairs[leaf.name, spine.name] == expected
+
+
+@quick
+@given(wishes)
+def test_sizes_are_the_counts_of_the_fabric(wish: Wish) -> None:
+    fabric = built(wish)
+    sizing = fabric.sizing
+    roles = Counter(switch.role for switch in fabric.switches)
+    kinds = Counter(link.kind for link in fabric.links)
+    assert (sizing.leaves, sizing.spines, sizing.nodes) == (roles[Role.LEAF], roles[Role.SPINE], len(fabric.hosts))
+    assert sizing.links.host_leaf == kinds[LinkKind.HOST_LEAF] == wish.nodes * wish.nics * wish.planes
+    assert sizing.links.leaf_spine == kinds[LinkKind.LEAF_SPINE]
+    for leaf in (switch for switch in fabric.switches if switch.role is Role.LEAF):
+        own = Counter(link.kind for link in fabric.links_of[leaf.name])
+        assert own[LinkKind.LEAF_SPINE] == sizing.leaf.up
+        assert own[LinkKind.HOST_LEAF] <= sizing.leaf.down
+    assert sizing.oversubscription.leaf <= sizing.oversubscription.target
+    assert sizing.limits.nodes >= sizing.nodes
+
+
+@quick
+@given(wishes)
+def test_links_of_a_device_come_in_the_order_of_its_own_ports(wish: Wish) -> None:
+    fabric = built(wish)
+    seen = Counter[str]()
+    for name, links in fabric.links_of.items():
+        ports = [link.lower_port if link.lower == name else link.upper_port for link in links]
+        assert ports == sorted(set(ports))
+        seen[name] = len(links)
+    assert sum(seen.values()) == 2 * len(fabric.links)
+
+
+@quick
+@given(wishes, st.integers(1, 40))
+def test_more_nodes_and_leaves_renumber_nothing_and_move_no_cable(wish: Wish, more: int) -> None:
+    before = built(wish)
+    # The number of spines stays: with automatic links per pair, other spines are other cables.
+    spines = before.sizing.spines // before.planes
+    after = built(replace(wish, nodes=wish.nodes + more, spines=spines))
+    assert renumbered(before, after) == ()
+    assert moved_cables(before, after) == ()
+    assert set(before.links) <= set(after.links)
+    assert set(before.switches) <= set(after.switches)
+    for host in before.hosts:
+        assert after.host_of[host.name] == host
+
+
+@quick
+@given(wishes, st.integers(1, 4))
+def test_more_spines_move_no_cable_where_links_per_pair_are_given(wish: Wish, more: int) -> None:
+    assume(wish.pair is not None)
+    before = built(wish)
+    after = built(replace(wish, spines=before.sizing.spines // before.planes + more))
+    assert renumbered(before, after) == ()
+    assert moved_cables(before, after) == ()
+    assert set(before.links) <= set(after.links)
+
+
+@quick
+@given(wishes)
+def test_twice_the_spines_keep_half_of_the_cables_where_the_layers_double(wish: Wish) -> None:
+    wish = replace(wish, pair=None, spines=None, reserve=Reserve(None, None))
+    before = built(wish)
+    pair, spine_ports = before.links_per_pair, len(before.switches[-1].panel.ports)
+    assume(pair % 2 == 0 and spine_ports // (pair // 2) == 2 * (spine_ports // pair))
+    after = built(replace(wish, spines=2 * before.sizing.spines // before.planes))
+    moves = moved_cables(before, after)
+    assert len(moves) == before.sizing.links.leaf_spine // 2
+    assert renumbered(before, after) == ()
+
+
+@quick
+@given(wishes)
+def test_the_room_left_is_really_there(wish: Wish) -> None:
+    found = outcome(wish)
+    assume(found.fabric is not None)
+    assert found.sizing is not None
+    sizing = found.sizing
+    full = built(replace(wish, nodes=sizing.limits.nodes, spines=sizing.spines // sizing.planes))
+    assert full.sizing.room.leaves == 0
+    assert full.sizing.limits == sizing.limits
+    assert full.sizing.leaves == sizing.leaves + sizing.room.leaves * sizing.planes
+    beyond = outcome(replace(wish, nodes=sizing.limits.nodes + 1, spines=sizing.spines // sizing.planes))
+    assert beyond.fabric is None or full.sizing.limits.first == "reserve"
