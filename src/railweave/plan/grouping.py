@@ -8,14 +8,14 @@ the first few.
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railweave.names import natural_key
 from railweave.plan.model import DISRUPTION_RANK, Plan
 from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
 from railweave.sonic.rows import Fields, Value
 
-MOST_VARIANTS = 6
+MOST_VARIANTS = 4
 """How many different values of one table and field the same devices may have before they are summed up."""
 
 _SAMPLES = 3
@@ -28,7 +28,8 @@ class ChangeGroup:
 
     ``keys`` are the rows (for FRR the lines) touched, of all devices together; ``count`` is the number of changes.
     With ``uniform`` every device gets the same: ``before`` and ``after`` hold for all. Without it values differ, both
-    are None, and ``samples`` shows the first changes. ``context`` is FRR's, with the device's AS number left out.
+    are None, and ``samples`` shows the first changes. Devices that are provisioned have one group a table, without
+    samples. ``context`` is FRR's, with the device's AS number left out.
     """
 
     op: Op
@@ -59,11 +60,16 @@ class _Bucket:
 
 def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     """Return the groups of all changes of ``plan``: the most disruptive first, then by table, FRR last."""
-    buckets = _alike(plan.changes)
+    fresh = {name for name, device in plan.devices.items() if device.unprovisioned}
+    buckets = _alike(change for change in plan.changes if change.device not in fresh)
     buckets = _join(buckets, _by_value_and_devices, uniform=True)
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)
     buckets = _sum_up(buckets, lambda _: True, _by_kind_and_devices, at_least=MOST_VARIANTS + 1)
-    return tuple(sorted(map(_group, buckets), key=_order))
+    groups = [
+        *map(_group, buckets),
+        *map(_group_of_table, _tables(change for change in plan.changes if change.device in fresh)),
+    ]
+    return tuple(sorted(groups, key=_order))
 
 
 def _subject(change: Change) -> str:
@@ -105,6 +111,22 @@ def _alike(changes: Iterable[Change]) -> list[_Bucket]:
         bucket.changes.append(change)
         bucket.devices[change.device] = None
     return list(found.values())
+
+
+def _tables(changes: Iterable[Change]) -> list[_Bucket]:
+    """Return all changes of each table together, whatever they change."""
+    found: dict[Hashable, _Bucket] = {}
+    for change in changes:
+        key = (change.op, change.table, change.disruption, change.method)
+        bucket = found.setdefault(key, _Bucket([], {}, {}, uniform=False))
+        bucket.changes.append(change)
+        bucket.subjects[_subject(change)] = None
+        bucket.devices[change.device] = None
+    return list(found.values())
+
+
+def _group_of_table(bucket: _Bucket) -> ChangeGroup:
+    return replace(_group(bucket), field=None, context="", reason="", samples=())
 
 
 def _by_value_and_devices(bucket: _Bucket) -> Hashable:

@@ -14,14 +14,17 @@ _FEW = 4
 
 def subject(group: ChangeGroup) -> str:
     """Return what the group is about: table, rows and field; for FRR the context and how many lines."""
+    if not group.samples:
+        return f"{group.table}: {counted(len(group.keys), 'line' if group.table == FRR_TABLE else 'row')}"
     if group.table == FRR_TABLE:
         context = group.context or "top level"
         if group.uniform and len(group.keys) == 1:
             return f"frr {context}: {_line(group)}"
         return f"frr {context}: {counted(len(group.keys), 'line')}"
-    keys = compact(group.keys, _FEW) if len(group.keys) <= _FEW else counted(len(group.keys), "row")
     field = f" {group.field}" if group.field is not None else ""
-    return f"{group.table}|{keys}{field}" if len(group.keys) <= _FEW else f"{group.table} {keys}{field}"
+    if group.uniform and len(group.keys) <= _FEW:
+        return f"{group.table}|{compact(group.keys, _FEW)}{field}"
+    return f"{group.table}: {counted(len(group.keys), 'row')}{field}"
 
 
 def _line(group: ChangeGroup) -> str:
@@ -30,6 +33,8 @@ def _line(group: ChangeGroup) -> str:
 
 def effect(group: ChangeGroup) -> str:
     """Return what becomes of it: ``before → after`` where that is the same everywhere, else the first few."""
+    if not group.samples:
+        return f"{counted(group.count, 'change')}, first provisioning"
     if group.table == FRR_TABLE:
         lines = dict.fromkeys(redacted(one).field or "" for one in group.samples)
         return "" if group.uniform and len(group.keys) == 1 else _first(list(lines), len(group.keys))
@@ -57,6 +62,15 @@ def change_text(change: Change) -> str:
     if shown.op is Op.REMOVE:
         return f"was {value_text(shown.before)}"
     return f"{value_text(shown.before)} → {value_text(shown.after)}"
+
+
+def change_line(change: Change) -> str:
+    """Return one change as a line: glyph, table, key, field and what becomes of it."""
+    shown = redacted(change)
+    if shown.table == FRR_TABLE:
+        return f"{GLYPHS[shown.op]} frr {shown.key or 'top level'}: {shown.field}"
+    field = f" {shown.field}" if shown.field is not None else ""
+    return f"{GLYPHS[shown.op]} {shown.table}|{shown.key}{field} {change_text(shown)}".rstrip()
 
 
 def devices(group: ChangeGroup) -> str:

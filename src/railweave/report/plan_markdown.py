@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from railweave.plan.cables import moved_cables
 from railweave.plan.grouping import group_changes
 from railweave.plan.model import DeviceState, Plan
-from railweave.plan.redaction import redacted
-from railweave.report.groups import GLYPHS, change_text, devices, effect, subject
+from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
 from railweave.report.plan_summary import disruption_by_role, headline, kept
-from railweave.sonic.change import FRR_TABLE, Change
+from railweave.sonic.change import Change
 
 LIMIT_CHARS = 65_536
 """The longest comment of the usual forges."""
@@ -129,16 +128,12 @@ def _details(plan: Plan, room_chars: int) -> str:
 
 
 def _device_details(name: str, changes: tuple[Change, ...]) -> str:
-    lines = "\n".join(detail(change) for change in changes)
+    lines = "\n".join(_detail(change) for change in changes)
     title = f"{name}: {counted(len(changes), 'change')}"
     return f"\n<details><summary>{title}</summary>\n\n```diff\n{lines}\n```\n\n</details>\n"
 
 
-def detail(change: Change) -> str:
-    """Return one change in a line, as ``diff`` highlights it."""
-    shown = redacted(change)
-    glyph = {"~": "!"}.get(GLYPHS[shown.op], GLYPHS[shown.op])
-    if shown.table == FRR_TABLE:
-        return f"{glyph} frr {shown.key}: {shown.field}".replace("```", "'''")
-    field = f" {shown.field}" if shown.field is not None else ""
-    return f"{glyph} {shown.table}|{shown.key}{field}: {change_text(shown)}".replace("```", "'''")
+def _detail(change: Change) -> str:
+    """Return one change in a line, with the marks that highlighting as ``diff`` knows."""
+    line = change_line(change).replace("```", "'''")
+    return f"!{line[1:]}" if line.startswith("~") else line

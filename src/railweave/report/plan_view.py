@@ -10,7 +10,7 @@ from rich.text import Text
 from railweave.plan.cables import moved_cables
 from railweave.plan.grouping import ChangeGroup, group_changes
 from railweave.plan.model import DeviceState, Plan
-from railweave.report.groups import GLYPHS, devices, effect, subject
+from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
 from railweave.report.plan_summary import disruption_by_role, headline, kept
 from railweave.sonic.change import Disruption, Op
@@ -24,11 +24,16 @@ DISRUPTION_STYLES = {
 }
 
 
-def plan_view(plan: Plan) -> RenderableType:
-    """Return a plan for a person. Identical changes of many devices are shown once."""
+def plan_view(plan: Plan, *, every_change: bool = False) -> RenderableType:
+    """Return a plan for a person. Identical changes of many devices are shown once.
+
+    With ``every_change`` all changes follow by device, one a line.
+    """
     parts: list[RenderableType] = [Text(headline(plan), style="bold"), Text()]
     if plan.changes:
         parts += [_groups(group_changes(plan)), Text(), _disruption(plan), Text(), *_waves(plan), Text()]
+    if every_change:
+        parts += _by_device(plan)
     parts += _remarks(plan)
     parts.append(_totals(plan))
     return Group(*parts)
@@ -54,6 +59,14 @@ def _groups(groups: Iterable[ChangeGroup]) -> Table:
             Text(group.method.value),
         )
     return table
+
+
+def _by_device(plan: Plan) -> Iterable[Text]:
+    for name, changes in plan.changes_by_device().items():
+        yield Text(f"{name}: {counted(len(changes), 'change')}", style="bold")
+        for change in changes:
+            yield Text(f"  {change_line(change)}", style=OP_STYLES[change.op])
+        yield Text()
 
 
 def _disruption(plan: Plan) -> Table:

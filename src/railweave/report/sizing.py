@@ -10,6 +10,14 @@ from rich.text import Text
 from railweave.fabric.sizing import Sizing
 from railweave.report.listing import counted
 
+_RESOURCES = {
+    "spine_ports": "ports of the spines",
+    "leaf_uplinks": "uplinks of the leaves",
+    "reserve": "the reserve of the intent",
+    "address_pool": "an address pool",
+    "asn": "AS numbers",
+}
+
 
 def sizing_view(sizing: Sizing) -> RenderableType:
     """Return the sizes of a fabric with the steps that led to them, the room left and the next step of growth."""
@@ -70,11 +78,8 @@ def _steps(sizing: Sizing) -> Table:
 
 
 def _room(sizing: Sizing) -> Text:
-    room = sizing.room
-    first = sizing.limits.first.replace("_", " ")
+    first = _RESOURCES.get(sizing.limits.first, sizing.limits.first)
     return Text.assemble(
-        ("room left: ", "bold"),
-        f"{counted(room.leaves, 'leaf', 'leaves')}, {counted(room.spines, 'spine')}; next: {room.next_step}\n",
-        ("limit: ", "bold"),
-        f"{sizing.limits.nodes:,} nodes without moving a cable; {first} end first",
+        (sizing.room.next_step, "bold"),
+        f"\nmost nodes without moving a cable: {sizing.limits.nodes:,}; what ends first: {first}",
     )

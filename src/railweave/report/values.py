@@ -12,7 +12,7 @@ def value_text(value: Value | Fields | None, longest: int = _LONGEST) -> str:
     if value is None:
         return "-"
     if isinstance(value, Mapping):
-        text = " ".join(f"{name}={_plain(held)}" for name, held in value.items()) or "(no fields)"
+        text = " ".join(f"{name}={_plain(held)}" for name, held in value.items())
     else:
         text = _plain(value)
     return text if len(text) <= longest else text[: longest - 1] + "…"
