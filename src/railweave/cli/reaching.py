@@ -62,7 +62,7 @@ class ReachedFabric:
         """Carry out ``plan``."""
         from nornir_railweave.deploying import deploy
 
-        return deploy(self.nornir, self.designed.fabric, plan, self.wanted, policy, self.shown)
+        return deploy(self.nornir, self.designed.fabric, plan, self.wanted, policy=policy, events=self.shown)
 
     def verify(self, *, wait_s: float = 0) -> "VerifyResult":
         """Read all devices and compare them with the fabric."""
