@@ -246,8 +246,8 @@ def _connection_class() -> type[Any]:
                 parameters["sock"].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return parameters
 
-        def session_preparation(self) -> None:
-            self.ansi_escape_codes = True
+        def _try_session_preparation(self, force_data: bool = True) -> None:
+            """Prepare nothing, and above all do not wait for a shell that nobody reads."""
 
         def cleanup(self, command: str = "exit") -> None:
             """Leave the shell alone: closing the transport ends it."""
