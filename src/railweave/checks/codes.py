@@ -77,6 +77,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW207": "the uplinks of all spines, and of the reserve, fit on a leaf",
     "RW208": "both ends of a link run at one speed",
     "RW209": "oversubscription is what is recommended for the workload",
+    "RW210": "super-spines are named only where they are built",
     # Device configuration.
     "RW401": "the underlay is numbered",
     "RW402": "overrides add rows and change none that railweave renders",

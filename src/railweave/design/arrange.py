@@ -135,6 +135,8 @@ def two_tier_faults(intent: Intent, lower: Lower, hardware: Hardware) -> Faults:
     asked = intent.topology.tiers == 3
     if not asked and lower.leaf_indexes <= hardware.spine_ports:
         return ()
+    if not asked and len(lower.stripes) * lower.per_stripe <= hardware.spine_ports:
+        return (_gap_exceeds_spine(intent, lower, hardware),)
     group = lower.groups[-1]
     nodes = sum(each.entry.count for each in lower.groups)
     endpoints = sum(each.entry.count * each.ports_per_plane for each in lower.groups) * intent.topology.planes
@@ -155,6 +157,17 @@ def two_tier_faults(intent: Intent, lower: Lower, hardware: Hardware) -> Faults:
             intent.where("topology.tiers" if asked else "nodes"),
             fix=ways,
         ),
+    )
+
+
+def _gap_exceeds_spine(intent: Intent, lower: Lower, hardware: Hardware) -> Diagnostic:
+    last = max(lower.groups, key=lambda group: group.first_stripe)
+    return error(
+        "T-3",
+        f"stripes up to {lower.stripes[-1]} have {lower.leaf_indexes} leaf indexes; a spine has"
+        f" {hardware.spine_ports} ports",
+        intent.where(f"{last.path}.first_stripe"),
+        fix=f"begin {last.entry.name!r} in a lower stripe: every stripe left out costs spine ports",
     )
 
 

@@ -1,5 +1,8 @@
 """Leaves: which stripes have them, as many as the nodes need or as the intent gives."""
 
+from itertools import count as counted
+from itertools import islice
+
 from railweave.design.layout import NodeGroup
 from railweave.design.ratios import count_text
 from railweave.diagnostics import Diagnostic, error
@@ -29,7 +32,7 @@ def place_leaves(
         return (), (_too_few(intent, groups, count, len(used), per_stripe),)
     taken = set(used)
     free = count // per_stripe - len(used)
-    extra = [stripe for stripe in range(len(used) + free + max(used, default=0)) if stripe not in taken][:free]
+    extra = islice((stripe for stripe in counted() if stripe not in taken), free)
     return tuple(sorted((*used, *extra))), ()
 
 

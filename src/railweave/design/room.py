@@ -34,7 +34,7 @@ def find_room(designed: Designed, growth: Growth) -> RoomLeft:
     spines = max(0, min(layout.reserve_spines, layout.leaf_ports.room // layout.links_per_pair) - layout.spines)
     if not layout.fixed_pair:
         spines = 0
-    ways = list(_ways_with_room(layout, growth, spines)) if stripes or spines else []
+    ways = list(_ways_with_room(layout, growth, spines))
     if not stripes:
         ways += _ways_beyond(designed, growth)
     plane = " a plane" if layout.planes > 1 else ""
@@ -44,6 +44,9 @@ def find_room(designed: Designed, growth: Growth) -> RoomLeft:
 
 def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str]:
     """Yield what can be added now; no cable moves."""
+    places = sum(group.stripes * group.stripe_nodes - group.entry.count for group in layout.groups)
+    if places:
+        yield f"{count_text(places, 'node')} on the leaves of today (no cable moves)"
     free = next((stripe for stripe in range(growth.stripes) if stripe not in set(layout.stripes)), None)
     if free is not None:
         nodes = layout.owner(free).stripe_nodes

@@ -54,10 +54,18 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
 def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tuple[Diagnostic, ...]:
     """Return what an experienced reviewer would say about a layout that stands."""
     return (
+        *_unused_tier(intent),
         *_ratio_advice(intent, layout),
         *_spine_advice(intent, layout),
         *_growth_faults(intent, layout, growth, room),
     )
+
+
+def _unused_tier(intent: Intent) -> list[Diagnostic]:
+    if intent.topology.super_spine is None:
+        return []
+    where = intent.where("topology.super_spine")
+    return [info("RW210", "two tiers are enough: no super-spine is built", where, fix="leave super_spine out")]
 
 
 def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:

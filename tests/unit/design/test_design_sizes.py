@@ -165,3 +165,9 @@ def test_a_single_spine_has_no_ratio_after_its_loss(designed: Designer) -> None:
 def test_the_limit_names_what_ends_first(designed: Designer, parts: dict[str, str], nodes: int, first: str) -> None:
     limits = sized(designed(**parts)).limits
     assert (limits.nodes, limits.first) == (nodes, first)
+
+
+def test_a_super_spine_that_is_not_needed_is_said_to_be_unused(designed: Designer) -> None:
+    outcome = designed(topology="super_spine: {model: nvidia-sn4700}")
+    assert outcome.fabric is not None
+    assert "RW210" in {one.code for one in outcome.diagnostics}
