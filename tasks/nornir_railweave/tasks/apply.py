@@ -21,9 +21,10 @@ from nornir_railweave.session import DEVICE_FAULTS, Session, session, words
 from nornir_railweave.target import Rollout
 from railweave.plan.document import change_json
 from railweave.plan.expectation import Expectation
+from railweave.plan.health import Health, gate, health, needs_both_ends
 from railweave.plan.model import DevicePlan
 from railweave.plan.outcome import DeviceOutcome, Outcome, VerifyCheck
-from railweave.plan.verification import check_device, unreachable
+from railweave.plan.verification import unreachable
 from railweave.sonic.change import Change
 from railweave.sonic.document import DocumentError
 from railweave.sonic.merge import inverse, merge_document
@@ -75,11 +76,13 @@ class _Application:
         self._device = device
         self._order = order
         self._document: dict[str, Any] = {}
+        self._health: Health = frozenset()
 
     def run(self) -> DeviceOutcome:
         """Carry the change through and return how it ended."""
         try:
             before = self._read()
+            self._health = self._health_before(before)
             fault_text = self._commit(before)
         except _UntouchedError as reason:
             self._say(Step.MOVED, str(reason))
@@ -115,6 +118,12 @@ class _Application:
             raise _UntouchedError("the changes are other ones than the plan says; nothing was done")
         self._document = merge_document(found.difference.changes, found.difference.frr_delta)
         return found
+
+    def _health_before(self, before: Comparison) -> Health:
+        """Return what holds now and must hold afterwards; nothing of a device that carries no traffic yet."""
+        if before.difference.unprovisioned or needs_both_ends(before.difference.changes):
+            return frozenset()
+        return health(self._order.expectation(self._device), observe(self._session.driver))
 
     def _compare(self) -> Comparison:
         return self._order.compare(self._session.driver, self._device)
@@ -176,7 +185,7 @@ class _Application:
 
     def _checks(self, expected: Expectation) -> tuple[VerifyCheck, ...]:
         try:
-            return check_device(expected, observe(self._session.driver), self._order.settled)
+            return gate(expected, observe(self._session.driver), self._order.settled, self._health)
         except DEVICE_FAULTS as fault:
             self._session.close()
             return (unreachable(self._device, words(fault)),)

@@ -1,0 +1,362 @@
+"""A fabric of switches in memory behind NAPALM drivers, with faults on demand."""
+
+import json
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from napalm.base import NetworkDriver
+from napalm.base.exceptions import CommitError, ConnectionClosedException, ConnectTimeoutError
+
+from nornir_railweave.connect import build
+from nornir_railweave.deploying import deploy
+from nornir_railweave.events import Event
+from nornir_railweave.planning import plan
+from nornir_railweave.policy import Policy
+from nornir_railweave.target import Rollout, Source, Target
+from nornir_railweave.verifying import verify
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.fabric.model import Fabric, HostPort, LinkKind
+from railweave.intent.load import load_intent_text
+from railweave.plan.model import Plan
+from railweave.plan.outcome import DeployResult, VerifyResult
+from railweave.plan.refusal import Consent
+from railweave.sonic.configure import Configurator
+from railweave.sonic.document import RunningConfig, dump
+from railweave.sonic.merge import apply as merged
+from railweave.sonic.rows import DeviceConfig
+from railweave.templates import find_templates
+
+DRIVER = "railweavefake"
+ROOT = Path(__file__).resolve().parents[3]
+FAST = Rollout(workers=4, max_failures=1, revert_in_s=60, verify_timeout_s=0.15, verify_interval_s=0.02)
+
+
+def factory(platform: str) -> RunningConfig:
+    """What a switch runs that nobody has configured, with rows that are nobody's of ours."""
+    return RunningConfig(
+        {
+            "DEVICE_METADATA": {"localhost": {"hostname": "sonic", "platform": platform, "mac": "02:00:00:00:00:01"}},
+            "MGMT_INTERFACE": {"eth0|192.0.2.9/24": {"gwaddr": "192.0.2.1"}},
+            "SNMP_COMMUNITY": {"public": {"TYPE": "RO"}},
+        },
+        "frr version 10.3\nfrr defaults traditional\n",
+    )
+
+
+@dataclass
+class Switch:
+    """A switch in memory. ``faults`` maps a step to what happens there: an exception raised, or a function called."""
+
+    running: RunningConfig
+    before: RunningConfig | None = None
+    pending: bool = False
+    locked: bool = False
+    faults: dict[str, Any] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    alive: int = 0
+
+    def step(self, name: str) -> None:
+        self.calls.append(name)
+        fault = self.faults.get(name)
+        if isinstance(fault, list):
+            fault = fault.pop(0) if fault else None
+        if callable(fault):
+            fault()
+        elif fault is not None:
+            raise fault
+
+
+class World:
+    """All switches of a fabric, and what they see of each other."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+        configurator = Configurator(fabric, find_templates())
+        self._configs = {switch.name: configurator.device(switch) for switch in fabric.switches}
+        self.switches = {switch.name: Switch(factory(switch.panel.platform)) for switch in fabric.switches}
+        self.swapped: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def wanted(self, name: str) -> DeviceConfig:
+        return self._configs[name]
+
+    def grow(self, fabric: Fabric) -> None:
+        """Take another fabric; switches that exist stay as they are."""
+        grown = World(fabric)
+        grown.switches.update(self.switches)
+        self.__dict__.update(grown.__dict__)
+
+    def row(self, device: str, table: str, key: str) -> dict[str, Any]:
+        return dict(self.switches[device].running.config_db.get(table, {}).get(key, {}))
+
+    def hostname(self, device: str) -> str:
+        return str(self.row(device, "DEVICE_METADATA", "localhost").get("hostname"))
+
+    def enabled(self, device: str, port: str) -> bool:
+        return self.row(device, "PORT", port).get("admin_status") == "up"
+
+    def ends(self, device: str) -> Iterator[tuple[Any, str, str, str, str]]:
+        """Yield (link, own port, far device, far port, own peer address's owner) of a switch."""
+        for link in self.fabric.links_of[device]:
+            upper = link.upper == device
+            own, index = (device, link.upper_port) if upper else (device, link.lower_port)
+            far, far_index = (link.lower, link.lower_port) if upper else (link.upper, link.upper_port)
+            port = self.fabric.switch_of[own].panel.ports[index].name
+            yield link, port, far, self._port(far, far_index), "upper" if upper else "lower"
+
+    def _port(self, device: str, index: int) -> str:
+        if device in self.fabric.switch_of:
+            return self.fabric.switch_of[device].panel.ports[index].name
+        port: HostPort = self.fabric.host_of[device].ports[index]
+        return port.name
+
+    def up(self, device: str, port: str, far: str, far_port: str) -> bool:
+        return self.enabled(device, port) and (far not in self.switches or self.enabled(far, far_port))
+
+    def remote_as(self, device: str, peer: str) -> int | None:
+        for line in (self.switches[device].running.frr or "").splitlines():
+            words = line.split()
+            if words[:1] == ["neighbor"] and words[1:3] == [peer, "remote-as"]:
+                return int(words[3])
+        return None
+
+
+class FakeDriver(NetworkDriver):
+    """The part of NAPALM's contract that tasks use, on a ``Switch``."""
+
+    world: World
+
+    def __init__(
+        self,
+        hostname: str,
+        username: str,
+        password: str,
+        timeout: int = 60,
+        optional_args: dict[str, Any] | None = None,
+    ) -> None:
+        self.name = hostname
+        self.switch = self.world.switches[hostname]
+        self.candidate: dict[str, Any] | None = None
+        self.session = -1
+
+    def _step(self, name: str) -> None:
+        if self.session != self.switch.alive:
+            raise ConnectionClosedException("the session is closed")
+        try:
+            self.switch.step(name)
+        except ConnectionClosedException:
+            self.switch.alive += 1
+            raise
+
+    def open(self) -> None:
+        self.switch.step("open")
+        self.session = self.switch.alive
+
+    def close(self) -> None:
+        self.switch.calls.append("close")
+        self.session = -1
+
+    def get_config(self, retrieve: str = "all", **_: Any) -> dict[str, str]:
+        self._step("get_config")
+        return {"running": dump(self.switch.running), "startup": "", "candidate": ""}
+
+    def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
+        self._step("load")
+        self.candidate = json.loads(config or "{}")
+
+    def compare_config(self) -> str:
+        self._step("compare")
+        assert self.candidate is not None
+        after = merged(self.candidate, self.switch.running)
+        return "" if dump(after) == dump(self.switch.running) else "different"
+
+    def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
+        self._step("commit")
+        if self.switch.pending:
+            raise CommitError("a commit is pending")
+        assert self.candidate is not None
+        self.switch.before = self.switch.running
+        self.switch.pending = revert_in is not None
+        self.switch.running = merged(self.candidate, self.switch.running)
+        self._step("committed")
+
+    def has_pending_commit(self) -> bool:
+        self._step("has_pending")
+        return self.switch.pending
+
+    def confirm_commit(self) -> None:
+        self._step("confirm")
+        if not self.switch.pending:
+            raise CommitError("nothing to confirm")
+        self.switch.pending = False
+        self._step("confirmed")
+
+    def discard_config(self) -> None:
+        self._step("discard")
+        self.candidate = None
+
+    def rollback(self) -> None:
+        self._step("rollback")
+        if self.switch.before is None:
+            raise CommitError("nothing to roll back")
+        self.switch.running = self.switch.before
+        self.switch.pending = False
+
+    def get_interfaces(self) -> dict[str, Any]:
+        self._step("observe")
+        far = {port: (device, end) for _, port, device, end, _ in self.world.ends(self.name)}
+        return {
+            port: {
+                "is_enabled": self.world.enabled(self.name, port),
+                "is_up": port in far and self.world.up(self.name, port, *far[port]),
+                "mtu": int(fields.get("mtu", "9100")),
+            }
+            for port, fields in self.switch.running.config_db.get("PORT", {}).items()
+        }
+
+    def get_interfaces_ip(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for table in ("INTERFACE", "LOOPBACK_INTERFACE"):
+            for key in self.switch.running.config_db.get(table, {}):
+                port, bar, address = key.partition("|")
+                if bar:
+                    ip, _, length = address.partition("/")
+                    found.setdefault(port, {"ipv4": {}})["ipv4"][ip] = {"prefix_length": int(length)}
+        return found
+
+    def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        for _, port, far, far_port, _ in self.world.ends(self.name):
+            device, end = self.world.swapped.get((self.name, port), (far, far_port))
+            if self.world.up(self.name, port, far, far_port):
+                name = self.world.hostname(device) if device in self.world.switches else device
+                seen[port] = [{"remote_system_name": name, "remote_port": end, "remote_port_description": ""}]
+        return seen
+
+    def get_bgp_neighbors(self) -> dict[str, Any]:
+        self._step("bgp")
+        peers: dict[str, Any] = {}
+        for link, port, far, far_port, side in self.world.ends(self.name):
+            if link.kind is not LinkKind.LEAF_SPINE:
+                continue
+            own, other = (link.network, link.network + 1) if side == "upper" else (link.network + 1, link.network)
+            remote = self.world.remote_as(self.name, _dotted(other))
+            if remote is not None:
+                back = self.world.remote_as(far, _dotted(own)) if far in self.world.switches else None
+                up = self.world.up(self.name, port, far, far_port) and back is not None
+                peers[_dotted(other)] = {"remote_as": remote, "is_up": up and not self.switch.faults.get("bgp-down")}
+        return {"global": {"router_id": "", "peers": peers}}
+
+
+def _dotted(address: int) -> str:
+    return ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
+
+
+@dataclass
+class Bench:
+    """A world with everything that a test does to it."""
+
+    world: World
+    folder: Path
+    events: list[Event] = field(default_factory=list)
+    processors: tuple[Any, ...] = ()
+    rollout: Rollout = FAST
+
+    def nornir(self) -> Any:
+        target = Target("fake", Source.ADDRESSES, driver=DRIVER, address="{name}", rollout=self.rollout)
+        return build(self.world.fabric, target, processors=self.processors)
+
+    def plan(self, **options: Any) -> Plan:
+        return plan(
+            self.nornir(), self.world.fabric, self.world.wanted, target="fake", intent_sha256="0" * 64, **options
+        )
+
+    def deploy(self, made: Plan | None = None, *, provision: bool = True, **options: Any) -> DeployResult:
+        policy = Policy(
+            consent=Consent(provision=provision, renumber=options.pop("renumber", False)),
+            rollout=self.rollout,
+            reconnect_s=0.05,
+            journal_dir=self.folder / "journal",
+            **options,
+        )
+        return deploy(
+            self.nornir(),
+            self.world.fabric,
+            made or self.plan(take_ports=policy.take_ports),
+            self.world.wanted,
+            policy=policy,
+            events=self.events.append,
+        )
+
+    def verify(self) -> VerifyResult:
+        return verify(self.nornir(), self.world.fabric)
+
+    def outcomes(self, result: DeployResult) -> dict[str, str]:
+        return {name: device.outcome.value for name, device in result.devices.items()}
+
+
+def fabric_of(text: str) -> Fabric:
+    outcome = design(load_intent_text(text, "intent/lab-4.yml"), load_catalog())
+    assert outcome.fabric is not None, outcome.diagnostics
+    return outcome.fabric
+
+
+@pytest.fixture(scope="session")
+def lab_text() -> str:
+    return (ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def lab(lab_text: str) -> Fabric:
+    return fabric_of(lab_text)
+
+
+@pytest.fixture(scope="session")
+def redesign(lab_text: str) -> Callable[..., Fabric]:
+    """Return a function that designs the lab's intent with some of its text replaced."""
+
+    def redesigned(*replacements: tuple[str, str]) -> Fabric:
+        text = lab_text
+        for old, new in replacements:
+            assert old in text
+            text = text.replace(old, new, 1)
+        return fabric_of(text)
+
+    return redesigned
+
+
+@pytest.fixture
+def bench(lab: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """A factory-new lab of two leaves and two spines."""
+    world = World(lab)
+
+    class RailweavefakeDriver(FakeDriver):
+        pass
+
+    RailweavefakeDriver.world = world
+    RailweavefakeDriver.__module__ = f"custom_napalm.{DRIVER}"
+    module = types.ModuleType(f"custom_napalm.{DRIVER}")
+    module.RailweavefakeDriver = RailweavefakeDriver  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "custom_napalm", types.ModuleType("custom_napalm"))
+    monkeypatch.setitem(sys.modules, f"custom_napalm.{DRIVER}", module)
+    return Bench(world, tmp_path)
+
+
+@pytest.fixture
+def deployed(bench: Bench) -> Bench:
+    """A lab that is deployed and healthy."""
+    assert bench.deploy().ok
+    for switch in bench.world.switches.values():
+        switch.calls.clear()
+    bench.events.clear()
+    return bench
+
+
+@pytest.fixture
+def unreachable() -> ConnectTimeoutError:
+    return ConnectTimeoutError("no route to host")

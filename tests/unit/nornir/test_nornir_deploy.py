@@ -1,0 +1,317 @@
+"""Deployments of a fabric in memory: what every device ends with, and what the result says of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from napalm.base.exceptions import CommitError, ConnectionClosedException, LockError
+
+from nornir_railweave.events import Step
+from railweave.errors import RefusedError
+from railweave.plan.model import DeviceState
+
+RECONFIGURED = (
+    ("oversubscription:", "oversubscription:"),
+    ("workload:", "mtu: {fabric: 9000, hosts: 8900}\nworkload:"),
+)
+ALL = ("lab-spine1", "lab-spine2", "lab-leaf1", "lab-leaf2")
+
+
+@pytest.fixture
+def changed(deployed, redesign):
+    """A deployed lab whose intent has since changed its MTU."""
+    deployed.world.grow(redesign(*RECONFIGURED))
+    return deployed
+
+
+def running(bench, name):
+    return bench.world.switches[name].running
+
+
+def breaks_bgp(switch):
+    """Let the sessions of a switch go down with its next commit."""
+    switch.faults["committed"] = lambda: switch.faults.update({"bgp-down": True})
+
+
+def test_a_new_fabric_is_deployed_and_verified(bench):
+    result = bench.deploy()
+    assert result.result == "done"
+    assert result.ok
+    assert set(bench.outcomes(result).values()) == {"new"}
+    kinds = {check.kind.value for check in result.verification.checks}
+    assert kinds == {"link", "mtu", "address", "lldp", "bgp"}
+
+
+def test_a_second_deployment_changes_nothing_and_says_so(deployed):
+    result = deployed.deploy()
+    assert result.result == "unchanged"
+    assert result.ok
+    assert all("commit" not in switch.calls for switch in deployed.world.switches.values())
+
+
+def test_rows_that_are_not_ours_survive(deployed):
+    for name in ALL:
+        assert running(deployed, name).config_db["SNMP_COMMUNITY"] == {"public": {"TYPE": "RO"}}
+        assert "MGMT_INTERFACE" in running(deployed, name).config_db
+    assert deployed.plan().devices["lab-leaf1"].not_ours["SNMP_COMMUNITY"] == 1
+
+
+def test_waves_run_the_canary_spine_first_and_leaves_last(bench):
+    bench.deploy()
+    waves = [event.details["devices"] for event in bench.events if event.step is Step.WAVE]
+    assert waves == [["lab-spine1"], ["lab-spine2"], ["lab-leaf1"], ["lab-leaf2"]]
+
+
+def test_provisioning_needs_consent_and_nothing_is_done_without_it(bench):
+    with pytest.raises(RefusedError, match="reloads"):
+        bench.deploy(provision=False)
+    assert all("commit" not in switch.calls for switch in bench.world.switches.values())
+    assert not (bench.folder / "journal").exists()
+
+
+def test_an_unreachable_device_stops_everything_before_it_begins(changed, unreachable):
+    changed.world.switches["lab-leaf2"].faults["open"] = unreachable
+    result = changed.deploy()
+    assert result.result == "stopped"
+    assert changed.outcomes(result) == {
+        "lab-leaf1": "not-attempted",
+        "lab-leaf2": "unreachable",
+        "lab-spine1": "not-attempted",
+        "lab-spine2": "not-attempted",
+    }
+    assert "no route to host" in result.devices["lab-leaf2"].error
+    assert all("commit" not in switch.calls for switch in changed.world.switches.values())
+
+
+def test_an_unreachable_device_may_be_skipped(changed, unreachable):
+    changed.world.switches["lab-leaf2"].faults["open"] = unreachable
+    result = changed.deploy(skip_unreachable=True)
+    assert result.result == "done"
+    assert changed.outcomes(result)["lab-leaf2"] == "unreachable"
+    assert changed.outcomes(result)["lab-leaf1"] == "new"
+    assert "lab-leaf2" not in {check.device for check in result.verification.checks}
+
+
+def test_a_device_lost_between_plan_and_wave_stops_the_rollout(changed, unreachable):
+    made = changed.plan()
+    changed.world.switches["lab-spine2"].faults["open"] = unreachable
+    result = changed.deploy(made)
+    assert result.result == "stopped"
+    assert changed.outcomes(result) == {
+        "lab-leaf1": "not-attempted",
+        "lab-leaf2": "not-attempted",
+        "lab-spine1": "new",
+        "lab-spine2": "unreachable",
+    }
+
+
+def test_a_refused_commit_leaves_the_old_configuration(changed):
+    before = running(changed, "lab-leaf1")
+    changed.world.switches["lab-leaf1"].faults["commit"] = CommitError("the device said no")
+    result = changed.deploy()
+    assert result.result == "stopped"
+    assert changed.outcomes(result)["lab-leaf1"] == "old"
+    assert "the device said no" in result.devices["lab-leaf1"].error
+    assert running(changed, "lab-leaf1") == before
+    assert changed.outcomes(result)["lab-leaf2"] == "not-attempted"
+    assert changed.plan().names(DeviceState.CHANGED) == ("lab-leaf1", "lab-leaf2")
+
+
+def test_a_device_whose_bgp_does_not_come_up_is_rolled_back(changed):
+    before = running(changed, "lab-spine2")
+    breaks_bgp(changed.world.switches["lab-spine2"])
+    result = changed.deploy()
+    assert changed.outcomes(result) == {
+        "lab-leaf1": "not-attempted",
+        "lab-leaf2": "not-attempted",
+        "lab-spine1": "new",
+        "lab-spine2": "old",
+    }
+    assert "bgp 10.192." in result.devices["lab-spine2"].error
+    assert running(changed, "lab-spine2") == before
+    assert not changed.world.switches["lab-spine2"].pending
+
+
+def test_sessions_that_cannot_come_up_yet_are_not_waited_for(bench):
+    # The first spine has no deployed neighbour: its gate must not expect one.
+    result = bench.deploy()
+    assert result.devices["lab-spine1"].outcome == "new"
+
+
+def test_a_session_that_is_down_already_is_judged_where_both_ends_are_done(changed):
+    # Its leaves still run the old MTU when the spine is done, so the spine is not to blame yet.
+    changed.world.switches["lab-spine2"].faults["bgp-down"] = True
+    changed.world.switches["lab-leaf1"].faults["bgp-down"] = True
+    result = changed.deploy()
+    assert changed.outcomes(result) == {
+        "lab-leaf1": "old",
+        "lab-leaf2": "not-attempted",
+        "lab-spine1": "new",
+        "lab-spine2": "new",
+    }
+
+
+def test_a_swapped_cable_stops_the_first_device_that_sees_it(bench):
+    ports = [port for _, port, far, _, _ in bench.world.ends("lab-leaf1") if far.startswith("lab-spine")]
+    bench.world.swapped[("lab-leaf1", ports[0])] = ("lab-spine2", "Ethernet0")
+    result = bench.deploy()
+    assert result.devices["lab-leaf1"].outcome == "old"
+    assert "lldp" in result.devices["lab-leaf1"].error
+    assert bench.world.hostname("lab-leaf1") == "sonic"
+
+
+def test_a_session_that_drops_after_the_commit_is_found_again_and_the_rollout_goes_on(changed):
+    changed.world.switches["lab-spine1"].faults["committed"] = [ConnectionClosedException("gone")]
+    result = changed.deploy()
+    assert result.result == "done"
+    assert result.ok
+    assert not changed.world.switches["lab-spine1"].pending
+    assert changed.world.switches["lab-spine1"].calls.count("open") > 2
+
+
+def test_a_session_that_drops_before_the_commit_took_effect_leaves_the_old_configuration(changed):
+    before = running(changed, "lab-spine1")
+    changed.world.switches["lab-spine1"].faults["commit"] = [ConnectionClosedException("gone")]
+    result = changed.deploy()
+    assert changed.outcomes(result)["lab-spine1"] == "old"
+    assert running(changed, "lab-spine1") == before
+
+
+def test_a_device_that_never_comes_back_is_unreachable_and_its_timer_is_named(changed, unreachable):
+    switch = changed.world.switches["lab-spine1"]
+
+    def vanish() -> None:
+        switch.faults["open"] = unreachable
+        raise ConnectionClosedException("gone")
+
+    switch.faults["committed"] = vanish
+    result = changed.deploy()
+    assert changed.outcomes(result)["lab-spine1"] == "unreachable"
+    assert "takes back a commit" in result.devices["lab-spine1"].error
+    assert switch.pending
+
+
+def test_a_lost_answer_to_the_confirmation_is_replaced_by_asking_the_device(changed):
+    changed.world.switches["lab-spine1"].faults["confirmed"] = [ConnectionClosedException("gone")]
+    result = changed.deploy()
+    assert result.result == "done"
+    assert not changed.world.switches["lab-spine1"].pending
+
+
+def test_a_confirmation_that_fails_twice_rolls_the_device_back(changed):
+    before = running(changed, "lab-spine1")
+    changed.world.switches["lab-spine1"].faults["confirm"] = CommitError("too late")
+    result = changed.deploy()
+    assert changed.outcomes(result)["lab-spine1"] == "old"
+    assert "could not be confirmed" in result.devices["lab-spine1"].error
+    assert running(changed, "lab-spine1") == before
+
+
+def test_a_rollback_that_fails_is_replaced_by_restoring_the_rows(changed):
+    switch = changed.world.switches["lab-spine1"]
+    before = json.loads(json.dumps(running(changed, "lab-spine1").config_db))
+
+    def fail() -> None:
+        switch.pending = False
+        raise CommitError("rollback failed")
+
+    breaks_bgp(switch)
+    switch.faults["rollback"] = fail
+    result = changed.deploy()
+    assert changed.outcomes(result)["lab-spine1"] == "old"
+    assert running(changed, "lab-spine1").config_db == before
+
+
+def test_a_device_that_changed_after_the_plan_is_left_alone(changed):
+    made = changed.plan()
+    tables = {name: dict(rows) for name, rows in running(changed, "lab-spine1").config_db.items()}
+    tables["PORT"]["Ethernet0"] = {**tables["PORT"]["Ethernet0"], "mtu": "1500"}
+    moved = type(running(changed, "lab-spine1"))(tables, running(changed, "lab-spine1").frr)
+    changed.world.switches["lab-spine1"].running = moved
+    result = changed.deploy(made)
+    assert changed.outcomes(result)["lab-spine1"] == "old"
+    assert "since the plan was made" in result.devices["lab-spine1"].error
+    assert running(changed, "lab-spine1") is moved
+
+
+def test_somebody_elses_lock_is_respected(changed):
+    switch = changed.world.switches["lab-spine1"]
+    switch.faults["commit"] = LockError("held by carol")
+    result = changed.deploy()
+    assert changed.outcomes(result)["lab-spine1"] == "old"
+    assert "held by carol" in result.devices["lab-spine1"].error
+    assert "rollback" not in switch.calls
+
+
+def test_a_pending_commit_of_an_interrupted_deployment_is_refused(changed):
+    changed.world.switches["lab-leaf1"].pending = True
+    with pytest.raises(RefusedError, match="waits for its confirmation on lab-leaf1"):
+        changed.deploy()
+    assert changed.world.switches["lab-leaf1"].pending
+
+
+def test_planning_can_wait_for_the_timer_of_an_interrupted_deployment(changed):
+    switch = changed.world.switches["lab-leaf1"]
+    switch.pending = True
+    answers = iter((True, False))
+    switch.faults["has_pending"] = lambda: setattr(switch, "pending", next(answers, False))
+    assert not changed.plan(pending_wait_s=5).devices["lab-leaf1"].pending
+
+
+def test_a_mistake_of_the_program_in_one_task_is_told_and_the_device_is_read(changed):
+    def blunder() -> None:
+        raise KeyError("a mistake")
+
+    changed.world.switches["lab-spine1"].faults["observe"] = blunder
+    result = changed.deploy()
+    assert result.result == "stopped"
+    assert "KeyError" in result.devices["lab-spine1"].error
+    assert changed.outcomes(result)["lab-spine2"] == "not-attempted"
+
+
+class BrokenProcessor:
+    def __getattr__(self, name):
+        def broken(*_):
+            raise RuntimeError(f"{name} is broken")
+
+        return broken
+
+
+def test_a_broken_processor_disturbs_nothing(bench):
+    bench.processors = (BrokenProcessor(),)
+    result = bench.deploy()
+    assert result.ok
+    assert len(result.devices) == 4
+
+
+def test_a_broken_listener_disturbs_nothing(bench):
+    def broken(_):
+        raise RuntimeError("the screen is broken")
+
+    bench.events = type("Listener", (), {"append": staticmethod(broken)})()
+    assert bench.deploy().ok
+
+
+def test_the_journal_tells_every_step(changed):
+    result = changed.deploy()
+    lines = [json.loads(line) for line in Path(result.journal).read_text(encoding="utf-8").splitlines()]
+    assert lines[0]["step"] == "started"
+    assert lines[-1] == {**lines[-1], "step": "ended", "result": "done", "ok": True}
+    steps = [line["step"] for line in lines if line["device"] == "lab-leaf1"]
+    assert steps[:6] == ["applying", "applied", "verifying", "verified", "confirmed", "outcome"]
+
+
+def test_growth_touches_only_new_devices_and_the_ports_that_meet_them(deployed, redesign):
+    deployed.world.grow(redesign(("count: 4", "count: 8"), ("count: 2, downlink", "count: 4, downlink")))
+    made = deployed.plan()
+    assert made.names(DeviceState.UNCHANGED) == ("lab-leaf1", "lab-leaf2")
+    assert {change.disruption.value for change in made.changes if "spine" in change.device} == {"none"}
+    result = deployed.deploy(made)
+    assert result.result == "done"
+    assert result.ok
+
+
+def test_every_connection_is_closed(deployed):
+    deployed.deploy()
+    for switch in deployed.world.switches.values():
+        assert switch.calls.count("open") == switch.calls.count("close")
