@@ -113,9 +113,10 @@ def _spine_steps(intent: Intent, layout: Layout, hardware: Hardware) -> Iterator
     else:
         yield Step("links of a leaf-spine pair", "given", str(layout.links_per_pair))
     used = leaves * layout.links_per_pair
+    indexed = "leaves" if leaves == layout.leaves else "leaf indexes"  # stripes left out cost ports too
     yield Step(
         "ports in use on a spine",
-        f"{leaves} leaf indexes × {count_text(layout.links_per_pair, 'link')}",
+        f"{leaves} {indexed} × {count_text(layout.links_per_pair, 'link')}",
         f"{used} of {ports}",
     )
     links = layout.leaves * layout.uplinks * layout.planes
