@@ -112,6 +112,7 @@ class Link:
 
     ``lower_port`` and ``upper_port`` index the device's ports. ``network`` is the even address of the link's /31: the
     upper end's own address, the lower end has ``network + 1`` (RFC 3021). ``rail`` is None between leaf and spine.
+    On an unnumbered underlay a leaf-spine link has no /31 and ``network`` is 0.
     """
 
     kind: LinkKind

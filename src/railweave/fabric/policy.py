@@ -82,7 +82,7 @@ class Addressing:
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """CONFIG_DB rows that the tool does not know, by role or device name: ``{scope: {table: {key: {field: text}}}}``."""
+    """CONFIG_DB rows that the tool does not know, by role or device: ``{scope: {table: {key: {field: text}}}}``."""
 
     rows: Mapping[str, Mapping[str, Mapping[str, Mapping[str, str | tuple[str, ...]]]]]
 
