@@ -38,7 +38,7 @@ def foreign_rows(document: Any) -> dict[str, Any]:
 def test_a_bare_fabric_is_deployed_verified_and_left_alone_by_a_second_deploy(new_project: Any) -> None:
     project = new_project("lab-4.yml")
     project.up()
-    before = {name: foreign_rows(project.running(name)) for name in ("pod1-leaf1", "pod1-spine2")}
+    before = {name: foreign_rows(project.running(name)) for name in ("lab-leaf1", "lab-spine2")}
     assert all(before.values()), "the factory configuration holds rows that are nobody's"
 
     first = project.deploy()
@@ -108,8 +108,8 @@ def test_a_stripe_and_then_two_spines_grow_the_small_fabric(new_project: Any) ->
     assert cables(first) <= cables(second)
     plan = project.plan()
     assert {name for name, device in plan["devices"].items() if device["state"] == "unchanged"} == {
-        "pod1-leaf1",
-        "pod1-leaf2",
+        "lab-leaf1",
+        "lab-leaf2",
     }
     assert project.deploy()["result"] == "done"
 
@@ -119,7 +119,7 @@ def test_a_stripe_and_then_two_spines_grow_the_small_fabric(new_project: Any) ->
     assert identities(second).items() <= identities(third).items()
     assert cables(second) <= cables(third)
     plan = project.plan()
-    assert {plan["devices"][f"pod1-spine{number}"]["state"] for number in (1, 2)} == {"unchanged"}
+    assert {plan["devices"][f"lab-spine{number}"]["state"] for number in (1, 2)} == {"unchanged"}
     assert project.deploy()["result"] == "done"
     assert project.verify()["ok"] is True
     assert project.deploy()["result"] == "unchanged"
@@ -142,7 +142,7 @@ def test_a_second_stripe_on_full_spines_is_refused_with_the_ways_out(new_project
     text = project.intent.read_text()
     text = re.sub(r"count: 32\b", "count: 64", text, count=1)
     text = re.sub(r"(\bleaf:.*?)count: 4\b", r"\1count: 8", text, count=1, flags=re.S)
-    project.intent.write_text(text)
+    project.intent.write_text(text.replace("gpus: 256", "gpus: 512"))
     refused = project.json("size", status=1)
     said = " ".join(one["message"] + " " + one["fix"] for one in refused["diagnostics"])
     assert "spine" in said
@@ -170,19 +170,19 @@ def test_a_changed_roce_dscp_is_one_group_over_all_devices(new_project: Any) -> 
     assert {change["method"] for change in plan["changes"]} == {"write"}
     assert {change["disruption"] for change in plan["changes"]} == {"none"}
     shown = project.run("plan", "--target", "sim").stdout
-    assert "4 devices" in shown, shown
+    assert shown.count("lab-leaf1, lab-leaf2, lab-spine1, lab-spine2 (4)") == 2, shown
     markdown = project.run("plan", "--target", "sim", "--markdown").stdout
     assert "DSCP_TO_TC_MAP" in markdown
     assert len(markdown) < 65_536
     assert project.run("plan", "--target", "sim", "--exit-code", status=2)
     assert project.deploy()["result"] == "done"
-    (dscp_map,) = project.running("pod1-leaf1")["DSCP_TO_TC_MAP"].values()
+    (dscp_map,) = project.running("lab-leaf1")["DSCP_TO_TC_MAP"].values()
     assert (dscp_map["24"], dscp_map["26"]) == ("3", "0")
 
 
 def test_explain_names_the_rule_and_the_intent_path(new_project: Any) -> None:
     project = new_project("lab-4.yml")
-    told = project.run("explain", "pod1-leaf1", "DSCP_TO_TC_MAP").stdout
+    told = project.run("explain", "lab-leaf1", "DSCP_TO_TC_MAP").stdout
     assert "traffic_classes" in told
 
 

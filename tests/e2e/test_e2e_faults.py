@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
-VICTIM = "pod1-leaf1"
+VICTIM = "lab-leaf1"
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def mtus(project: Any, device: str) -> set[str]:
 def states(project: Any) -> dict[str, str]:
     """Return old or new for each switch, by its own configuration; anything between fails."""
     found = {}
-    for name in ("pod1-leaf1", "pod1-leaf2", "pod1-spine1", "pod1-spine2"):
+    for name in ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2"):
         seen = mtus(project, name)
         assert seen in ({"9100"}, {"9000"}), f"{name} is neither old nor new: {seen}"
         found[name] = "new" if seen == {"9000"} else "old"
@@ -87,7 +87,7 @@ def test_a_device_whose_bgp_does_not_come_up_is_rolled_back_and_the_rollout_stop
     assert stopped["result"] == "stopped"
     assert stopped["devices"][VICTIM]["outcome"] == "old"
     assert "bgp" in stopped["devices"][VICTIM]["error"].lower()
-    assert stopped["devices"]["pod1-leaf2"]["outcome"] == "not-attempted"
+    assert stopped["devices"]["lab-leaf2"]["outcome"] == "not-attempted"
     assert project.running(VICTIM)["DEVICE_METADATA"]["localhost"]["hostname"] != VICTIM
     assert project.plan()["devices"][VICTIM]["state"] == "changed"
     project.run("sim", "fault", VICTIM, "clear")

@@ -1,7 +1,7 @@
 """The intent at two git revisions, designed and compared without a device."""
 
 import subprocess
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +9,7 @@ from railweave.cli.project import Designed, design_text, project_templates
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
-    from railweave.fabric.model import Fabric
     from railweave.plan.model import Plan
-    from railweave.sonic.rows import DeviceConfig
 
 
 def text_at(revision: str, path: Path) -> str:
@@ -34,26 +32,19 @@ def text_at(revision: str, path: Path) -> str:
     return shown.stdout
 
 
-def plan_between(path: Path, base: str, head: str) -> "Plan":
+def plan_between(path: Path, base: str, head: str, *, renumber: bool) -> "Plan":
     """Return the plan that leads every device from the intent at ``base`` to that at ``head``.
 
-    Raises RefusedError when one of the two does not stand.
+    Raises RefusedError when one of the two does not stand, or when an existing device would be renumbered and
+    ``renumber`` does not allow it.
     """
-    from railweave.plan.offline import compare_intents
+    from railweave.plan.offline import plan_offline
 
     before, after = _designed_at(base, path), _designed_at(head, path)
-    return compare_intents(
-        before.fabric, _configure(before.fabric), after.fabric, _configure(after.fabric), after.intent.sha256
-    )
+    plan = plan_offline(before.fabric, after.fabric, project_templates(), renumber=renumber)
+    return replace(plan, intent_sha256=after.intent.sha256)
 
 
 def _designed_at(revision: str, path: Path) -> Designed:
     name = f"{revision}:{path}" if revision else str(path)
     return design_text(text_at(revision, path), name)
-
-
-def _configure(fabric: "Fabric") -> Callable[[str], "DeviceConfig"]:
-    from railweave.sonic.configure import Configurator
-
-    configurator = Configurator(fabric, project_templates())
-    return lambda device: configurator.device(fabric.switch_of[device])

@@ -96,6 +96,7 @@ def diff(
     option: IntentOption = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
+    renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")] = False,
 ) -> int:
     """Offline: what two git revisions of the intent change on the devices. No device is needed."""
@@ -103,7 +104,7 @@ def diff(
     from railweave.cli.planning_view import show_plan
     from railweave.cli.project import find_intent
 
-    plan = plan_between(find_intent(None, option), base, head)
+    plan = plan_between(find_intent(None, option), base, head, renumber=renumber)
     show_plan(plan, as_json=json, as_markdown=markdown)
     return 2 if exit_code and plan.changes else 0
 
