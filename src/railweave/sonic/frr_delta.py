@@ -148,7 +148,7 @@ def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterato
         elif entry.context.startswith("route-map "):
             yield _Command(1, (*_forward(entry), 1, number), _no(entry))
         else:
-            yield _Command(2, (*_backward(entry), number), _no(entry))
+            yield _Command(2, (*_backward(entry), 0, number), _no(entry))
 
 
 def _neighbors(
@@ -168,12 +168,12 @@ def _neighbors(
         definitions = lines[router, name]
         group = any(is_group(line) for line in definitions)
         command = FrrEntry(router, _no_neighbor(name, definitions, group=group))
-        place = (1, natural_key(router), group, *natural_key(name))
+        place = (1, natural_key(router), group, natural_key(name))
         if router in early:
             yield _Command(0, place, command)
         else:
             definition = f"neighbor {name} peer-group" if group else f"neighbor {name} remote-as 1"
-            yield _Command(2, (*_backward(FrrEntry(router, definition)), 0), command)
+            yield _Command(2, (*_backward(FrrEntry(router, definition)), -1, natural_key(name)), command)
 
 
 def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
