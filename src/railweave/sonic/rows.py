@@ -43,6 +43,11 @@ class DeviceConfig:
     def config_db(self) -> dict[str, dict[str, Fields]]:
         """Return the rows as a CONFIG_DB document."""
         tables: dict[str, dict[str, Fields]] = {}
+        name, table = "", dict[str, Fields]()
         for row in self.rows:
-            tables.setdefault(row.table, {})[row.key] = row.fields
+            # Rows of one table stand together, so most rows need no look-up of theirs.
+            if row.table is not name:
+                name = row.table
+                table = tables.setdefault(name, {})
+            table[row.key] = row.fields
         return tables
