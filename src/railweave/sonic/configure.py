@@ -58,6 +58,7 @@ class Configurator:
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
         self._panels: dict[int, PanelRows] = {}
         self._switch_metadata: dict[str, Row] = {}
+        self._order: dict[str, tuple[tuple[int, int, str], ...]] = {}
 
     def device(self, switch: Switch) -> DeviceConfig:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
@@ -95,7 +96,10 @@ class Configurator:
         by_table["PORT"] = _port_table(shared, used)
         by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
         by_table["QUEUE"] = [row for port in ports for row in port.queues]
-        return tuple(row for table in sorted(by_table) for row in by_table[table])
+        rows: list[Row] = []
+        for table in sorted(by_table):
+            rows += by_table[table]
+        return tuple(rows)
 
     def _shared(self, panel: Panel) -> PanelRows:
         known = self._panels.get(id(panel))
@@ -105,9 +109,12 @@ class Configurator:
 
     def _neighbour_metadata(self, used: Iterable[Attachment]) -> list[Row]:
         hosts = {one.neighbour: one.is_host for one in used}
+        for name in hosts:
+            if name not in self._order:
+                self._order[name] = natural_key(name)
         return [
             host_metadata_row(name) if hosts[name] else self._switch_row(name)
-            for name in sorted(hosts, key=natural_key)
+            for name in sorted(hosts, key=self._order.__getitem__)
         ]
 
     def _switch_row(self, name: str) -> Row:
@@ -118,11 +125,19 @@ class Configurator:
 
 
 def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceConfig:
-    """Return everything that railweave owns on ``switch``. For many devices use ``configure_all``.
+    """Return everything that railweave owns on ``switch``. For all devices in one go use ``configure_all``.
 
     Raises RefusedError for an unnumbered underlay and for overrides that meet a rendered row.
     """
-    return Configurator(fabric, templates).device(switch)
+    global _latest  # noqa: PLW0603  a cache of one: callers go through the switches of one fabric
+    latest = _latest
+    if latest is None or latest.fabric is not fabric or latest.templates is not templates:
+        latest = _latest = Configurator(fabric, templates)
+    return latest.device(switch)
+
+
+_latest: Configurator | None = None
+"""What the switches of the fabric last seen share; it changes no result."""
 
 
 def configure_all(fabric: Fabric, templates: Templates) -> Iterator[DeviceConfig]:
