@@ -19,6 +19,7 @@ class Step(StrEnum):
 
     STARTED = "started"
     WAVE = "wave"
+    READING = "reading"
     READ = "read"
     UNREACHABLE = "unreachable"
     MOVED = "moved"

@@ -37,7 +37,7 @@ def plan(
     announce = Announcer([events])
     compare = Comparer(fabric, wanted, take_ports)
     announce(
-        Event(Step.STARTED, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
+        Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
     )
     readings = _read(nr, [switch.name for switch in fabric.switches], compare, announce)
     deadline = time.monotonic() + pending_wait_s
@@ -45,7 +45,6 @@ def plan(
         announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
         time.sleep(_POLL_S)
         readings |= _read(nr, waiting, compare, announce)
-    announce(Event(Step.ENDED))
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256)
 
 

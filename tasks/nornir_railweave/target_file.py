@@ -1,5 +1,6 @@
 """The schema of ``inventory/TARGET.yml`` and its faults with their places."""
 
+import re
 import string
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,12 +15,15 @@ from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, read_document
 
 _CONSENT_MARGIN_S = 30
+_COMPARE = "compare with inventory/production.example.yml"
 _PATTERN_FIELDS = {"name", "role", "number"}
+_DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _SECRETS = {"password", "passphrase", "secret", "token"}
 
 Host = Annotated[str, Field(min_length=1, max_length=253)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[float, Field(gt=0, le=86400)]
+Option = str | int | float | bool
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
@@ -71,10 +75,25 @@ class _Target(_Strict):
     driver: Annotated[str, Field(min_length=1)] = "sonic"
     ssh: _Login = _Login()
     address: Annotated[str, Field(min_length=1)] | None = None
-    devices: dict[str, Host | _Address] = {}
-    options: dict[str, str | int | float | bool] = {}
+    devices: dict[str, _Address] = {}
+    options: dict[str, Option] = {}
     timeouts: _Timeouts = _Timeouts()
     rollout: _Rollout = _Rollout()
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _an_address_may_stand_alone(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {name: {"address": one} if isinstance(one, str) else one for name, one in value.items()}
+
+    @field_validator("options", mode="after")
+    @classmethod
+    def _numbers_are_numbers(cls, value: dict[str, Option]) -> dict[str, Option]:
+        # The reader of YAML leaves every number that is not whole as text.
+        return {
+            name: float(one) if isinstance(one, str) and _DECIMAL.fullmatch(one) else one for name, one in value.items()
+        }
 
     @field_validator("address")
     @classmethod
@@ -103,6 +122,8 @@ def parse_target(text: str, file: str, name: str) -> Target:
 
     Raises RefusedError with every fault.
     """
+    if not text.strip():
+        raise RefusedError([error("RW601", "the target file is empty", Where(file, 1, 1), fix=_COMPARE)])
     document = read_document(text, file)
     faults = list(document.faults)
     try:
@@ -125,7 +146,7 @@ def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
     if fault["type"] == "missing":
         return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
     message = str(fault["msg"]).removeprefix("Value error, ")
-    return error("RW601", f"{where.path or 'the target'}: {message}", where, fix="see docs/reference/inventory.md")
+    return error("RW601", f"{where.path or 'the target'}: {message}", where, fix=_COMPARE)
 
 
 def _unknown_key(key: str, parts: tuple[Any, ...], where: Where) -> Diagnostic:
@@ -181,10 +202,7 @@ def _target(parsed: _Target, name: str) -> Target:
             known_hosts=_path(ssh.known_hosts),
         ),
         address=parsed.address,
-        devices={
-            device: Address(one) if isinstance(one, str) else Address(one.address, one.port)
-            for device, one in parsed.devices.items()
-        },
+        devices={device: Address(one.address, one.port) for device, one in parsed.devices.items()},
         options=dict(parsed.options),
         timeouts=Timeouts(parsed.timeouts.connect, parsed.timeouts.command, parsed.timeouts.reconnect),
         rollout=Rollout(

@@ -29,7 +29,7 @@ def verify(
     """
     names = [switch.name for switch in fabric.switches if devices is None or switch.name in devices]
     announce = Announcer([events])
-    announce(Event(Step.STARTED, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
+    announce(Event(Step.VERIFYING, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
 
     def expectation(name: str) -> Expectation:
         return expect(fabric, fabric.switch_of[name])
@@ -50,5 +50,4 @@ def verify(
             if result.exception is not None:
                 raise result.exception
             checks += result.result
-    announce(Event(Step.ENDED))
     return VerifyResult(tuple(checks))
