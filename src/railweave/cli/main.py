@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import cast
 
 import typer
 
@@ -19,7 +20,7 @@ EXIT_USAGE = 64
 EXIT_INTERRUPTED = 130
 
 # typer re-exports one subclass of its usage error, not the class itself.
-_UsageProblem = typer.BadParameter.__mro__[1]
+_UsageProblem = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 
 app = typer.Typer(
     name="railweave",
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         status = app(list(arguments), standalone_mode=False)
         sys.stdout.flush()
     except _UsageProblem as problem:
-        problem.show()  # type: ignore[attr-defined]
+        problem.show()
         return EXIT_USAGE
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)

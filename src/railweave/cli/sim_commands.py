@@ -32,7 +32,7 @@ def up(
     from railweave.catalog.load import load_catalog
     from railweave.cli.project import find_intent, load_designed, simulator_state
     from railweave.cli.show import print_json, print_view
-    from railweave.cli.simulating import simulator_words, simulator_spec
+    from railweave.cli.simulating import simulator_spec, simulator_words
     from sonic_sim import control
 
     fabric = load_designed(find_intent(intent, option)).fabric

@@ -34,7 +34,6 @@ def simulator_spec(fabric: "Fabric", catalog: "Catalog") -> "SimSpec":
 
 def _device(switch: "Switch", fabric: "Fabric", catalog: "Catalog") -> "SimDevice":
     from sonic_sim.factory import factory_config
-
     from sonic_sim.spec import SimDevice
 
     model = catalog.find_switch(switch.panel.model)
