@@ -24,7 +24,7 @@ from railweave.sonic.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import Templates
 
-SHARED_ABOVE = 300
+SHARED_ABOVE = 200
 """Devices from which several processes pay for their start."""
 
 _SLICES_PER_PROCESS = 4

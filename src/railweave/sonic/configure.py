@@ -124,6 +124,10 @@ class Configurator:
         return known
 
 
+_latest: Configurator | None = None
+"""What the switches of the fabric last seen share; it changes no result."""
+
+
 def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceConfig:
     """Return everything that railweave owns on ``switch``. For all devices in one go use ``configure_all``.
 
@@ -134,10 +138,6 @@ def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceCon
     if latest is None or latest.fabric is not fabric or latest.templates is not templates:
         latest = _latest = Configurator(fabric, templates)
     return latest.device(switch)
-
-
-_latest: Configurator | None = None
-"""What the switches of the fabric last seen share; it changes no result."""
 
 
 def configure_all(fabric: Fabric, templates: Templates) -> Iterator[DeviceConfig]:
