@@ -177,8 +177,7 @@ class Committer:
             self._finish_frr(work)
         unmet = self._unmet(work, attempts=1 if refused else _READ_BACK_ATTEMPTS)
         if unmet:
-            told = f"{refused}; " if refused else ""
-            raise CommitError(f"{told}not as wanted when read back: {_some(unmet)}")
+            raise CommitError(str(refused) if refused else f"not as wanted when read back: {_some(unmet)}")
 
     def _finish_frr(self, work: Work) -> None:
         """After a reload FRR runs its boot file; bring it to the wanted lines."""

@@ -1,0 +1,333 @@
+"""The driver against simulated switches: SONiC's own texts, refusals, waits and session losses, over real SSH."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from napalm.base.exceptions import (
+    CommitConfirmException,
+    CommitError,
+    ConnectionClosedException,
+    ConnectionException,
+    LockError,
+)
+
+from napalm_sonic.driver import SonicDriver
+from railweave.sonic.frr import parse_frr
+from sonic_sim import control
+from sonic_sim.factory import factory_config
+from sonic_sim.spec import SimCable, SimDevice, SimSpec
+
+LEAF_FRR = """ip prefix-list LOOPBACK seq 5 permit 10.255.0.1/32
+!
+route-map OUT permit 10
+ match ip address prefix-list LOOPBACK
+exit
+!
+route-map IN permit 10
+exit
+!
+router bgp 65001
+ bgp router-id 10.255.0.1
+ neighbor 10.192.0.0 remote-as 65000
+ neighbor 10.192.0.0 description spine1
+ !
+ address-family ipv4 unicast
+  network 10.255.0.1/32
+  neighbor 10.192.0.0 route-map IN in
+  neighbor 10.192.0.0 route-map OUT out
+ exit-address-family
+exit
+"""
+SPINE_FRR = (
+    LEAF_FRR.replace("65001", "65x")
+    .replace("65000", "65001")
+    .replace("65x", "65000")
+    .replace("10.255.0.1", "10.255.0.2")
+    .replace("10.192.0.0", "10.192.0.1")
+    .replace("spine1", "leaf1")
+)
+
+
+def device(name: str, number: int) -> SimDevice:
+    """Return a switch with four ports."""
+    ports = {
+        f"Ethernet{4 * n}": {
+            "lanes": ",".join(str(4 * n + lane) for lane in range(1, 5)),
+            "speed": "40000",
+            "alias": f"fortyGigE0/{4 * n}",
+            "index": str(n),
+        }
+        for n in range(4)
+    }
+    mac = f"52:54:00:00:00:{number:02x}"
+    factory = factory_config(ports, hwsku="Force10-S6000", platform="x86_64-kvm_x86_64-r0", mac=mac)
+    return SimDevice(name, factory, f"SN{number}", mac)
+
+
+Open = Callable[..., SonicDriver]
+
+
+@pytest.fixture(scope="module")
+def fabric(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Open]]:
+    """A leaf and a spine on one cable, and a maker of drivers for them."""
+    folder = tmp_path_factory.mktemp("sim")
+    spec = SimSpec(
+        "drivertest", (device("leaf1", 1), device("spine1", 2)), (), (SimCable("leaf1:Ethernet0", "spine1:Ethernet0"),)
+    )
+    ends = control.up(folder, spec)
+
+    def make(name: str, **optional_args: Any) -> SonicDriver:
+        end = ends.devices[name]
+        arguments = {
+            "port": end.port,
+            "key_file": ends.key_file,
+            "allow_agent": False,
+            "alt_key_file": ends.known_hosts,
+            "system_host_keys": False,
+            "reload_poll": 0.05,
+            **optional_args,
+        }
+        return SonicDriver(end.address, ends.username, "", 30, arguments)
+
+    yield folder, make
+    control.down(folder)
+
+
+def whole(driver: SonicDriver, name: str, address: str, loopback: str, frr: str) -> dict[str, Any]:
+    """Return the whole wanted configuration of a switch: its own rows, and of the factory what a site has added."""
+    document: dict[str, Any] = json.loads(driver.get_config(retrieve="running")["running"])
+    document["DEVICE_METADATA"]["localhost"].update(
+        {"hostname": name, "type": "ToRRouter", "docker_routing_config_mode": "split-unified"}
+    )
+    document["LOOPBACK_INTERFACE"] = {"Loopback0": {}, f"Loopback0|{loopback}/32": {}}
+    document["INTERFACE"] = {"Ethernet0": {}, f"Ethernet0|{address}/31": {}}
+    for table in ("BGP_NEIGHBOR", "DEVICE_NEIGHBOR"):
+        document.pop(table, None)
+    return {**document, "bgpraw": frr}
+
+
+@pytest.fixture(scope="module")
+def provisioned(fabric: tuple[Path, Open]) -> Open:
+    """Both switches with BGP between them, by a whole replace that reloads."""
+    _, make = fabric
+    for name, address, loopback, frr in (
+        ("leaf1", "10.192.0.1", "10.255.0.1", LEAF_FRR),
+        ("spine1", "10.192.0.0", "10.255.0.2", SPINE_FRR),
+    ):
+        with make(name) as driver:
+            wanted = json.dumps(whole(driver, name, address, loopback, frr))
+            driver.load_replace_candidate(config=wanted)
+            assert "hostname: sonic" in driver.compare_config()
+            driver.commit_config(message="provision", revert_in=120)
+            assert driver.has_pending_commit()
+            driver.confirm_commit()
+            driver.load_replace_candidate(config=wanted)
+            assert driver.compare_config() == ""
+    return make
+
+
+@pytest.fixture
+def leaf(provisioned: Open, fabric: tuple[Path, Open]) -> Iterator[SonicDriver]:
+    """A session to the leaf, which ends as it began."""
+    folder, _ = fabric
+    with provisioned("leaf1") as driver:
+        before = driver.get_config(retrieve="running")["running"]
+    with provisioned("leaf1") as driver:
+        yield driver
+    control.clear_fault(folder, "leaf1")
+    with provisioned("leaf1") as driver:
+        if driver.has_pending_commit():
+            driver.rollback()
+        driver.load_replace_candidate(config=before)
+        driver.commit_config()
+
+
+def running(driver: SonicDriver) -> dict[str, Any]:
+    """Return what runs, FRR as a set of lines."""
+    document: dict[str, Any] = json.loads(driver.get_config(retrieve="running")["running"])
+    return {**document, "bgpraw": frozenset(parse_frr(document["bgpraw"]).entries)}
+
+
+def load(driver: SonicDriver, document: dict[str, Any]) -> None:
+    driver.load_merge_candidate(config=json.dumps(document))
+
+
+CHANGE = {
+    "PORT": {"Ethernet0": {"mtu": "9000", "description": "to spine1"}},
+    "DSCP_TO_TC_MAP": {"ROCE": {"26": "3", "48": "6"}},
+    "bgpraw": "router bgp 65001\n neighbor 10.192.0.0 description renamed\nexit\n",
+}
+
+
+def test_the_provisioned_pair_shows_in_every_getter(provisioned: Open) -> None:
+    with provisioned("leaf1") as driver:
+        facts = driver.get_facts()
+        assert (facts["hostname"], facts["vendor"], facts["serial_number"]) == ("leaf1", "SONiC", "SN1")
+        assert facts["interface_list"][0] == "Ethernet0"
+        port = driver.get_interfaces()["Ethernet0"]
+        assert (port["is_up"], port["is_enabled"], port["mtu"], port["speed"]) == (True, True, 9100, 40000.0)
+        assert port["mac_address"] == "52:54:00:00:00:01"
+        assert driver.get_interfaces_ip()["Ethernet0"]["ipv4"] == {"10.192.0.1": {"prefix_length": 31}}
+        assert driver.get_interfaces_counters()["Ethernet0"]["rx_errors"] >= -1
+        assert driver.get_lldp_neighbors()["Ethernet0"][0]["hostname"] == "spine1"
+        assert driver.get_lldp_neighbors_detail("Ethernet0")["Ethernet0"][0]["remote_port_description"] == "Ethernet0"
+        peer = driver.get_bgp_neighbors()["global"]["peers"]["10.192.0.0"]
+        assert (peer["is_up"], peer["remote_as"], peer["description"]) == (True, 65000, "spine1")
+        assert peer["remote_id"] == "10.255.0.2"
+        assert json.loads(driver.get_config(retrieve="startup")["startup"])["DEVICE_METADATA"]
+
+
+def test_rows_of_the_site_survive_the_provisioning(provisioned: Open) -> None:
+    with provisioned("leaf1") as driver:
+        document = running(driver)
+    assert {"MGMT_INTERFACE", "SNMP_COMMUNITY"} <= document.keys()
+
+
+def test_a_merge_is_applied_saved_and_undone_by_a_later_session(leaf: SonicDriver, provisioned: Open) -> None:
+    before = running(leaf)
+    load(leaf, CHANGE)
+    assert "+  mtu: 9000" in leaf.compare_config()
+    leaf.commit_config(message="smaller")
+    assert leaf.compare_config() == ""
+    after = running(leaf)
+    assert after["PORT"]["Ethernet0"]["mtu"] == "9000"
+    startup = json.loads(leaf.get_config(retrieve="startup")["startup"])
+    assert startup["DSCP_TO_TC_MAP"] == after["DSCP_TO_TC_MAP"]
+    assert "renamed" in startup["bgpraw"]
+    with provisioned("leaf1") as later:
+        later.rollback()
+        assert running(later) == before
+        with pytest.raises(CommitError, match="no commit to roll back"):
+            later.rollback()
+
+
+def test_a_pending_commit_is_seen_and_confirmed_by_another_session(leaf: SonicDriver, provisioned: Open) -> None:
+    load(leaf, CHANGE)
+    leaf.commit_config(revert_in=60)
+    assert "renamed" not in leaf.get_config(retrieve="startup")["startup"]
+    leaf.close()
+    with provisioned("leaf1") as other:
+        assert other.has_pending_commit()
+        load(other, {"PORT": {"Ethernet4": {"mtu": "9000"}}})
+        with pytest.raises(CommitError, match="armed"):
+            other.commit_config()
+        other.confirm_commit()
+        assert not other.has_pending_commit()
+        assert "renamed" in other.get_config(retrieve="startup")["startup"]
+        with pytest.raises(CommitConfirmException):
+            other.confirm_commit()
+
+
+def test_rollback_of_a_pending_commit_reverts_at_once(leaf: SonicDriver) -> None:
+    before = running(leaf)
+    load(leaf, CHANGE)
+    leaf.commit_config(revert_in=60)
+    leaf.rollback()
+    assert running(leaf) == before
+    assert not leaf.has_pending_commit()
+
+
+def test_an_unconfirmed_commit_is_reverted_by_the_switch_itself(leaf: SonicDriver, provisioned: Open) -> None:
+    before = running(leaf)
+    load(leaf, CHANGE)
+    leaf.commit_config(revert_in=1)
+    leaf.close()
+    limit = time.monotonic() + 10
+    with provisioned("leaf1") as later:
+        while later.has_pending_commit() and time.monotonic() < limit:
+            time.sleep(0.1)
+        assert running(later) == before
+        with pytest.raises(CommitConfirmException, match="restored the earlier"):
+            later.confirm_commit()
+
+
+@pytest.mark.parametrize("command", ["config load", "config apply-patch", "vtysh -f"])
+def test_a_refused_commit_restores_what_ran(leaf: SonicDriver, fabric: tuple[Path, Open], command: str) -> None:
+    before = running(leaf)
+    control.fault(fabric[0], "leaf1", "refuse-commit", command=command)
+    load(leaf, CHANGE)
+    with pytest.raises(CommitError, match="earlier configuration is restored"):
+        leaf.commit_config()
+    assert running(leaf) == before
+    assert not leaf.has_pending_commit()
+
+
+@pytest.mark.parametrize("moment", ["before", "during", "after"])
+def test_a_session_dropped_in_a_commit_ends_on_the_old_configuration(
+    leaf: SonicDriver, fabric: tuple[Path, Open], moment: str
+) -> None:
+    before = running(leaf)
+    control.fault(fabric[0], "leaf1", "drop-session", command="config load", moment=moment)
+    load(leaf, CHANGE)
+    with pytest.raises(CommitError, match="restored"):
+        leaf.commit_config()
+    assert running(leaf) == before
+
+
+def test_a_session_dropped_in_a_timed_commit_ends_on_the_old_configuration(
+    leaf: SonicDriver, provisioned: Open, fabric: tuple[Path, Open]
+) -> None:
+    before = running(leaf)
+    control.fault(fabric[0], "leaf1", "drop-session", command="vtysh -f", moment="after")
+    load(leaf, CHANGE)
+    with pytest.raises(ConnectionClosedException, match="by itself"):
+        leaf.commit_config(revert_in=2)
+    limit = time.monotonic() + 15
+    with provisioned("leaf1") as later:
+        while later.has_pending_commit() and time.monotonic() < limit:
+            time.sleep(0.1)
+        assert running(later) == before
+
+
+def test_two_sessions_cannot_change_one_switch_at_once(leaf: SonicDriver, provisioned: Open) -> None:
+    with provisioned("leaf1", config_lock=True):
+        load(leaf, CHANGE)
+        with pytest.raises(LockError, match=r"locked by .*process"):
+            leaf.commit_config()
+    leaf.commit_config()
+
+
+def test_an_unreachable_switch_and_a_wrong_host_key_are_told_apart(
+    provisioned: Open, fabric: tuple[Path, Open]
+) -> None:
+    folder, _ = fabric
+    control.fault(folder, "spine1", "unreachable")
+    with pytest.raises(ConnectionException):
+        provisioned("spine1").open()
+    control.clear_fault(folder, "spine1")
+    control.fault(folder, "spine1", "wrong-host-key")
+    with pytest.raises(ConnectionException, match="host key is not the known one"):
+        provisioned("spine1").open()
+    control.clear_fault(folder, "spine1")
+
+
+def test_rollback_of_a_reload_brings_the_factory_back(fabric: tuple[Path, Open], tmp_path: Path) -> None:
+    ends = control.up(tmp_path / "other", SimSpec("drivertest2", (device("leaf9", 9),)))
+    try:
+        end = ends.devices["leaf9"]
+        arguments = {
+            "port": end.port,
+            "key_file": ends.key_file,
+            "allow_agent": False,
+            "alt_key_file": ends.known_hosts,
+            "system_host_keys": False,
+            "reload_poll": 0.05,
+        }
+        with SonicDriver(end.address, ends.username, "", 30, arguments) as driver:
+            before = running(driver)
+            driver.load_replace_candidate(
+                config=json.dumps(whole(driver, "leaf9", "10.192.0.1", "10.255.0.1", LEAF_FRR))
+            )
+            driver.commit_config(revert_in=120)
+            assert running(driver)["DEVICE_METADATA"]["localhost"]["hostname"] == "leaf9"
+            driver.rollback()
+            after = running(driver)
+            assert after["DEVICE_METADATA"] == before["DEVICE_METADATA"]
+            assert after["INTERFACE"] == before["INTERFACE"]
+            assert after["bgpraw"] == before["bgpraw"]
+    finally:
+        control.down(tmp_path / "other")
