@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MODULES = (
     "cfggen", "config_reload", "config_save", "confirm", "coreutils", "database", "dbdump", "entry", "filetools",
-    "host", "netlink", "prefix", "show_bgp", "show_config", "show_system", "textutils", "vtysh",
+    "gcu", "host", "netlink", "prefix", "show_bgp", "show_config", "show_system", "textutils", "vtysh",
 )  # fmt: skip
 
 

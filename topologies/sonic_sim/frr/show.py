@@ -11,6 +11,7 @@ FRR_VERSION = "10.3"
 _AFTER_BLOCKS = ("bgp as-path access-list", "ip prefix-list", "ipv6 prefix-list", "bgp community-list",
                  "bgp large-community-list")  # fmt: skip
 _ROUTES = ("ip route", "ipv6 route")
+_LATE = ("ip nht", "ipv6 nht", "ip protocol", "ipv6 protocol")
 _BGP_ORDER = (
     "bgp router-id", "no bgp fast-external-failover", "bgp log-neighbor-changes", "bgp always-compare-med",
     "no bgp ebgp-requires-policy", "no bgp suppress-duplicates", "no bgp hard-administrative-reset",
@@ -53,6 +54,9 @@ def configuration_text(root: Context, hostname: str) -> str:
     maps = [one for one in root.children.values() if one.node == "route-map"]
     for block in sorted(maps, key=lambda one: (one.header.split()[1], int(one.header.split()[3]))):
         lines += [*_block(block), "!"]
+    for kind in _LATE:
+        late = [line for line in root.lines.values() if line.startswith(kind)]
+        lines += [*late, "!"] if late else []
     lines.append("end")
     return "\n".join(lines) + "\n"
 
@@ -61,7 +65,7 @@ _BLOCK_ORDER = {"vrf": 1, "interface": 2, "bgp": 3, "line-vty": 8}
 
 
 def _top(root: Context) -> list[str]:
-    shown = ("frr ", "hostname ", *_ROUTES, *_AFTER_BLOCKS)
+    shown = ("frr ", "hostname ", *_ROUTES, *_AFTER_BLOCKS, *_LATE)
     lines = [line for line in root.lines.values() if not line.startswith(shown)]
     return sorted(lines, key=lambda line: (line.startswith("service"), line.startswith(("no ", "fpm"))))
 

@@ -1,0 +1,88 @@
+"""Replay of recorded scenarios: a switch in the recorded initial state, the recorded commands, and what they left."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sonic_sim.clock import Clock
+from sonic_sim.configdb import Hash, rows_of
+from sonic_sim.device import CONFIG_FILE, Device
+from sonic_sim.shell.run import Shell
+from sonic_sim.shell.streams import Captured
+from sonic_sim.spec import SimDevice
+
+FOLDER = Path(__file__).parents[2].parent / "shared" / "sonic-recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one command did here."""
+
+    exit: int
+    stdout: str
+    stderr: str
+    diff: dict[str, Any]
+
+
+def scenario_names() -> list[str]:
+    """Return ``category/id`` of every recorded scenario."""
+    return sorted(str(path.relative_to(FOLDER / "scenarios").with_suffix("")) for path in FOLDER.glob("scenarios/*/*.json"))
+
+
+def load(name: str) -> dict[str, Any]:
+    """Return a recorded scenario."""
+    return dict(json.loads((FOLDER / "scenarios" / f"{name}.json").read_bytes()))
+
+
+def device_of(scenario: dict[str, Any]) -> Device:
+    """Return a switch in the scenario's initial state, without daemons, as in the recording."""
+    text = (FOLDER / scenario["initial"]).read_text(encoding="utf-8")
+    document = json.loads(text)
+    spec = SimDevice("leaf1", document, "N/A", "52:54:00:12:34:56", scenario.get("asic_type", "vs"))
+    device = Device(spec, Clock(0.0), daemons=False)
+    init = (FOLDER / "initial" / "init_cfg.json").read_bytes()
+    device.files.write("/etc/sonic/init_cfg.json", init)
+    device.files.write(CONFIG_FILE, text.encode())
+    device.db.replace_all(document)
+    device.frr.start("log syslog informational\nno ipv6 forwarding\nservice integrated-vtysh-config\n", "sonic")
+    for path, content in (scenario.get("files") or {}).items():
+        device.files.write(path, content.encode())
+    for number, rows in (scenario.get("state") or {}).items():
+        for key, fields in rows.items():
+            if number == "4":
+                device.db.put(key, fields)
+            else:
+                device.other.setdefault(int(number), {})[key] = dict(fields)
+    for command in scenario.get("setup") or ():
+        run(device, {"command": command})
+    return device
+
+
+def run(device: Device, step: dict[str, Any]) -> Ran:
+    """Run one recorded command."""
+    before = {key: dict(row) for key, row in device.db.rows.items()}
+    user = step.get("user") or "root"
+    shell = Shell(device, user, "/root" if user == "root" else "/home/admin", terminal=bool(step.get("terminal")))
+    captured = Captured(step.get("stdin") or "")
+    captured.streams.terminal = bool(step.get("terminal"))
+    status = asyncio.run(asyncio.wait_for(shell.run_line(step["command"], captured.streams), 20))
+    return Ran(status, captured.stdout, captured.stderr, difference(before, device.db.rows))
+
+
+def difference(before: dict[str, Hash], after: dict[str, Hash]) -> dict[str, Any]:
+    """Return the change of CONFIG_DB in the recordings' form."""
+    added = {key: row for key, row in after.items() if key not in before}
+    removed = {key: row for key, row in before.items() if key not in after}
+    changed = {}
+    for key, row in after.items():
+        old = before.get(key, row)
+        if old != row:
+            written = {name: value for name, value in row.items() if old.get(name) != value}
+            changed[key] = {"set": written, "unset": sorted(name for name in old if name not in row)}
+    parts = {"added": added, "removed": removed, "changed": changed}
+    return {name: part for name, part in parts.items() if part}
+
+
+__all__ = ["FOLDER", "Ran", "device_of", "load", "rows_of", "run", "scenario_names"]

@@ -1,0 +1,176 @@
+"""Apply a patch: pre-check, permissions, validation, order, then one move after the other, with the updater's texts."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sonic_sim.configdb import encode_fields
+from sonic_sim.device import Device
+from sonic_sim.faults import FaultKind
+from sonic_sim.gcu.order import NoOrderError, check_lanes, sorted_moves
+from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_move, apply_patch, parts_of
+from sonic_sim.gcu.rules import refusal
+from sonic_sim.yang.check import YangError, check_document
+from sonic_sim.yang.model import KNOWN
+
+_FIXED_S, _STEP_S = 1.5, 0.33
+"""Seconds of a patch on a fast switch CPU, measured (sonic-facts §3.5)."""
+
+
+class ApplyError(Exception):
+    """The updater failed; ``printed`` and ``libyang`` is what YANG said on the way."""
+
+    def __init__(self, reason: str, printed: str = "", libyang: str = "", *, early: bool = False) -> None:
+        """Keep the reason; ``early``: before the patch was split into scopes."""
+        super().__init__(reason)
+        self.reason = reason
+        self.printed = printed
+        self.libyang = libyang
+        self.early = early
+
+
+@dataclass(slots=True)
+class Applier:
+    """One run of the patch applier on one switch."""
+
+    device: Device
+    dry: bool = False
+    ignore_without_model: bool = False
+    lines: list[str] = field(default_factory=list)
+    seconds: float = _FIXED_S
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self.lines.append(text + "\n")
+
+    @property
+    def out(self) -> str:
+        """Everything printed."""
+        return "".join(self.lines)
+
+    def precheck(self, patch: list[Operation]) -> None:
+        """Try the patch on the running configuration, as apply-patch does first. Raises ApplyError."""
+        from sonic_sim.commands.show_config import running_document
+
+        try:
+            target = apply_patch(running_document(self.device), patch)
+            check_document({name: rows for name, rows in target.items() if isinstance(rows, dict)})
+        except PatchError as error:
+            raise ApplyError(f"Validate json patch: {json.dumps(patch)} failed due to:{error}", early=True) from error
+        except YangError as error:
+            reason = f"Validate json patch: {json.dumps(patch)} failed due to:Data Loading Failed\n{error.message}"
+            raise ApplyError(reason, error.printed, error.libyang, early=True) from error
+
+    def run(self, patch: list[Operation]) -> None:
+        """Apply the patch. Raises ApplyError; what was applied before the failure stays."""
+        self.say("Patch Applier: localhost: Patch application starting.")
+        self.say(f"Patch Applier: localhost: Patch: {json.dumps(patch)}")
+        self.say("Patch Applier: localhost getting current config db.")
+        current = self.device.db.document()
+        self.say("Patch Applier: localhost: simulating the target full config after applying the patch.")
+        target = apply_patch(current, patch)
+        self.say("Patch Applier: localhost: validating all JsonPatch operations are permitted on the specified fields")
+        self._permissions(patch, current, target)
+        self.say("Patch Applier: localhost: validating target config does not have empty tables,")
+        self.say("                            since they do not show up in ConfigDb.")
+        self._no_empty_tables(target)
+        self.say("Patch Applier: localhost: sorting patch updates.")
+        moves = self._sorted(current, target)
+        self._apply(moves)
+        self.say("Patch Applier: localhost: verifying patch updates are reflected on ConfigDB.")
+        if not self.dry and not self._reflected(target):
+            raise ApplyError("localhost: after applying patch to config, there are still some parts not updated")
+        self.say("Patch Applier: localhost patch application completed.")
+
+    def _permissions(self, patch: list[Operation], current: Any, target: Any) -> None:
+        for operation in patch:
+            parts = parts_of(operation["path"])
+            same = operation["op"] != "remove" and _at(current, parts) == operation.get("value")
+            reason = None if same else refusal(self.device, Move(operation["op"], parts, operation.get("value")))
+            if reason is not None:
+                raise ApplyError(reason)
+
+    def _no_empty_tables(self, target: dict[str, Any]) -> None:
+        empty = [name for name, rows in target.items() if rows == {}]
+        if empty:
+            gap = " " * 32
+            word = "Table" if len(empty) == 1 else "Tables"
+            text = "localhost: given patch is not valid because it will result in empty tables"
+            raise ApplyError(f"{text}{gap} which is not allowed in ConfigDb.{gap} {word}: {', '.join(empty)}")
+
+    def _sorted(self, current: Any, target: Any) -> list[Move]:
+        changed = [name for name in {**current, **target} if current.get(name) != target.get(name)]
+        if not self.ignore_without_model and any(name not in KNOWN for name in changed):
+            raise ApplyError("Given patch is not valid because it has changes to tables without YANG models")
+        try:
+            check_document(target)
+            check_lanes(target)
+        except YangError as error:
+            place = "" if "lane is used" in error.message else "Data Loading Failed\n"
+            reason = f"Given patch will produce invalid config. Error: {place}{error.message}"
+            raise ApplyError(reason) from error
+        try:
+            check_document(current)
+            return sorted_moves(current, target)
+        except YangError as error:
+            raise ApplyError(f"Data Loading Failed\n{error.message}") from error
+        except NoOrderError as error:
+            raise ApplyError("There is no possible sorting") from error
+
+    def _apply(self, moves: list[Move]) -> None:
+        count = len(moves)
+        several = "" if count == 1 else "s"
+        end = ":" if count else "."
+        self.say(f"Patch Applier: The localhost patch was converted into {count} change{several}{end}")
+        self.say(f"Patch Applier: localhost: applying {count} change{several} in order{end}")
+        for place, move in enumerate(moves):
+            if self.device.faults.halfway and place >= count / 2:
+                raise ApplyError("the session ended")
+            text = json.dumps([move.operation()])
+            self.say(f"Patch Applier:   * {text}")
+            if self.dry:
+                self.say(f"** DryRun: Would apply {text}")
+            else:
+                self._write(move)
+            self.seconds += _STEP_S
+
+    def _write(self, move: Move) -> None:
+        """Write the rows of one move: whole rows, as set_entry does."""
+        document = apply_move(self.device.db.document(), move)
+        table, key = move.parts[0], move.parts[1] if len(move.parts) > 1 else None
+        if key is None:
+            self.device.db.delete_table(table)
+            for name, row in document.get(table, {}).items():
+                self.device.db.put(f"{table}|{name}", encode_fields(row))
+        elif key in document.get(table, {}):
+            self._write_row(f"{table}|{key}", encode_fields(document[table][key]))
+        else:
+            self.device.db.delete(f"{table}|{key}")
+
+    def _write_row(self, key: str, row: dict[str, str]) -> None:
+        """Set the fields of a row and remove the others, keeping the order of those that stay."""
+        db = self.device.db
+        gone = [name for name in db.rows.get(key, {}) if name not in row]
+        db.set_fields(key, row)
+        db.delete_fields(key, gone)
+
+    def _reflected(self, target: dict[str, Any]) -> bool:
+        ignored = ("BUFFER_PG", "BUFFER_PROFILE", "FLEX_COUNTER_TABLE")
+        now = self.device.db.document()
+        keep: Callable[[dict[str, Any]], dict[str, Any]] = lambda value: {  # noqa: E731
+            name: rows for name, rows in value.items() if name not in ignored
+        }
+        return keep(dict(now)) == keep(target)
+
+
+def _at(document: Any, parts: tuple[str, ...]) -> Any:
+    value = document
+    for part in parts:
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return value
+
+
+COMMIT_FAULT = FaultKind.REFUSE_COMMIT
