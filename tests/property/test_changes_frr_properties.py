@@ -193,7 +193,7 @@ def _neighbor(draw: st.DrawFn, name: str) -> Iterator[str]:
         yield f"  neighbor {name} route-map {draw(st.sampled_from(MAPS))} in"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(configurations(), configurations())
 def test_the_delta_of_two_configurations_turns_one_into_the_other(running: str, wanted: str) -> None:
     device = Vtysh(running)
@@ -207,7 +207,7 @@ def visible(device: Vtysh) -> set[tuple[str, str]]:
     return {(context, line) for context, line in device.entries() if not line.startswith("address-family")}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(configurations(), configurations())
 def test_the_project_s_own_model_agrees_on_what_a_delta_does(running: str, wanted: str) -> None:
     before, after = parse_frr(running), parse_frr(wanted)

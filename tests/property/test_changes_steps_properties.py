@@ -1,0 +1,188 @@
+"""Properties of merges and steps, judged by a model of Redis and of SONiC's commands (sonic-facts 3.1, 3.2).
+
+``config load`` sets fields, null deletes a row, an empty row gets the placeholder; HDEL of the last field deletes the
+row; ``config apply-patch`` is RFC 6902 by the jsonpatch package, and refuses empty tables.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jsonpatch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from railweave.sonic.document import RunningConfig, json_tables, running_from
+from railweave.sonic.merge import apply, edits, inverse
+from railweave.sonic.steps import (
+    HdelStep,
+    LoadStep,
+    PatchStep,
+    ReloadStep,
+    Step,
+    apply_steps,
+    rollback_document,
+    rollback_steps,
+)
+
+METADATA = {"DEVICE_METADATA": {"localhost": {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0"}}}
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "PORT": ("admin_status", "description", "mtu", "speed"),
+    "INTERFACE": ("mpls",),
+    "SCHEDULER": ("type", "weight"),
+    "QUEUE": ("scheduler", "wred_profile"),
+    "ACL_TABLE": ("ports", "type"),
+    "DEVICE_NEIGHBOR": ("name", "port"),
+}
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "PORT": ("Ethernet0", "Ethernet4"),
+    "INTERFACE": ("Ethernet0", "Ethernet0|10.0.0.0/31", "Ethernet4|10.0.0.0/31", "Ethernet4|fc00::1/126"),
+    "SCHEDULER": ("roce", "a~b/c"),
+    "QUEUE": ("Ethernet0|3", "Ethernet4|0-2"),
+    "ACL_TABLE": ("MGMT",),
+    "DEVICE_NEIGHBOR": ("Ethernet0",),
+}
+VALUES = st.sampled_from(["up", "down", "9100", "x"]) | st.sampled_from([["Ethernet0"], ["Ethernet0", "Ethernet4"]])
+
+
+class Redis:
+    """CONFIG_DB as SONiC keeps it: one hash of texts a row."""
+
+    def __init__(self, config_db: Mapping[str, Any]) -> None:
+        self.hashes: dict[str, dict[str, str]] = {}
+        self.load(json_tables(running_from(config_db).config_db))
+
+    def load(self, document: Mapping[str, Any]) -> None:
+        for table, rows in document.items():
+            assert rows, f"config load does nothing with the empty table {table}"
+            for key, fields in rows.items():
+                if fields is None:
+                    self.hashes.pop(f"{table}|{key}", None)
+                    continue
+                row = self.hashes.setdefault(f"{table}|{key}", {})
+                for name, value in fields.items() or [("NULL", "NULL")]:
+                    assert value is not None, "config load would store the text None"
+                    row[name if isinstance(value, str) else f"{name}@"] = (
+                        value if isinstance(value, str) else ",".join(value)
+                    )
+
+    def hdel(self, key: str, fields: tuple[str, ...]) -> None:
+        row = self.hashes.get(key, {})
+        for name in fields:
+            row.pop(name, None)
+        if not row:
+            self.hashes.pop(key, None)
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for name, row in self.hashes.items():
+            table, _, key = name.partition("|")
+            fields: dict[str, Any] = {}
+            for field, text in row.items():
+                assert field.removesuffix("@") not in fields, f"{name}: a text and a list of one name"
+                fields[field.removesuffix("@")] = text.split(",") if field.endswith("@") else text
+            fields.pop("NULL", None)
+            found.setdefault(table, {})[key] = fields
+        return found
+
+    def patch(self, operations: list[Mapping[str, Any]]) -> None:
+        after = jsonpatch.apply_patch(self.tables(), operations)
+        assert all(after.values()), "GCU refuses empty tables"
+        self.__init__(after)  # type: ignore[misc]
+
+    def run(self, steps: tuple[Step, ...]) -> None:
+        for step in steps:
+            match step:
+                case LoadStep(document):
+                    self.load(document)
+                case HdelStep(key, fields):
+                    self.hdel(key, fields)
+                case PatchStep(operations):
+                    self.patch(list(operations))
+                case ReloadStep(config_db, _):
+                    self.__init__(config_db)  # type: ignore[misc]
+                case _:
+                    raise AssertionError("no FRR here")
+
+
+def rows(table: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(st.sampled_from(FIELDS[table]), VALUES)
+
+
+def merged_rows(table: str) -> st.SearchStrategy[dict[str, Any] | None]:
+    return st.none() | st.dictionaries(st.sampled_from(FIELDS[table]), st.none() | VALUES)
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> RunningConfig:
+    # Ports that come or go are a reload, and a reload hides everything else; so these two are there.
+    tables: dict[str, Any] = {**METADATA, "PORT": {port: draw(rows("PORT")) for port in KEYS["PORT"]}}
+    for table in sorted(FIELDS.keys() - {"PORT"}):
+        found = draw(st.dictionaries(st.sampled_from(KEYS[table]), rows(table), min_size=draw(st.integers(0, 1))))
+        if found:
+            tables[table] = found
+    return running_from({**tables, "bgpraw": "frr version 8.4.4\n"})
+
+
+@st.composite
+def merges(draw: st.DrawFn) -> dict[str, Any]:
+    tables = draw(st.lists(st.sampled_from(sorted(FIELDS)), unique=True, min_size=2))
+    found = {
+        table: draw(st.dictionaries(st.sampled_from(KEYS[table]), merged_rows(table), min_size=1)) for table in tables
+    }
+    if "PORT" in found and draw(st.integers(0, 9)):
+        found["PORT"] = {port: fields for port, fields in found["PORT"].items() if fields is not None}
+    return found
+
+
+@settings(max_examples=80, deadline=None)
+@given(configurations(), merges())
+def test_the_steps_do_what_the_merge_says(running: RunningConfig, merge: dict[str, Any]) -> None:
+    device = Redis(json_tables(running.config_db))
+    device.run(apply_steps(merge, running))
+    assert device.tables() == json_tables(apply(merge, running).config_db)
+
+
+@settings(max_examples=80, deadline=None)
+@given(configurations(), merges())
+def test_the_steps_back_restore_what_ran(running: RunningConfig, merge: dict[str, Any]) -> None:
+    device = Redis(json_tables(running.config_db))
+    device.run(apply_steps(merge, running))
+    back = rollback_steps(merge, running)
+    device.run(back)
+    assert device.tables() == json_tables(running.config_db)
+    assert not any(isinstance(step, PatchStep) for step in back)
+    assert json.loads(json.dumps(rollback_document(back)))["version"] == 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(configurations(), merges())
+def test_the_steps_back_are_harmless_where_nothing_was_done(running: RunningConfig, merge: dict[str, Any]) -> None:
+    device = Redis(json_tables(running.config_db))
+    device.run(rollback_steps(merge, running))
+    assert device.tables() == json_tables(running.config_db)
+
+
+@settings(max_examples=80, deadline=None)
+@given(configurations(), merges())
+def test_the_inverse_undoes_a_merge(running: RunningConfig, merge: dict[str, Any]) -> None:
+    after = apply(merge, running)
+    restored = apply(inverse(merge, running), after)
+    assert json_tables(restored.config_db) == json_tables(running.config_db)
+
+
+@settings(max_examples=50, deadline=None)
+@given(configurations(), merges())
+def test_the_inverse_leaves_what_the_merge_does_not_name(running: RunningConfig, merge: dict[str, Any]) -> None:
+    foreign = {"SNMP_COMMUNITY": {"seen": {"TYPE": "RO"}}}
+    after = apply(foreign, apply(merge, running))
+    restored = apply(inverse(merge, running), after)
+    assert restored.config_db["SNMP_COMMUNITY"] == foreign["SNMP_COMMUNITY"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(configurations(), merges())
+def test_a_merge_that_is_applied_changes_nothing_more(running: RunningConfig, merge: dict[str, Any]) -> None:
+    after = apply(merge, running)
+    assert edits(merge, after) == ()
+    assert apply_steps(merge, after) == ()
