@@ -16,6 +16,8 @@ def register(app: typer.Typer) -> None:
 
 def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
     """Design mathematics: every number with its formula."""
+    from dataclasses import replace
+
     from railweave.cli.project import find_intent, gather
     from railweave.cli.show import print_diagnostics, print_json, print_view
     from railweave.design.document import size_json
@@ -27,7 +29,7 @@ def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJso
     if gathered.sizing is None or has_errors(gathered.diagnostics):
         raise RefusedError(gathered.diagnostics)
     if json:
-        print_json(size_json(gathered.sizing))
+        print_json(size_json(replace(gathered.sizing, diagnostics=gathered.diagnostics)))
         return
     print_view(sizing_view(gathered.sizing))
     print_diagnostics(gathered.diagnostics)

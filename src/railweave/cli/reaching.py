@@ -76,12 +76,11 @@ def reached_fabric(path: Path, target: str) -> ReachedFabric:
     from nornir_railweave.connect import build
     from nornir_railweave.progress import FabricProgress
     from nornir_railweave.target import load_target
-    from railweave.cli.show import print_diagnostics
-    from railweave.diagnostics import Severity
+    from railweave.cli.show import print_warning_count
     from railweave.sonic.configure import Configurator
 
     designed = load_designed(path)
-    print_diagnostics(one for one in designed.diagnostics if one.severity is not Severity.INFO)
+    print_warning_count(designed.diagnostics, path)
     chosen = load_target(find_target(target))
     shown = FabricProgress()
     nornir = build(designed.fabric, chosen, processors=[shown])

@@ -1,6 +1,7 @@
 """The design mathematics for a person: the fabric in a table, then every step with its formula."""
 
 from collections.abc import Iterable
+from math import isinf
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -55,7 +56,7 @@ def _rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
     )
     yield (
         "oversubscription",
-        (f"{_ratio(ratio.leaf)} (target {_ratio(ratio.target)}), {_ratio(ratio.after_spine_loss)} with one spine lost"),
+        f"{_ratio(ratio.leaf)} (target {_ratio(ratio.target)}), {_ratio(ratio.after_spine_loss)} with one spine lost",
     )
 
 
@@ -64,6 +65,8 @@ def _bandwidth(gbps: int) -> str:
 
 
 def _ratio(value: float) -> str:
+    if isinf(value):
+        return "no path"
     return f"{value:.2f}".rstrip("0").rstrip(".") + ":1"
 
 
