@@ -10,6 +10,7 @@ from napalm_sonic.codec import strip_ansi
 from napalm_sonic.paths import FRR_FILE_IN_CONTAINER, FRR_FILE_ON_HOST, staged
 from napalm_sonic.redaction import hide_in_frr
 from napalm_sonic.reload import Reload
+from napalm_sonic.running import FRR_RUNNING
 from railweave.sonic.steps import HdelStep, LoadStep, PatchStep, ReloadStep, Step, VtyshStep
 
 if TYPE_CHECKING:
@@ -54,9 +55,13 @@ class Applier:
         self._vtysh(text)
 
     def save(self) -> None:
-        """Make what runs what boots: CONFIG_DB and, where FRR's file is ours, FRR."""
+        """Make what runs what boots: CONFIG_DB, and FRR unless it is not there to ask (no bgp container)."""
         self._run("config save -y")
-        self._run("vtysh -c 'write memory'")
+        try:
+            self._run("vtysh -c 'write memory'")
+        except StepRefusedError:
+            if self.session.run_root(FRR_RUNNING).exit_status == 0:
+                raise
 
     def _with_file(self, command: str, suffix: str, document: Mapping[str, Any] | list[Any]) -> None:
         path = staged(suffix)

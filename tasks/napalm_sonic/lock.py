@@ -54,12 +54,12 @@ class Lock:
     def release(self) -> None:
         """Give the lock back and wait, within bounds, until the switch has let go of it: the next one may be quick."""
         channel, self._channel = self._channel, None
-        if channel is None:
+        if channel is None or channel.closed:
             return
         with suppress(OSError, EOFError):
             channel.shutdown_write()
             channel.status_event.wait(_RELEASE_S)
-        channel.close()
+            channel.close()
 
     def _try(self) -> bool:
         command = self.session.as_root(f"flock -n -E {_BUSY_EXIT} {LOCK_FILE} sh -c 'echo locked; exec cat'")

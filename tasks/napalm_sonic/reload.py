@@ -88,15 +88,15 @@ class Reload:
     def _follow(self, step: ReloadStep) -> None:
         deadline = time.monotonic() + self.options.reload_timeout_s
         settled_by: float | None = None
-        differing = "no answer yet"
+        differing = "it did not end in time"
         while time.monotonic() < deadline and (settled_by is None or time.monotonic() < settled_by):
             try:
                 self._reopen()
-                differing = self._differing(step)
-                if not differing:
-                    return
-                if settled_by is None and self._ended():
-                    settled_by = time.monotonic() + _SETTLE_S
+                if self._ended():
+                    settled_by = settled_by or time.monotonic() + _SETTLE_S
+                    differing = self._differing(step)
+                    if not differing:
+                        return
             except (ConnectionException, CommandErrorException, CommandTimeoutException):
                 # Services stop one by one: until they are back, any command may fail in any way.
                 if not self.session.alive():

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import (
@@ -23,6 +24,8 @@ from napalm.base.exceptions import (
     ConnectionException,
     ConnectTimeoutError,
 )
+
+from napalm_sonic.host_keys import add_known_keys, known_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -244,7 +247,18 @@ def _connection_class() -> type[Any]:
                 where = (parameters["hostname"], parameters["port"])
                 parameters["sock"] = socket.create_connection(where, parameters["timeout"])
                 parameters["sock"].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._known_name = known_name(parameters["hostname"], parameters["port"])
             return parameters
+
+        def _build_ssh_client(self) -> Any:
+            """Load the known keys of this one host instead of whole files."""
+            client = self._get_ssh_client_instance()
+            files = [Path("~/.ssh/known_hosts").expanduser()] if self.system_host_keys else []
+            files += [Path(self.alt_key_file).expanduser()] if self.alt_host_keys else []
+            for file in files:
+                add_known_keys(client, file, self._known_name)
+            client.set_missing_host_key_policy(self.key_policy)
+            return client
 
         def _try_session_preparation(self, force_data: bool = True) -> None:
             """Prepare nothing, and above all do not wait for a shell that nobody reads."""
