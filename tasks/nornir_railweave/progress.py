@@ -33,7 +33,6 @@ _LINES: dict[Step, Callable[[Event], str]] = {
     Step.OUTCOME: _outcome,
     Step.UNREACHABLE: lambda event: f"{event.device}: unreachable: {event.text}",
     Step.WAITING: lambda event: f"waiting {event.text}",
-    Step.LOST: lambda event: f"{event.device}: {event.text}",
     Step.ROLLING_BACK: lambda event: f"{event.device}: rolling back: {event.text}",
 }
 """The events that a person is told, as a line each."""
@@ -55,7 +54,7 @@ class FabricProgress:
         )
         self._lock = threading.Lock()
         self._current: TaskID | None = None
-        self._waiting: str | None = None
+        self._told: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -69,14 +68,17 @@ class FabricProgress:
         self._bars.stop()
 
     def __call__(self, event: Event) -> None:
-        """Tell an event; one that repeats itself is told once."""
+        """Tell an event; a reason that was just told is not told again."""
         line = _LINES.get(event.step)
         if line is None:
             return
         text = line(event)
-        if event.step is Step.WAITING and text == self._waiting:
+        with self._lock:
+            told, self._told[event.device] = self._told.get(event.device), event.text or text
+        if event.step is Step.WAITING and told == event.text:
             return
-        self._waiting = text if event.step is Step.WAITING else None
+        if event.step is Step.OUTCOME and told == event.text:
+            text = text.partition(" (")[0]
         self._console.print(text, markup=False)
 
     def task_started(self, task: Task) -> None:

@@ -1,9 +1,12 @@
 """Read what one device runs and return how it differs from what is wanted: changes and digests, no configuration."""
 
+from typing import Any
+
+from napalm.base.exceptions import ConnectionClosedException
 from nornir.core.task import Result, Task
 
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.reading import Comparer
+from nornir_railweave.reading import Comparer, Comparison
 from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.build import Reading
 from railweave.sonic.document import DocumentError
@@ -14,15 +17,21 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
     name = task.host.name
     with session(task) as opened:
         try:
-            driver = opened.driver
-            found = compare(driver, name)
-            pending = bool(driver.has_pending_commit())
+            try:
+                found, pending = _read(opened.driver, compare, name)
+            except ConnectionClosedException:
+                # A session that broke off says nothing of the device; one more try does.
+                found, pending = _read(opened.reconnect(0), compare, name)
         except (*DEVICE_FAULTS, DocumentError) as fault:
             return _unreadable(task, announce, words(fault))
     if found.running.frr is None:
         return _unreadable(task, announce, found.difference.refusals[0].message)
     announce(Event(Step.READ, name, f"{len(found.difference.changes)} changes"))
     return Result(host=task.host, result=Reading(found.difference, found.sha256, pending))
+
+
+def _read(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:
+    return compare(driver, name), bool(driver.has_pending_commit())
 
 
 def _unreadable(task: Task, announce: Events, why: str) -> Result:
