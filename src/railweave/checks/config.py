@@ -9,6 +9,9 @@ from railweave.routing.instance import MAXIMUM_PATHS
 from railweave.sonic.configure import Configurator, unnumbered_refusal
 from railweave.templates import find_templates
 
+_PATHS_OF_EVERY_ASIC = 64
+"""ECMP group width of older ASICs, and the safe assumption for one whose limit no source states."""
+
 Places = Callable[[str], Where]
 """Where an intent path stands: ``Intent.where``."""
 
@@ -31,13 +34,20 @@ def check_config(fabric: Fabric, where: Places = _unplaced) -> tuple[Diagnostic,
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     # A leaf's equal paths are its uplinks: k parallel links to one spine are k paths (check B-6).
     uplinks = Counter(link.lower for link in fabric.links if link.kind is LinkKind.LEAF_SPINE)
-    wide = sorted({count for count in uplinks.values() if count > MAXIMUM_PATHS})
-    if wide:
+    widest = max(uplinks.values(), default=0)
+    if widest > MAXIMUM_PATHS:
         yield error(
             "B-6",
-            f"leaves have {wide[-1]} uplinks, more than the {MAXIMUM_PATHS} equal paths that a route can have",
+            f"leaves have {widest} uplinks, more than the {MAXIMUM_PATHS} equal paths that a route can have",
             where("topology.leaf"),
             fix="use fewer, faster uplinks: topology.leaf.uplink_speed, or fewer topology.links_per_pair",
+        )
+    elif widest > _PATHS_OF_EVERY_ASIC:
+        yield warning(
+            "B-6",
+            f"leaves have {widest} uplinks; an ASIC may take only {_PATHS_OF_EVERY_ASIC} members in one ECMP group",
+            where("topology.leaf"),
+            fix="look up the ECMP group width of the leaf's ASIC, or use fewer, faster uplinks",
         )
 
 
@@ -56,7 +66,7 @@ def _check_lossless_proof(fabric: Fabric, where: Places) -> Iterator[Diagnostic]
         names = " and ".join(name for _, name in lossless)
         yield warning(
             "H-headroom",
-            f"lossless {names} needs headroom; buffers and cable lengths stay as each switch has them, so it is not proven",
+            f"the headroom of {names} is not proven: buffers and cable lengths stay as each switch has them",
             where(f"traffic_classes[{lossless[0][0]}].lossless"),
             fix="compare `show buffer configuration` and CABLE_LENGTH of a switch with the cable plan",
         )

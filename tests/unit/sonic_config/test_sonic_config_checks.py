@@ -53,3 +53,8 @@ def test_overrides_that_change_rendered_fields_are_all_told_at_once(lab_fabric: 
 def test_more_uplinks_than_a_route_can_have_paths_are_refused(lab_fabric: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "MAXIMUM_PATHS", 1)
     assert ("B-6", Severity.ERROR) in codes(lab_fabric())
+
+
+def test_more_uplinks_than_every_asic_takes_are_a_warning(lab_fabric: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_PATHS_OF_EVERY_ASIC", 1)
+    assert ("B-6", Severity.WARNING) in codes(lab_fabric())
