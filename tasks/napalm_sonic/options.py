@@ -4,6 +4,7 @@ NAPALM and netmiko ignore a misspelt option without a word; with host keys or ti
 """
 
 import difflib
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -76,6 +77,7 @@ def _checked(name: str, value: Any) -> Any:
     return float(value)
 
 
+@functools.cache
 def _netmiko_names() -> frozenset[str]:
     """Return the names that netmiko's constructor takes and NAPALM does not set itself."""
     import inspect

@@ -7,6 +7,7 @@ Every error of the layers below leaves this module as one of NAPALM's.
 
 import functools
 import io
+import logging
 import select
 import socket
 import time
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import paramiko
 
 _CHUNK_BYTES = 65536
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ class Session:
         Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
         the session is lost.
         """
-        deadline = time.monotonic() + (self.command_timeout_s if timeout_s is None else timeout_s)
+        began = time.monotonic()
+        deadline = began + (self.command_timeout_s if timeout_s is None else timeout_s)
         with self._errors(command):
             channel = self.channel(command)
             try:
@@ -96,6 +99,7 @@ class Session:
                 exit_status = self._exit_status(channel, deadline, command)
             finally:
                 channel.close()
+        _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, command, exit_status, time.monotonic() - began)
         return Completed(command, exit_status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
     def run_checked(self, command: str, timeout_s: float | None = None) -> str:

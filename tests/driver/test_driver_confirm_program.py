@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import napalm_sonic
+from napalm_sonic import railweave_confirm
 
 PROGRAM = Path(napalm_sonic.__file__).with_name("railweave_confirm.py")
 FAKE = """#!/bin/sh
@@ -290,6 +291,33 @@ def test_the_timer_survives_the_end_of_the_session_that_armed_it(bench: Bench) -
     )
     assert b"armed" in session.stdout
     bench.await_status("reverted")
+
+
+def test_under_systemd_the_timer_is_a_unit_of_its_own(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench.folder / "bin/systemd-run").write_text(f'#!/bin/sh\necho "$*" > {bench.folder}/unit\n')
+    monkeypatch.setattr(railweave_confirm, "process_one", lambda: "systemd")
+    monkeypatch.setenv("PATH", bench.environment["PATH"])
+    railweave_confirm.start_detached("/var/lib/railweave/state.json", "20261121-1")
+    words = (bench.folder / "unit").read_text().split()
+    assert words[:3] == ["--collect", "--quiet", "--unit=railweave-confirm-20261121-1"]
+    assert words[-2:] == ["_wait", "/var/lib/railweave/state.json"]
+
+
+def test_a_revert_waits_for_a_change_that_is_still_being_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = bench.folder / "bin/config"
+    config.write_text("#!/bin/sh\nsleep 5\n")
+    writing = subprocess.Popen([str(config), "load", "-y", "/tmp/railweave-test.load"])
+    try:
+        limit = time.monotonic() + 5
+        while not railweave_confirm.changes_running() and time.monotonic() < limit:
+            time.sleep(0.01)
+        assert railweave_confirm.changes_running()
+        monkeypatch.setattr(railweave_confirm, "BUSY_LIMIT_S", 0.1)
+        railweave_confirm.await_quiet()
+    finally:
+        writing.kill()
+        writing.wait()
+    assert not railweave_confirm.changes_running()
 
 
 def test_a_reload_puts_the_earlier_configuration_and_frr_file_back(bench: Bench) -> None:
