@@ -82,7 +82,7 @@ class _Deployment:
             details = {"wave": number, "of": len(self._plan.waves), "devices": list(wave)}
             self._announce(Event(Step.WAVE, text=f"wave {number} of {len(self._plan.waves)}", details=details))
             self._run_wave(wave)
-            failed = [name for name in wave if self._outcome(name).outcome is not Outcome.NEW]
+            failed = [name for name in wave if not self._outcome(name).ok]
             if failed or self._interrupted:
                 return self._stopped(self._reason(failed))
         return self._completed()

@@ -30,12 +30,12 @@ class Comparer:
     wanted: Wanted
     take_ports: bool = False
 
-    def __call__(self, driver: Any, name: str) -> Comparison:
-        """Return how the running configuration of device ``name`` differs from the wanted one.
+    def __call__(self, driver: Any, name: str, which: str = "running") -> Comparison:
+        """Return how the running (or ``startup``) configuration of device ``name`` differs from the wanted one.
 
         Raises what the driver raises, and DocumentError where its answer is no configuration.
         """
-        running = parse_running(driver.get_config(retrieve="running")["running"])
+        running = parse_running(driver.get_config(retrieve=which)[which])
         wanted = self.wanted(name)
         platform = self.fabric.switch_of[name].panel.platform or None
         difference = diff(name, running, wanted, platform=platform, take_ports=self.take_ports)

@@ -21,6 +21,11 @@ class DeviceOutcome:
     outcome: Outcome
     error: str = ""
 
+    @property
+    def ok(self) -> bool:
+        """Tell whether the device is as intended and nothing went wrong on the way."""
+        return self.outcome is Outcome.NEW and not self.error
+
 
 class Result(StrEnum):
     """The end of a deployment: everything done, nothing to do, or stopped on the way."""

@@ -17,6 +17,7 @@ from nornir.core.task import Result, Task
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.observing import observe
 from nornir_railweave.reading import Comparer, Comparison
+from nornir_railweave.saving import ensure_saved
 from nornir_railweave.session import DEVICE_FAULTS, Session, session, words
 from nornir_railweave.target import Rollout
 from railweave.plan.document import change_json
@@ -31,6 +32,7 @@ from railweave.sonic.merge import inverse, merge_document
 
 _SHOWN_CHECKS = 3
 _ATTEMPTS = 2
+_UNSAVED = "the new configuration runs but could not be saved: after a power loss the switch boots the old one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,11 @@ class _UntouchedError(Exception):
 
 
 def apply(task: Task, order: Order) -> Result:
-    """Return the device's ``DeviceOutcome``; the result is failed unless that is ``new``."""
+    """Return the device's ``DeviceOutcome``; the result is failed unless that is ``new`` without an error."""
     with session(task) as opened:
         outcome = _Application(opened, task.host.name, order).run()
     order.announce(Event(Step.OUTCOME, task.host.name, outcome.error, {"outcome": outcome.outcome.value}))
-    return Result(host=task.host, result=outcome, failed=outcome.outcome is not Outcome.NEW)
+    return Result(host=task.host, result=outcome, failed=not outcome.ok)
 
 
 class _Application:
@@ -197,6 +199,8 @@ class _Application:
                 driver = self._session.driver
                 if driver.has_pending_commit():
                     driver.confirm_commit()
+                elif not ensure_saved(driver, self._device, self._order.compare):
+                    return DeviceOutcome(Outcome.NEW, _UNSAVED)
                 self._say(Step.CONFIRMED)
                 return DeviceOutcome(Outcome.NEW)
             except Exception as fault:

@@ -54,6 +54,7 @@ class Switch:
     """A switch in memory. ``faults`` maps a step to what happens there: an exception raised, or a function called."""
 
     running: RunningConfig
+    saved: RunningConfig = field(default_factory=lambda: RunningConfig({}, None))
     before: RunningConfig | None = None
     pending: bool = False
     locked: bool = False
@@ -163,7 +164,7 @@ class FakeDriver(NetworkDriver):
 
     def get_config(self, retrieve: str = "all", **_: Any) -> dict[str, str]:
         self._step("get_config")
-        return {"running": dump(self.switch.running), "startup": "", "candidate": ""}
+        return {"running": dump(self.switch.running), "startup": dump(self.switch.saved), "candidate": ""}
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         self._step("load")
@@ -195,6 +196,13 @@ class FakeDriver(NetworkDriver):
             raise CommitError("nothing to confirm")
         self.switch.pending = False
         self._step("confirmed")
+        self.switch.saved = self.switch.running
+
+    def cli(self, commands: list[str], encoding: str = "text") -> dict[str, str]:
+        self._step("cli")
+        assert any("config save" in command for command in commands)
+        self.switch.saved = self.switch.running
+        return dict.fromkeys(commands, "")
 
     def discard_config(self) -> None:
         self._step("discard")

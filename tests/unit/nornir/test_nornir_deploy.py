@@ -196,6 +196,16 @@ def test_a_lost_answer_to_the_confirmation_is_replaced_by_asking_the_device(chan
     result = changed.deploy()
     assert result.result == "done"
     assert not changed.world.switches["lab-spine1"].pending
+    assert changed.world.switches["lab-spine1"].saved == running(changed, "lab-spine1")
+
+
+def test_a_configuration_that_could_not_be_saved_is_told(changed):
+    switch = changed.world.switches["lab-spine1"]
+    switch.faults |= {"confirmed": [CommitError("could not be saved")], "cli": CommitError("no space left")}
+    result = changed.deploy()
+    assert result.result == "stopped"
+    assert changed.outcomes(result)["lab-spine1"] == "new"
+    assert "could not be saved" in result.devices["lab-spine1"].error
 
 
 def test_a_confirmation_that_fails_twice_rolls_the_device_back(changed):
