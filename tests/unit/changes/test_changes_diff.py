@@ -1,0 +1,293 @@
+"""Intended against running: what is ours, what is kept, what stands in the way."""
+
+from typing import Any
+
+import pytest
+
+from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, list_not_ours, running_sha256
+from railweave.sonic.document import RunningConfig, running_from
+from railweave.sonic.merge import apply, merge_document
+from railweave.sonic.rows import DeviceConfig, Row
+
+PLATFORM = "x86_64-kvm_x86_64-r0"
+FRR = "router bgp 65001\n no bgp default ipv4-unicast\n"
+METADATA = {
+    "hostname": "leaf1",
+    "docker_routing_config_mode": "split-unified",
+    "bgp_asn": "65001",
+    "hwsku": "SKU",
+    "mac": "52:54:00:00:00:01",
+    "platform": PLATFORM,
+    "buffer_model": "traditional",
+}
+
+
+def port(number: int, **fields: str) -> dict[str, str]:
+    lanes = ",".join(str(4 * number + lane) for lane in range(4))
+    return {"lanes": lanes, "speed": "100000", "admin_status": "up", "mtu": "9100", **fields}
+
+
+def running(tables: dict[str, Any] | None = None, frr: str | None = FRR, **metadata: str) -> RunningConfig:
+    base = {
+        "DEVICE_METADATA": {"localhost": {**METADATA, **metadata}},
+        "PORT": {"Ethernet0": port(0, dhcp_rate_limit="300"), "Ethernet4": port(1), "Ethernet120": port(30)},
+        "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}},
+    }
+    return running_from({**base, **(tables or {}), "bgpraw": frr})
+
+
+def wanted(tables: dict[str, Any] | None = None, frr: str = FRR) -> DeviceConfig:
+    base: dict[str, Any] = {
+        "DEVICE_METADATA": {"localhost": {name: METADATA[name] for name in list(METADATA)[:4]}},
+        "PORT": {"Ethernet0": port(0), "Ethernet4": port(1)},
+        "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}},
+    }
+    rows = tuple(
+        Row(table, key, fields, f"why {table}|{key}")
+        for table, found in {**base, **(tables or {})}.items()
+        for key, fields in found.items()
+    )
+    return DeviceConfig("leaf1", rows, frr)
+
+
+def compare(device: RunningConfig, intent: DeviceConfig, **options: Any) -> DeviceDiff:
+    return diff("leaf1", device, intent, **options)
+
+
+def lines(changes: tuple[Change, ...]) -> list[str]:
+    return [f"{one.op} {one.table}|{one.key}{'|' + one.field if one.field else ''}" for one in changes]
+
+
+def test_a_switch_that_runs_its_intent_has_no_changes() -> None:
+    found = compare(running(), wanted(), platform=PLATFORM)
+    assert found == DeviceDiff((), {"PORT": 1}, (), False)
+
+
+def test_fields_that_the_intent_does_not_state_stay_on_ports_and_metadata() -> None:
+    device = running({"PORT": {"Ethernet0": port(0, tpid="0x8100", fec="rs"), "Ethernet4": port(1)}})
+    assert compare(device, wanted()).changes == ()
+
+
+def test_a_changed_field_says_what_it_was_and_why_it_is_to_be() -> None:
+    intent = wanted({"PORT": {"Ethernet0": port(0, mtu="9216"), "Ethernet4": port(1)}})
+    (change,) = compare(running(), intent).changes
+    assert change == Change(
+        "leaf1",
+        Op.UPDATE,
+        "PORT",
+        "Ethernet0",
+        "mtu",
+        "9100",
+        "9216",
+        Disruption.NONE,
+        Method.PATCH,
+        "why PORT|Ethernet0",
+    )
+
+
+def test_a_field_that_is_not_wanted_goes_where_the_row_is_ours() -> None:
+    device = running({"SCHEDULER": {"roce": {"type": "STRICT", "weight": "5"}}})
+    intent = wanted({"SCHEDULER": {"roce": {"type": "STRICT"}}})
+    (change,) = compare(device, intent).changes
+    assert (change.op, change.field, change.before, change.after) == (Op.REMOVE, "weight", "5", None)
+
+
+def test_rows_of_our_ports_go_and_rows_of_service_ports_stay() -> None:
+    device = running(
+        {
+            "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}, "Ethernet4": {}, "Ethernet120": {}},
+            "QUEUE": {"Ethernet4|3": {"scheduler": "x"}, "Ethernet120|3": {"scheduler": "x"}},
+            "SCHEDULER": {"x": {"type": "STRICT"}, "y": {"type": "STRICT"}},
+        }
+    )
+    found = compare(device, wanted())
+    assert lines(found.changes) == ["remove INTERFACE|Ethernet4", "remove QUEUE|Ethernet4|3", "remove SCHEDULER|y"]
+    assert {one.reason for one in found.changes} == {NOT_IN_THE_INTENT}
+    # The scheduler that the service port's queue names is kept with it.
+    assert found.not_ours == {"INTERFACE": 1, "PORT": 1, "QUEUE": 1, "SCHEDULER": 1}
+
+
+def test_rows_for_the_whole_switch_are_ours_though_their_table_goes_by_port() -> None:
+    device = running(
+        {"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "400"}}, "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "A"}}}
+    )
+    assert lines(compare(device, wanted()).changes) == ["remove PFC_WD|GLOBAL", "remove PORT_QOS_MAP|global"]
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["MGMT_INTERFACE", "AAA", "TACPLUS_SERVER", "SNMP_COMMUNITY", "SYSLOG_SERVER", "NTP_SERVER", "ACL_RULE", "FEATURE",
+     "BUFFER_POOL", "CABLE_LENGTH", "SOMETHING_NEW"],
+)  # fmt: skip
+def test_tables_of_others_are_never_touched(table: str) -> None:
+    found = compare(running({table: {"a": {"b": "c"}, "d": {}}}), wanted())
+    assert found.changes == ()
+    assert found.not_ours == {"PORT": 1, table: 2}
+
+
+def test_rows_that_sonic_makes_are_neither_a_difference_nor_somebody_s() -> None:
+    device = running(
+        {
+            "BUFFER_PROFILE": {"pg_lossless_100000_5m_profile": {"size": "1"}, "mine": {"size": "1"}},
+            "BUFFER_PG": {
+                "Ethernet0|3-4": {"profile": "pg_lossless_100000_5m_profile"},
+                "Ethernet0|0": {"profile": "mine"},
+            },
+            "VERSIONS": {"DATABASE": {"VERSION": "version_202505_01"}},
+        }
+    )
+    found = compare(device, wanted())
+    assert found.changes == ()
+    assert found.not_ours == {"BUFFER_PG": 1, "BUFFER_PROFILE": 1, "PORT": 1}
+
+
+def test_an_override_owns_its_row_and_no_other_of_its_table() -> None:
+    device = running({"SYSLOG_SERVER": {"10.9.9.9": {"port": "514"}, "10.1.1.1": {}}})
+    intent = wanted({"SYSLOG_SERVER": {"10.9.9.9": {"severity": "info"}}})
+    found = compare(device, intent)
+    assert lines(found.changes) == ["remove SYSLOG_SERVER|10.9.9.9|port", "add SYSLOG_SERVER|10.9.9.9|severity"]
+    assert found.not_ours["SYSLOG_SERVER"] == 1
+
+
+def test_an_override_of_a_row_that_belongs_to_many_owns_its_fields_only() -> None:
+    device = running({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet120": "40m"}}})
+    intent = wanted({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "30m"}}})
+    assert lines(compare(device, intent).changes) == ["update CABLE_LENGTH|AZURE|Ethernet0"]
+
+
+BROKEN_OUT = {"Ethernet0": port(0), "Ethernet4": port(1, lanes="4,5"), "Ethernet6": port(1, lanes="6,7")}
+
+
+def test_a_port_goes_only_where_it_shares_a_lane_with_an_intended_one() -> None:
+    device = running({"PORT": BROKEN_OUT | {"Ethernet120": port(30)}})
+    found = compare(device, wanted())
+    assert lines(found.changes) == ["update PORT|Ethernet4|lanes", "remove PORT|Ethernet6"]
+    assert {one.method for one in found.changes} == {Method.RELOAD}
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "fields"),
+    [
+        ("VLAN_MEMBER", "Vlan100|Ethernet0", {"tagging_mode": "untagged"}),
+        ("PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0", {}),
+        ("VLAN_SUB_INTERFACE", "Ethernet0.100", {"vlan": "100"}),
+        ("VLAN_SUB_INTERFACE", "Eth0.100|10.0.0.9/31", {}),
+        ("MIRROR_SESSION", "span", {"type": "SPAN", "dst_port": "Ethernet0"}),
+    ],
+)
+def test_a_foreign_row_on_a_fabric_port_is_a_conflict_and_can_be_taken(
+    table: str, key: str, fields: dict[str, str]
+) -> None:
+    device = running({table: {key: fields, "other|Ethernet120": {}}})
+    (conflict,) = compare(device, wanted()).conflicts
+    assert (conflict.table, conflict.key, conflict.port) == (table, key, "Ethernet0")
+    assert "Ethernet0" in str(conflict)
+    taken = compare(device, wanted(), take_ports=True)
+    assert lines(taken.changes) == [f"remove {table}|{key}"]
+    assert taken.changes[0].reason == TAKEN
+    assert taken.changes[0].before == fields
+    assert taken.conflicts == ()
+    assert taken.not_ours[table] == 1
+
+
+def test_a_port_that_the_intent_keeps_in_reserve_conflicts_only_when_it_would_go_down() -> None:
+    member = {"VLAN_MEMBER": {"Vlan100|Ethernet4": {"tagging_mode": "untagged"}}}
+    reserve = wanted({"PORT": {"Ethernet0": port(0), "Ethernet4": port(1, admin_status="down")}})
+    assert [one.port for one in compare(running(member), reserve).conflicts] == ["Ethernet4"]
+    down = {"PORT": {"Ethernet0": port(0), "Ethernet4": port(1, admin_status="down")}}
+    assert compare(running(member | down), reserve).conflicts == ()
+
+
+def test_every_reference_to_a_port_that_breakout_removes_is_a_conflict() -> None:
+    device = running(
+        {
+            "PORT": BROKEN_OUT,
+            "BUFFER_PG": {
+                "Ethernet6|0": {"profile": "lossy"},
+                "Ethernet6|3": {"profile": "pg_lossless_50000_5m_profile"},
+            },
+            "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet6": "5m"}},
+            "ACL_TABLE": {"IN": {"ports": ["Ethernet0", "Ethernet6"]}, "OUT": {"ports": ["Ethernet6"]}},
+            "QUEUE": {"Ethernet6|3": {"scheduler": "x"}},
+        }
+    )
+    found = compare(device, wanted())
+    assert [f"{one.table}|{one.key}" for one in found.conflicts] == [
+        "BUFFER_PG|Ethernet6|0",
+        "CABLE_LENGTH|AZURE",
+        "ACL_TABLE|IN",
+        "ACL_TABLE|OUT",
+    ]
+    taken = compare(device, wanted(), take_ports=True)
+    after = apply(merge_document(taken.changes, taken.frr_delta), device).config_db
+    assert after["CABLE_LENGTH"] == {"AZURE": {"Ethernet0": "5m"}}
+    assert after["ACL_TABLE"] == {"IN": {"ports": ("Ethernet0",)}, "OUT": {}}
+    assert "Ethernet6|0" not in after["BUFFER_PG"]
+    assert "QUEUE" not in after
+
+
+@pytest.mark.parametrize("metadata", [{"hostname": "sonic"}, {"docker_routing_config_mode": "separated"}])
+def test_a_switch_never_deployed_takes_everything_by_reload(metadata: dict[str, str]) -> None:
+    found = compare(running(frr="frr version 8.4\n", **metadata), wanted())
+    assert found.unprovisioned
+    assert len(found.changes) == 3
+    assert {(one.disruption, one.method) for one in found.changes} == {(Disruption.RELOAD, Method.RELOAD)}
+
+
+def test_an_unknown_frr_configuration_is_refused_not_taken_as_empty() -> None:
+    found = compare(running(frr=""), wanted())
+    assert found.changes == ()
+    assert "unknown" in found.refusals[0].message
+    assert found.refusals[0].fix
+
+
+@pytest.mark.parametrize("platform", ["x86_64-other-r0", ""])
+def test_another_platform_is_refused(platform: str) -> None:
+    found = compare(running(platform=platform), wanted(), platform=PLATFORM)
+    assert found.changes == ()
+    assert PLATFORM in found.refusals[0].message
+
+
+def test_frr_lines_are_changes_with_their_context_and_secrets_stay_hidden() -> None:
+    intent = wanted(frr=FRR + " neighbor 10.0.0.1 remote-as 65100\n neighbor 10.0.0.1 password s3cret\n")
+    found = compare(running(), intent)
+    assert lines(found.changes) == [
+        "add frr|router bgp 65001|neighbor 10.0.0.1 remote-as 65100",
+        "add frr|router bgp 65001|neighbor 10.0.0.1 password (hidden)",
+    ]
+    assert "s3cret" not in repr(found)
+    assert "s3cret" in merge_document(found.changes, found.frr_delta)["bgpraw"]
+
+
+def test_the_order_of_changes_is_natural() -> None:
+    device = running({"PORT": {f"Ethernet{4 * number}": port(number) for number in range(12)}})
+    ports = {f"Ethernet{4 * number}": port(number, mtu="1500", description="x") for number in reversed(range(12))}
+    keys = [(one.key, one.field) for one in compare(device, wanted({"PORT": ports})).changes]
+    assert keys[:4] == [
+        ("Ethernet0", "description"),
+        ("Ethernet0", "mtu"),
+        ("Ethernet4", "description"),
+        ("Ethernet4", "mtu"),
+    ]
+    assert keys[-1] == ("Ethernet44", "mtu")
+
+
+def test_what_is_kept_is_told_in_one_line() -> None:
+    assert list_not_ours({"FEATURE": 18, "MGMT_PORT": 1}) == "FEATURE 18, MGMT_PORT 1"
+
+
+def test_the_hash_moves_with_what_is_ours_and_with_nothing_else() -> None:
+    start = running_sha256(running(), wanted())
+    assert start == running_sha256(running({"SNMP_COMMUNITY": {"x": {}}}, timezone="UTC"), wanted())
+    shuffled = running({"PORT": dict(reversed(running().config_db["PORT"].items()))})
+    assert start == running_sha256(shuffled, wanted())
+    assert start == running_sha256(running(frr=f"frr version 10.3\nhostname x\n{FRR}"), wanted())
+    ours = [
+        running(bgp_asn="65002"),
+        running({"INTERFACE": {"Ethernet0": {}}}),
+        running({"SCHEDULER": {"x": {"type": "STRICT"}}}),
+        running(frr=FRR + " bgp router-id 10.0.0.1\n"),
+        running(frr=None),
+    ]
+    assert len({start, *(running_sha256(one, wanted()) for one in ours)}) == len(ours) + 1

@@ -1,0 +1,166 @@
+"""FRR's text: what the normaliser makes the same, and what stays a difference."""
+
+import pytest
+
+from railweave.sonic.frr import FrrEntry, parse_frr, render_frr
+
+BGP = "router bgp 65001\n no bgp default ipv4-unicast\n"
+
+
+def lines(text: str) -> list[tuple[str, str]]:
+    return [(entry.context, entry.line) for entry in parse_frr(text).entries]
+
+
+FRR_8_4 = """Building configuration...
+
+Current configuration:
+!
+frr version 8.4.4
+frr defaults traditional
+hostname leaf1
+log syslog informational
+no ip forwarding
+no ipv6 forwarding
+no zebra nexthop kernel enable
+service integrated-vtysh-config
+!
+router bgp 65001
+ no bgp default ipv4-unicast
+ neighbor SPINES peer-group
+ neighbor SPINES timers connect 10
+ !
+ address-family ipv4 unicast
+  neighbor SPINES activate
+ exit-address-family
+exit
+!
+end
+"""
+FRR_10 = """frr version 10.3
+frr defaults traditional
+hostname other
+log syslog informational
+log facility local4
+zebra nexthop kernel enable
+no fpm use-next-hop-groups
+fpm address 127.0.0.1
+agentx
+!
+router bgp 65001
+ no bgp default ipv4-unicast
+ neighbor SPINES peer-group
+ neighbor SPINES timers connect 10
+ !
+ address-family ipv4 unicast
+  neighbor SPINES activate
+ exit-address-family
+exit
+!
+end
+"""
+FLAT = """router bgp 65001
+no bgp default ipv4-unicast
+neighbor SPINES peer-group
+neighbor SPINES timers connect 10
+address-family ipv4 unicast
+neighbor SPINES activate
+"""
+
+
+@pytest.mark.parametrize("text", [FRR_10, FLAT], ids=["FRR 10", "no indentation"])
+def test_versions_and_layouts_of_one_configuration_are_the_same(text: str) -> None:
+    assert parse_frr(text).entries == parse_frr(FRR_8_4).entries
+    assert len(parse_frr(text).entries) == 5
+
+
+SAME = [
+    ("ip prefix-list A permit 10.0.0.0/8", "ip prefix-list A seq 5 permit 10.0.0.0/8"),
+    ("ip prefix-list A seq 5 permit 0.0.0.0/0 le 32", "ip prefix-list A seq 5 permit any"),
+    ("ip route 10.0.0.0/24 Null0 250", "ip route 10.0.0.0/24 blackhole 250"),
+    (
+        "route-map A permit 10\n set community 65535:0 1:2",
+        "route-map A permit 10\n set community 1:2 graceful-shutdown",
+    ),
+    (
+        "bgp community-list standard L seq 5 permit 65535:0",
+        "bgp community-list standard L seq 5 permit graceful-shutdown",
+    ),
+    (BGP + " bgp ebgp-requires-policy", BGP),
+    (BGP + " neighbor 10.0.0.1 send-community both", BGP),
+    (BGP + " address-family ipv4\n  network 10.0.0.0/8", BGP + " address-family ipv4 unicast\n  network 10.0.0.0/8"),
+    ("router bgp 1\n address-family ipv4 unicast\n  neighbor 10.0.0.1 activate", "router bgp 1"),
+    ("interface Ethernet0\nexit", ""),
+    ("password zebra\nenable password zebra\nlog file x\ndebug bgp updates\nline vty\n exec-timeout 0 0", ""),
+    ("ip route  10.0.0.0/24   blackhole", "ip route 10.0.0.0/24 blackhole"),
+]
+
+
+@pytest.mark.parametrize(("written", "printed"), SAME, ids=[written.splitlines()[-1] for written, _ in SAME])
+def test_a_form_that_frr_prints_differently_is_the_same(written: str, printed: str) -> None:
+    assert lines(written) == lines(printed)
+
+
+DIFFERENT = [
+    (BGP + " no bgp ebgp-requires-policy", BGP),
+    (BGP + " address-family ipv4 unicast\n  neighbor 10.0.0.1 activate", BGP),
+    (BGP + " neighbor A timers connect 10", BGP),
+    ("ip prefix-list A seq 10 permit 10.0.0.0/8", "ip prefix-list A seq 5 permit 10.0.0.0/8"),
+    ("route-map A permit 10", ""),
+    ("ip nht resolve-via-default", ""),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT, ids=[one.splitlines()[-1] for one, _ in DIFFERENT])
+def test_a_real_difference_stays_one(one: str, other: str) -> None:
+    assert lines(one) != lines(other)
+
+
+def test_a_line_after_a_block_without_exit_is_at_the_top_again() -> None:
+    text = (
+        "router bgp 1\n neighbor A peer-group\n"
+        + "bgp community-list standard L seq 5 permit 1:1\nip nht resolve-via-default\n"
+    )
+    assert lines(text)[2:] == [
+        ("", "bgp community-list standard L seq 5 permit 1:1"),
+        ("", "ip nht resolve-via-default"),
+    ]
+
+
+def test_prefix_list_lines_without_a_number_are_numbered_as_frr_does() -> None:
+    text = "ip prefix-list A seq 7 deny any\nip prefix-list A permit 10.0.0.0/8\nip prefix-list B permit 10.0.0.0/8"
+    assert [line for _, line in lines(text)] == [
+        "ip prefix-list A seq 7 deny any",
+        "ip prefix-list A seq 10 permit 10.0.0.0/8",
+        "ip prefix-list B seq 5 permit 10.0.0.0/8",
+    ]
+
+
+def test_a_written_file_reads_back_the_same_and_refers_only_to_what_stands_above() -> None:
+    text = (
+        "router bgp 1\n address-family ipv4 unicast\n  neighbor S activate\n  neighbor S route-map M in\n"
+        " exit-address-family\n neighbor 10.0.0.1 peer-group S\n neighbor S peer-group\n no bgp default ipv4-unicast\n"
+        "exit\nroute-map M permit 10\n match ip address prefix-list A\nexit\nip prefix-list A permit 10.0.0.0/8\n"
+    )
+    written = render_frr(parse_frr(text))
+    assert set(parse_frr(written).entries) == set(parse_frr(text).entries)
+    order = [
+        "ip prefix-list A seq 5",
+        "route-map M permit 10",
+        "neighbor S peer-group",
+        "neighbor 10.0.0.1 peer-group S",
+        "neighbor S route-map M in",
+        "neighbor S activate",
+    ]
+    assert sorted(order, key=written.index) == order
+
+
+def test_a_written_file_keeps_the_system_s_lines_but_not_the_old_host_name() -> None:
+    written = render_frr(parse_frr(FRR_8_4))
+    assert "log syslog informational" in written
+    assert "hostname" not in written
+    assert "forwarding" not in written
+
+
+def test_a_secret_is_never_shown() -> None:
+    entry = FrrEntry("router bgp 1", "neighbor 10.0.0.1 password s3cret with spaces")
+    assert entry.shown == "neighbor 10.0.0.1 password (hidden)"
