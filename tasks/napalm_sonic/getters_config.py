@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.redaction import hide_in_document
-from napalm_sonic.running import as_text, running_document, startup_document
+from napalm_sonic.running import as_text, running_document, running_text, startup_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +25,9 @@ def get_config(
     asked = _KINDS if retrieve == "all" else (retrieve,)
     found = dict.fromkeys(_KINDS, "")
     for kind in asked:
+        if kind == "running" and not sanitized:
+            found[kind] = running_text(session)
+            continue
         document = _document(session, candidate, kind)
         if document is not None:
             found[kind] = as_text(hide_in_document(document) if sanitized else document)

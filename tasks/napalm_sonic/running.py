@@ -17,18 +17,31 @@ FRR_RUNNING = "vtysh -c 'show running-config'"
 
 
 def running_document(session: "Session") -> dict[str, Any]:
-    """Return tables and ``bgpraw`` as one JSON object; ``bgpraw`` is None where FRR does not answer.
+    """Return tables and ``bgpraw`` as one JSON object; ``bgpraw`` is None where FRR does not answer."""
+    return _running(session)[0]
+
+
+def running_text(session: "Session") -> str:
+    """Return the same as text: the switch's own where it is whole, because writing it anew costs 30 ms a switch."""
+    document, printed = _running(session)
+    return as_text(document) if printed is None else printed
+
+
+def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
+    """Return the document and, where nothing had to be added or left out, the text that the switch printed.
 
     The one command gives all on 202405 and later. Where it gives no FRR text (202305, or FRR silent with exit status
     0), FRR is asked itself.
     """
-    document = first_json(session.run_checked(RUNNING), RUNNING)
+    printed = session.run_checked(RUNNING)
+    document = first_json(printed, RUNNING)
     if not isinstance(document, dict) or not document:
         raise CommandErrorException(f"{session.hostname}: {RUNNING!r} printed no configuration")
-    if not document.get(BGPRAW):
-        asked = session.run_root(FRR_RUNNING)
-        document[BGPRAW] = asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None
-    return document
+    if document.get(BGPRAW):
+        return document, printed if printed.startswith("{") else None
+    asked = session.run_root(FRR_RUNNING)
+    document[BGPRAW] = asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None
+    return document, None
 
 
 def read_running(session: "Session") -> RunningConfig:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from napalm.base.exceptions import (
+    CommandErrorException,
     CommitConfirmException,
     CommitError,
     ConnectionClosedException,
@@ -530,6 +531,21 @@ def test_get_config_sanitized_hides_secrets(driver: SonicDriver) -> None:
     text = driver.get_config(retrieve="running", sanitized=True)["running"]
     assert "s3cret" not in text
     assert "public" not in text
+
+
+def test_the_running_text_is_the_switchs_own(driver: SonicDriver, switch: Any) -> None:
+    printed = json.dumps(switch.document(), indent=3)
+    switch.refuse["show runningconfiguration all"] = (0, printed, "")
+    assert driver.get_config(retrieve="running")["running"] == printed
+    switch.refuse["show runningconfiguration all"] = (0, "Warning: {old}\n" + printed, "")
+    assert json.loads(driver.get_config(retrieve="running")["running"]) == switch.document()
+
+
+@pytest.mark.parametrize("printed", ["", "[]", "{}", "Traceback (most recent call last):"])
+def test_a_configuration_that_is_none_is_an_error(driver: SonicDriver, switch: Any, printed: str) -> None:
+    switch.refuse["show runningconfiguration all"] = (0, printed, "")
+    with pytest.raises(CommandErrorException):
+        driver.get_config(retrieve="running")
 
 
 def test_frr_is_asked_itself_where_the_one_command_lacks_it(driver: SonicDriver, switch: Any) -> None:

@@ -10,7 +10,7 @@ from napalm_sonic.driver import SonicDriver
 from napalm_sonic.options import _SPELLED
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/napalm-sonic.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| ([a-z_, ]+?) \| (yes|no) \|", PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| ([a-z0-9_, ]+?) \| (yes|no) \|", PAGE, re.MULTILINE)
 SUPPORT = {name.strip(): answer for names, answer in ROWS for name in names.split(",")}
 
 
