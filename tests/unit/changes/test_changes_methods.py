@@ -1,0 +1,120 @@
+"""How disruptive a change is and by which method it goes."""
+
+import pytest
+
+from railweave.sonic.change import FRR_TABLE, Disruption, Method, Op
+from railweave.sonic.edits import Edit
+from railweave.sonic.methods import PATCH_EDITS_MAX, RULES, Treatment, accepts_patches, classify, settle
+from railweave.sonic.ownership import OWNED
+
+NONE, SESSION, FLAP, RELOAD = Disruption.NONE, Disruption.SESSION, Disruption.FLAP, Disruption.RELOAD
+PATCH, WRITE = Method.PATCH, Method.WRITE
+
+
+def field(table: str, name: str, after: str = "x", key: str = "Ethernet0") -> Edit:
+    return Edit(Op.UPDATE, table, key, name, "before", after)
+
+
+def row(op: Op, table: str, key: str = "Ethernet0") -> Edit:
+    return Edit(op, table, key, None, None if op is Op.ADD else {}, {} if op is Op.ADD else None)
+
+
+def frr(op: Op, context: str, line: str) -> Edit:
+    return Edit(op, FRR_TABLE, context, line, None, line)
+
+
+TREATED = [
+    (field("PORT", "mtu"), NONE, PATCH),
+    (field("PORT", "description"), NONE, PATCH),
+    (field("PORT", "admin_status", "up"), NONE, PATCH),
+    (field("PORT", "admin_status", "down"), FLAP, PATCH),
+    (field("PORT", "speed"), FLAP, WRITE),
+    (field("PORT", "fec"), FLAP, WRITE),
+    (field("PORT", "lanes"), RELOAD, Method.RELOAD),
+    (row(Op.ADD, "PORT"), RELOAD, Method.RELOAD),
+    (row(Op.REMOVE, "PORT"), RELOAD, Method.RELOAD),
+    (row(Op.ADD, "INTERFACE"), NONE, PATCH),
+    (row(Op.REMOVE, "INTERFACE", "Ethernet0|10.0.0.0/31"), SESSION, PATCH),
+    (row(Op.REMOVE, "LOOPBACK_INTERFACE", "Loopback0"), SESSION, WRITE),
+    (field("DEVICE_NEIGHBOR", "name"), NONE, PATCH),
+    (field("DEVICE_METADATA", "bgp_asn", key="localhost"), NONE, WRITE),
+    (field("DEVICE_METADATA", "hwsku", key="localhost"), RELOAD, Method.RELOAD),
+    (field("DEVICE_METADATA", "docker_routing_config_mode", key="localhost"), RELOAD, Method.RELOAD),
+    (field("DSCP_TO_TC_MAP", "26", key="FABRIC"), NONE, WRITE),
+    (field("SCHEDULER", "weight"), NONE, WRITE),
+    (field("WRED_PROFILE", "green_min_threshold"), NONE, WRITE),
+    (field("PORT_QOS_MAP", "pfc_enable"), NONE, WRITE),
+    (row(Op.ADD, "QUEUE", "Ethernet0|3"), NONE, WRITE),
+    (row(Op.ADD, "PFC_WD"), NONE, WRITE),
+    (row(Op.REMOVE, "BGP_NEIGHBOR", "10.0.0.1"), SESSION, WRITE),
+    (row(Op.REMOVE, "VLAN_MEMBER", "Vlan1|Ethernet0"), FLAP, WRITE),
+    (row(Op.ADD, "SYSLOG_SERVER", "10.9.9.9"), NONE, PATCH),
+    (row(Op.ADD, "BUFFER_POOL", "ingress_lossless_pool"), RELOAD, Method.RELOAD),
+    (row(Op.ADD, "SOMETHING_NEW", "x"), RELOAD, Method.RELOAD),
+    (frr(Op.UPDATE, "", "ip prefix-list A seq 5 permit any"), NONE, Method.FRR),
+    (frr(Op.ADD, "route-map M permit 10", "set metric 5"), NONE, Method.FRR),
+    (frr(Op.ADD, "router bgp 1 / address-family ipv4 unicast", "network 10.0.0.0/8"), NONE, Method.FRR),
+    (frr(Op.ADD, "router bgp 1 / address-family ipv4 unicast", "neighbor S route-map M in"), NONE, Method.FRR),
+    (frr(Op.REMOVE, "router bgp 1 / address-family ipv4 unicast", "neighbor S activate"), SESSION, Method.FRR),
+    (frr(Op.REMOVE, "router bgp 1", "neighbor 10.0.0.1 remote-as 2"), SESSION, Method.FRR),
+    (frr(Op.ADD, "router bgp 1", "neighbor S timers 3 9"), SESSION, Method.FRR),
+    (frr(Op.ADD, "router bgp 1", "bgp router-id 10.0.0.1"), SESSION, Method.FRR),
+    (frr(Op.REMOVE, "", "router bgp 1"), SESSION, Method.FRR),
+    (frr(Op.ADD, "", "something new"), SESSION, Method.FRR),
+]
+
+
+@pytest.mark.parametrize(
+    ("edit", "disruption", "method"),
+    TREATED,
+    ids=[f"{one.op} {one.table}|{one.key} {one.field}" for one, *_ in TREATED],
+)
+def test_a_change_is_treated_as_its_table_and_field_ask(edit: Edit, disruption: Disruption, method: Method) -> None:
+    assert classify(edit) == Treatment(disruption, method)
+
+
+def test_every_table_that_is_ours_is_known_to_the_rules() -> None:
+    known = {table for rule in RULES for table in rule.tables}
+    assert OWNED.keys() <= known
+    assert all(rule.source for rule in RULES)
+
+
+def test_one_reload_makes_all_changes_of_the_device_a_reload() -> None:
+    edits = [field("PORT", "mtu"), field("PORT", "lanes"), frr(Op.ADD, "", "ip nht resolve-via-default")]
+    assert set(settle(edits, {})) == {Treatment(RELOAD, Method.RELOAD)}
+
+
+def test_more_patches_than_are_quick_are_written() -> None:
+    few = [field("PORT", "mtu", key=f"Ethernet{number}") for number in range(PATCH_EDITS_MAX)]
+    assert {one.method for one in settle(few, {})} == {PATCH}
+    many = [*few, field("PORT", "mtu", key="Ethernet200"), frr(Op.ADD, "", "ip nht resolve-via-default")]
+    assert [one.method for one in settle(many, {})] == [WRITE] * (PATCH_EDITS_MAX + 1) + [Method.FRR]
+
+
+def test_a_model_whose_ports_share_a_lane_is_never_patched() -> None:
+    ports = {"PORT": {"Ethernet0": {"lanes": "1,2"}, "Ethernet1": {"lanes": "2, 3"}}}
+    assert not accepts_patches(ports)
+    assert settle([field("PORT", "mtu")], ports) == (Treatment(NONE, WRITE),)
+    assert accepts_patches({"PORT": {"Ethernet0": {"lanes": "1,2"}, "Ethernet1": {"lanes": "3"}}})
+
+
+def test_a_cable_length_of_none_that_a_breakout_left_keeps_patches_away() -> None:
+    assert not accepts_patches({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "None"}}})
+
+
+def test_a_new_neighbour_has_no_session_to_lose() -> None:
+    edits = [
+        frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.1 remote-as 2"),
+        frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.1 timers 3 9"),
+        frr(Op.ADD, "router bgp 1 / address-family ipv4 unicast", "neighbor 10.0.0.1 activate"),
+        frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.3 timers 3 9"),
+    ]
+    assert [one.disruption for one in settle(edits, {})] == [NONE, NONE, NONE, SESSION]
+
+
+def test_a_neighbour_with_another_as_number_loses_its_session() -> None:
+    edits = [
+        frr(Op.REMOVE, "router bgp 1", "neighbor 10.0.0.1 remote-as 2"),
+        frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.1 remote-as 3"),
+    ]
+    assert [one.disruption for one in settle(edits, {})] == [SESSION, SESSION]

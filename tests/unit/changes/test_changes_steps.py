@@ -1,0 +1,164 @@
+"""The steps of a merge: SONiC's traps, the order, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from railweave.sonic.document import DocumentError, RunningConfig, running_from
+from railweave.sonic.steps import (
+    HdelStep,
+    LoadStep,
+    PatchStep,
+    ReloadStep,
+    VtyshStep,
+    apply_steps,
+    rollback_document,
+    rollback_steps,
+)
+
+METADATA = {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0", "hostname": "leaf1"}
+FRR = "log syslog informational\nrouter bgp 65001\n neighbor 10.0.0.1 remote-as 65100\nexit\n"
+
+
+def running(**tables: Any) -> RunningConfig:
+    return running_from({"DEVICE_METADATA": {"localhost": METADATA}, **tables, "bgpraw": FRR})
+
+
+def test_a_row_that_loses_its_last_field_is_kept_by_the_placeholder() -> None:
+    device = running(SCHEDULER={"x": {"type": "STRICT"}})
+    assert apply_steps({"SCHEDULER": {"x": {"type": None}}}, device) == (
+        LoadStep({"SCHEDULER": {"x": {}}}),
+        HdelStep("SCHEDULER|x", ("type",)),
+    )
+
+
+def test_a_field_set_on_an_empty_row_drives_the_placeholder_out() -> None:
+    device = running(SCHEDULER={"x": {}})
+    assert apply_steps({"SCHEDULER": {"x": {"type": "STRICT"}}}, device) == (
+        LoadStep({"SCHEDULER": {"x": {"type": "STRICT"}}}),
+        HdelStep("SCHEDULER|x", ("NULL",)),
+    )
+
+
+def test_a_list_is_deleted_under_the_name_that_redis_has() -> None:
+    device = running(ACL_TABLE={"A": {"ports": ["Ethernet0"], "type": "L3"}})
+    assert apply_steps({"ACL_TABLE": {"A": {"ports": None}}}, device) == (HdelStep("ACL_TABLE|A", ("ports@",)),)
+    assert apply_steps({"ACL_TABLE": {"A": {"ports": "Ethernet0"}}}, device) == (
+        LoadStep({"ACL_TABLE": {"A": {"ports": "Ethernet0"}}}),
+        HdelStep("ACL_TABLE|A", ("ports@",)),
+    )
+
+
+def test_a_patch_adds_a_table_with_its_first_row_and_removes_it_with_its_last() -> None:
+    device = running(DEVICE_NEIGHBOR={"Ethernet0": {"name": "x"}})
+    merge = {"DEVICE_NEIGHBOR": {"Ethernet0": None}, "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}}}
+    first, last = apply_steps(merge, device)
+    assert first == PatchStep(
+        (
+            {"op": "add", "path": "/INTERFACE", "value": {"Ethernet0": {}}},
+            {"op": "add", "path": "/INTERFACE/Ethernet0|10.0.0.0~131", "value": {}},
+        )
+    )
+    assert last == PatchStep(({"op": "remove", "path": "/DEVICE_NEIGHBOR"},))
+
+
+def kinds(steps: object) -> list[str]:
+    names = {LoadStep: "load", HdelStep: "hdel", PatchStep: "patch", VtyshStep: "vtysh", ReloadStep: "reload"}
+    return [names[type(step)] for step in steps]  # type: ignore[attr-defined]
+
+
+def test_neighbours_come_after_their_addresses_and_go_before_them() -> None:
+    merge = {"INTERFACE": {"Ethernet0": {}}, "bgpraw": "router bgp 65001\n neighbor 10.0.0.3 remote-as 65100\n"}
+    assert kinds(apply_steps(merge, running())) == ["patch", "vtysh"]
+    device = running(INTERFACE={"Ethernet0": {}})
+    merge = {"INTERFACE": {"Ethernet0": None}, "bgpraw": "router bgp 65001\n no neighbor 10.0.0.1\n"}
+    assert kinds(apply_steps(merge, device)) == ["vtysh", "patch"]
+
+
+def test_the_neighbours_of_bgpcfgd_go_before_ours_come() -> None:
+    # bgpcfgd answers the removal with `no neighbor`, which would take ours of the same address along.
+    device = running(BGP_NEIGHBOR={"10.0.0.3": {"asn": "65100"}})
+    merge = {"BGP_NEIGHBOR": {"10.0.0.3": None}, "bgpraw": "router bgp 65001\n neighbor 10.0.0.3 remote-as 65100\n"}
+    assert kinds(apply_steps(merge, device)) == ["load", "vtysh"]
+
+
+def test_definitions_come_before_their_users_and_go_after_them() -> None:
+    device = running(SCHEDULER={"old": {"type": "STRICT"}}, QUEUE={"Ethernet0|3": {"scheduler": "old"}})
+    merge = {"SCHEDULER": {"old": None, "new": {"type": "STRICT"}}, "QUEUE": {"Ethernet0|3": {"scheduler": "new"}}}
+    documents = [step.document for step in apply_steps(merge, device) if isinstance(step, LoadStep)]
+    assert documents == [
+        {"SCHEDULER": {"new": {"type": "STRICT"}}},
+        {"QUEUE": {"Ethernet0|3": {"scheduler": "new"}}},
+        {"SCHEDULER": {"old": None}},
+    ]
+
+
+def test_a_port_that_was_taken_joins_its_vlan_again_after_it_is_no_longer_routed() -> None:
+    device = running(VLAN_MEMBER={"Vlan1|Ethernet0": {"tagging_mode": "untagged"}})
+    merge = {"VLAN_MEMBER": {"Vlan1|Ethernet0": None}, "INTERFACE": {"Ethernet0": {}}}
+    assert kinds(apply_steps(merge, device)) == ["load", "patch"]
+    assert rollback_steps(merge, device) == (
+        LoadStep({"INTERFACE": {"Ethernet0": None}}),
+        LoadStep({"VLAN_MEMBER": {"Vlan1|Ethernet0": {"tagging_mode": "untagged"}}}),
+    )
+
+
+def test_a_reload_keeps_everything_foreign_and_the_system_lines_of_frr() -> None:
+    device = running(SNMP_COMMUNITY={"seen": {"TYPE": "RO"}})
+    merge = {
+        "DEVICE_METADATA": {"localhost": {"hostname": "leaf2"}},
+        "bgpraw": "router bgp 65001\n no neighbor 10.0.0.1\n",
+    }
+    (step,) = apply_steps(merge, device)
+    assert isinstance(step, ReloadStep)
+    assert step.config_db == {
+        "DEVICE_METADATA": {"localhost": {**METADATA, "hostname": "leaf2"}},
+        "SNMP_COMMUNITY": {"seen": {"TYPE": "RO"}},
+    }
+    assert step.frr == "frr defaults traditional\nlog syslog informational\n!\nrouter bgp 65001\nexit\nend\n"
+    (back,) = rollback_steps(merge, device)
+    assert isinstance(back, ReloadStep)
+    assert back.config_db["DEVICE_METADATA"]["localhost"] == METADATA
+    assert "neighbor 10.0.0.1 remote-as 65100" in back.frr
+
+
+def test_a_reload_leaves_out_priority_groups_that_sonic_made_for_ports_that_are_gone() -> None:
+    groups = {"Ethernet0|3": {"profile": "pg_lossless_100000_5m_profile"}, "Ethernet2|3": {"profile": "pg_lossless_1"}}
+    device = running(PORT={"Ethernet0": {"lanes": "1"}, "Ethernet2": {"lanes": "2"}}, BUFFER_PG=groups)
+    (step,) = apply_steps({"PORT": {"Ethernet2": None}}, device)
+    assert isinstance(step, ReloadStep)
+    assert list(step.config_db["BUFFER_PG"]) == ["Ethernet0|3"]
+
+
+@pytest.mark.parametrize("name", ["hwsku", "mac", "platform"])
+def test_a_reload_that_would_hang_the_switch_is_refused(name: str) -> None:
+    metadata = {field: value for field, value in METADATA.items() if field != name}
+    device = running_from({"DEVICE_METADATA": {"localhost": metadata}, "bgpraw": FRR})
+    with pytest.raises(DocumentError, match=name):
+        apply_steps({"DEVICE_METADATA": {"localhost": {"hostname": "leaf2"}}}, device)
+
+
+def test_a_reload_without_knowing_frr_is_refused() -> None:
+    device = RunningConfig({"DEVICE_METADATA": {"localhost": METADATA}}, None)
+    with pytest.raises(DocumentError, match="unknown"):
+        apply_steps({"DEVICE_METADATA": {"localhost": {"hostname": "leaf2"}}}, device)
+
+
+def test_a_rollback_file_has_the_four_kinds_and_no_patch() -> None:
+    steps = (
+        LoadStep({"PORT": {"Ethernet0": {"mtu": "9100"}}}),
+        HdelStep("PORT|Ethernet0", ("description",)),
+        VtyshStep("no ip route 10.0.0.0/8 blackhole\n"),
+        ReloadStep({"PORT": {}}, "end\n"),
+    )
+    assert rollback_document(steps) == {
+        "version": 1,
+        "steps": [
+            {"kind": "load", "document": {"PORT": {"Ethernet0": {"mtu": "9100"}}}},
+            {"kind": "hdel", "key": "PORT|Ethernet0", "fields": ["description"]},
+            {"kind": "vtysh", "text": "no ip route 10.0.0.0/8 blackhole\n"},
+            {"kind": "reload", "config_db": {"PORT": {}}, "frr": "end\n"},
+        ],
+    }
+    with pytest.raises(ValueError, match="never patches"):
+        rollback_document([PatchStep(())])
