@@ -28,7 +28,9 @@ class Ran:
 
 def scenario_names() -> list[str]:
     """Return ``category/id`` of every recorded scenario."""
-    return sorted(str(path.relative_to(FOLDER / "scenarios").with_suffix("")) for path in FOLDER.glob("scenarios/*/*.json"))
+    return sorted(
+        str(path.relative_to(FOLDER / "scenarios").with_suffix("")) for path in FOLDER.glob("scenarios/*/*.json")
+    )
 
 
 def load(name: str) -> dict[str, Any]:

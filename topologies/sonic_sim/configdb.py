@@ -116,7 +116,8 @@ def encode_fields(fields: Mapping[str, Any] | None) -> Hash:
 def document_of(rows: Mapping[str, Mapping[str, str]]) -> ConfigDbDocument:
     """Return the JSON form of rows, sorted."""
     tables: ConfigDbDocument = {}
-    for key in sorted(rows):
+    # sonic-cfggen sorts rows of one key part before rows of several
+    for key in sorted(rows, key=lambda one: (one.count("|") > 1, one)):
         table, bar, rest = key.partition("|")
         if bar:
             tables.setdefault(table, {})[rest] = decode_fields(rows[key])

@@ -50,10 +50,15 @@ def redis_cli(call: Call) -> Result:
 
 def _python_text(answer: Answer) -> str:
     if isinstance(answer, dict):
-        return "{" + ", ".join(f"'{name}': '{value}'" for name, value in answer.items()) + "}"
+        return "{" + ", ".join(f"{_in_quotes(name)}: {_in_quotes(value)}" for name, value in answer.items()) + "}"
     if isinstance(answer, list):
         return "\n".join(answer)
     return "" if answer is None else str(answer)
+
+
+def _in_quotes(text: str) -> str:
+    # the tool changes to double quotes for a text with a single one, and escapes nothing
+    return f'"{text}"' if "'" in text else f"'{text}'"
 
 
 def _plain_text(answer: Answer) -> str:

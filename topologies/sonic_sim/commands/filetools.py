@@ -285,3 +285,20 @@ def _holds(call: Call, words: list[str]) -> bool:
         "-z": not words[1],
     }  # fmt: skip
     return checks.get(words[0], False)
+
+
+@program("cmp")
+def cmp(call: Call) -> Result:
+    """Compare two files byte by byte."""
+    names = [word for word in call.argv[1:] if not word.startswith("-")]
+    try:
+        a, b = (call.device.files.read(call.path(name), call.user) for name in names)
+    except (OSError, ValueError):
+        return Result(2, err="cmp: two readable files are wanted\n")
+    place = next((place for place in range(min(len(a), len(b))) if a[place] != b[place]), None)
+    if place is not None:
+        line = a[:place].count(b"\n") + 1
+        return Result(1, out=f"{names[0]} {names[1]} differ: byte {place + 1}, line {line}\n")
+    if len(a) != len(b):
+        return Result(1, err=f"cmp: EOF on {names[0] if len(a) < len(b) else names[1]}\n")
+    return Result()

@@ -42,7 +42,9 @@ def apply_patch_command(parsed: Parsed) -> Result:
     chosen = parsed.values.get("format", "CONFIGDB").upper()
     if chosen not in _FORMATS:
         given = parsed.values["format"]
-        return parsed.fail(f'Invalid value for "-f" / "--format": invalid choice: {given}. (choose from CONFIGDB, SONICYANG)')
+        return parsed.fail(
+            f'Invalid value for "-f" / "--format": invalid choice: {given}. (choose from CONFIGDB, SONICYANG)'
+        )
     dry = "dry-run" in parsed.flags
     applier = Applier(parsed.call.device, dry=dry, ignore_without_model="ignore-non-yang-tables" in parsed.flags)
     if dry:
@@ -59,7 +61,9 @@ def apply_patch_command(parsed: Parsed) -> Result:
         reason = error.reason
         if not error.early:
             reason = f"Failed to apply patch on the following scopes:\n- localhost: {reason}"
-        return _failure(parsed, applier.out + error.printed, f"Failed to apply patch due to: {reason}", reason, error.libyang)
+        return _failure(
+            parsed, applier.out + error.printed, f"Failed to apply patch due to: {reason}", reason, error.libyang
+        )
     return _success(parsed, applier.out, "Patch applied successfully.", applier.seconds)
 
 

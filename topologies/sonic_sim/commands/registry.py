@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from sonic_sim.shell.streams import Streams
 
 _MODULES = (
-    "cfggen", "config_reload", "config_save", "confirm", "coreutils", "database", "dbdump", "entry", "filetools",
-    "gcu", "host", "netlink", "prefix", "show_bgp", "show_config", "show_system", "textutils", "vtysh",
+    "cfggen", "config_reload", "config_save", "confirm", "coreutils", "database", "dbdump", "entry", "filetools", "gcu",
+    "host", "interface", "netlink", "prefix", "show_bgp", "show_config", "show_interfaces", "show_qos", "show_system",
+    "textutils", "vlan", "vtysh",
 )  # fmt: skip
 
 

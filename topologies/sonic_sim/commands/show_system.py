@@ -3,7 +3,7 @@
 import json
 import time
 
-from sonic_sim.commands.clicklike import Option, Parsed, leaf
+from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
 from sonic_sim.commands.registry import Result
 from sonic_sim.commands.table import simple_table
 from sonic_sim.device import Device
@@ -64,9 +64,19 @@ def uptime(parsed: Parsed) -> Result:
     return Result(out=f"up {_uptime(parsed.call.device).strip()}\n")
 
 
-@leaf("show feature status", "[OPTIONS] [FEATURE_NAME]")
+_FEATURE = (Argument("FEATURE_NAME", required=False),)
+
+
+@leaf("show feature status", "[OPTIONS] [FEATURE_NAME]", arguments=_FEATURE)
 def feature_status(parsed: Parsed) -> Result:
     """Print the FEATURE table."""
     rows = parsed.call.device.db.table("FEATURE")
-    body = [[name, rows[name].get("state", ""), rows[name].get("auto_restart", "")] for name in sorted(rows)]
+    names = [name for name in sorted(rows) if parsed.values.get("FEATURE_NAME") in (None, name)]
+    body = [[name, rows[name].get("state", ""), rows[name].get("auto_restart", "")] for name in names]
     return Result(out=simple_table(["Feature", "State", "AutoRestart"], body) + "\n")
+
+
+@leaf("show feature config", "[OPTIONS] [FEATURE_NAME]", arguments=_FEATURE)
+def feature_config(parsed: Parsed) -> Result:
+    """Print the configuration of features."""
+    return feature_status(parsed)

@@ -48,7 +48,8 @@ def _next(state: Document, target: Document) -> Move:
     candidates = list(_candidates(state, target))
     waiting = {port for port in map(_shut_port, candidates) if port}
     blocked: list[tuple[Move, str]] = []
-    for move in candidates:
+    for candidate in candidates:
+        move = _kept_down(candidate, waiting)
         port = _shut_port(move)
         if port and _is_up(state, port):
             blocked.append((move, port))
@@ -57,6 +58,15 @@ def _next(state: Document, target: Document) -> Move:
     for _, port in blocked:
         return Move("replace", ("PORT", port, "admin_status"), "down")
     raise NoOrderError
+
+
+def _kept_down(move: Move, waiting: set[str]) -> Move:
+    """Return the addition of a port with QoS rows to come so that it starts shut."""
+    if move.op != "add" or len(move.parts) != 2 or move.parts[0] != "PORT" or move.parts[1] not in waiting:
+        return move
+    if move.value.get("admin_status") != "up":
+        return move
+    return Move("add", move.parts, {**move.value, "admin_status": "down"})
 
 
 def _candidates(state: Document, target: Document) -> Iterator[Move]:

@@ -148,10 +148,13 @@ def difference(old: Any, new: Any, parts: tuple[str, ...] = ()) -> Iterator[Move
 
 
 def _list_difference(old: list[Any], new: list[Any], parts: tuple[str, ...]) -> Iterator[Move]:
-    same = 0
-    while same < min(len(old), len(new)) and old[same] == new[same]:
-        same += 1
-    for _ in range(len(old) - same):
-        yield Move("remove", (*parts, str(same)))
-    for place in range(same, len(new)):
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    for _ in range(len(old) - end - start):
+        yield Move("remove", (*parts, str(start)))
+    for place in range(start, len(new) - end):
         yield Move("add", (*parts, str(place)), new[place])

@@ -51,7 +51,7 @@ def _check_shape(table: str, model: Model, rows: Mapping[str, Any]) -> None:
         elif model.fields is not None:
             problem = next((f"'{name}'" for name in row if name not in model.fields), "")
         if problem:
-            text = f'All Keys are not parsed in {table}\ndict_keys([\'{key}\'])\nexceptionList:["{problem}"]'
+            text = f"All Keys are not parsed in {table}\ndict_keys(['{key}'])\nexceptionList:[\"{problem}\"]"
             printed = (
                 f"sonic_yang(3):All Keys are not parsed in {table}\ndict_keys(['{key}'])\n"
                 f'sonic_yang(3):exceptionList:["{problem}"]\nsonic_yang(3):Data Loading Failed:{text}\n'
@@ -194,7 +194,9 @@ def leafref_path(table: str) -> str:
     """Return the path of the key leaf of a table, as libyang prints leafrefs."""
     model = MODELS.get(table)
     module = model.module if model is not None else f"sonic-{table.lower()}"
-    listing, leaf = (model.keys[0].listing, model.keys[0].leaves[0][0]) if model is not None else (f"{table}_LIST", "name")
+    listing, leaf = (
+        (model.keys[0].listing, model.keys[0].leaves[0][0]) if model is not None else (f"{table}_LIST", "name")
+    )
     return f"/{module}:{module}/{module}:{table}/{module}:{listing}/{module}:{leaf}"
 
 
