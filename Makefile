@@ -40,7 +40,6 @@ endif
 
 deploy: fabric ## plan, deploy and verify INTENT on TARGET
 	@$(RAILWEAVE) deploy $(INTENT) --target $(TARGET) $(CONSENT)
-	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET)
 
 diff: fabric ## dry run: what a deploy would change
 	@$(RAILWEAVE) plan $(INTENT) --target $(TARGET)
