@@ -27,6 +27,7 @@ REVERTIBLE = PENDING | {"prepared", "failed"}
 """States whose rollback file has not been carried out."""
 
 _MANUAL_DEADLINE_S = 0
+_FINAL_POLL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class ConfirmProgram:
     def _await_final(self) -> Status:
         deadline = time.monotonic() + self.revert_limit_s
         while True:
-            time.sleep(1.0)
+            time.sleep(_FINAL_POLL_S)
             try:
                 self.session.close()
                 self.session.open()

@@ -38,7 +38,8 @@ def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
     if not isinstance(document, dict) or not document:
         raise CommandErrorException(f"{session.hostname}: {RUNNING!r} printed no configuration")
     if document.get(BGPRAW):
-        return document, printed if printed.startswith("{") else None
+        whole = printed.startswith("{") and printed.rstrip().endswith("}")
+        return document, printed if whole else None
     asked = session.run_root(FRR_RUNNING)
     document[BGPRAW] = asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None
     return document, None

@@ -16,6 +16,7 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
 )
 
+from napalm_sonic import commit
 from napalm_sonic.driver import SonicDriver
 from railweave.sonic.frr import parse_frr
 
@@ -213,7 +214,10 @@ def test_a_refused_step_restores_all_and_tells_the_devices_own_words(driver: Son
     assert switch.tables["PORT"]["Ethernet0"]["mtu"] == "9000"
 
 
-def test_a_command_that_says_0_and_does_nothing_is_found_out_by_reading_back(driver: SonicDriver, switch: Any) -> None:
+def test_a_command_that_says_0_and_does_nothing_is_found_out_by_reading_back(
+    driver: SonicDriver, switch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit, "_READ_BACK_PAUSE_S", 0.0)
     before = copy.deepcopy(switch.tables)
     switch.ignore.add("config load")
     load(driver, {**QOS})

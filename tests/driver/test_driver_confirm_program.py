@@ -133,13 +133,13 @@ def test_without_a_commit_there_is_nothing(bench: Bench) -> None:
 
 
 def test_armed_and_confirmed_nothing_is_ever_undone(bench: Bench) -> None:
-    bench.prepare(deadline_s=0.7)
+    bench.prepare(deadline_s=0.4)
     exit_status, line = bench.run("arm")
     assert (exit_status, line["status"], line["id"]) == (0, "armed", "one")
-    assert 0 < line["remaining_s"] <= 0.7
+    assert 0 < line["remaining_s"] <= 0.4
     exit_status, line = bench.run("confirm")
     assert (exit_status, line["status"]) == (0, "confirmed")
-    time.sleep(0.8)
+    time.sleep(0.5)
     assert bench.status() == "confirmed"
     assert bench.ran() == []
     assert bench.run("confirm")[0] == 3
@@ -193,11 +193,11 @@ def test_a_rollback_file_that_cannot_be_read_stops_the_change_before_it_starts(b
 
 
 def test_a_dead_timer_is_told_and_revert_still_works(bench: Bench) -> None:
-    bench.prepare(deadline_s=0.5)
+    bench.prepare(deadline_s=0.4)
     bench.run("arm")
     bench.kill_timer()
     assert bench.status() == "armed"
-    time.sleep(0.6)
+    time.sleep(0.4)
     assert bench.status() == "expired"
     assert bench.run("confirm")[0] == 3
     assert bench.run("revert")[1]["status"] == "reverted"

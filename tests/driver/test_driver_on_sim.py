@@ -75,9 +75,8 @@ Open = Callable[..., SonicDriver]
 def fabric(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Open]]:
     """A leaf and a spine on one cable, and a maker of drivers for them."""
     folder = tmp_path_factory.mktemp("sim")
-    spec = SimSpec(
-        "drivertest", (device("leaf1", 1), device("spine1", 2)), (), (SimCable("leaf1:Ethernet0", "spine1:Ethernet0"),)
-    )
+    devices = (device("leaf1", 1), device("spine1", 2), device("leaf9", 9))
+    spec = SimSpec("drivertest", devices, (), (SimCable("leaf1:Ethernet0", "spine1:Ethernet0"),))
     ends = control.up(folder, spec)
 
     def make(name: str, **optional_args: Any) -> SonicDriver:
@@ -275,7 +274,7 @@ def test_a_session_dropped_in_a_timed_commit_ends_on_the_old_configuration(
     control.fault(fabric[0], "leaf1", "drop-session", command="vtysh -f", moment="after")
     load(leaf, CHANGE)
     with pytest.raises(ConnectionClosedException, match="by itself"):
-        leaf.commit_config(revert_in=2)
+        leaf.commit_config(revert_in=1)
     limit = time.monotonic() + 15
     with provisioned("leaf1") as later:
         while later.has_pending_commit() and time.monotonic() < limit:
@@ -305,29 +304,15 @@ def test_an_unreachable_switch_and_a_wrong_host_key_are_told_apart(
     control.clear_fault(folder, "spine1")
 
 
-def test_rollback_of_a_reload_brings_the_factory_back(fabric: tuple[Path, Open], tmp_path: Path) -> None:
-    ends = control.up(tmp_path / "other", SimSpec("drivertest2", (device("leaf9", 9),)))
-    try:
-        end = ends.devices["leaf9"]
-        arguments = {
-            "port": end.port,
-            "key_file": ends.key_file,
-            "allow_agent": False,
-            "alt_key_file": ends.known_hosts,
-            "system_host_keys": False,
-            "reload_poll": 0.05,
-        }
-        with SonicDriver(end.address, ends.username, "", 30, arguments) as driver:
-            before = running(driver)
-            driver.load_replace_candidate(
-                config=json.dumps(whole(driver, "leaf9", "10.192.0.1", "10.255.0.1", LEAF_FRR))
-            )
-            driver.commit_config(revert_in=120)
-            assert running(driver)["DEVICE_METADATA"]["localhost"]["hostname"] == "leaf9"
-            driver.rollback()
-            after = running(driver)
-            assert after["DEVICE_METADATA"] == before["DEVICE_METADATA"]
-            assert after["INTERFACE"] == before["INTERFACE"]
-            assert after["bgpraw"] == before["bgpraw"]
-    finally:
-        control.down(tmp_path / "other")
+def test_rollback_of_a_reload_brings_the_factory_back(fabric: tuple[Path, Open]) -> None:
+    _, make = fabric
+    with make("leaf9") as driver:
+        before = running(driver)
+        driver.load_replace_candidate(config=json.dumps(whole(driver, "leaf9", "10.192.0.1", "10.255.0.1", LEAF_FRR)))
+        driver.commit_config(revert_in=120)
+        assert running(driver)["DEVICE_METADATA"]["localhost"]["hostname"] == "leaf9"
+        driver.rollback()
+        after = running(driver)
+        assert after["DEVICE_METADATA"] == before["DEVICE_METADATA"]
+        assert after["INTERFACE"] == before["INTERFACE"]
+        assert after["bgpraw"] == before["bgpraw"]
