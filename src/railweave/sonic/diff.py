@@ -11,13 +11,13 @@ from railweave.sonic.conflicts import Conflict, find_conflicts, planned_edits
 from railweave.sonic.document import RunningConfig, canonical
 from railweave.sonic.edits import Edit, frr_edits, row_edits
 from railweave.sonic.frr import FrrDocument, delta_text, frr_difference, parse_frr
+from railweave.sonic.frr_reasons import frr_reason
 from railweave.sonic.methods import Treatment, settle
 from railweave.sonic.ownership import Scope, is_fieldwise, is_made_by_sonic, is_ours, scope_of
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
 
 NOT_IN_THE_INTENT = "not in the intent"
 TAKEN = "the fabric takes the port (--take-ports)"
-FRR_REASON = "a line of the device's FRR file, rendered from the intent"
 ROUTING_MODE = "split-unified"
 
 
@@ -160,7 +160,7 @@ def _changes(
 
 def _reason(edit: Edit, reasons: Mapping[tuple[str, str], str]) -> str:
     if edit.table == FRR_TABLE:
-        return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else FRR_REASON
+        return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "")
     return reasons.get((edit.table, edit.key), NOT_IN_THE_INTENT)
 
 

@@ -1,6 +1,6 @@
 """The order in which tables are written: what is referred to before what refers to it."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Sequence
 from enum import IntEnum
 
 from railweave.sonic.change import Method, Op
@@ -50,29 +50,30 @@ def family(table: str) -> str:
     return _FAMILIES.get(table, table)
 
 
-def phase(edit: Edit, edits: Iterable[Edit]) -> Phase:
-    """Return when an edit is carried out; ``edits`` are all edits of the device."""
+def phases(edits: Sequence[Edit]) -> tuple[Phase, ...]:
+    """Return when each of a device's edits is carried out."""
+    comes = [edit.key.split("|", 1) for edit in edits if _is_address(edit) and edit.op is Op.ADD]
+    ports = {port for port, _ in comes}
+    prefixes = {prefix for _, prefix in comes}
+    return tuple(_phase(edit, ports, prefixes) for edit in edits)
+
+
+def _phase(edit: Edit, ports: Container[str], prefixes: Container[str]) -> Phase:
     if edit.table == "PORT" and edit.field == "admin_status" and edit.after != "up":
         return Phase.REMOVE
     if edit.field is None and edit.table in _IN_THE_WAY:
         return Phase.CLEAR if edit.op is Op.REMOVE else Phase.RESTORE
     if edit.op is not Op.REMOVE:
         return Phase.CONFIGURE
-    return Phase.CLEAR if _is_moving_address(edit, edits) else Phase.REMOVE
+    if _is_address(edit):
+        # It goes to another port, or its port takes another one: two must not overlap.
+        port, prefix = edit.key.split("|", 1)
+        return Phase.CLEAR if port in ports or prefix in prefixes else Phase.REMOVE
+    return Phase.REMOVE
 
 
-def _is_moving_address(edit: Edit, edits: Iterable[Edit]) -> bool:
-    """Tell whether an address goes to another port, or its port takes another one: two must not overlap."""
-    if edit.field is not None or edit.table not in ADDRESSED or "|" not in edit.key:
-        return False
-    port, prefix = edit.key.split("|", 1)
-    return any(
-        other.table == edit.table
-        and other.op is Op.ADD
-        and "|" in other.key
-        and (other.key.split("|", 1)[0] == port or other.key.split("|", 1)[1] == prefix)
-        for other in edits
-    )
+def _is_address(edit: Edit) -> bool:
+    return edit.field is None and edit.table in ADDRESSED and "|" in edit.key
 
 
 def place(edit: Edit, method: Method) -> tuple[int, str]:

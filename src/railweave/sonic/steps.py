@@ -20,7 +20,7 @@ from railweave.sonic.edits import Edit
 from railweave.sonic.frr import parse_frr, render_frr
 from railweave.sonic.merge import MergeDocument, apply, edits, inverse
 from railweave.sonic.methods import Treatment, settle
-from railweave.sonic.order import Phase, phase, place
+from railweave.sonic.order import Phase, phases, place
 from railweave.sonic.ownership import is_made_by_sonic, port_of
 from railweave.sonic.rows import ConfigDb, Fields, Value
 
@@ -120,17 +120,16 @@ def _steps(
 ) -> tuple[Step, ...]:
     if any(one.method is Method.RELOAD for one in treatments):
         return (_reload(apply(merge, running)),)
-    methods = {(edit.table, edit.key, edit.field): one.method for edit, one in zip(wanted, treatments, strict=True)}
-    rows = [edit for edit in wanted if edit.table != FRR_TABLE]
+    rows = [(edit, one.method) for edit, one in zip(wanted, treatments, strict=True) if edit.table != FRR_TABLE]
+    planned = list(zip(phases([edit for edit, _ in rows]), rows, strict=True))
     state = _Tables(running.config_db)
     steps: list[Step] = []
     for now in Phase:
         if now is Phase.REMOVE and len(rows) < len(wanted):
             steps.append(VtyshStep(str(merge[BGPRAW])))
-        groups: dict[tuple[Any, ...], list[Edit]] = {}
-        for edit in rows:
-            if phase(edit, rows) is now:
-                method = methods[edit.table, edit.key, edit.field]
+        groups: dict[tuple[tuple[int, str], Method], list[Edit]] = {}
+        for when, (edit, method) in planned:
+            if when is now:
                 groups.setdefault((place(edit, method), method), []).append(edit)
         for (_, method), group in sorted(groups.items(), key=lambda item: item[0]):
             steps.extend(_group_steps(method, group, state))
