@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from recording import FOLDER, Ran, device_of, load, run, scenario_names
+
 from sonic_sim.frr import show
 
 ALL = None

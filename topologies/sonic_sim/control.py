@@ -1,7 +1,7 @@
 """Start, ask and stop a simulated fabric. All state lives in one folder a fabric.
 
-``up`` starts the background process or, where it runs, brings it to a grown specification; ``down`` stops it and removes
-its state; the others talk to it. Every function raises SimulatorError with a text for a person.
+``up`` starts the background process or, where it runs, brings it to a grown specification; ``down`` stops it and
+removes its state; the others talk to it. Every function raises SimulatorError with a text for a person.
 """
 
 import contextlib
@@ -47,8 +47,8 @@ class Endpoint:
 class Endpoints:
     """How to reach the simulated fabric, the content of ``endpoints.json``.
 
-    ``added``: devices that this ``up`` made; ``unplugged``: wanted cables that are not plugged, because a port of theirs
-    holds another cable.
+    ``added``: devices that this ``up`` made; ``unplugged``: wanted cables that are not plugged, because a port of
+    theirs holds another cable.
     """
 
     devices: Mapping[str, Endpoint]

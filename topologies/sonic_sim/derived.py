@@ -87,6 +87,6 @@ def _state_rows(device: Device, net: Network, pattern: str) -> Iterator[tuple[st
         yield f"PORT_TABLE|{port.name}", {
             "state": "ok", "netdev_oper_status": "up" if up else "down", "host_tx_ready": "true",
             "admin_status": "up" if port.admin_up else "down", "mtu": str(port.mtu),
-            "supported_speeds": "10000,25000,40000,50000,100000,200000,400000,800000", "supported_fecs": "N/A,none,rs,fc,auto",
-            "speed": str(port.speed_mbps),
+            "supported_speeds": "10000,25000,40000,50000,100000,200000,400000,800000",
+            "supported_fecs": "N/A,none,rs,fc,auto", "speed": str(port.speed_mbps),
         }  # fmt: skip

@@ -88,6 +88,7 @@ class Device:
         self.locks = Locks()
         self.faults = Faults()
         self.timer_running = False
+        self._reacted_to = -1
         self.network: Network | None = None
         self.on_effect: Callable[[Device, Effect], None] | None = None
 
@@ -171,7 +172,7 @@ class Device:
 
     def react(self) -> None:
         """Let the daemons that watch CONFIG_DB do their work."""
-        if not self.daemons:
+        if not self.daemons or self._reacted_to == self.db.version:
             return
         from sonic_sim.buffermgr import make_lossless_rows
 
@@ -180,3 +181,4 @@ class Device:
             self.hostname = wanted
             self.frr.rename(wanted)
         make_lossless_rows(self.db)
+        self._reacted_to = self.db.version

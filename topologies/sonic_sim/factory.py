@@ -44,8 +44,9 @@ def factory_config(
 
 def _metadata(hwsku: str, platform: str, mac: str) -> dict[str, Any]:
     return {
-        "bgp_asn": "65100", "buffer_model": "traditional", "default_bgp_status": "up", "default_pfcwd_status": "disable",
-        "hostname": "sonic", "hwsku": hwsku, "mac": mac, "platform": platform, "timezone": "UTC", "type": "LeafRouter",
+        "bgp_asn": "65100", "buffer_model": "traditional", "default_bgp_status": "up",
+        "default_pfcwd_status": "disable", "hostname": "sonic", "hwsku": hwsku, "mac": mac,
+        "platform": platform, "timezone": "UTC", "type": "LeafRouter",
     }  # fmt: skip
 
 
@@ -73,6 +74,7 @@ def _dotted(number: int) -> str:
 def _site_rows(management: str) -> ConfigDbDocument:
     """Return the rows that belong to nobody's fabric."""
     gateway = management.split("/", maxsplit=1)[0].rpartition(".")[0] + ".1"
+    feature = {"auto_restart": "enabled", "has_global_scope": "True", "state": "enabled"}
     features = ("bgp", "database", "lldp", "pmon", "snmp", "swss", "syncd", "teamd")
     return {
         "MGMT_PORT": {"eth0": {"admin_status": "up", "alias": "eth0"}},
@@ -88,6 +90,6 @@ def _site_rows(management: str) -> ConfigDbDocument:
                                          "SRC_IP": "192.0.2.0/24"}},
         "NTP_SERVER": {"192.0.2.30": {"association_type": "server", "iburst": "on", "resolve_as": "192.0.2.30"}},
         "SYSLOG_SERVER": {"192.0.2.40": {}},
-        "FEATURE": {name: {"auto_restart": "enabled", "has_global_scope": "True", "state": "enabled"} for name in features},
+        "FEATURE": {name: dict(feature) for name in features},
         "CRM": {"Config": {"polling_interval": "300"}},
     }  # fmt: skip

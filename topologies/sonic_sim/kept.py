@@ -1,12 +1,13 @@
 """What a simulated fabric keeps on disk: one file a switch, one for the fabric, keys; written whole or not at all."""
 
 import base64
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Times
@@ -87,7 +88,7 @@ class Keeper:
         """Write a switch if it changed since it was last written."""
         revision = device.revision()
         if self._written.get(device.name) != revision:
-            write_whole(self.device_file(device.name), json.dumps(device_to_json(device)).encode())
+            write_whole(self.device_file(device.name), orjson.dumps(device_to_json(device)))
             self._written[device.name] = revision
 
     def load_devices(self, clock: Clock) -> list[Device]:
@@ -97,7 +98,7 @@ class Keeper:
         for name in fabric.get("devices", []):
             path = self.device_file(name)
             if path.exists():
-                device = device_from_json(json.loads(path.read_bytes()), clock)
+                device = device_from_json(orjson.loads(path.read_bytes()), clock)
                 self._written[name] = device.revision()
                 devices.append(device)
         return devices
@@ -113,12 +114,12 @@ class Keeper:
             "hosts": [asdict(one) for one in network.hosts.values()],
             "cables": [asdict(one) for one in network.cable_list()],
         }
-        write_whole(self.folder / "fabric.json", json.dumps(value, indent=1).encode())
+        write_whole(self.folder / "fabric.json", orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
     def load_fabric(self) -> dict[str, Any]:
         """Return what `save_fabric` wrote, ``{}`` where nothing is kept."""
         path = self.folder / "fabric.json"
-        return dict(json.loads(path.read_bytes())) if path.exists() else {}
+        return dict(orjson.loads(path.read_bytes())) if path.exists() else {}
 
     def restore_surroundings(self, network: Network) -> None:
         """Put the kept hosts and cables into a network."""

@@ -39,12 +39,12 @@ def neighbors(device: Device, net: Network) -> Iterator[Heard]:
         if other.db.get("FEATURE|lldp").get("state", "enabled") == "disabled":
             continue
         alias = net.ports(other)[far.port].alias
-        description = other.db.get(f"PORT|{far.port}").get("description") or far.port
         metadata = other.db.get("DEVICE_METADATA|localhost")
-        text = f"SONiC Software Version: SONiC.202505.0-simulated - HwSku: {metadata.get('hwsku', '')} - Distribution: Debian 12.11"
+        build = "SONiC Software Version: SONiC.202505.0-simulated"
+        text = f"{build} - HwSku: {metadata.get('hwsku', '')} - Distribution: Debian 12.11"
         chassis = metadata.get("mac", other.spec.mac)
         # lldpmgrd sends the alias as port id and the interface name as description
-        yield Heard(port, other.hostname, alias, "7", far.port if far.port else description, chassis, text, "28 00", "")
+        yield Heard(port, other.hostname, alias, "7", far.port, chassis, text, "28 00", "")
 
 
 def lldp_rows(device: Device, net: Network) -> Iterator[tuple[str, Hash]]:
@@ -54,7 +54,8 @@ def lldp_rows(device: Device, net: Network) -> Iterator[tuple[str, Hash]]:
         yield f"LLDP_ENTRY_TABLE:{one.port}", {
             "lldp_rem_sys_name": one.system, "lldp_rem_port_id": one.port_id,
             "lldp_rem_port_id_subtype": one.port_id_subtype, "lldp_rem_port_desc": one.port_description,
-            "lldp_rem_chassis_id": one.chassis, "lldp_rem_chassis_id_subtype": "4", "lldp_rem_sys_desc": one.description,
+            "lldp_rem_chassis_id": one.chassis, "lldp_rem_chassis_id_subtype": "4",
+            "lldp_rem_sys_desc": one.description,
             "lldp_rem_sys_cap_supported": one.capabilities, "lldp_rem_sys_cap_enabled": one.capabilities,
             "lldp_rem_man_addr": one.management, "lldp_rem_index": str(number), "lldp_rem_time_mark": "0",
         }  # fmt: skip

@@ -30,7 +30,7 @@ class _Open:
 class DeviceSftp(asyncssh.SFTPServer):
     """The file operations that clients use to send and fetch files."""
 
-    def __init__(self, channel: asyncssh.SSHServerChannel, device: Device) -> None:
+    def __init__(self, channel: "asyncssh.SSHServerChannel[bytes]", device: Device) -> None:
         """Serve the files of one switch."""
         super().__init__(channel)
         self._device = device
@@ -63,19 +63,20 @@ class DeviceSftp(asyncssh.SFTPServer):
             self._files.write(name, data, user=USER, mode=None if exists else mode, now=time.time())
         return _Open(self._device, name, data)
 
-    def read(self, file_obj: _Open, offset: int, size: int) -> bytes:
+    def read(self, file_obj: object, offset: int, size: int) -> bytes:
         """Return a part of an open file."""
-        return bytes(file_obj.data[offset : offset + size])
+        return bytes(_open_file(file_obj).data[offset : offset + size])
 
-    def write(self, file_obj: _Open, offset: int, data: bytes) -> int:
+    def write(self, file_obj: object, offset: int, data: bytes) -> int:
         """Write a part of an open file."""
-        if len(file_obj.data) < offset:
-            file_obj.data.extend(bytes(offset - len(file_obj.data)))
-        file_obj.data[offset : offset + len(data)] = data
-        file_obj.store()
+        opened = _open_file(file_obj)
+        if len(opened.data) < offset:
+            opened.data.extend(bytes(offset - len(opened.data)))
+        opened.data[offset : offset + len(data)] = data
+        opened.store()
         return len(data)
 
-    def close(self, file_obj: _Open) -> None:
+    def close(self, file_obj: object) -> None:
         """Close a file."""
 
     def stat(self, path: bytes) -> asyncssh.SFTPAttrs:
@@ -91,10 +92,11 @@ class DeviceSftp(asyncssh.SFTPServer):
 
     lstat = stat
 
-    def fstat(self, file_obj: _Open) -> asyncssh.SFTPAttrs:
+    def fstat(self, file_obj: object) -> asyncssh.SFTPAttrs:
         """Return size, mode and time of an open file."""
-        found = self._files.files.get(file_obj.path)
-        return _attributes(bytes(file_obj.data), found.mode if found else 0o644, found.mtime if found else time.time())
+        opened = _open_file(file_obj)
+        found = self._files.files.get(opened.path)
+        return _attributes(bytes(opened.data), found.mode if found else 0o644, found.mtime if found else time.time())
 
     def setstat(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         """Change the mode."""
@@ -107,12 +109,13 @@ class DeviceSftp(asyncssh.SFTPServer):
             found.mode = attrs.permissions & 0o777
             self._files.version += 1
 
-    def fsetstat(self, file_obj: _Open, attrs: asyncssh.SFTPAttrs) -> None:
+    def fsetstat(self, file_obj: object, attrs: asyncssh.SFTPAttrs) -> None:
         """Change the mode of an open file."""
+        opened = _open_file(file_obj)
         if attrs.size is not None:
-            del file_obj.data[attrs.size :]
-            file_obj.store()
-        self.setstat(file_obj.path.encode(), attrs)
+            del opened.data[attrs.size :]
+            opened.store()
+        self.setstat(opened.path.encode(), attrs)
 
     async def scandir(self, path: bytes) -> AsyncIterator[asyncssh.SFTPName]:
         """Yield the names in a directory."""
@@ -152,6 +155,12 @@ class DeviceSftp(asyncssh.SFTPServer):
             self._files.make_directory(self._path(path), user=USER, mode=mode)
         except OSError as error:
             raise _refusal(error) from error
+
+
+def _open_file(file_obj: object) -> _Open:
+    if not isinstance(file_obj, _Open):
+        raise TypeError(f"{file_obj!r} was not opened here")
+    return file_obj
 
 
 def _attributes(data: bytes, mode: int, mtime: float) -> asyncssh.SFTPAttrs:

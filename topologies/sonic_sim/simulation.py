@@ -122,8 +122,8 @@ class Simulation:
                 continue
             if (device.spec.hwsku, device.spec.lanes()) != (wanted.hwsku, wanted.lanes()):
                 raise SimulatorError(
-                    f"{wanted.name} is simulated as {device.spec.hwsku} and cannot become {wanted.hwsku} while it runs; "
-                    "`sim down` removes the simulated fabric, then it can be brought up anew"
+                    f"{wanted.name} is simulated as {device.spec.hwsku} and cannot become {wanted.hwsku} while it "
+                    "runs; `sim down` removes the simulated fabric, then it can be brought up anew"
                 )
 
     def _new_device(self, spec: SimDevice) -> Device:

@@ -1,10 +1,9 @@
 """Read a BGP instance out of FRR's running configuration, peer groups resolved."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from sonic_sim.frr.grammar import BGP, BGP_AF
+from sonic_sim.frr.grammar import BGP
 from sonic_sim.frr.tree import Context
 
 DEFAULT_KEEPALIVE_S, DEFAULT_HOLD_S = 60, 180
@@ -29,7 +28,6 @@ class Neighbor:
     list_out: str = ""
     maximum_prefix: int = 0
     allow_own_as: int = 0
-    default_originate: bool = False
 
 
 @dataclass(slots=True)
@@ -100,38 +98,64 @@ def _neighbor_lines(context: Context, family: Context | None) -> Iterator[tuple[
 
 def _take(neighbor: Neighbor, words: list[str]) -> None:
     """Apply one neighbour line."""
-    text = " ".join(words)
     if words[0] == "interface":
         neighbor.interface = True
-        words = words[1:]
-        text = " ".join(words)
-        if not words:
-            return
-    if words[0] in ("route-map", "prefix-list"):
-        kind = "map" if words[0] == "route-map" else "list"
-        setattr(neighbor, f"{kind}_{words[2]}", words[1])
-    elif words[0] == "timers" and words[1] != "connect":
+        words = words[1:] or ["interface"]
+    if words == ["no", "activate"]:
+        neighbor.active = False
+        return
+    taker = _TAKERS.get(words[0])
+    if taker is not None:
+        taker(neighbor, words)
+
+
+def _take_filter(neighbor: Neighbor, words: list[str]) -> None:
+    kind = "map" if words[0] == "route-map" else "list"
+    setattr(neighbor, f"{kind}_{words[2]}", words[1])
+
+
+def _take_timers(neighbor: Neighbor, words: list[str]) -> None:
+    if words[1] != "connect":
         neighbor.keepalive_s, neighbor.hold_s = int(words[1]), int(words[2])
-    elif text in ("activate", "no activate"):
-        neighbor.active = text == "activate"
-    elif words[0] == "shutdown":
-        neighbor.shutdown = True
-    elif words[0] == "description":
-        neighbor.description = text.removeprefix("description ")
-    elif words[0] in _FIELDS and len(words) > 1:
-        name, is_number = _FIELDS[words[0]]
-        setattr(neighbor, name, int(words[1]) if is_number and words[1].isdigit() else words[1])
-    elif words[0] == "allowas-in":
-        neighbor.allow_own_as = int(words[1]) if len(words) > 1 and words[1].isdigit() else 3
-    elif words[0] == "default-originate":
-        neighbor.default_originate = True
 
 
-_FIELDS = {
-    "remote-as": ("remote_as", False),
-    "local-as": ("local_as", True),
-    "maximum-prefix": ("maximum_prefix", True),
+def _take_activate(neighbor: Neighbor, words: list[str]) -> None:
+    neighbor.active = True
+
+
+def _take_shutdown(neighbor: Neighbor, words: list[str]) -> None:
+    neighbor.shutdown = True
+
+
+def _take_description(neighbor: Neighbor, words: list[str]) -> None:
+    neighbor.description = " ".join(words[1:])
+
+
+def _take_remote_as(neighbor: Neighbor, words: list[str]) -> None:
+    neighbor.remote_as = words[1]
+
+
+def _take_local_as(neighbor: Neighbor, words: list[str]) -> None:
+    neighbor.local_as = int(words[1])
+
+
+def _take_maximum(neighbor: Neighbor, words: list[str]) -> None:
+    neighbor.maximum_prefix = 0 if "warning-only" in words else int(words[1])
+
+
+def _take_allow(neighbor: Neighbor, words: list[str]) -> None:
+    neighbor.allow_own_as = int(words[1]) if len(words) > 1 and words[1].isdigit() else 3
+
+
+_TAKERS: dict[str, Callable[[Neighbor, list[str]], None]] = {
+    "route-map": _take_filter,
+    "prefix-list": _take_filter,
+    "timers": _take_timers,
+    "activate": _take_activate,
+    "shutdown": _take_shutdown,
+    "description": _take_description,
+    "remote-as": _take_remote_as,
+    "local-as": _take_local_as,
+    "maximum-prefix": _take_maximum,
+    "allowas-in": _take_allow,
 }
-
-FAMILY_NODE = BGP_AF
-ADDRESS = re.compile(r"^[0-9.]+$|^[0-9a-fA-F:]+$")

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from sonic_sim.frr.grammar import CONFIG, ROUTE_MAP
+from sonic_sim.frr.grammar import ROUTE_MAP
 from sonic_sim.frr.tree import Context
 
 
@@ -70,8 +70,7 @@ class Policies:
         if words[1:2] == ["prefix-list"] and "seq" in words:
             self.prefix_lists.setdefault(words[2], []).append(_entry(words))
         elif words[:2] == ["bgp", "as-path"]:
-            action = 5 if words[4] == "seq" else 3
-            action += 1 if words[4] == "seq" else 1
+            action = 6 if words[4] == "seq" else 4
             pattern = re.compile(" ".join(words[action + 1 :]).replace("_", r"(?:^|$|[ ,{}()])"))
             self.path_lists.setdefault(words[3], []).append((words[action] == "permit", pattern))
         elif words[:2] == ["bgp", "community-list"]:
@@ -106,18 +105,15 @@ class Policies:
             return self.in_prefix_list(words[4], route.prefix)
         if words[1] == "as-path":
             text = " ".join(str(number) for number in route.path)
-            for permit, pattern in self.path_lists.get(words[2], ()):
-                if pattern.search(text):
-                    return permit
-            return False
+            found = (permit for permit, pattern in self.path_lists.get(words[2], ()) if pattern.search(text))
+            return next(found, False)
         if words[1] == "community":
-            for permit, members in self.community_lists.get(words[2], ()):
-                if members <= route.communities:
-                    return permit
-            return False
+            entries = self.community_lists.get(words[2], ())
+            return next((permit for permit, members in entries if members <= route.communities), False)
         if words[1] == "local-preference":
             return route.local_preference == int(words[2])
-        return words[1] in ("source-protocol", "metric", "tag", "interface", "peer", "ip")
+        # interface, peer, tag and metric are not simulated: a clause that asks for them holds
+        return True
 
 
 def _entry(words: list[str]) -> Entry:
@@ -150,6 +146,3 @@ def _set(clause: Clause, route: Route) -> Route:
         elif words[:2] == ["set", "local-preference"] and words[2].isdigit():
             route = replace(route, local_preference=int(words[2]))
     return route
-
-
-FILTER_NODE = CONFIG

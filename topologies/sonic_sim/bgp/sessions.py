@@ -53,14 +53,37 @@ def sessions_of(device: Device) -> dict[str, Session]:
     return {peer: session(device, instance, one) for peer, one in instance.neighbors.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Where a neighbour is: our port, the switch and port at the other end of its cable."""
+
+    port: str
+    remote: Device
+    remote_port: str
+
+
 def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
     """Return the state of one session."""
     if neighbor.shutdown:
         return Session(device.name, neighbor, "Idle", "shut down here")
     if device.faults.has(FaultKind.BGP_DOWN):
         return Session(device.name, neighbor, "Active", "fault")
-    port = _port_towards(device, neighbor)
-    net = device.network
+    way = _way(device, neighbor)
+    if isinstance(way, Session):
+        return way
+    remote_instance = bgp_of(way.remote)
+    back = _entry_for(device, way, remote_instance, neighbor)
+    why = _mismatch(_Side(device, instance, neighbor), _Side(way.remote, remote_instance, back))
+    if why or back is None:
+        return Session(device.name, neighbor, "Active", why, way.port, way.remote.name)
+    ready = max(device.times.frr_up, way.remote.times.frr_up) + device.clock.real_s(_CONVERGENCE_S)
+    state = "Established" if device.clock.now() >= ready else "Connect"
+    return Session(device.name, neighbor, state, "", way.port, way.remote.name, back.peer)
+
+
+def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
+    """Return the way to a neighbour, or the session that has none."""
+    net, port = device.network, _port_towards(device, neighbor)
     if not port or net is None:
         return Session(device.name, neighbor, "Active", "no interface has this neighbour's network")
     if not net.link_up(device, port):
@@ -69,15 +92,7 @@ def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
     remote = net.devices.get(far.node) if far is not None else None
     if remote is None or far is None:
         return Session(device.name, neighbor, "Active", "no switch at the other end", port)
-    own = "" if neighbor.interface else _own_address(device, port, neighbor.peer)
-    remote_instance = bgp_of(remote)
-    back = _entry_for(remote, remote_instance, far.port, neighbor, own)
-    why = _mismatch(device, instance, neighbor, remote, remote_instance, back)
-    if why or back is None:
-        return Session(device.name, neighbor, "Active", why, port, remote.name)
-    ready = max(device.times.frr_up, remote.times.frr_up) + device.clock.real_s(_CONVERGENCE_S)
-    state = "Established" if device.clock.now() >= ready else "Connect"
-    return Session(device.name, neighbor, state, "", port, remote.name, back.peer)
+    return _Way(port, remote, far.port)
 
 
 def _port_towards(device: Device, neighbor: Neighbor) -> str:
@@ -114,40 +129,52 @@ def _own_address(device: Device, port: str, peer: str) -> str:
     return ""
 
 
-def _entry_for(remote: Device, instance: Instance | None, port: str, neighbor: Neighbor, own: str) -> Neighbor | None:
+def _entry_for(device: Device, way: _Way, instance: Instance | None, neighbor: Neighbor) -> Neighbor | None:
     """Return the remote end's entry for us, where it has our address and the one that we expect."""
-    net = remote.network
+    remote, net = way.remote, device.network
     if instance is None or net is None:
         return None
     if neighbor.interface:
-        routed = f"INTERFACE|{port}" in remote.db.rows
-        return instance.neighbors.get(port) if routed else None
-    has_address = any(one.interface == port and one.address == neighbor.peer for one in net.addresses(remote))
-    return instance.neighbors.get(own) if has_address else None
+        routed = f"INTERFACE|{way.remote_port}" in remote.db.rows
+        return instance.neighbors.get(way.remote_port) if routed else None
+    addresses = net.addresses(remote)
+    if not any(one.interface == way.remote_port and one.address == neighbor.peer for one in addresses):
+        return None
+    return instance.neighbors.get(_own_address(device, way.port, neighbor.peer))
 
 
-def _mismatch(device: Device, here: Instance, neighbor: Neighbor, remote: Device, there: Instance | None, back: Neighbor | None) -> str:  # fmt: skip
-    """Return why two configured ends do not agree, empty where they do."""
-    if there is None or not (device.frr.running and remote.frr.running):
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One end of a configured session."""
+
+    device: Device
+    instance: Instance | None
+    neighbor: Neighbor | None
+
+
+def _mismatch(here: _Side, there: _Side) -> str:
+    """Return why two ends do not come together, empty where they do."""
+    if here.instance is None or there.instance is None or not there.device.frr.running:
         return "BGP does not run at the other end"
-    if back is None:
+    if here.neighbor is None or there.neighbor is None:
         return "the other end does not know this address"
-    if back.shutdown:
-        return "shut down at the other end"
-    if remote.faults.has(FaultKind.BGP_DOWN):
-        return "fault at the other end"
-    if not _accepts(neighbor, here.asn, back.local_as or there.asn):
-        return "the other end has another AS number"
-    if not _accepts(back, there.asn, neighbor.local_as or here.asn):
-        return "the other end expects another AS number"
-    if here.router_id and here.router_id == there.router_id:
-        return "both ends have one router id"
-    return ""
+    checks = (
+        (there.neighbor.shutdown, "shut down at the other end"),
+        (there.device.faults.has(FaultKind.BGP_DOWN), "fault at the other end"),
+        (not _accepts(here, there), "the other end has another AS number"),
+        (not _accepts(there, here), "the other end expects another AS number"),
+        (bool(here.instance.router_id) and here.instance.router_id == there.instance.router_id, "one router id twice"),
+    )
+    return next((why for wrong, why in checks if wrong), "")
 
 
-def _accepts(neighbor: Neighbor, own: int, seen: int) -> bool:
-    if neighbor.remote_as == "external":
+def _accepts(side: _Side, other: _Side) -> bool:
+    """Tell whether one end takes the AS number that the other shows it."""
+    if side.instance is None or side.neighbor is None or other.instance is None or other.neighbor is None:
+        return False
+    own, seen = side.instance.asn, other.neighbor.local_as or other.instance.asn
+    if side.neighbor.remote_as == "external":
         return seen != own
-    if neighbor.remote_as == "internal":
+    if side.neighbor.remote_as == "internal":
         return seen == own
-    return neighbor.remote_as == str(seen)
+    return side.neighbor.remote_as == str(seen)

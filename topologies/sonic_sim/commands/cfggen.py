@@ -22,7 +22,8 @@ class _Options:
 
     def last(self, name: str) -> str | None:
         """Return the last value of an option."""
-        return self.values.get(name, [None])[-1]  # type: ignore[list-item]
+        found = self.values.get(name)
+        return found[-1] if found else None
 
 
 @program("sonic-cfggen")

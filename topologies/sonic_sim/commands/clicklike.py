@@ -78,7 +78,9 @@ class Group:
 ROOTS: dict[str, Group] = {"config": Group(), "show": Group()}
 
 
-def leaf(path: str, usage: str = "[OPTIONS]", *, options: tuple[Option, ...] = (), arguments: tuple[Argument, ...] = ()) -> Callable[[LeafHandler], LeafHandler]:  # fmt: skip
+def leaf(
+    path: str, usage: str = "[OPTIONS]", *, options: tuple[Option, ...] = (), arguments: tuple[Argument, ...] = ()
+) -> Callable[[LeafHandler], LeafHandler]:
     """Register a leaf command under its full path (``config interface ip add``)."""
 
     def register(handler: LeafHandler) -> LeafHandler:
@@ -158,7 +160,9 @@ def _parse(found: Leaf, typed: str, words: list[str], call: Call) -> Parsed:
     return Parsed(call, typed, found.usage, values, frozenset(flags), lists)
 
 
-def _option(found: Leaf, word: str, rest: Iterator[str], values: dict[str, str], lists: dict[str, list[str]], flags: set[str]) -> None:  # fmt: skip
+def _option(
+    found: Leaf, word: str, rest: Iterator[str], values: dict[str, str], lists: dict[str, list[str]], flags: set[str]
+) -> None:
     name, equals, inline = word.partition("=")
     option = next((one for one in found.options if name in one.names), None)
     if option is None:
@@ -175,7 +179,9 @@ def _option(found: Leaf, word: str, rest: Iterator[str], values: dict[str, str],
         values[option.key] = value
 
 
-def _place(arguments: tuple[Argument, ...], positional: list[str], values: dict[str, str], lists: dict[str, list[str]]) -> None:  # fmt: skip
+def _place(
+    arguments: tuple[Argument, ...], positional: list[str], values: dict[str, str], lists: dict[str, list[str]]
+) -> None:
     left = list(positional)
     for argument in arguments:
         if argument.many:

@@ -18,7 +18,7 @@ def echo(call: Call) -> Result:
 
 @program("printf")
 def printf(call: Call) -> Result:
-    """Print a format with ``%s`` and ``\\n``."""
+    """Print a format with its words in the places of ``%s``."""
     text = (call.argv[1] if len(call.argv) > 1 else "").replace("\\n", "\n").replace("\\t", "\t")
     for word in call.argv[2:]:
         text = text.replace("%s", word, 1)

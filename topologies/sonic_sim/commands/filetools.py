@@ -240,8 +240,8 @@ def stat(call: Call) -> Result:
             return Result(1, out=out, err=f"stat: cannot statx '{name}': No such file or directory\n")
         owner = found.owner if found else folder.owner if folder else ""
         mode = found.mode if found else folder.mode if folder else 0
-        values = {"%a": f"{mode:o}", "%U": owner, "%G": owner, "%n": name, "%s": str(len(found.data) if found else 4096),
-                  "%Y": str(int(found.mtime if found else 0))}  # fmt: skip
+        size, mtime = (len(found.data), int(found.mtime)) if found else (4096, 0)
+        values = {"%a": f"{mode:o}", "%U": owner, "%G": owner, "%n": name, "%s": str(size), "%Y": str(mtime)}
         line = text
         for mark, value in values.items():
             line = line.replace(mark, value)

@@ -77,7 +77,12 @@ def mtu(parsed: Parsed) -> Result:
     return _set_port(parsed, {"mtu": text})
 
 
-@leaf("config interface speed", "[OPTIONS] <interface_name> <interface_speed>", options=(Option(("-v", "--verbose")),), arguments=(_NAME, Argument("<interface_speed>")))  # fmt: skip
+@leaf(
+    "config interface speed",
+    "[OPTIONS] <interface_name> <interface_speed>",
+    options=(Option(("-v", "--verbose")),),
+    arguments=(_NAME, Argument("<interface_speed>")),
+)
 def speed(parsed: Parsed) -> Result:
     """Set a port's speed in Mb/s; it must be one that the port supports."""
     name, wanted = parsed.values["<interface_name>"], parsed.values["<interface_speed>"]
@@ -87,7 +92,12 @@ def speed(parsed: Parsed) -> Result:
     return _set_port(parsed, {"speed": wanted})
 
 
-@leaf("config interface fec", "[OPTIONS] <interface_name> <interface_fec>", options=(Option(("-v", "--verbose")),), arguments=(_NAME, Argument("<interface_fec>")))  # fmt: skip
+@leaf(
+    "config interface fec",
+    "[OPTIONS] <interface_name> <interface_fec>",
+    options=(Option(("-v", "--verbose")),),
+    arguments=(_NAME, Argument("<interface_fec>")),
+)
 def fec(parsed: Parsed) -> Result:
     """Set a port's FEC mode."""
     name, wanted = parsed.values["<interface_name>"], parsed.values["<interface_fec>"]
@@ -159,7 +169,12 @@ _BREAKOUT_OPTIONS = (
 )  # fmt: skip
 
 
-@leaf("config interface breakout", "[OPTIONS] <interface_name> MODE", options=_BREAKOUT_OPTIONS, arguments=(_NAME, Argument("MODE")))  # fmt: skip
+@leaf(
+    "config interface breakout",
+    "[OPTIONS] <interface_name> MODE",
+    options=_BREAKOUT_OPTIONS,
+    arguments=(_NAME, Argument("MODE")),
+)
 def breakout(parsed: Parsed) -> Result:
     """Refuse a live breakout: the simulated image has no platform.json. A reload with the new ports does it."""
     return Result(1, out="[ERROR] Breakout feature is not available without platform.json file\n", err="Aborted!\n")

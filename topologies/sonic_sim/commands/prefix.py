@@ -24,10 +24,7 @@ def _skip_options(words: list[str], valued: tuple[str, ...] = ()) -> list[str]:
 async def sudo(shell: "Shell", argv: list[str], streams: Streams) -> int:
     """Run a command as root; admin may do so without a password."""
     words = _skip_options(argv[1:], ("-u", "-g", "-p", "-C"))
-    if "-u" in argv[1:3]:
-        user = argv[argv.index("-u") + 1]
-    else:
-        user = ROOT
+    user = argv[argv.index("-u") + 1] if "-u" in argv[1:3] else ROOT
     if argv[1:] in (["-i"], ["-s"], ["su"], ["su", "-"]):
         shell.user = ROOT
         return 0

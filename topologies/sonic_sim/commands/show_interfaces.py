@@ -27,15 +27,11 @@ def status(parsed: Parsed) -> Result:
     """Print speed, MTU, FEC and state of the ports."""
     device = parsed.call.device
     members = {key.split("|")[1]: key.split("|")[0] for key in device.db.table("VLAN_MEMBER")}
-    tagged = {
-        key.split("|")[1] for key, row in device.db.table("VLAN_MEMBER").items() if row["tagging_mode"] == "tagged"
-    }
     rows = []
     for name, row in _port_table(device, parsed.values.get("interfacename")).items():
-        vlan = "trunk" if name in members else "routed"
         rows.append([
-            name, row.get("lanes", "N/A"), speed_text(row.get("speed", "")), row.get("mtu", "N/A"), row.get("fec", "N/A"),
-            row.get("alias", "N/A"), vlan if name in tagged or name not in members else "trunk",
+            name, row.get("lanes", "N/A"), speed_text(row.get("speed", "")), row.get("mtu", "N/A"),
+            row.get("fec", "N/A"), row.get("alias", "N/A"), "trunk" if name in members else "routed",
             row.get("oper_status", "N/A"), row.get("admin_status", "N/A"), "N/A", row.get("pfc_asym", "N/A"),
         ])  # fmt: skip
     headers = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
@@ -79,8 +75,10 @@ def counters(parsed: Parsed) -> Result:
     names = values.get("COUNTERS_PORT_NAME_MAP", {})
     ports = _port_table(device, parsed.values.get("interface"))
     rows = {name: _counter_row(ports[name], values.get(f"COUNTERS:{names.get(name, '')}", {})) for name in ports}
-    headers = ["STATE", "RX_OK", "RX_BPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR", "TX_OK", "TX_BPS", "TX_UTIL", "TX_ERR",
-               "TX_DRP", "TX_OVR"]  # fmt: skip
+    headers = [
+        "STATE",
+        *(f"{way}_{what}" for way in ("RX", "TX") for what in ("OK", "BPS", "UTIL", "ERR", "DRP", "OVR")),
+    ]
     if "json" in parsed.flags:
         document = {name: dict(zip(headers, row, strict=True)) for name, row in rows.items()}
         return Result(out=json.dumps(document, indent=4) + "\n")
@@ -139,8 +137,10 @@ def vlan_config(parsed: Parsed) -> Result:
     for name in sorted(db.table("VLAN"), key=natural_key):
         members = [key for key in db.table("VLAN_MEMBER") if key.startswith(f"{name}|")]
         vid = db.get(f"VLAN|{name}").get("vlanid", "")
-        for key in sorted(members, key=natural_key):
-            rows.append([name, vid, key.partition("|")[2], db.get(f"VLAN_MEMBER|{key}").get("tagging_mode", "")])
+        rows += [
+            [name, vid, key.partition("|")[2], db.get(f"VLAN_MEMBER|{key}").get("tagging_mode", "")]
+            for key in sorted(members, key=natural_key)
+        ]
         if not members:
             rows.append([name, vid, "", ""])
     return Result(out=simple_table(["Name", "VID", "Member", "Mode"], rows) + "\n")

@@ -1,5 +1,7 @@
 """``show ecn``, ``show buffer``, ``show pfc``, ``pfcwd``, and the changes ``config ecn`` and ``config pfcwd``."""
 
+from itertools import pairwise
+
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
 from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.commands.table import plain_table, simple_table
@@ -131,7 +133,7 @@ def pfcwd(call: Call) -> Result:
             for place, word in enumerate(words)
             if not word.startswith("-") and words[place - 1] not in ("-a", "-r")
         ]
-        return _start(call.device.db, operands, dict(zip(words, words[1:], strict=False)))
+        return _start(call.device.db, operands, dict(pairwise(words)))
     return Result(
         2, err='Usage: pfcwd [OPTIONS] COMMAND [ARGS]...\nTry "pfcwd -h" for help.\n\nError: Missing command.\n'
     )
@@ -184,7 +186,12 @@ def config_pfcwd_stop(parsed: Parsed) -> Result:
 def config_pfcwd_interval(parsed: Parsed) -> Result:
     """Set the watchdog's polling interval in milliseconds."""
     db, interval = parsed.call.device.db, int(parsed.values["POLL_INTERVAL"])
-    times = [(name, int(row[name])) for row in db.table("PFC_WD").values() for name in ("detection_time", "restoration_time") if name in row]  # fmt: skip
+    times = [
+        (name, int(row[name]))
+        for row in db.table("PFC_WD").values()
+        for name in ("detection_time", "restoration_time")
+        if name in row
+    ]
     for name, value in times:
         if interval > value:
             words = name.replace("_", " ")

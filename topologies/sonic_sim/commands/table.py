@@ -38,8 +38,10 @@ def grid_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [rule, _box(headers, widths, aligned), rule.replace("-", "=")]
     for row in split:
         height = max(len(cell) for cell in row)
-        for number in range(height):
-            lines.append(_box([cell[number] if number < len(cell) else "" for cell in row], widths, aligned))
+        lines += [
+            _box([cell[number] if number < len(cell) else "" for cell in row], widths, aligned)
+            for number in range(height)
+        ]
         lines.append(rule)
     return "\n".join(lines)
 

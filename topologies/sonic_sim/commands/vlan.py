@@ -40,7 +40,12 @@ def remove(parsed: Parsed) -> Result:
     return Result()
 
 
-@leaf("config vlan member add", "[OPTIONS] <vid> port", options=(Option(("-u", "--untagged")),), arguments=(_VID, Argument("port")))  # fmt: skip
+@leaf(
+    "config vlan member add",
+    "[OPTIONS] <vid> port",
+    options=(Option(("-u", "--untagged")),),
+    arguments=(_VID, Argument("port")),
+)
 def member_add(parsed: Parsed) -> Result:
     """Put a port into a VLAN."""
     vid, port, db = parsed.values["<vid>"], parsed.values["port"], parsed.call.device.db

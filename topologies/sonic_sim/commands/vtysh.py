@@ -6,7 +6,7 @@ from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.device import FRR_FILE, Device
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT
-from sonic_sim.frr.edit import CMD_ERR_NO_MATCH, Editor, Refusal
+from sonic_sim.frr.edit import CMD_ERR_NO_MATCH, Editor, RefusedLineError
 from sonic_sim.frr.views import view
 from sonic_sim.refusals import refused
 
@@ -92,7 +92,7 @@ def _commands(device: Device, commands: list[str]) -> Result:
         if editor is not None and not words.startswith(("do ", "end")):
             try:
                 editor.line(words)
-            except Refusal as refusal:
+            except RefusedLineError as refusal:
                 device.frr.version += 1
                 text = refusal.daemon_text or refusal.text
                 return Result(1, out=f"{out}{text}\n")

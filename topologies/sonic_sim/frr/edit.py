@@ -23,13 +23,14 @@ _COMMUNITIES = {
     "65535:666": "blackhole",
 }
 _LISTS = re.compile(
-    r"^((?:ip|ipv6) prefix-list \S+|bgp as-path access-list \S+|bgp (?:large-)?community-list (?:standard|expanded) \S+)"
+    r"^((?:ip|ipv6) prefix-list \S+|bgp as-path access-list \S+|"
+    r"bgp (?:large-)?community-list (?:standard|expanded) \S+)"
     r"(?: seq (\d+))? ((?:permit|deny) .+)$"
 )
 _PEER_LINE = re.compile(r"^neighbor (\S+)(?: (.+))?$")
 
 
-class Refusal(Exception):
+class RefusedLineError(Exception):
     """A line that a daemon or vtysh refuses: exit status and text."""
 
     def __init__(self, status: int, text: str, daemon_text: str = "") -> None:
@@ -53,7 +54,7 @@ class Editor:
         return self.path[-1] if self.path else self.root
 
     def line(self, text: str) -> None:
-        """Apply one line. Raises Refusal."""
+        """Apply one line. Raises RefusedLineError."""
         line = " ".join(text.split())
         if not line or line[0] in "!#":
             return
@@ -75,8 +76,8 @@ class Editor:
                 break
             depth -= 1
         if is_beginning(self.here.node, line.removeprefix("no ")):
-            raise Refusal(CMD_ERR_INCOMPLETE, f"% Command incomplete: {line}")
-        raise Refusal(CMD_ERR_NO_MATCH, f"% Unknown command: {line}")
+            raise RefusedLineError(CMD_ERR_INCOMPLETE, f"% Command incomplete: {line}")
+        raise RefusedLineError(CMD_ERR_NO_MATCH, f"% Unknown command: {line}")
 
     def _known(self, node: str, line: str) -> bool:
         plain = line.removeprefix("no ")
@@ -119,7 +120,7 @@ class Editor:
                 same = re.search(r" vrf \S+$", other.header)
                 if other.node == BGP and (same and same.group()) == (vrf and vrf.group()):
                     number = other.header.split()[2]
-                    raise Refusal(
+                    raise RefusedLineError(
                         CMD_WARNING_CONFIG_FAILED,
                         f"Failure to communicate[13] to bgpd, line: {line}",
                         f"BGP is already running; AS is {number}",
@@ -157,8 +158,8 @@ class Editor:
         return self.root
 
 
-def _bgpd(line: str, text: str) -> Refusal:
-    return Refusal(CMD_WARNING_CONFIG_FAILED, f"Failure to communicate[13] to bgpd, line: {line}", text)
+def _bgpd(line: str, text: str) -> RefusedLineError:
+    return RefusedLineError(CMD_WARNING_CONFIG_FAILED, f"Failure to communicate[13] to bgpd, line: {line}", text)
 
 
 def normal_header(node: str, line: str) -> str:
@@ -213,7 +214,7 @@ class Removal:
     here: Context
 
     def line(self, line: str) -> None:
-        """Remove what the line names. Raises Refusal where FRR refuses."""
+        """Remove what the line names. Raises RefusedLineError where FRR refuses."""
         here = self.here
         if line in DEFAULT_ON.get(here.node, ()):
             here.lines.pop(line, None)
@@ -300,4 +301,4 @@ def normal_spelling(line: str) -> str:
     return line
 
 
-__all__ = ["PARENT", "Editor", "Refusal"]
+__all__ = ["PARENT", "Editor", "RefusedLineError"]

@@ -58,7 +58,8 @@ bgp:
   bgp graceful-restart restart-time = N | bgp graceful-restart stalepath-time = N
   bgp graceful-restart select-defer-time = N | bgp graceful-shutdown | bgp suppress-fib-pending
   bgp update-delay = N [N] | bgp coalesce-time = N | bgp listen range PFX = peer-group NAME | bgp listen limit = N
-  bgp deterministic-med | bgp session-dscp = N | bgp max-med REST | timers bgp = N N | coalesce-time = N | bgp default local-preference = N
+  bgp deterministic-med | bgp session-dscp = N | bgp max-med REST | timers bgp = N N | coalesce-time = N
+  bgp default local-preference = N
   neighbor PEER peer-group | neighbor PEER peer-group = NAME | neighbor PEER remote-as = N|internal|external
   neighbor PEER interface | neighbor PEER interface = peer-group NAME
   neighbor PEER interface = remote-as N|internal|external

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from sonic_sim.frr.edit import Editor, Refusal
+from sonic_sim.frr.edit import Editor, RefusedLineError
 from sonic_sim.frr.grammar import CONFIG
 from sonic_sim.frr.show import configuration_text, running_config
 from sonic_sim.frr.tree import Context
@@ -51,7 +51,7 @@ class Frr:
         for number, line in enumerate(text.splitlines(), start=1):
             try:
                 editor.line(line)
-            except Refusal as refusal:
+            except RefusedLineError as refusal:
                 status = refusal.status
                 out += f"{refusal.daemon_text}\n" if refusal.daemon_text else ""
                 err += f"line {number}: {refusal.text}\n\n"

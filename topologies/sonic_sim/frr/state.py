@@ -60,14 +60,15 @@ def bgp_summary(device: "Device", every_vrf: bool) -> dict[str, Any]:
             "outq": 0, "inq": 0, "peerUptime": _clock(up_ms) if up_ms else "never", "peerUptimeMsec": up_ms,
             "pfxRcd": received, "pfxSnt": sent if one.established else 0, "state": state,
             "peerState": "Admin" if one.neighbor.shutdown else "OK", "connectionsEstablished": int(one.established),
-            "connectionsDropped": 0, "desc": one.neighbor.description, "idType": "interface" if one.neighbor.interface else "ipv4",
+            "connectionsDropped": 0, "desc": one.neighbor.description,
+            "idType": "interface" if one.neighbor.interface else "ipv4",
         }  # fmt: skip
     routes = len(rib.best) if rib is not None else 0
     family = {
         "routerId": instance.router_id, "as": instance.asn, "vrfId": 0, "vrfName": "default", "tableVersion": routes,
         "ribCount": routes, "ribMemory": routes * 184, "peerCount": len(peers), "peerMemory": len(peers) * 24680,
-        "peers": peers, "failedPeers": failed, "displayedPeers": len(peers), "totalPeers": len(peers), "dynamicPeers": 0,
-        "bestPath": {"multiPathRelax": "true"},
+        "peers": peers, "failedPeers": failed, "displayedPeers": len(peers), "totalPeers": len(peers),
+        "dynamicPeers": 0, "bestPath": {"multiPathRelax": "true"},
     }  # fmt: skip
     return {"default": {"ipv4Unicast": family}} if every_vrf else {"ipv4Unicast": family}
 
@@ -163,12 +164,13 @@ def summary_text(device: "Device") -> str:
     document = bgp_summary(device, False).get("ipv4Unicast")
     if document is None:
         return "% BGP instance not found\n"
-    head = f"IPv4 Unicast Summary:\nBGP router identifier {document['routerId']}, local AS number {document['as']} VRF default vrf-id 0\n"
+    identity = f"BGP router identifier {document['routerId']}, local AS number {document['as']} VRF default vrf-id 0"
+    head = f"IPv4 Unicast Summary:\n{identity}\n"
     lines = [f"{'Neighbor':<16}V{'AS':>11}{'Up/Down':>10}{'State/PfxRcd':>15}{'PfxSnt':>9} Desc"]
     for peer, one in document["peers"].items():
         state = str(one["pfxRcd"]) if one["state"] == "Established" else one["state"]
-        line = f"{peer:<16}4{one['remoteAs']:>11}{one['peerUptime']:>10}{state:>15}{one['pfxSnt']:>9} {one['desc'] or 'N/A'}"
-        lines.append(line)
+        counts = f"{one['peerUptime']:>10}{state:>15}{one['pfxSnt']:>9}"
+        lines.append(f"{peer:<16}4{one['remoteAs']:>11}{counts} {one['desc'] or 'N/A'}")
     return f"{head}\n" + "\n".join(lines) + f"\n\nTotal number of neighbors {len(document['peers'])}\n"
 
 

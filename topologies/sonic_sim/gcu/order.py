@@ -53,7 +53,7 @@ def _next(state: Document, target: Document) -> Move:
         port = _shut_port(move)
         if port and _is_up(state, port):
             blocked.append((move, port))
-        elif not (_raises_port(move) in waiting) and _valid_after(state, move):
+        elif _raises_port(move) not in waiting and _valid_after(state, move):
             return move
     for _, port in blocked:
         return Move("replace", ("PORT", port, "admin_status"), "down")
@@ -75,31 +75,29 @@ def _candidates(state: Document, target: Document) -> Iterator[Move]:
         yield Move("remove", (table,))
     for table in [name for name in target if name not in state]:
         yield Move("add", (table,), target[table])
-    shared = [name for name in state if name in target and state[name] != target[name]]
-    for table in shared:
-        for key in [one for one in state[table] if one not in target[table]]:
-            last = len(state[table]) == 1
+    shared = {name: (rows, target[name]) for name, rows in state.items() if name in target and rows != target[name]}
+    for table, (old, new) in shared.items():
+        last = len(old) == 1
+        for key in [one for one in old if one not in new]:
             yield Move("remove", (table,) if last else (table, key))
-    for table in shared:
-        for key in [one for one in target[table] if one not in state[table]]:
-            yield Move("add", (table, key), target[table][key])
-    for table in shared:
-        for key in [one for one in state[table] if one in target[table]]:
-            yield from _fields(state[table][key], target[table][key], (table, key))
+    for table, (old, new) in shared.items():
+        for key in [one for one in new if one not in old]:
+            yield Move("add", (table, key), new[key])
+    for table, (old, new) in shared.items():
+        for key in [one for one in old if one in new]:
+            yield from _fields(old[key], new[key], (table, key))
 
 
 def _fields(old: dict[str, Any], new: dict[str, Any], parts: tuple[str, ...]) -> Iterator[Move]:
-    for name in old:
+    for name, value in old.items():
         if name not in new:
-            value = old[name]
             yield Move("remove", (*parts, name, "0") if isinstance(value, list) and len(value) > 1 else (*parts, name))
-        elif isinstance(old[name], list) and isinstance(new[name], list):
-            yield from difference(old[name], new[name], (*parts, name))
-        elif old[name] != new[name]:
+        elif isinstance(value, list) and isinstance(new[name], list):
+            yield from difference(value, new[name], (*parts, name))
+        elif value != new[name]:
             yield Move("replace", (*parts, name), new[name])
-    for name in new:
+    for name, value in new.items():
         if name not in old:
-            value = new[name]
             yield Move("add", (*parts, name), value[:1] if isinstance(value, list) else value)
 
 

@@ -130,7 +130,7 @@ def _get(document: Any, parts: tuple[str, ...]) -> Any:
 
 
 def difference(old: Any, new: Any, parts: tuple[str, ...] = ()) -> Iterator[Move]:
-    """Yield the moves from one document to another as jsonpatch finds them: removals, additions, then deeper changes."""
+    """Yield the moves from one document to another as jsonpatch finds them: what goes, comes, then differs."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in old:
             if name not in new:

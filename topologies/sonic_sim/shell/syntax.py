@@ -103,34 +103,51 @@ def _quoted(line: str, start: int) -> tuple[str, int]:
 
 def parse(line: str) -> list[Pipeline]:
     """Return the pipelines of a line. Raises ShellSyntaxError."""
-    pipelines: list[Pipeline] = []
-    join, command, commands = ";", Simple(), [Simple()]
-    command = commands[0]
-    tokens = iter(_tokens(line))
-    for token in tokens:
-        if isinstance(token, Word):
-            command.words.append(token)
-        elif token in _REDIRECTIONS:
-            target = next(tokens, None)
+    parser = _Parser()
+    words = iter(_tokens(line))
+    for piece in words:
+        if isinstance(piece, Word):
+            parser.commands[-1].words.append(piece)
+        elif piece in _REDIRECTIONS:
+            target = next(words, None)
             if not isinstance(target, Word):
                 raise ShellSyntaxError("bash: -c: line 1: syntax error near unexpected token `newline'")
-            command.redirections.append((token, target))
-        elif token in _JOINS:
-            command.redirections.append((token, None))
+            parser.commands[-1].redirections.append((piece, target))
+        elif piece in _JOINS:
+            parser.commands[-1].redirections.append((piece, None))
         else:
-            if not command.words and not command.redirections:
-                if token in (";", "\n") and len(commands) == 1:
-                    continue
-                raise ShellSyntaxError(f"bash: -c: line 1: syntax error near unexpected token `{token}'")
-            command = Simple()
-            if token == "|":
-                commands.append(command)
-                continue
-            pipelines.append(Pipeline(commands, join, token == "&"))
-            join = ";" if token in ("&", "\n") else token
-            commands = [command]
-    if command.words or command.redirections:
-        pipelines.append(Pipeline(commands, join))
-    elif len(commands) > 1 or (pipelines and join in ("&&", "||")):
-        raise ShellSyntaxError("bash: -c: line 2: syntax error: unexpected end of file")
-    return pipelines
+            parser.operator(piece)
+    return parser.end()
+
+
+class _Parser:
+    """Pipelines found so far, and the one that grows."""
+
+    def __init__(self) -> None:
+        self.done: list[Pipeline] = []
+        self.commands = [Simple()]
+        self.join = ";"
+
+    def _is_empty(self) -> bool:
+        return not self.commands[-1].words and not self.commands[-1].redirections
+
+    def operator(self, operator: str) -> None:
+        """Take an operator between commands."""
+        if self._is_empty():
+            if operator in (";", "\n") and len(self.commands) == 1:
+                return
+            raise ShellSyntaxError(f"bash: -c: line 1: syntax error near unexpected token `{operator}'")
+        if operator == "|":
+            self.commands.append(Simple())
+            return
+        self.done.append(Pipeline(self.commands, self.join, operator == "&"))
+        self.join = ";" if operator in ("&", "\n") else operator
+        self.commands = [Simple()]
+
+    def end(self) -> list[Pipeline]:
+        """Return all pipelines."""
+        if not self._is_empty():
+            self.done.append(Pipeline(self.commands, self.join))
+        elif len(self.commands) > 1 or (self.done and self.join in ("&&", "||")):
+            raise ShellSyntaxError("bash: -c: line 2: syntax error: unexpected end of file")
+        return self.done

@@ -1,7 +1,7 @@
 """Check a whole configuration against the constraints of SONiC's models; the first kind of violation is raised.
 
-The texts are those of libyang 1 and sonic_yang: an enumeration or number out of range is an ``Invalid value``, a pattern
-is a constraint that is not satisfied, a leafref points to a non-existing leaf, and a must condition has its own text.
+The texts are those of libyang 1 and sonic_yang: an enumeration or number out of range is an ``Invalid value``, a
+pattern is a constraint that is not satisfied, a leafref points to a non-existing leaf, a must condition has its text.
 """
 
 import ipaddress

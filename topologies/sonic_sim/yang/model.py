@@ -69,7 +69,8 @@ MODELS: dict[str, Model] = {
     "BREAKOUT_CFG": Model("sonic-breakout_cfg", _one("BREAKOUT_CFG_LIST", "port"), {"brkout_mode": "text"}),
     "INTERFACE": Model("sonic-interface", _with_addresses("INTERFACE", "ref:PORT"), _ROUTED),
     "VLAN_INTERFACE": Model("sonic-vlan", _with_addresses("VLAN_INTERFACE", "ref:VLAN"), {
-        **_ROUTED, "grat_arp": "pattern:enabled|disabled", "proxy_arp": "pattern:enabled|disabled", "secondary": "bool"}),
+        **_ROUTED, "grat_arp": "pattern:enabled|disabled", "proxy_arp": "pattern:enabled|disabled",
+        "secondary": "bool"}),
     "LOOPBACK_INTERFACE": Model("sonic-loopback-interface", _with_addresses("LOOPBACK_INTERFACE", "text"), {
         "vrf_name": "ref:VRF", "nat_zone": "uint:0..3", "admin_status": _ADMIN, "scope": "enum:global|local",
         "family": "enum:IPv4|IPv6"}),
@@ -81,15 +82,18 @@ MODELS: dict[str, Model] = {
     "DEVICE_METADATA": Model("sonic-device_metadata", _one("DEVICE_METADATA_LIST"), {
         "hwsku": "text", "default_bgp_status": _ADMIN, "hostname": "text", "platform": "text", "mac": "text",
         "docker_routing_config_mode": "pattern:separated|unified|split|split-unified", "timezone": "text",
-        "default_pfcwd_status": "enum:disable|enable", "bgp_asn": "uint:0..4294967295", "type": f"pattern:{_DEVICE_TYPES}",
+        "default_pfcwd_status": "enum:disable|enable", "bgp_asn": "uint:0..4294967295",
+        "type": f"pattern:{_DEVICE_TYPES}",
         "deployment_id": "uint:0..4294967295", "buffer_model": "pattern:dynamic|traditional", "region": "text",
         "frr_mgmt_framework_config": "bool", "synchronous_mode": "enum:enable|disable", "cloudtype": "text",
         "yang_config_validation": "enum:enable|disable", "sub_role": "text", "subtype": "text", "peer_switch": "text",
         "storage_device": "bool", "asic_name": "text", "asic_id": "text", "switch_id": "uint:0..65535",
         "switch_type": "pattern:chassis-packet|fabric|npu|voq|dpu", "max_cores": "uint:0..255",
         "dhcp_server": "enum:enabled|disabled", "bgp_adv_lo_prefix_as_128": "bool", "cluster": "text",
-        "suppress-fib-pending": "enum:enabled|disabled", "rack_mgmt_map": "text", "nexthop_group": "enum:enabled|disabled",
-        "create_only_config_db_buffers": "bool", "bgp_router_id": "text", "chassis_hostname": "text", "slice_type": "text",
+        "suppress-fib-pending": "enum:enabled|disabled", "rack_mgmt_map": "text",
+        "nexthop_group": "enum:enabled|disabled",
+        "create_only_config_db_buffers": "bool", "bgp_router_id": "text", "chassis_hostname": "text",
+        "slice_type": "text",
         "ring_thread_enabled": "bool", "downstream_subrole": "text", "resource_type": "text", "mgmt_type": "text"}),
     "BGP_NEIGHBOR": Model("sonic-bgp-neighbor", (
         KeyForm("BGP_NEIGHBOR_TEMPLATE_LIST", (("neighbor", "address"),)),
@@ -107,8 +111,9 @@ MODELS: dict[str, Model] = {
                             columns=("DSCP_TO_TC_MAP", "dscp", "tc")),
     "TC_TO_QUEUE_MAP": Model("sonic-tc-queue-map", _one("TC_TO_QUEUE_MAP_LIST"), None, "text",
                              columns=("TC_TO_QUEUE_MAP", "tc_num", "qindex")),
-    "TC_TO_PRIORITY_GROUP_MAP": Model("sonic-tc-priority-group-map", _one("TC_TO_PRIORITY_GROUP_MAP_LIST"), None, "text",
-                                      columns=("TC_TO_PRIORITY_GROUP_MAP", "tc_num", "pg")),
+    "TC_TO_PRIORITY_GROUP_MAP": Model(
+        "sonic-tc-priority-group-map", _one("TC_TO_PRIORITY_GROUP_MAP_LIST"), None, "text",
+        columns=("TC_TO_PRIORITY_GROUP_MAP", "tc_num", "pg")),
     "MAP_PFC_PRIORITY_TO_QUEUE": Model("sonic-pfc-priority-queue-map", _one("MAP_PFC_PRIORITY_TO_QUEUE_LIST"), None,
                                        "text", columns=("MAP_PFC_PRIORITY_TO_QUEUE", "pfc_priority", "qindex")),
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": Model(
