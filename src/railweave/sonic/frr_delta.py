@@ -39,7 +39,8 @@ def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[Frr
     A neighbour that is created in another way (by AS number before, by a peer group now) goes and comes as a whole,
     and so do the members of a group that goes: FRR deletes them with it.
     """
-    had, wants = set(running.entries), set(wanted.entries)
+    # What a version does by itself is there where it is wanted, and nothing to take away where it is not.
+    had, wants = running.implied.union(running.entries), wanted.implied.union(wanted.entries)
     if had == wants:
         return (), ()
     renewed = _renewed(running.entries, wanted.entries)

@@ -19,7 +19,7 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
 
 OMITTED = _any_of(
     r"Building configuration|Current configuration",  # vtysh's heading
-    r"frr version ",  # every version its own
+    r"frr version ",  # every version its own; it decides NEW_DEFAULTS
     r"frr defaults ",  # a build option; SONiC's is traditional
     r"hostname |domainname ",  # follows the system's name
     r"(no )?service integrated-vtysh-config$",  # vtysh.conf, set by SONiC's start script
@@ -65,6 +65,14 @@ _COMMUNITIES = re.compile(
     r"(?P<head>set community|bgp community-list standard \S+ seq \d+ (permit|deny)) (?P<list>.+)$"
 )
 
+NEW_DEFAULTS = (
+    ((9, 1), "ip nht resolve-via-default"),  # FRR pull request 14162
+    ((9, 1), "ipv6 nht resolve-via-default"),
+)
+"""Lines that FRR prints in older versions and takes for granted from a version on."""
+
+_VERSION_NUMBER = re.compile(r"(\d+)\.(\d+)")
+
 IMPLICIT = re.compile(r"(address-family|interface|vrf|line vty)( |$)")
 """Contexts that are there whether or not anything stands in them."""
 
@@ -86,24 +94,44 @@ _ACTIVATE = re.compile(r"neighbor \S+ activate$")
 
 @dataclass(frozen=True, slots=True)
 class FrrDocument:
-    """The lines of an FRR configuration, each once, in the order read; ``system`` holds the lines never compared."""
+    """The lines of an FRR configuration, each once, in the order read.
+
+    ``system`` holds the lines never compared, ``version`` the text of ``frr version``, empty where there is none.
+    """
 
     entries: tuple[FrrEntry, ...]
     system: tuple[str, ...] = ()
+    version: str = ""
+
+    @property
+    def implied(self) -> frozenset[FrrEntry]:
+        """Return lines that hold without being printed: defaults of this version that were none before."""
+        number = _VERSION_NUMBER.match(self.version)
+        if number is None:
+            return frozenset()
+        running = int(number[1]), int(number[2])
+        return frozenset(
+            FrrEntry("", line)
+            for since, line in NEW_DEFAULTS
+            if running >= since and FrrEntry("", f"no {line}") not in self.entries
+        )
 
 
 def parse_frr(text: str) -> FrrDocument:
     """Return the normalised lines of FRR text: a ``show running-config`` or a file of ours."""
     system: list[str] = []
     entries: list[FrrEntry] = []
+    version = ""
     for entry in read_lines(text):
         if _says_nothing(entry):
+            if entry.line.startswith("frr version "):
+                version = entry.line.removeprefix("frr version ")
             continue
         if _is_system(entry):
             system.append(entry.line)
         elif not IMPLICIT.match(entry.line):
             entries.append(entry)
-    return FrrDocument(normalise(entries), tuple(dict.fromkeys(system)))
+    return FrrDocument(normalise(entries), tuple(dict.fromkeys(system)), version)
 
 
 def is_foreign(entry: FrrEntry) -> bool:
@@ -200,9 +228,10 @@ def _is_active_anyway(entry: FrrEntry) -> bool:
 
 def render_frr(document: FrrDocument) -> str:
     """Return a configuration file: what is referred to before what refers to it, contexts closed, FRR's own layout."""
-    lines = ["frr defaults traditional", *(line for line in document.system if not _is_kernel_state(line)), "!"]
+    version = [f"frr version {document.version}"] if document.version else []
+    system = [line for line in document.system if not _is_kernel_state(line)]
     ordered = sorted(document.entries, key=_place)
-    return "\n".join([*lines, *write_lines(ordered), "end"]) + "\n"
+    return "\n".join([*version, "frr defaults traditional", *system, "!", *write_lines(ordered), "end"]) + "\n"
 
 
 def _is_kernel_state(line: str) -> bool:

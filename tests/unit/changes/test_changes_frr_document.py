@@ -2,7 +2,7 @@
 
 import pytest
 
-from railweave.sonic.frr import FrrEntry, parse_frr, render_frr
+from railweave.sonic.frr import FrrEntry, frr_difference, parse_frr, render_frr
 
 BGP = "router bgp 65001\n no bgp default ipv4-unicast\n"
 
@@ -113,6 +113,29 @@ DIFFERENT = [
 @pytest.mark.parametrize(("one", "other"), DIFFERENT, ids=[one.splitlines()[-1] for one, _ in DIFFERENT])
 def test_a_real_difference_stays_one(one: str, other: str) -> None:
     assert lines(one) != lines(other)
+
+
+@pytest.mark.parametrize(
+    ("printed", "added"),
+    [
+        ("frr version 8.5.4\n", ("ip nht resolve-via-default",)),
+        ("frr version 10.3\n", ()),
+        ("frr version 10.3\nno ip nht resolve-via-default\n", ("ip nht resolve-via-default",)),
+        ("", ("ip nht resolve-via-default",)),
+    ],
+)
+def test_a_line_that_became_a_default_is_wanted_only_where_the_version_does_not_do_it_anyway(
+    printed: str, added: tuple[str, ...]
+) -> None:
+    running = parse_frr(printed)
+    assert tuple(one.line for one in frr_difference(running, parse_frr("ip nht resolve-via-default\n"))[1]) == added
+    unwanted, _ = frr_difference(running, parse_frr(""))
+    assert [one.line for one in unwanted] == [line for line in printed.splitlines() if line.startswith("no ")]
+
+
+def test_a_written_file_keeps_the_version_that_its_defaults_mean() -> None:
+    assert render_frr(parse_frr(FRR_10)).startswith("frr version 10.3\nfrr defaults traditional\n")
+    assert "frr version" not in render_frr(parse_frr(FLAT))
 
 
 def test_a_line_after_a_block_without_exit_is_at_the_top_again() -> None:
