@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from railweave.names import natural_key
 from railweave.plan.model import DISRUPTION_RANK, Plan
+from railweave.plan.redaction import redacted
 from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
 from railweave.sonic.rows import Fields, Value
 
@@ -59,15 +60,19 @@ class _Bucket:
 
 
 def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
-    """Return the groups of all changes of ``plan``: the most disruptive first, then by table, FRR last."""
+    """Return the groups of all changes of ``plan``: the most disruptive first, then by table, FRR last.
+
+    Secrets are marked, since groups are for showing.
+    """
     fresh = {name for name, device in plan.devices.items() if device.unprovisioned}
-    buckets = _alike(change for change in plan.changes if change.device not in fresh)
+    changes = [redacted(change) for change in plan.changes]
+    buckets = _alike(change for change in changes if change.device not in fresh)
     buckets = _join(buckets, _by_value_and_devices, uniform=True)
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)
     buckets = _sum_up(buckets, lambda _: True, _by_kind_and_devices, at_least=MOST_VARIANTS + 1)
     groups = [
         *map(_group, buckets),
-        *map(_group_of_table, _tables(change for change in plan.changes if change.device in fresh)),
+        *map(_group_of_table, _tables(change for change in changes if change.device in fresh)),
     ]
     return tuple(sorted(groups, key=_order))
 

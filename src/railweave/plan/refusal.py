@@ -20,22 +20,20 @@ class Consent:
 
 def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
     """Return why ``plan`` must not be carried out under ``consent``; nothing where it may."""
-    return (*impossible(plan), *_renumberings(plan, consent), *_reloads(plan, consent), *_pending(plan))
+    return (*conflicts(plan), *_renumberings(plan, consent), *_reloads(plan, consent), *_pending(plan))
 
 
-def impossible(plan: Plan) -> tuple[Diagnostic, ...]:
-    """Return why parts of ``plan`` can not be carried out whatever is agreed to: these are errors of planning."""
+def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
+    """Return why parts of ``plan`` cannot be carried out whatever is agreed to; these are errors of planning already.
+
+    A device that is not what the intent takes it for, and rows that are not ours and cannot stand beside ours.
+    """
     refused = tuple(
         error("RW509", f"{name}: {one.message}", devices=(name,), fix=one.fix)
         for name, device in plan.devices.items()
         for one in device.refusals
     )
-    return (*refused, *conflicts(plan))
-
-
-def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
-    """Return an error for each row that is not ours and cannot stand beside ours."""
-    return tuple(
+    rows = tuple(
         error(
             "RW505",
             f"{name}: {one.table}|{one.key} is not ours and holds {one.port}, which the fabric needs: {one.reason}",
@@ -45,6 +43,7 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
         for name, device in plan.devices.items()
         for one in device.conflicts
     )
+    return (*refused, *rows)
 
 
 def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:

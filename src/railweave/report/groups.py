@@ -19,7 +19,7 @@ def subject(group: ChangeGroup) -> str:
     if group.table == FRR_TABLE:
         context = group.context or "top level"
         if group.uniform and len(group.keys) == 1:
-            return f"frr {context}: {_line(group)}"
+            return f"frr {context}: {group.keys[0]}"
         return f"frr {context}: {counted(len(group.keys), 'line')}"
     field = f" {group.field}" if group.field is not None else ""
     if group.uniform and len(group.keys) <= _FEW:
@@ -27,16 +27,12 @@ def subject(group: ChangeGroup) -> str:
     return f"{group.table}: {counted(len(group.keys), 'row')}{field}"
 
 
-def _line(group: ChangeGroup) -> str:
-    return redacted(group.samples[0]).field or ""
-
-
 def effect(group: ChangeGroup) -> str:
     """Return what becomes of it: ``before → after`` where that is the same everywhere, else the first few."""
     if not group.samples:
         return f"{counted(group.count, 'change')}, first provisioning"
     if group.table == FRR_TABLE:
-        lines = dict.fromkeys(redacted(one).field or "" for one in group.samples)
+        lines = dict.fromkeys(one.field or "" for one in group.samples)
         return "" if group.uniform and len(group.keys) == 1 else _first(list(lines), len(group.keys))
     if not group.uniform:
         return _first([sample_text(one) for one in group.samples], group.count)
@@ -50,22 +46,20 @@ def _first(shown: list[str], total: int) -> str:
 
 def sample_text(change: Change) -> str:
     """Return one change of a group whose values differ."""
-    shown = redacted(change)
-    return f"{shown.key} {change_text(change)}".rstrip()
+    return f"{change.key} {change_text(change)}".rstrip()
 
 
 def change_text(change: Change) -> str:
-    """Return before and after of one change, secrets marked."""
-    shown = redacted(change)
-    if shown.op is Op.ADD:
-        return value_text(shown.after)
-    if shown.op is Op.REMOVE:
-        return f"was {value_text(shown.before)}"
-    return f"{value_text(shown.before)} → {value_text(shown.after)}"
+    """Return before and after of one change whose secrets are marked."""
+    if change.op is Op.ADD:
+        return value_text(change.after)
+    if change.op is Op.REMOVE:
+        return f"was {value_text(change.before)}"
+    return f"{value_text(change.before)} → {value_text(change.after)}"
 
 
 def change_line(change: Change) -> str:
-    """Return one change as a line: glyph, table, key, field and what becomes of it."""
+    """Return one change as a line: glyph, table, key, field and what becomes of it; secrets marked."""
     shown = redacted(change)
     if shown.table == FRR_TABLE:
         return f"{GLYPHS[shown.op]} frr {shown.key or 'top level'}: {shown.field}"

@@ -42,7 +42,7 @@ def _cell(text: str) -> str:
 
 def _code(text: str) -> str:
     """Return text as code within a table cell."""
-    return f"`{text.replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""
+    return f"`{' '.join(text.replace('`', chr(39)).split()).replace('|', chr(92) + '|')}`" if text else ""
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -15,6 +15,7 @@ def value_text(value: Value | Fields | None, longest: int = _LONGEST) -> str:
         text = " ".join(f"{name}={_plain(held)}" for name, held in value.items())
     else:
         text = _plain(value)
+    text = text.replace("\n", "⏎")
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

@@ -1,0 +1,111 @@
+"""What holds for every plan: it is empty against its own end, and its waves are safe."""
+
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent_text
+from railweave.plan.build import Reading, build_plan
+from railweave.plan.document import parse_plan, plan_json
+from railweave.plan.grouping import group_changes
+from railweave.plan.model import DeviceState
+from railweave.plan.offline import plan_offline
+from railweave.plan.waves import plan_waves
+from railweave.report.plan_markdown import LIMIT_CHARS, plan_markdown
+from railweave.sonic.configure import Configurator
+from railweave.sonic.diff import diff, running_sha256
+from railweave.sonic.document import RunningConfig
+from railweave.sonic.merge import apply, merge_document
+from railweave.templates import find_templates
+
+INTENT = """
+fabric: lab
+workload: {{kind: pretraining}}
+nodes:
+  - {{name: gpu, count: {nodes}, gpus: 2, nics: {{count: 2, speed: 100G, ports: 1, model: connectx-6, pcie: gen4x16}}}}
+topology:
+  shape: rail-optimized
+  rails: 2
+  stripe: 4
+  links_per_pair: 1
+  oversubscription: "2:1"
+  leaf: {{model: sonic-vs, count: {leaves}, downlink_speed: 100G, uplink_speed: 100G}}
+  spine: {{model: sonic-vs, count: {spines}}}
+  reserve: {{leaves: 8, spines: 4}}
+mtu: {{fabric: {mtu}, hosts: 8000}}
+bgp: {{keepalive: {keepalive}, hold: 30}}
+"""
+
+
+@cache
+def fabric(stripes: int, spines: int, mtu: int, keepalive: int) -> Fabric:
+    text = INTENT.format(nodes=4 * stripes, leaves=2 * stripes, spines=spines, mtu=mtu, keepalive=keepalive)
+    outcome = design(load_intent_text(text, "lab.yml"), load_catalog())
+    assert outcome.fabric is not None, outcome.diagnostics
+    return outcome.fabric
+
+
+fabrics = st.builds(
+    fabric, st.integers(1, 3), st.integers(2, 4), st.sampled_from((9000, 9100)), st.sampled_from((3, 5, 10))
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(fabrics)
+def test_a_plan_against_itself_is_empty(one):
+    plan = plan_offline(one, one, find_templates())
+    assert plan.changes == ()
+    assert plan.waves == ()
+    assert set(plan.names(DeviceState.UNCHANGED)) == {switch.name for switch in one.switches}
+
+
+@settings(max_examples=10, deadline=None)
+@given(fabrics, fabrics)
+def test_a_plan_carried_out_leaves_nothing_to_plan(base, head):
+    plan = plan_offline(base, head, find_templates())
+    by_device = plan.changes_by_device()
+    before, after = Configurator(base, find_templates()), Configurator(head, find_templates())
+    readings = {}
+    for switch in head.switches:
+        old = base.switch_of.get(switch.name)
+        start = before.device(old) if old else None
+        running = RunningConfig(start.config_db(), start.frr) if start else RunningConfig({}, "")
+        done = apply(merge_document(by_device.get(switch.name, ())), running)
+        wanted = after.device(switch)
+        readings[switch.name] = Reading(diff(switch.name, done, wanted), running_sha256(done, wanted))
+    assert build_plan(head, readings, target="", intent_sha256="").changes == ()
+
+
+@settings(max_examples=12, deadline=None)
+@given(fabrics, fabrics)
+def test_every_view_of_a_plan_tells_all_of_it(base, head):
+    plan = plan_offline(base, head, find_templates())
+    document = plan_json(plan)
+    import json
+
+    assert plan_json(parse_plan(json.dumps(document), "plan.json")) == document
+    assert sum(group.count for group in group_changes(plan)) == len(plan.changes)
+    assert len(plan_markdown(plan)) < LIMIT_CHARS
+    assert set(plan.gone) == set(base.switch_of) - set(head.switch_of)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_waves_hold_every_device_once_and_never_two_ends_of_a_link(data):
+    chosen = data.draw(fabrics)
+    names = [switch.name for switch in chosen.switches]
+    changed = data.draw(st.sets(st.sampled_from(names)))
+    careful = data.draw(st.sets(st.sampled_from(names)))
+    waves = plan_waves(chosen, changed, careful & changed)
+    assert sorted(name for wave in waves for name in wave) == sorted(changed)
+    for wave in waves:
+        assert wave
+        assert len({chosen.switch_of[name].role for name in wave}) == 1
+        disturbed = [chosen.switch_of[name] for name in wave if name in careful]
+        assert len({switch.stripe for switch in disturbed}) == len(disturbed)
+    roles = [chosen.switch_of[wave[0]].role.value for wave in waves]
+    assert roles == sorted(roles, reverse=True)

@@ -1,0 +1,127 @@
+"""The file form of plans, and what binds a reviewed plan to the fabric."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from railweave.errors import RefusedError
+from railweave.plan.binding import check_binding
+from railweave.plan.document import parse_plan, plan_json
+from railweave.plan.model import DevicePlan, DeviceState
+from railweave.sonic.change import Op
+
+
+def written(plan):
+    return json.dumps(plan_json(plan))
+
+
+def test_a_plan_survives_its_file(growth):
+    assert plan_json(parse_plan(written(growth), "plan.json")) == plan_json(growth)
+    assert parse_plan(written(growth), "plan.json").waves == growth.waves
+
+
+def test_the_document_has_the_keys_of_the_contract(growth):
+    document = plan_json(growth)
+    assert {"version", "fabric", "target", "intent_sha256", "devices", "changes", "summary"} <= document.keys()
+    assert document["summary"].keys() == {"add", "update", "remove"}
+    device = document["devices"]["lab-spine1"]
+    assert {"running_sha256", "state", "not_ours"} <= device.keys()
+    assert document["changes"][0].keys() == {
+        "device",
+        "op",
+        "table",
+        "key",
+        "field",
+        "before",
+        "after",
+        "disruption",
+        "method",
+        "reason",
+    }
+
+
+def test_the_summary_counts_every_change(growth):
+    summary = plan_json(growth)["summary"]
+    assert sum(summary.values()) == len(growth.changes)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda text: text[:-2], "not JSON"),
+        (lambda _: "[]", "not a plan"),
+        (lambda _: "{}", "not a plan"),
+        (lambda text: text.replace('"version": 1', '"version": 2'), "version 2"),
+        (lambda text: text.replace('"op": "add"', '"op": "remove"', 1), "changed after it was made"),
+        (lambda text: text.replace('"digest": "', '"digest": "0'), "changed after it was made"),
+    ],
+)
+def test_a_damaged_plan_is_refused_with_its_place(growth, damage, words):
+    with pytest.raises(RefusedError, match=words) as refused:
+        parse_plan(damage(written(growth)), "plan.json")
+    (found,) = refused.value.diagnostics
+    assert found.where.file == "plan.json"
+    assert found.fix
+
+
+def test_an_unchanged_fabric_lets_its_plan_through(growth):
+    reviewed = parse_plan(written(growth), "plan.json")
+    assert check_binding(reviewed, growth, "plan.json") == ()
+
+
+def test_a_plan_of_another_intent_is_refused(growth):
+    (found,) = check_binding(growth, replace(growth, intent_sha256="0" * 64), "plan.json")
+    assert "intent" in found.message
+
+
+def test_a_plan_of_another_target_is_refused(growth):
+    (found,) = check_binding(growth, replace(growth, target="production"), "plan.json")
+    assert "target" in found.message
+
+
+def moved(plan, name, **fields):
+    return replace(plan, devices={**plan.devices, name: replace(plan.devices[name], **fields)})
+
+
+def test_devices_that_moved_are_named(growth):
+    fresh = moved(moved(growth, "lab-spine1", running_sha256="1"), "lab-leaf1", running_sha256="2")
+    (found,) = check_binding(growth, fresh, "plan.json")
+    assert found.devices == ("lab-leaf1", "lab-spine1")
+    assert "2 devices changed" in found.message
+
+
+def test_a_device_that_cannot_be_reached_now_is_left_to_its_own_rule(growth):
+    gone = DevicePlan(DeviceState.UNREACHABLE, "spine", error="no route")
+    fresh = replace(
+        growth,
+        devices={**growth.devices, "lab-spine1": gone},
+        changes=tuple(one for one in growth.changes if one.device != "lab-spine1"),
+    )
+    assert check_binding(growth, fresh, "plan.json") == ()
+
+
+def test_a_device_that_was_never_reviewed_is_refused(growth):
+    reviewed = moved(growth, "lab-spine1", state=DeviceState.UNREACHABLE, running_sha256="")
+    (found,) = check_binding(reviewed, growth, "plan.json")
+    assert found.devices == ("lab-spine1",)
+
+
+def test_other_changes_from_the_same_start_are_refused(growth):
+    first = growth.changes[0]
+    fresh = replace(growth, changes=(replace(first, op=Op.REMOVE), *growth.changes[1:]))
+    (found,) = check_binding(growth, fresh, "plan.json")
+    assert found.devices == (first.device,)
+
+
+def test_secrets_never_reach_the_file(plan_of, change):
+    plan = plan_of(
+        change(table="SNMP_COMMUNITY", key="hunter2", op=Op.ADD, field=None, before=None, after={"TYPE": "RO"}),
+        change(table="TACPLUS", key="global", field="passkey", before="hunter2", after="hunter2"),
+        change(
+            table="RADIUS", key="global", op=Op.ADD, field=None, before=None, after={"passkey": "hunter2", "t": "5"}
+        ),
+        change(table="frr", key="router bgp 1", field="neighbor A password hunter2", before=None, after=None),
+    )
+    assert "hunter2" not in written(plan)
+    assert '"t": "5"' in written(plan)

@@ -1,0 +1,111 @@
+"""Identical changes of many devices, shown once."""
+
+from railweave.plan.cables import moved_cables
+from railweave.plan.grouping import MOST_VARIANTS, group_changes
+from railweave.plan.model import DevicePlan, DeviceState
+from railweave.sonic.change import Disruption, Op
+
+
+def leaves(count):
+    return [f"leaf{number}" for number in range(1, count + 1)]
+
+
+def test_the_same_change_on_many_devices_is_one_group(plan_of, change):
+    (group,) = group_changes(plan_of(*(change(device=name) for name in leaves(8))))
+    assert group.devices == tuple(leaves(8))
+    assert (group.before, group.after, group.uniform, group.count) == ("9100", "9000", True, 8)
+
+
+def test_the_same_change_on_many_rows_is_one_group(plan_of, change):
+    changes = [change(device=name, key=f"Ethernet{port}") for name in leaves(4) for port in range(64)]
+    (group,) = group_changes(plan_of(*changes))
+    assert len(group.keys) == 64
+    assert group.keys[:2] == ("Ethernet0", "Ethernet1")
+    assert group.count == 256
+
+
+def test_another_value_is_another_group(plan_of, change):
+    groups = group_changes(plan_of(change(device="leaf1"), change(device="leaf2", after="1500")))
+    # One device each: these are summed up, and say that they differ.
+    assert len(groups) == 1
+    assert not groups[0].uniform
+    assert groups[0].after is None
+    assert len(groups[0].samples) == 2
+
+
+def test_different_values_on_the_same_devices_stay_apart_while_they_are_few(plan_of, change):
+    changes = [change(device=n, key=f"E{k}", after=str(k)) for n in leaves(2) for k in range(MOST_VARIANTS)]
+    assert len(group_changes(plan_of(*changes))) == MOST_VARIANTS
+    more = [*changes, *(change(device=n, key="E99", after="99") for n in leaves(2))]
+    (group,) = group_changes(plan_of(*more))
+    assert group.count == len(more)
+
+
+def test_every_change_is_in_exactly_one_group(growth, recolored):
+    for plan in (growth, recolored):
+        assert sum(group.count for group in group_changes(plan)) == len(plan.changes)
+
+
+def test_operations_and_disruptions_are_never_mixed(plan_of, change):
+    changes = [
+        change(op=Op.ADD, before=None),
+        change(op=Op.REMOVE, after=None),
+        change(disruption=Disruption.FLAP),
+    ]
+    assert len(group_changes(plan_of(*changes))) == 3
+
+
+def test_the_most_disruptive_group_comes_first(plan_of, change):
+    changes = [change(key=str(index), disruption=each) for index, each in enumerate(Disruption)]
+    shown = [group.disruption for group in group_changes(plan_of(*changes))]
+    assert shown == [Disruption.RELOAD, Disruption.FLAP, Disruption.SESSION, Disruption.NONE]
+
+
+def line(change, device, asn, text):
+    return change(device=device, table="frr", key=f"router bgp {asn}", field=text, op=Op.ADD, before=None, after=None)
+
+
+def test_the_same_line_in_every_devices_own_bgp_instance_is_one_group(plan_of, change):
+    changes = [line(change, name, 4210000000 + number, "timers bgp 3 9") for number, name in enumerate(leaves(4))]
+    (group,) = group_changes(plan_of(*changes))
+    assert group.context == "router bgp"
+    assert group.keys == ("timers bgp 3 9",)
+    assert group.uniform
+
+
+def test_lines_of_each_devices_own_are_counted(plan_of, change):
+    changes = [line(change, name, 1, f"neighbor 10.0.0.{number} remote-as 2") for number, name in enumerate(leaves(4))]
+    (group,) = group_changes(plan_of(*changes))
+    assert not group.uniform
+    assert len(group.keys) == 4
+    assert group.devices == tuple(leaves(4))
+
+
+def test_a_provisioned_device_has_one_group_a_table(plan_of, change):
+    changes = [change(key=f"Ethernet{port}", field=field) for port in range(8) for field in ("mtu", "fec", "alias")]
+    (group,) = group_changes(plan_of(*changes, leaf1=DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)))
+    assert (group.count, len(group.keys), group.samples) == (24, 8, ())
+
+
+def test_the_code_point_change_is_two_lines_on_all_devices(recolored):
+    groups = group_changes(recolored)
+    assert [(group.table, group.field, group.before, group.after) for group in groups] == [
+        ("DSCP_TO_TC_MAP", "24", "0", "3"),
+        ("DSCP_TO_TC_MAP", "26", "3", "0"),
+    ]
+    assert all(len(group.devices) == 4 for group in groups)
+
+
+def test_a_cable_that_moves_is_named_with_both_its_places(plan_of, change):
+    plan = plan_of(
+        change(table="DEVICE_NEIGHBOR", field="name", before="spine1", after="spine5"),
+        change(table="DEVICE_NEIGHBOR", field="port", before="Ethernet8", after="Ethernet0"),
+        change(device="leaf2", table="DEVICE_NEIGHBOR", field="port", before="Ethernet8", after="Ethernet0"),
+        leaf2=DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True),
+    )
+    (cable,) = moved_cables(plan)
+    assert str(cable) == "leaf1:Ethernet0 from spine1:Ethernet8 to spine5:Ethernet0"
+
+
+def test_growth_moves_no_cable(growth):
+    assert moved_cables(growth) == ()

@@ -1,0 +1,101 @@
+"""What keeps a plan from being carried out."""
+
+from dataclasses import replace
+
+import pytest
+
+from railweave.errors import RefusedError
+from railweave.plan.identity import find_renumbering
+from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState
+from railweave.plan.offline import plan_offline
+from railweave.plan.refusal import Consent, refusals
+from railweave.sonic.change import Method, Op
+from railweave.templates import find_templates
+
+REBASED = (("workload:", "addressing: {asn: {leaf: 4211000000}, loopbacks: 10.254.0.0/16}\nworkload:"),)
+
+
+def codes(found):
+    return [one.code for one in found]
+
+
+def test_an_ordinary_change_needs_no_consent(recolored):
+    assert refusals(recolored, Consent()) == ()
+
+
+def test_a_reload_needs_consent(growth):
+    (found,) = refusals(growth, Consent())
+    assert found.code == "RW507"
+    assert found.devices == ("lab-leaf3", "lab-leaf4")
+    assert "--provision" in found.fix
+    assert refusals(growth, Consent(provision=True)) == ()
+
+
+def test_growth_renumbers_nothing(growth):
+    assert find_renumbering(growth) == ()
+
+
+def test_renumbering_names_each_identity(lab, redesign):
+    plan = plan_offline(lab, redesign(*REBASED), find_templates(), renumber=True)
+    found = {(one.device, one.what): (one.before, one.after) for one in find_renumbering(plan)}
+    assert found["lab-leaf1", "AS number"] == ("4210000000", "4211000000")
+    assert found["lab-spine1", "Loopback0"] == ("10.255.128.0/32", "10.254.128.0/32")
+    assert "RW506" in codes(refusals(plan, Consent(provision=True)))
+    assert "RW506" not in codes(refusals(plan, Consent(provision=True, renumber=True)))
+
+
+def test_renumbering_is_refused_offline_without_consent(lab, redesign):
+    with pytest.raises(RefusedError, match="AS number 4210000000 would become 4211000000"):
+        plan_offline(lab, redesign(*REBASED), find_templates())
+
+
+def addressed(change, op, key):
+    fields = {"before": {}, "after": None} if op is Op.REMOVE else {"before": None, "after": {}}
+    return change(table="INTERFACE", key=key, op=op, field=None, **fields)
+
+
+def test_a_port_with_another_address_and_the_same_neighbour_is_renumbered(plan_of, change):
+    plan = plan_of(
+        addressed(change, Op.REMOVE, "Ethernet0|10.0.0.0/31"), addressed(change, Op.ADD, "Ethernet0|10.0.0.8/31")
+    )
+    (found,) = find_renumbering(plan)
+    assert str(found) == "leaf1: Ethernet0 10.0.0.0/31 would become 10.0.0.8/31"
+
+
+def test_a_port_whose_cable_moves_takes_the_address_of_its_new_link(plan_of, change):
+    plan = plan_of(
+        addressed(change, Op.REMOVE, "Ethernet0|10.0.0.0/31"),
+        addressed(change, Op.ADD, "Ethernet0|10.0.0.8/31"),
+        change(table="DEVICE_NEIGHBOR", key="Ethernet0", field="name", before="leaf1", after="leaf9"),
+    )
+    assert find_renumbering(plan) == ()
+
+
+def test_a_device_that_was_never_deployed_has_no_identity_to_lose(plan_of, change):
+    fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
+    plan = plan_of(
+        change(table="DEVICE_METADATA", key="localhost", field="bgp_asn", before="65100", after="4210000000"),
+        leaf1=fresh,
+    )
+    assert find_renumbering(plan) == ()
+
+
+def test_everything_in_the_way_is_told_at_once(plan_of, change):
+    device = DevicePlan(
+        DeviceState.CHANGED,
+        "leaf",
+        conflicts=(Conflict("VLAN_MEMBER", "Vlan100|Ethernet0", "Ethernet0", "Ethernet0 is a member of Vlan100"),),
+        refusals=(DeviceRefusal("the device is an SN2700, the intended model an SN4700", "correct the model"),),
+        pending=True,
+    )
+    plan = plan_of(change(method=Method.RELOAD), leaf1=device)
+    found = refusals(plan, Consent())
+    assert codes(found) == ["RW509", "RW505", "RW507", "RW508"]
+    assert all(one.fix and one.devices == ("leaf1",) for one in found)
+    assert "VLAN_MEMBER|Vlan100|Ethernet0" in found[1].message
+    assert "--take-ports" in found[1].fix
+
+
+def test_a_device_without_changes_needs_no_consent(growth):
+    quiet = replace(growth, changes=())
+    assert refusals(quiet, Consent()) == ()

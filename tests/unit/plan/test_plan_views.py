@@ -1,0 +1,199 @@
+"""Views of plans, deployments, verifications and diagnostics: for a person, as JSON, as markdown."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from railweave.diagnostics import Where, error, warning
+from railweave.plan.model import DevicePlan, DeviceState
+from railweave.plan.outcome import CheckKind, DeployResult, DeviceOutcome, Outcome, Result, VerifyCheck, VerifyResult
+from railweave.report.deployment import deploy_json, deploy_view
+from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, diagnostics_view
+from railweave.report.listing import compact
+from railweave.report.plan_markdown import LIMIT_CHARS, plan_markdown
+from railweave.report.plan_summary import headline
+from railweave.report.plan_view import plan_view
+from railweave.report.sizing import sizing_view
+from railweave.report.verification import verify_json, verify_view
+from railweave.sonic.change import Op
+
+
+def shown(view, width=200):
+    console = Console(width=width, record=True, file=open("/dev/null", "w", encoding="utf-8"))  # noqa: SIM115
+    with console.file:
+        console.print(view)
+    return console.export_text()
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["leaf1"], "leaf1"),
+        (["leaf1", "leaf2"], "leaf1, leaf2"),
+        (["leaf2", "leaf3", "leaf1"], "leaf1…3"),
+        (["leaf1", "leaf2", "leaf3", "spine1"], "leaf1…3, spine1"),
+        (["Ethernet0", "Ethernet8", "Ethernet16", "Ethernet24"], "Ethernet0…24"),
+        ([f"x{number}" for number in range(0, 900, 100)], "x0, x100, x200, x300, x400, x500 and 3 more"),
+    ],
+)
+def test_lists_of_names_are_short(names, words):
+    assert compact(names) == words
+
+
+def test_a_plan_says_in_one_sentence_what_happens(growth, recolored):
+    assert headline(growth).endswith("this provisions 2 leaves and changes 2 spines: no disruption.")
+    assert headline(recolored) == "lab: 8 changes; this changes 2 leaves and 2 spines: no disruption."
+    assert headline(replace(growth, changes=(), devices=dict.fromkeys("ab", DevicePlan(DeviceState.UNCHANGED)))) == (
+        "lab: no changes, 2 devices are as intended."
+    )
+
+
+def test_the_terminal_shows_groups_order_and_totals(growth):
+    text = shown(plan_view(growth))
+    assert "DEVICE_NEIGHBOR: 2 rows" in text
+    assert "4 waves" in text
+    assert "lab-leaf3, lab-leaf4" in text
+    assert f"+ {growth.summary.add}" in text
+
+
+def test_every_change_can_be_shown(growth):
+    text = shown(plan_view(growth, every_change=True))
+    assert "+ INTERFACE|Ethernet8|10.192.0.184/31" in text
+    assert "~ PORT|Ethernet8 admin_status down → up" in text
+
+
+def test_the_terminal_names_what_could_not_be_read(plan_of, change):
+    gone = DevicePlan(DeviceState.UNREACHABLE, "leaf", error="no route to host")
+    text = shown(plan_view(plan_of(change(), leaf2=gone)))
+    assert "unreachable: leaf2: no route to host" in text
+    assert "leaf2 could not be read" in text
+
+
+def test_markdown_folds_the_details(growth):
+    text = plan_markdown(growth)
+    assert text.startswith("### lab: ")
+    assert "<details><summary>lab-spine1: 28 changes</summary>" in text
+    assert "+ INTERFACE|Ethernet8|10.192.0.184/31" in text
+    assert text.count("```diff") == text.count("<details>") == 4
+
+
+def test_markdown_always_fits_a_comment(plan_of, change):
+    changes = [
+        change(device=f"leaf{device}", key=f"Ethernet{port}", after=f"{device}" * 40, reason="r")
+        for device in range(60)
+        for port in range(64)
+    ]
+    text = plan_markdown(plan_of(*changes))
+    assert len(text) < LIMIT_CHARS
+    assert "devices more" in text
+    assert text.count("```") % 2 == 0
+
+
+def test_markdown_of_very_many_findings_fits_too(plan_of):
+    gone = {f"leaf{number}": DevicePlan(DeviceState.UNREACHABLE, "leaf", error="x" * 900) for number in range(300)}
+    assert len(plan_markdown(plan_of(**gone))) < LIMIT_CHARS
+
+
+def test_markdown_cannot_be_broken_out_of(plan_of, change):
+    text = plan_markdown(plan_of(change(after="`a|b` <script>\n```\n</details>")))
+    outside = text.split("<details>")[0]
+    assert re.sub("`[^`]*`", "", outside).count("<") == 0
+    row = next(line for line in outside.splitlines() if line.startswith("| ~"))
+    assert row.count(" | ") == 5
+    assert text.count("```") == 2
+
+
+def test_secrets_are_marked_in_every_view(plan_of, change):
+    plan = plan_of(
+        change(table="TACPLUS", key="global", field="passkey", before="hunter1", after="hunter2"),
+        change(table="SNMP_COMMUNITY", key="hunter3", op=Op.ADD, field=None, before=None, after={"TYPE": "RO"}),
+    )
+    for text in (plan_markdown(plan), shown(plan_view(plan, every_change=True))):
+        assert "hunter" not in text
+        assert "(secret)" in text
+
+
+CHECK = VerifyCheck("leaf1", CheckKind.LLDP, "Ethernet0", "spine1 Ethernet8", "spine2 [red]Ethernet8", False)
+GOOD = VerifyCheck("leaf1", CheckKind.MTU, "Ethernet0", "9100", "9100", True)
+
+
+def test_a_verification_counts_what_holds_and_shows_what_fails():
+    text = shown(verify_view(VerifyResult((CHECK, GOOD))))
+    assert "spine2 [red]Ethernet8" in text
+    assert "1 of 2 checks fail, on 1 device" in text
+    assert "1 check on 1 device hold" in shown(verify_view(VerifyResult((GOOD,))))
+
+
+def test_the_json_of_a_verification_is_the_contract():
+    assert verify_json(VerifyResult((CHECK,))) == {
+        "ok": False,
+        "checks": [
+            {
+                "device": "leaf1",
+                "kind": "lldp",
+                "subject": "Ethernet0",
+                "expected": "spine1 Ethernet8",
+                "actual": "spine2 [red]Ethernet8",
+                "ok": False,
+            }
+        ],
+    }
+
+
+DEVICES = {
+    "leaf1": DeviceOutcome(Outcome.NEW),
+    "leaf2": DeviceOutcome(Outcome.OLD, "the device said no"),
+    "leaf3": DeviceOutcome(Outcome.NOT_ATTEMPTED),
+}
+
+
+def test_a_stopped_deployment_names_its_reason_and_every_device():
+    result = DeployResult(Result.STOPPED, DEVICES, "leaf2: the device said no", journal="j.jsonl")
+    text = shown(deploy_view(result))
+    assert "stopped: leaf2: the device said no" in text
+    for words in ("new", "old", "not-attempted", "leaf1", "leaf3"):
+        assert words in text
+    assert json.loads(json.dumps(deploy_json(result)))["devices"]["leaf2"] == {
+        "outcome": "old",
+        "error": "the device said no",
+    }
+    assert not result.ok
+
+
+def test_an_unchanged_deployment_says_that_nothing_was_changed():
+    result = DeployResult(Result.UNCHANGED, {"leaf1": DeviceOutcome(Outcome.NEW)}, verification=VerifyResult((GOOD,)))
+    assert "nothing was changed" in shown(deploy_view(result))
+    assert deploy_json(result)["result"] == "unchanged"
+
+
+def test_a_diagnostic_shows_its_line_with_a_caret():
+    found = error("T-3", "spines have 32 ports", Where("a.yml", 2, 8, "topology.spine"), fix="use larger spines")
+    text = shown(diagnostics_view([found], {"a.yml": "fabric: a\nspine:\t{count: 4}\n"}))
+    lines = text.splitlines()
+    assert lines[0] == "error[T-3]: spines have 32 ports"
+    assert "--> a.yml:2:8 (topology.spine)" in lines[1]
+    assert lines[-2].strip() == "| ^" or lines[-2].rstrip().endswith("^")
+    assert "fix: use larger spines" in text
+
+
+def test_a_diagnostic_without_a_file_needs_none():
+    text = shown(diagnostics_view([warning("X", "careful", Where("gone.yml", 3, 1), fix="none")]))
+    assert "--> gone.yml:3:1" in text
+
+
+def test_diagnostics_are_told_errors_first():
+    found = [warning("W", "w", fix="f"), error("E", "e", fix="f")]
+    assert [one["code"] for one in diagnostics_json(found)["diagnostics"]] == ["E", "W"]
+    assert "1 error, 1 warning" in shown(diagnostics_summary(found, "a.yml"))
+    assert "no errors" in shown(diagnostics_summary([], "a.yml"))
+
+
+def test_sizes_show_every_step_with_its_formula(lab):
+    text = shown(sizing_view(lab.sizing))
+    for step in lab.sizing.steps:
+        assert step.name in text
+    assert "2:1" in text
+    assert "room left" in text
