@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 PENDING = frozenset({"armed", "expired", "reverting"})
 """States in which a commit waits for its confirmation or for its revert."""
 
-REVERTIBLE = PENDING | {"prepared", "failed"}
-"""States whose rollback file has not been carried out."""
-
-_MANUAL_DEADLINE_S = 0
+_NO_DEADLINE_S = 0
 _FINAL_POLL_S = 0.5
 
 
@@ -64,7 +61,7 @@ class ConfirmProgram:
                 "version": 1,
                 "id": commit_id,
                 "status": "prepared",
-                "deadline_s": _MANUAL_DEADLINE_S if revert_in_s is None else revert_in_s,
+                "deadline_s": _NO_DEADLINE_S if revert_in_s is None else revert_in_s,
                 "deadline_at": None,
                 "rollback": rollback_file(commit_id),
                 "pid": None,

@@ -34,6 +34,8 @@ class Options:
     netmiko: Mapping[str, Any] = field(default_factory=dict)
 
 
+_KEEPALIVE_S = 15
+
 _SPELLED = {
     "sudo": "sudo",
     "lock_disable": "lock_disable",
@@ -89,11 +91,12 @@ def _netmiko_names() -> frozenset[str]:
 
 
 def _netmiko_arguments(given: dict[str, Any]) -> dict[str, Any]:
-    """Return netmiko's arguments with host keys strict unless the caller says otherwise.
+    """Return netmiko's arguments with host keys strict and keepalives on, unless the caller says otherwise.
 
-    Netmiko's own default accepts any host key. A given ``alt_key_file`` is used without a further switch.
+    Netmiko's own defaults accept any host key and send no keepalives, so that a vanished switch is never noticed.
+    A given ``alt_key_file`` is used without a further switch.
     """
-    arguments = {"ssh_strict": True, "system_host_keys": True, "allow_agent": True, **given}
+    arguments = {"ssh_strict": True, "system_host_keys": True, "allow_agent": True, "keepalive": _KEEPALIVE_S, **given}
     if arguments.get("key_file"):
         arguments.setdefault("use_keys", True)
     if arguments.get("alt_key_file"):

@@ -180,7 +180,7 @@ def revert(path: str) -> int:
     if seen(state) in ("none", "confirmed"):
         return refuse(state, "there is nothing to revert")
     worker = subprocess.Popen(
-        [sys.executable, os.path.abspath(__file__), "_revert", path],
+        [*program(), "_revert", path],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -203,7 +203,7 @@ def refuse(state: dict[str, Any] | None, why: str) -> int:
 
 def start_detached(path: str, name: str) -> None:
     """Start the timer where no session's end reaches it: a unit of systemd, else a session of its own."""
-    timer = [sys.executable, os.path.abspath(__file__), "_wait", path]
+    timer = [*program(), "_wait", path]
     if process_one() == "systemd":
         unit = f"--unit=railweave-confirm-{name}"
         started = subprocess.run(
@@ -222,6 +222,11 @@ def start_detached(path: str, name: str) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def program() -> list[str]:
+    """Return the words that start this program, apart from any environment or package of the caller."""
+    return [sys.executable, "-I", "-S", os.path.abspath(__file__)]
 
 
 def process_one() -> str:

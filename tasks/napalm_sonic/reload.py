@@ -97,10 +97,10 @@ class Reload:
                     differing = self._differing(step)
                     if not differing:
                         return
-            except (ConnectionException, CommandErrorException, CommandTimeoutException):
-                # Services stop one by one: until they are back, any command may fail in any way.
-                if not self.session.alive():
-                    self.session.close()
+            except CommandErrorException:
+                pass  # services stop one by one: until they are back, any command may fail in any way
+            except (ConnectionException, CommandTimeoutException):
+                self.session.close()  # lost, or so stuck that a new session is the better guess
             time.sleep(self.options.reload_poll_s)
         raise CommitError(
             f"{self.session.hostname}: after the reload the configuration is not the new one: {differing}"
@@ -109,7 +109,7 @@ class Reload:
     def _reopen(self) -> None:
         if not self.session.alive():
             self.session.close()
-            self.session.open()
+        self.session.open()
 
     def _differing(self, step: ReloadStep) -> str:
         """Return the first rows that are not there yet; empty when all are and FRR answers."""

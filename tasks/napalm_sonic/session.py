@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import paramiko
 
 _CHUNK_BYTES = 65536
+_DEAD_AFTER_MS = 60_000
 _log = logging.getLogger(__name__)
 
 
@@ -250,7 +251,7 @@ def _connection_class() -> type[Any]:
             if parameters.get("sock") is None:
                 where = (parameters["hostname"], parameters["port"])
                 parameters["sock"] = socket.create_connection(where, parameters["timeout"])
-                parameters["sock"].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                _tune(parameters["sock"])
             self._known_name = known_name(parameters["hostname"], parameters["port"])
             return parameters
 
@@ -271,6 +272,13 @@ def _connection_class() -> type[Any]:
             """Leave the shell alone: closing the transport ends it."""
 
     return ExecOnly
+
+
+def _tune(sock: socket.socket) -> None:
+    """Send at once, and notice within a minute that the far end is gone: a reloading switch says no goodbye."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; it counts while keepalives stay unanswered
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_AFTER_MS)
 
 
 def _explained(where: str, error: Exception) -> ConnectionException:

@@ -1,6 +1,8 @@
 """The revert timer as it runs on a switch: the real program in a folder of its own, SONiC's commands faked on PATH."""
 
 import ast
+import contextlib
+import io
 import json
 import os
 import signal
@@ -65,19 +67,22 @@ class Bench:
         self.state_file.write_text(json.dumps({**state, **more}))
 
     def run(self, verb: str) -> tuple[int, dict[str, Any]]:
-        """Run a verb as the driver does; one line of JSON comes back."""
-        done = subprocess.run(
-            [sys.executable, "-S", str(PROGRAM), verb, str(self.state_file)],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        assert done.stderr == ""
-        assert len(done.stdout.splitlines()) == 1
-        line: dict[str, Any] = json.loads(done.stdout)
-        return done.returncode, line
+        """Run a verb; one line of JSON comes back. What starts a timer runs, as on a switch, in a process that ends."""
+        if verb == "arm":
+            words = [sys.executable, "-S", str(PROGRAM), verb, str(self.state_file)]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+            assert done.stderr == ""
+            return done.returncode, json.loads(done.stdout)
+        printed = io.StringIO()
+        umask = os.umask(0o022)
+        try:
+            with contextlib.redirect_stdout(printed):
+                exit_status = railweave_confirm.main([verb, str(self.state_file)])
+        finally:
+            os.umask(umask)
+        assert len(printed.getvalue().splitlines()) == 1
+        line: dict[str, Any] = json.loads(printed.getvalue())
+        return exit_status, line
 
     def status(self) -> str:
         return str(self.run("status")[1]["status"])
@@ -106,7 +111,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """The program in a fresh folder; no timer outlives the test."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "frr").mkdir()
@@ -117,6 +122,8 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     (tmp_path / "bin" / "systemd-run").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "bin" / "systemd-run").chmod(0o755)
     made = Bench(tmp_path)
+    for name, value in made.environment.items():
+        monkeypatch.setenv(name, value)
     yield made
     if made.state_file.exists() and made.state().get("status") == "armed":
         made.state_file.write_text(json.dumps({**made.state(), "status": "reverted"}))
