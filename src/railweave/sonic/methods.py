@@ -59,7 +59,9 @@ QOS_MAPS = (
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
 )
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
-SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESSAGE", "SNMP_AGENT_ADDRESS_CONFIG")
+SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESSAGE")
+FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "FLEX_COUNTER_TABLE", "STATIC_ROUTE", "ACL_RULE")
+READ_AT_START = ("SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG")
 
 # fmt: off
 RULES: tuple[Rule, ...] = (
@@ -102,6 +104,10 @@ RULES: tuple[Rule, ...] = (
          "the port leaves its VLAN, port channel or mirror session"),
     Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,
          "a port leaves a list"),
+    Rule(FOLLOWED, (), _ANY, _NONE, _PATCH,
+         "a daemon follows the table (BI sonic-host-services/hostcfgd, sonic-bgpcfgd; SW orchagent)"),
+    Rule(READ_AT_START, (), _ANY, _NONE, _WRITE,
+         "read when the snmp container starts; nothing happens before"),
     Rule(SERVICES, (), _ANY, _NONE, _PATCH,
          "GCU restarts the service that reads the table (recorded apply-patch/syslog, ntp)"),
 )

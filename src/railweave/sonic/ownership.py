@@ -74,14 +74,14 @@ class Scope:
 def scope_of(running: ConfigDb, wanted: ConfigDb) -> Scope:
     """Return what is ours where ``running`` is to become ``wanted``.
 
-    A port that the intent does not name is ours to remove only where it shares a lane with a port that it names.
+    A port that the intent does not name is ours to remove only where a port that it names takes one of its lanes. Two
+    ports that share a lane already are the platform's own (Accton AS9726-32D: a 400G port and two service ports).
     """
-    wanted_ports = frozenset(wanted.get("PORT", {}))
-    lanes = {lane for row in wanted.get("PORT", {}).values() for lane in _lanes(row)}
+    had, wants = running.get("PORT", {}), wanted.get("PORT", {})
+    wanted_ports = frozenset(wants)
+    taken = {lane for port, row in wants.items() if _lanes(had.get(port, {})) != _lanes(row) for lane in _lanes(row)}
     removed = frozenset(
-        port
-        for port, row in running.get("PORT", {}).items()
-        if port not in wanted_ports and not lanes.isdisjoint(_lanes(row))
+        port for port, row in had.items() if port not in wanted_ports and not taken.isdisjoint(_lanes(row))
     )
     return Scope(wanted_ports, removed, frozenset(_names_of_foreign_rows(running, wanted_ports | removed)))
 

@@ -166,6 +166,11 @@ def test_a_port_goes_only_where_it_shares_a_lane_with_an_intended_one() -> None:
     assert {one.method for one in found.changes} == {Method.RELOAD}
 
 
+def test_service_ports_that_share_lanes_with_a_fabric_port_by_design_stay() -> None:
+    device = running({"PORT": {"Ethernet0": port(0), "Ethernet4": port(1), "Ethernet33": port(1, lanes="4")}})
+    assert compare(device, wanted()).changes == ()
+
+
 @pytest.mark.parametrize(
     ("table", "key", "fields"),
     [
