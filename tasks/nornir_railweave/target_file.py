@@ -2,6 +2,7 @@
 
 import re
 import string
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -139,10 +140,10 @@ def parse_target(text: str, file: str, name: str) -> Target:
 def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
     """Return the diagnostic of one of pydantic's errors, at the nearest place that stands in the file."""
     parts = tuple(fault["loc"])
-    where = _where(document, file, parts)
+    where = _where(document.places, file, parts)
     key = str(parts[-1]) if parts else ""
     if fault["type"] == "extra_forbidden":
-        return _unknown_key(key, parts, where)
+        return _unknown_key(key, parts, _where(document.keys, file, parts))
     if fault["type"] == "missing":
         return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
     message = str(fault["msg"]).removeprefix("Value error, ")
@@ -174,14 +175,12 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
     return list((models[parts[0]] if parts else _Target).model_fields)
 
 
-def _where(document: Document, file: str, parts: tuple[Any, ...]) -> Where:
-    """Return where the innermost of ``parts`` stands; pydantic adds union tags that no file holds."""
+def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Where:
+    """Return where the innermost of ``parts`` stands; what is missing stands nowhere, its parent does."""
     for end in range(len(parts), 0, -1):
         path = path_text(parts[:end])
-        if path in document.keys:
-            return document.keys[path]
-        if path in document.places:
-            return document.places[path]
+        if path in places:
+            return places[path]
     return Where(file, 1, 1)
 
 

@@ -1,0 +1,170 @@
+"""The runner, guarded processors, events, journal and progress."""
+
+import io
+import json
+import threading
+import time
+
+import pytest
+from nornir.core import Nornir
+from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
+from nornir.core.plugins.inventory import InventoryPluginRegister
+from nornir.core.plugins.runners import RunnersPluginRegister
+from nornir.core.processor import Processors
+from nornir.core.task import Result
+
+from nornir_railweave.events import Announcer, Event, Step
+from nornir_railweave.inventory import FabricInventory
+from nornir_railweave.journal import Journal
+from nornir_railweave.processors import Guarded
+from nornir_railweave.progress import FabricProgress
+from nornir_railweave.runner import NOT_ATTEMPTED, FabricRunner
+from nornir_railweave.session import words
+
+
+def hosts(count, runner, processors=()):
+    names = [f"leaf{number}" for number in range(count)]
+    inventory = Inventory(Hosts({name: Host(name) for name in names}), Groups(), Defaults())
+    return Nornir(inventory=inventory, runner=runner, processors=Processors([Guarded(one) for one in processors]))
+
+
+def test_every_host_has_a_result_in_the_order_of_the_inventory():
+    results = hosts(20, FabricRunner(4)).run(lambda task: task.host.name)
+    assert list(results) == [f"leaf{number}" for number in range(20)]
+    assert [results[name][0].result for name in results] == list(results)
+
+
+def test_no_more_hosts_are_at_work_than_there_are_workers():
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def work(task):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.005)
+        with lock:
+            now[0] -= 1
+
+    hosts(12, FabricRunner(3)).run(work)
+    assert most[0] == 3
+
+
+def test_after_the_budget_of_failures_the_rest_is_not_attempted():
+    def work(task):
+        return Result(host=task.host, failed=task.host.name == "leaf2")
+
+    nornir = hosts(10, FabricRunner(1, max_failures=1))
+    results = nornir.run(work)
+    assert [name for name in results if results[name][0].name == NOT_ATTEMPTED] == [f"leaf{n}" for n in range(3, 10)]
+    assert nornir.data.failed_hosts == {"leaf2"}
+
+
+def test_an_exception_is_one_hosts_result():
+    def work(task):
+        if task.host.name == "leaf1":
+            raise ValueError("no")
+
+    results = hosts(3, FabricRunner(2)).run(work)
+    assert [name for name in results if results[name].failed] == ["leaf1"]
+
+
+def interrupted_once(runner, monkeypatch):
+    """Let the first waiting be interrupted, as by a person at the keyboard."""
+    import nornir_railweave.runner as module
+
+    waits = iter([KeyboardInterrupt()])
+    real = module.wait
+
+    def wait(*arguments, **options):
+        for interruption in waits:
+            raise interruption
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(module, "wait", wait)
+
+
+def test_an_interrupt_lets_hosts_at_work_finish_and_starts_no_more(monkeypatch):
+    runner = FabricRunner(2, finish_on_interrupt=True)
+    interrupted_once(runner, monkeypatch)
+    results = hosts(6, runner).run(lambda task: "done")
+    assert runner.interrupted
+    assert [results[name][0].result for name in results] == ["done", "done", None, None, None, None]
+
+
+def test_an_interrupt_of_reading_ends_it(monkeypatch):
+    runner = FabricRunner(2)
+    interrupted_once(runner, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        hosts(3, runner).run(lambda task: "done")
+
+
+def test_the_plug_ins_are_found_by_their_names():
+    InventoryPluginRegister.auto_register()
+    RunnersPluginRegister.auto_register()
+    assert InventoryPluginRegister.get_plugin("railweave_inventory") is FabricInventory
+    assert RunnersPluginRegister.get_plugin("railweave_runner") is FabricRunner
+
+
+def test_a_failing_listener_is_told_no_more_and_others_are():
+    told = []
+
+    def broken(_):
+        raise RuntimeError("broken")
+
+    announce = Announcer([broken, told.append])
+    announce(Event(Step.READ, "leaf1"))
+    announce(Event(Step.READ, "leaf2"))
+    assert [event.device for event in told] == ["leaf1", "leaf2"]
+
+
+def test_the_journal_is_one_object_a_line_for_its_owner_alone(tmp_path):
+    with Journal(tmp_path / "journal", "pod1") as journal:
+        journal(Event(Step.WAVE, text="wave 1 of 2", details={"wave": 1}))
+        journal(Event(Step.OUTCOME, "leaf1", "line\nbreak", {"outcome": "old"}))
+    lines = [json.loads(line) for line in journal.path.read_text(encoding="utf-8").splitlines()]
+    assert [line["step"] for line in lines] == ["wave", "outcome"]
+    assert lines[1]["text"] == "line\nbreak"
+    assert journal.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_two_rollouts_have_two_journals(tmp_path):
+    with Journal(tmp_path, "pod1") as one, Journal(tmp_path, "pod1") as other:
+        assert one.path != other.path
+
+
+def test_progress_without_a_terminal_is_plain_lines():
+    out = io.StringIO()
+    progress = FabricProgress(out)
+    nornir = hosts(3, FabricRunner(2), [progress])
+    with progress:
+        nornir.run(lambda task: None, name="read_running")
+        progress(Event(Step.WAVE, text="wave 1 of 1", details={"devices": ["leaf1"]}))
+        progress(Event(Step.ROLLING_BACK, "leaf1", "bgp is [down]"))
+        progress(Event(Step.OUTCOME, "leaf1", "bgp is [down]", {"outcome": "old"}))
+        progress(Event(Step.READ, "leaf1"))
+    assert out.getvalue().splitlines() == [
+        "wave 1 of 1: leaf1",
+        "leaf1: rolling back: bgp is [down]",
+        "leaf1: old",
+    ]
+
+
+def test_waiting_is_told_once():
+    out = io.StringIO()
+    progress = FabricProgress(out)
+    for _ in range(3):
+        progress(Event(Step.WAITING, text="for timers on leaf1"))
+    assert out.getvalue() == "waiting for timers on leaf1\n"
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (OSError("no\nroute   to host"), "no route to host"),
+        (KeyError("x"), "KeyError: 'x'"),
+        (TimeoutError(), "TimeoutError"),
+        (OSError("x" * 900), "x" * 399 + "…"),
+    ],
+)
+def test_a_fault_is_told_in_one_short_line(fault, text):
+    assert words(fault) == text
