@@ -92,9 +92,20 @@ class Applier:
 
 def device_words(done: "Completed") -> str:
     """Return the part of an output that tells a person what is wrong: from the last ``Error:`` on, else the end."""
-    text = strip_ansi(done.words())
+    text = _without_frames(strip_ansi(done.words()))
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("Usage:", 'Try "'))]
     starts = [number for number, line in enumerate(lines) if line.startswith("Error:")]
     told = " / ".join(lines[starts[-1] :] if starts else lines[-4:])
     shown = told if len(told) <= _SHOWN_CHARACTERS else f"{told[:_SHOWN_CHARACTERS]} …"
     return hide_in_frr(shown) or f"exit status {done.exit_status}"
+
+
+def _without_frames(text: str) -> str:
+    """Return ``text`` with each Python traceback cut to its last line, the exception: frames tell nobody anything."""
+    kept: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        inside = line.startswith("Traceback (most recent call last)") or (inside and line.startswith((" ", "\t")))
+        if not inside:
+            kept.append(line)
+    return "\n".join(kept)

@@ -1,0 +1,35 @@
+"""What a switch says is passed on; how its programs crashed is not."""
+
+from dataclasses import dataclass
+
+from napalm_sonic.apply import device_words
+
+
+@dataclass
+class Printed:
+    text: str
+    exit_status: int = 1
+
+    def words(self) -> str:
+        return self.text
+
+
+def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
+    text = (
+        "Running command: /usr/local/bin/sonic-cfggen -j /tmp/x --write-to-db\n"
+        "Traceback (most recent call last):\n"
+        '  File "/usr/local/bin/sonic-cfggen", line 501, in <module>\n'
+        "    main()\n"
+        "  ...\n"
+        "redis.exceptions.ConnectionError: Error 111 connecting to 127.0.0.1:6379. Connection refused.\n"
+    )
+    said = device_words(Printed(text))
+    assert "Traceback" not in said
+    assert "sonic-cfggen, line" not in said
+    assert said.endswith(
+        "redis.exceptions.ConnectionError: Error 111 connecting to 127.0.0.1:6379. Connection refused."
+    )
+
+
+def test_nothing_printed_is_told_by_the_exit_status() -> None:
+    assert device_words(Printed("", 7)) == "exit status 7"
