@@ -55,10 +55,18 @@ def host_ports(entry: Nodes, rails: int, planes: int) -> tuple[HostPort, ...]:
             rail=(nic * of_nic + port // planes) // per_rail,
             plane=port % planes,
             speed_gbps=entry.nics.speed_gbps,
+            # The ports of a NIC are the functions of its PCI device.
+            pci=f"{pci[:-1]}{port}" if (pci := _at(entry.nics.pci_addresses, nic)) else "",
+            rdma=_at(entry.nics.rdma_devices, nic * entry.nics.ports + port),
         )
         for nic in range(entry.nics.count)
         for port in range(entry.nics.ports)
     )
+
+
+def _at(texts: tuple[str, ...], index: int) -> str:
+    # A list of the wrong length is told by the intent's checks; the design goes on for its own findings.
+    return texts[index] if index < len(texts) else ""
 
 
 def place_groups(

@@ -82,7 +82,8 @@ class Switch:
 @dataclass(frozen=True, slots=True)
 class HostPort:
     """A fabric port of a GPU node. ``name`` is the persistent interface name (``rail0``, with several ports a NIC
-    ``rail0p1``); ``nic`` and ``port`` count from 0."""
+    ``rail0p1``); ``nic`` and ``port`` count from 0. ``pci`` is the PCI address that pins the name and ``rdma`` the
+    kernel's name of the RDMA device, both empty where the intent does not state them."""
 
     name: str
     nic: int
@@ -90,6 +91,8 @@ class HostPort:
     rail: int
     plane: int
     speed_gbps: int
+    pci: str = ""
+    rdma: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,22 @@ class ClassRole(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Marking:
+    """ECN marking of a queue: it starts at ``minimum_bytes`` of queue and reaches ``probability_percent`` at
+    ``maximum_bytes``; all beyond is marked. ``probability_percent`` None is the tool's own."""
+
+    minimum_bytes: int
+    maximum_bytes: int
+    probability_percent: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class TrafficClass:
     """A traffic class. ``priority`` is its traffic class, queue and PFC priority (0-7).
 
     ``dscp`` lists its code points; the class with ``is_default`` takes every code point that no class names.
-    ``share_percent`` is its part of what strict classes leave; 0 for a strict class.
+    ``share_percent`` is its part of what strict classes leave; 0 for a strict class. ``ecn`` is what the intent states
+    for its queue, None where thresholds follow from the port.
     """
 
     name: str
@@ -31,6 +42,7 @@ class TrafficClass:
     priority: int
     strict: bool
     share_percent: int
+    ecn: Marking | None = None
 
     @property
     def priority_group(self) -> int:
@@ -87,6 +99,82 @@ class Overrides:
     rows: Mapping[str, Mapping[str, Mapping[str, Mapping[str, str | tuple[str, ...]]]]]
 
 
+class Vendor(StrEnum):
+    """Makers of NICs whose tools a vendor pack knows."""
+
+    NVIDIA = "nvidia"
+    BROADCOM = "broadcom"
+
+
+class NetworkBackend(StrEnum):
+    """What configures the interfaces of a GPU node."""
+
+    NETWORKD = "networkd"
+    NETPLAN = "netplan"
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """How GPU nodes are set up. ``vendor`` None follows each node's NIC model; ``frontend`` is the interface of the
+    front end, on which NCCL finds its peers, None where NCCL may choose. Unmanaged nodes are rendered only."""
+
+    vendor: Vendor | None = None
+    manage: bool = False
+    network: NetworkBackend = NetworkBackend.NETWORKD
+    frontend: str | None = None
+
+
+class WatchdogAction(StrEnum):
+    """What the PFC watchdog does with the packets of a stormed queue."""
+
+    DROP = "drop"
+    FORWARD = "forward"
+    ALERT = "alert"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchdogPolicy:
+    """The PFC watchdog as the intent states it, times in milliseconds; None is SONiC's own rule."""
+
+    enabled: bool = True
+    detection_ms: int | None = None
+    restoration_ms: int | None = None
+    poll_ms: int | None = None
+    action: WatchdogAction = WatchdogAction.DROP
+
+
+class BufferModel(StrEnum):
+    """Who computes headroom: a table on the switch (SONiC's traditional model), or the switch from speed, cable and
+    MTU (dynamic)."""
+
+    TRADITIONAL = "traditional"
+    DYNAMIC = "dynamic"
+
+
+LATEST_RELEASE = "202505"
+
+
+@dataclass(frozen=True, slots=True)
+class SonicPolicy:
+    """The SONiC branch that the switches run, and the buffer model; None is what the platform ships with."""
+
+    release: str = LATEST_RELEASE
+    buffer_model: BufferModel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkingPreset:
+    """Published ECN thresholds of a vendor: ``by_speed`` holds (from Gb/s, marking), the slowest first."""
+
+    name: str
+    source: str
+    by_speed: tuple[tuple[int, Marking], ...]
+
+    def at(self, speed_gbps: int) -> Marking:
+        """Return the thresholds for ports of that speed."""
+        return next(one for least, one in reversed(self.by_speed) if least <= speed_gbps or least == 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Policies:
     """Everything of the intent that devices' configurations depend on beside their links."""
@@ -96,3 +184,7 @@ class Policies:
     bgp: BgpTimers
     addressing: Addressing
     overrides: Overrides
+    hosts: HostPolicy = HostPolicy()
+    watchdog: WatchdogPolicy = WatchdogPolicy()
+    sonic: SonicPolicy = SonicPolicy()
+    marking: MarkingPreset | None = None

@@ -198,6 +198,26 @@ class Word(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class Release(Kind):
+    """A SONiC branch: year and month, as text or as the number that YAML makes of it."""
+
+    known: tuple[str, ...] = ("202305", "202311", "202405", "202411", "202505")
+
+    def read(self, value: object) -> str:
+        """Return the branch as text."""
+        text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        if text not in self.known:
+            guess = nearest(text, self.known)
+            fix = f"did you mean `{guess}`? " if guess else ""
+            refuse("RW014", f"{shown(value)} is no SONiC release that is known", f"{fix}write {listing(self.known)}")
+        return text
+
+    def form(self) -> dict[str, Any]:
+        """Return the branches, as text and as numbers."""
+        return {"enum": [*self.known, *map(int, self.known)]}
+
+
+@dataclass(frozen=True, slots=True)
 class Speed(Kind):
     """A port speed written like ``400G``, read as Gb/s."""
 

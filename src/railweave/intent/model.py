@@ -56,13 +56,17 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Nics:
-    """The fabric NICs of one node; ``speed_gbps`` is of one port. ``pcie`` is a slot id of the catalogue."""
+    """The fabric NICs of one node; ``speed_gbps`` is of one port. ``pcie`` is a slot id of the catalogue.
+
+    ``pci_addresses`` has one address a NIC, ``rdma_devices`` one name a port, NIC by NIC; both may be empty."""
 
     count: int
     speed_gbps: int
     ports: int
     model: str
     pcie: str
+    pci_addresses: tuple[str, ...] = ()
+    rdma_devices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

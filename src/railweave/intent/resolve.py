@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 
 from railweave.diagnostics import Where
-from railweave.fabric.policy import Addressing, BgpTimers, Mtu, Overrides, Policies, TrafficClass
+from railweave.fabric.policy import (
+    Addressing,
+    BgpTimers,
+    HostPolicy,
+    Marking,
+    Mtu,
+    Overrides,
+    Policies,
+    SonicPolicy,
+    TrafficClass,
+    WatchdogPolicy,
+)
 from railweave.intent.model import (
     Cable,
     Cabling,
@@ -18,10 +29,12 @@ from railweave.intent.model import (
     Underlay,
     Workload,
 )
+from railweave.intent.presets import marking_of, preset_classes
 from railweave.intent.rules import USUAL_ROLES
 from railweave.intent.schema import (
     AddressingKeys,
     ClassKeys,
+    EcnKeys,
     HostCableKeys,
     IntentKeys,
     LeafKeys,
@@ -29,6 +42,7 @@ from railweave.intent.schema import (
     NodeKeys,
     TierKeys,
     TopologyKeys,
+    WatchdogKeys,
     WorkloadKeys,
 )
 
@@ -41,11 +55,15 @@ def resolve(keys: IntentKeys, places: Mapping[str, Where], file: str, sha256: st
         nodes=tuple(_nodes(entry) for entry in keys.nodes),
         topology=_topology(keys.topology),
         policies=Policies(
-            classes=tuple(_traffic_class(entry) for entry in keys.traffic_classes),
+            classes=_classes(keys),
             mtu=Mtu(keys.mtu.fabric, keys.mtu.hosts),
             bgp=BgpTimers(keys.bgp.keepalive, keys.bgp.hold),
             addressing=_addressing(keys.addressing),
             overrides=Overrides(keys.overrides),
+            hosts=HostPolicy(keys.hosts.vendor, keys.hosts.manage, keys.hosts.network, keys.hosts.frontend),
+            watchdog=_watchdog(keys.pfc_watchdog),
+            sonic=SonicPolicy(keys.sonic.release, keys.sonic.buffer_model),
+            marking=marking_of(keys.preset) if keys.preset else None,
         ),
         cabling=Cabling(_cable(keys.cabling.host), _cable(keys.cabling.leaf_spine)),
         places=places,
@@ -60,7 +78,15 @@ def _workload(keys: WorkloadKeys) -> Workload:
 
 
 def _nodes(keys: NodeKeys) -> Nodes:
-    nics = Nics(keys.nics.count, keys.nics.speed, keys.nics.ports, keys.nics.model, keys.nics.pcie)
+    nics = Nics(
+        count=keys.nics.count,
+        speed_gbps=keys.nics.speed,
+        ports=keys.nics.ports,
+        model=keys.nics.model,
+        pcie=keys.nics.pcie,
+        pci_addresses=tuple(keys.nics.pci_addresses),
+        rdma_devices=tuple(keys.nics.rdma_devices),
+    )
     return Nodes(keys.name, keys.count, keys.gpus, nics, keys.first_stripe)
 
 
@@ -87,6 +113,13 @@ def _tier(keys: TierKeys) -> Tier:
     return Tier(model, keys.count, None, None)
 
 
+def _classes(keys: IntentKeys) -> tuple[TrafficClass, ...]:
+    """Return the classes that the intent lists, else those of its preset, else the default ones."""
+    if keys.preset and "traffic_classes" not in keys.model_fields_set:
+        return preset_classes(keys.preset)
+    return tuple(_traffic_class(entry) for entry in keys.traffic_classes)
+
+
 def _traffic_class(keys: ClassKeys) -> TrafficClass:
     return TrafficClass(
         name=keys.name,
@@ -97,7 +130,16 @@ def _traffic_class(keys: ClassKeys) -> TrafficClass:
         priority=keys.priority,
         strict=keys.strict,
         share_percent=keys.share,
+        ecn=_marking(keys.ecn) if keys.ecn else None,
     )
+
+
+def _marking(keys: EcnKeys) -> Marking:
+    return Marking(keys.min_kb * 1000, keys.max_kb * 1000, keys.probability)
+
+
+def _watchdog(keys: WatchdogKeys) -> WatchdogPolicy:
+    return WatchdogPolicy(keys.enabled, keys.detection_ms, keys.restoration_ms, keys.poll_ms, keys.action)
 
 
 def _addressing(keys: AddressingKeys) -> Addressing:

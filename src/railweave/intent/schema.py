@@ -12,9 +12,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from railweave.fabric.policy import ClassRole, Pool
-from railweave.intent.kinds import CodePoints, FieldValue, Flag, Prefix, Ratio, Speed, Text, Whole, Word
+from railweave.fabric.policy import (
+    LATEST_RELEASE,
+    BufferModel,
+    ClassRole,
+    NetworkBackend,
+    Pool,
+    Vendor,
+    WatchdogAction,
+)
+from railweave.intent.kinds import CodePoints, FieldValue, Flag, Prefix, Ratio, Release, Speed, Text, Whole, Word
 from railweave.intent.model import Shape, Underlay, WorkloadKind
+from railweave.intent.presets import PresetName
 
 SCHEMA_ID = "urn:railweave:intent:1"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -29,6 +38,13 @@ SwitchId = Annotated[str | None, Text(what="a switch model id", example="nokia-i
 NicId = Annotated[str, Text(what="a NIC model id", example="connectx-7")]
 PcieId = Annotated[str, Text(what="a PCIe slot id", example="gen5x16")]
 MediaId = Annotated[str | None, Text(what="a media id", auto=True)]
+PciAddress = Annotated[
+    str, Text(what="a PCI address", pattern=r"[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]", example="0000:1a:00.0")
+]
+RdmaDevice = Annotated[str, Text(what="an RDMA device", pattern=r"[A-Za-z][A-Za-z0-9_-]{0,62}", example="mlx5_0")]
+Interface = Annotated[
+    str | None, Text(what="an interface name", pattern=r"[A-Za-z0-9][A-Za-z0-9_.-]{0,14}", example="eno1")
+]
 AutoCount = Annotated[int | None, Whole(least=1, most=4096, auto=True)]
 AutoSpeed = Annotated[int | None, Speed(auto=True)]
 AsNumber = Annotated[int, Whole(least=1, most=4_294_967_295)]
@@ -80,6 +96,10 @@ class NicKeys(Keys):
     ports: Annotated[int, Whole(least=1, most=8)] = _default(1, "ports of one NIC")
     model: NicId = Field(description="NIC model of the catalogue, like connectx-7")
     pcie: PcieId = _default("gen5x16", "PCIe slot that carries the NIC")
+    pci_addresses: list[PciAddress] = _default([], "PCI addresses of the NICs, one each; they pin interface names")
+    rdma_devices: list[RdmaDevice] = _default(
+        [], "RDMA devices of the ports, NIC by NIC; by default the vendor's names from 0 on, like mlx5_0"
+    )
 
 
 class NodeKeys(Keys):
@@ -182,6 +202,20 @@ class BgpKeys(Keys):
     )
 
 
+class EcnKeys(Keys):
+    """ECN marking of a lossless class's queue; 1 KB is 1000 bytes."""
+
+    min_kb: Annotated[int, Whole(least=1, most=2_000_000)] = Field(
+        description="queue depth at which marking starts, in KB (1000 bytes)"
+    )
+    max_kb: Annotated[int, Whole(least=1, most=2_000_000)] = Field(
+        description="queue depth from which every packet is marked, in KB (1000 bytes)"
+    )
+    probability: Annotated[int | None, Whole(least=1, most=100, auto=True)] = _default(
+        "auto", "percent of packets that are marked just below max_kb"
+    )
+
+
 class ClassKeys(Keys):
     """A traffic class."""
 
@@ -198,6 +232,36 @@ class ClassKeys(Keys):
     )
     strict: Annotated[bool, Flag()] = _default(False, "served before all classes that have a share")
     share: Annotated[int, Whole(least=0, most=100)] = _default(0, "percent of the bandwidth that strict classes leave")
+    ecn: EcnKeys | None = Field(
+        default=None, description="ECN thresholds of a lossless class; by default they follow from preset or port speed"
+    )
+
+
+class WatchdogKeys(Keys):
+    """The PFC watchdog: a queue that stands paused too long is taken for a storm."""
+
+    enabled: Annotated[bool, Flag()] = _default(True, "watch the lossless queues of every used port")
+    detection_ms: Annotated[int | None, Whole(least=100, most=5000, auto=True)] = _default(
+        "auto", "milliseconds of pause that are a storm; auto is 200 for each 32 ports of the switch"
+    )
+    restoration_ms: Annotated[int | None, Whole(least=100, most=60_000, auto=True)] = _default(
+        "auto", "milliseconds without pause after which the queue is restored; auto is the detection time"
+    )
+    poll_ms: Annotated[int | None, Whole(least=100, most=3000, auto=True)] = _default(
+        "auto", "milliseconds between two looks at all queues, at most the other two times"
+    )
+    action: Annotated[WatchdogAction, Word(words=WatchdogAction, what="watchdog action")] = _default(
+        "drop", "what happens to the packets of a stormed queue"
+    )
+
+
+class SonicKeys(Keys):
+    """What the switches run."""
+
+    release: Annotated[str, Release()] = _default(LATEST_RELEASE, "SONiC branch of the switches, like 202505")
+    buffer_model: Annotated[BufferModel | None, Word(words=BufferModel, what="buffer model", auto=True)] = _default(
+        "auto", "traditional: headroom from a table; dynamic: the switch computes it; auto is what the platform ships"
+    )
 
 
 class MtuKeys(Keys):
@@ -205,6 +269,21 @@ class MtuKeys(Keys):
 
     fabric: MtuBytes = _default(9100, "IP MTU of the switches' ports in bytes")
     hosts: MtuBytes = _default(9000, "IP MTU of the nodes' fabric NICs in bytes")
+
+
+class HostsKeys(Keys):
+    """How the GPU nodes are set up."""
+
+    vendor: Annotated[Vendor | None, Word(words=Vendor, what="NIC vendor", auto=True)] = _default(
+        "auto", "whose tools set the NICs; auto follows the NIC model"
+    )
+    manage: Annotated[bool, Flag()] = _default(False, "the nodes are planned and changed, not only rendered")
+    network: Annotated[NetworkBackend, Word(words=NetworkBackend, what="network configuration of a node")] = _default(
+        "networkd", "what configures the nodes' interfaces"
+    )
+    frontend: Interface = Field(
+        default=None, validate_default=False, description="front-end interface, on which NCCL finds its peers"
+    )
 
 
 class HostCableKeys(Keys):
@@ -243,11 +322,19 @@ class IntentKeys(Keys):
     topology: TopologyKeys = Field(description="the shape of the fabric and its switches")
     addressing: AddressingKeys = Field(default_factory=AddressingKeys, description="address pools and AS numbers")
     bgp: BgpKeys = Field(default_factory=BgpKeys, description="BGP timers")
+    preset: Annotated[PresetName | None, Word(words=PresetName, what="preset")] = Field(
+        default=None,
+        validate_default=False,
+        description="published traffic classes and ECN thresholds of a vendor; traffic_classes replaces its classes",
+    )
     traffic_classes: Annotated[list[ClassKeys], Field(min_length=1)] = _default(
         [dict(one) for one in DEFAULT_CLASSES], "all traffic classes of the fabric"
     )
+    pfc_watchdog: WatchdogKeys = Field(default_factory=WatchdogKeys, description="the PFC watchdog of the switches")
+    sonic: SonicKeys = Field(default_factory=SonicKeys, description="what the switches run")
     mtu: MtuKeys = Field(default_factory=MtuKeys, description="IP MTU of fabric and hosts")
     cabling: CablingKeys = Field(default_factory=CablingKeys, description="lengths and media of the cables")
+    hosts: HostsKeys = Field(default_factory=HostsKeys, description="how the GPU nodes are set up")
     overrides: Mapping[str, ScopeRows] = Field(
         default={}, description="CONFIG_DB rows that railweave does not know, by role (leaf, spine) or device name"
     )
