@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"qos", "routing"},
         {"sonic"},
         {"plan"},
-        {"checks"},
+        {"checks", "yang"},
         {"report"},
     )
 )

@@ -81,6 +81,8 @@ TITLES: Final[Mapping[str, str]] = {
     # Device configuration.
     "RW401": "the underlay is numbered",
     "RW402": "overrides add rows and change none that railweave renders",
+    "RW411": "every row is valid by SONiC's own YANG models",
+    "RW412": "every table has a YANG model",
     # Plan and deployment.
     "RW501": "a plan file is an untouched plan of this version",
     "RW502": "a plan is of the fabric, target and intent that are deployed",

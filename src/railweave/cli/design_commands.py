@@ -35,15 +35,29 @@ def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJso
     print_diagnostics(gathered.diagnostics)
 
 
-def check(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> int:
+def check(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    yang: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--yang",
+            metavar="DIR",
+            help="Validate every CONFIG_DB by the YANG models in DIR too (/usr/local/yang-models of a switch); "
+            "repeat it for more releases. Needs the extra railweave[yang].",
+        ),
+    ] = None,
+    json: AsJson = False,
+) -> int:
     """All diagnostics: code, severity, place, devices and the way out."""
-    from railweave.cli.project import find_intent, gather
+    from railweave.cli.project import find_intent, gather, yang_diagnostics
     from railweave.cli.show import print_diagnostics, print_json, print_view
-    from railweave.diagnostics import has_errors
+    from railweave.diagnostics import has_errors, in_order
     from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
 
     path = find_intent(intent, option)
-    found = gather(path).diagnostics
+    gathered = gather(path)
+    found = in_order((*gathered.diagnostics, *yang_diagnostics(gathered, yang or ())))
     if json:
         print_json(diagnostics_json(found))
     else:

@@ -1,7 +1,7 @@
 """Finding the project's files: which intent is meant, which target, where state is kept."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,6 +99,22 @@ def _demand(gathered: Gathered) -> Designed:
             f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalogue"
         )
     return Designed(gathered.intent, gathered.fabric, gathered.diagnostics)
+
+
+def yang_diagnostics(gathered: Gathered, folders: Sequence[Path]) -> tuple[Diagnostic, ...]:
+    """Return what the YANG models of each folder refuse; nothing where no folder is named.
+
+    Raises RailweaveError without libyang or without models, also where there is no fabric to validate.
+    """
+    if not folders:
+        return ()
+    from railweave.yang.check import check_yang
+    from railweave.yang.models import load_models
+
+    releases = [load_models(folder) for folder in folders]
+    if gathered.fabric is None:
+        return ()
+    return check_yang(gathered.fabric, releases, project_templates(), gathered.intent.where)
 
 
 def project_templates() -> "Templates":

@@ -1,0 +1,108 @@
+"""Check of a whole fabric by YANG: device by device, and what many devices and releases have in common told once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric, Switch
+from railweave.sonic.configure import Configurator
+from railweave.sonic.overrides import path_of
+from railweave.sonic.rows import DeviceConfig
+from railweave.templates import Templates
+from railweave.yang.device import whole_document
+from railweave.yang.findings import Finding, Place
+from railweave.yang.validate import Models, findings
+
+Places = Callable[[str], Where]
+"""Where an intent path stands: ``Intent.where``."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """One finding as it is met again: devices and models in the order of meeting (dict for its order)."""
+
+    finding: Finding
+    where: Where
+    overridden: bool
+    devices: dict[str, None]
+    models: dict[str, None]
+
+
+def check_yang(
+    fabric: Fabric, releases: Sequence[Models], templates: Templates, where: Places = lambda path: Where(path=path)
+) -> tuple[Diagnostic, ...]:
+    """Return what the YANG models of ``releases`` refuse in the CONFIG_DB of every switch, errors first.
+
+    A switch that cannot be configured is passed over: why is told by the check of configurations.
+    """
+    seen: dict[tuple[str, ...], _Seen] = {}
+    for switch, config in _configured(fabric, templates):
+        document = whole_document(config.config_db(), switch.panel.platform)
+        for models in releases:
+            for one in findings(document, models):
+                _note(seen, one, _override_path(fabric, switch, one.place), switch.name, models.name, where)
+    return in_order(_diagnostic(one) for one in seen.values())
+
+
+def _configured(fabric: Fabric, templates: Templates) -> Iterator[tuple[Switch, DeviceConfig]]:
+    try:
+        configurator = Configurator(fabric, templates)
+    except RefusedError:
+        return
+    for switch in fabric.switches:
+        try:
+            yield switch, configurator.device(switch)
+        except RefusedError:
+            continue
+
+
+def _note(seen: dict[tuple[str, ...], _Seen], one: Finding, path: str, device: str, models: str, where: Places) -> None:
+    place = one.place
+    # Switches differ in their ports: a field is the same fault whichever port was met first.
+    alike = (place.table, place.field or place.key, one.value, one.words, path)
+    entry = seen.setdefault(alike, _Seen(one, where(path), bool(path), {}, {}))
+    entry.devices[device] = None
+    entry.models[models] = None
+
+
+def _override_path(fabric: Fabric, switch: Switch, place: Place) -> str:
+    """Return the intent path of an override that states the place; empty where railweave renders it."""
+    for scope in (switch.name, switch.role.value):
+        rows = fabric.policies.overrides.rows.get(scope, {}).get(place.table, {})
+        if not place.key and rows:
+            return path_of(scope, place.table)
+        if place.key in rows and (not place.field or place.field in rows[place.key]):
+            return path_of(scope, place.table)
+    return ""
+
+
+def _diagnostic(seen: _Seen) -> Diagnostic:
+    one = seen.finding
+    devices = tuple(seen.devices)
+    models = ", ".join(seen.models)
+    if one.unmodelled:
+        return warning(
+            "RW412",
+            f"{one.place}: {one.words} (YANG models: {models})",
+            seen.where,
+            fix="read the name of the table again; without a model `config apply-patch` refuses its rows, and from "
+            "202505 on `config reload` refuses a file that has them",
+            devices=devices,
+        )
+    stated = f" {one.value!r}" if one.place.field and one.value else ""
+    others = f" and {one.rows - 1} rows alike" if one.rows > 1 else ""
+    return error(
+        "RW411",
+        f"{one.place}{stated}{others}: {one.words} (YANG models: {models})",
+        seen.where,
+        fix=_MEND_OVERRIDE if seen.overridden else _MEND_RENDERED,
+        devices=devices,
+    )
+
+
+_MEND_OVERRIDE = "write the override as the YANG model of the table has it"
+_MEND_RENDERED = (
+    "see with `railweave explain` which part of the intent the row follows, and whether the models are of the release "
+    "that the switches run; if both are right, report it: railweave renders a row that SONiC refuses"
+)
