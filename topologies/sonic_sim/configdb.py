@@ -13,6 +13,7 @@ from typing import Any
 from sonic_sim.spec import ConfigDbDocument, FieldValue
 
 Hash = dict[str, str]
+_quoted = json.encoder.encode_basestring_ascii
 EMPTY_ROW: Mapping[str, str] = {"NULL": "NULL"}
 
 
@@ -136,6 +137,14 @@ def natural_key(text: str) -> list[int | str]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 
-def to_json(document: Mapping[str, Any]) -> str:
-    """Return the text that ``sonic-cfggen`` prints for a document: indent 4, no newline at the end."""
-    return json.dumps(document, indent=4)
+def to_json(value: Any, margin: str = "") -> str:
+    """Return the text of ``json.dumps(value, indent=4)``, several times faster for documents of text."""
+    if isinstance(value, str):
+        return _quoted(value)
+    inner = margin + "    "
+    if isinstance(value, Mapping) and value:
+        parts = [f"{inner}{_quoted(name)}: {to_json(one, inner)}" for name, one in value.items()]
+        return "{\n" + ",\n".join(parts) + f"\n{margin}}}"
+    if isinstance(value, (list, tuple)) and value:
+        return "[\n" + ",\n".join(inner + to_json(one, inner) for one in value) + f"\n{margin}]"
+    return json.dumps(value)

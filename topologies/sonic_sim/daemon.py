@@ -36,7 +36,7 @@ class Daemon:
         """Do what a request asks. Raises SimulatorError."""
         simulation, verb = self.simulation, request["verb"]
         if verb == "up":
-            spec = spec_from_json(Path(request["spec"]).read_text(encoding="utf-8"))
+            spec = spec_from_json(Path(request["spec"]).read_bytes())
             return await simulation.reconcile(spec)
         if verb == "status":
             return {**simulation.status(), "pid": os.getpid()}

@@ -30,18 +30,22 @@ def device_to_json(device: Device) -> dict[str, Any]:
     """Return all that a switch must know after the simulator starts again."""
     return {
         "version": 1,
-        "spec": asdict(device.spec),
+        "spec": _spec_to_json(device.spec),
         "rows": device.db.rows,
         "initialized": device.initialized,
         "other": {str(number): rows for number, rows in device.other.items()},
         "hostname": device.hostname,
-        "frr": {"running": device.frr.running, "hostname": device.frr.hostname, "text": device.frr.text()},
+        "frr": {"running": device.frr.running, "hostname": device.frr.hostname, "text": device.frr.kept_text()},
         "files": {path: _file_to_json(one) for path, one in device.files.files.items()},
         "directories": {path: [one.mode, one.owner] for path, one in device.files.directories.items()},
         "times": asdict(device.times),
         "faults": device.faults.to_json(),
         "timer_running": device.timer_running,
     }
+
+
+def _spec_to_json(spec: SimDevice) -> dict[str, Any]:
+    return {"name": spec.name, "factory": spec.factory, "serial": spec.serial, "mac": spec.mac, "asic": spec.asic}
 
 
 def _file_to_json(one: File) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """What a simulated fabric is made of: devices with their boot configuration, hosts, and the cables between them."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 FieldValue = str | list[str]
 ConfigDbDocument = dict[str, dict[str, dict[str, FieldValue]]]
@@ -61,13 +62,13 @@ class SimSpec:
 
     def to_json(self) -> str:
         """Return the JSON form; `spec_from_json` reads it back."""
-        return json.dumps(asdict(self), indent=1)
+        return orjson.dumps(self).decode()
 
 
-def spec_from_json(text: str) -> SimSpec:
+def spec_from_json(text: str | bytes) -> SimSpec:
     """Read what `SimSpec.to_json` wrote. Raises ValueError where the text has another shape."""
     try:
-        return _spec(json.loads(text))
+        return _spec(orjson.loads(text))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a simulator specification: {error}") from error
 

@@ -167,11 +167,11 @@ def list_checkpoints(parsed: Parsed) -> Result:
     names = files.listing(_FOLDER) if files.is_directory(_FOLDER) else []
     names = [name.removesuffix(".cp.json") for name in names if name.endswith(".cp.json")]
     if "time" not in parsed.flags:
-        return Result(out=to_json(names) + "\n")  # type: ignore[arg-type]
+        return Result(out=to_json(names) + "\n")
     times = {name: files.files[_path(name)].mtime for name in names}
     newest = sorted(names, key=lambda name: times[name], reverse=True)
     listed = [{"name": name, "time": datetime.fromtimestamp(times[name], UTC).isoformat()} for name in newest]
-    return Result(out=to_json(listed) + "\n")  # type: ignore[arg-type]
+    return Result(out=to_json(listed) + "\n")
 
 
 @leaf("config rollback", "[OPTIONS] CHECKPOINT_NAME", options=_OPTIONS, arguments=_name_argument("rollback"))

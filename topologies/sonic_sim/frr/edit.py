@@ -148,7 +148,8 @@ class Editor:
             if f"neighbor {group} peer-group" not in instance.lines:
                 raise _bgpd(line, "% Configure the peer-group first")
             return
-        if not instance.starting(f"neighbor {peer}"):
+        known = (f"neighbor {peer} {kind}" in instance.lines for kind in ("remote-as", "peer-group", "interface"))
+        if not any(known) and not instance.starting(f"neighbor {peer}"):
             raise _bgpd(line, "% Specify remote-as or peer-group commands first")
 
     def _instance(self, family: Context) -> Context:
