@@ -10,6 +10,7 @@ GLYPHS = {Op.ADD: "+", Op.UPDATE: "~", Op.REMOVE: "-"}
 """The three things that can happen, as they are shown everywhere."""
 
 _FEW = 4
+_LONGEST = 80
 
 
 def subject(group: ChangeGroup) -> str:
@@ -39,7 +40,13 @@ def effect(group: ChangeGroup) -> str:
     return change_text(group.samples[0])
 
 
-def _first(shown: list[str], total: int) -> str:
+def _first(samples: list[str], total: int) -> str:
+    """Return as many samples as fit in a short text, one at least, and how many more there are."""
+    shown = samples[:1]
+    for sample in samples[1:]:
+        if len("; ".join([*shown, sample])) > _LONGEST:
+            break
+        shown.append(sample)
     more = f"; … {total - len(shown):,} more" if total > len(shown) else ""
     return "; ".join(shown) + more
 
@@ -54,7 +61,7 @@ def change_text(change: Change) -> str:
     if change.op is Op.ADD:
         return value_text(change.after)
     if change.op is Op.REMOVE:
-        return f"was {value_text(change.before)}"
+        return f"was {value_text(change.before)}" if change.before else ""
     return f"{value_text(change.before)} → {value_text(change.after)}"
 
 
