@@ -8,17 +8,17 @@ from railweave.catalog.media import Medium, Pmd
 from railweave.catalog.model import (
     Asic,
     BreakoutMode,
-    BufferPool,
     Cage,
     CageType,
     Hwsku,
-    PgProfile,
     ServicePort,
     SwitchModel,
 )
 from railweave.catalog.nics import NicModel, NicPorts, NotSupported
 from railweave.catalog.pcie import PcieSlot
 from railweave.errors import RailweaveError
+from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, HeadroomChip, PgProfile
+from railweave.fabric.policy import BufferModel
 
 _Value = TypeVar("_Value")
 
@@ -52,7 +52,7 @@ def decode_switch(document: Mapping[str, Any]) -> SwitchModel:
         source=document["source"],
         licence=document["licence"],
         platform=document["platform"],
-        asic=Asic(**document["asic"]),
+        asic=_asic(document["asic"]),
         cage_type=_cage_type(document["cage"]),
         cages=tuple(Cage(number, index, name, _lanes(lanes)) for number, index, name, lanes in document["cages"]),
         modes=tuple(
@@ -66,6 +66,11 @@ def decode_switch(document: Mapping[str, Any]) -> SwitchModel:
         ),
         duplicate_lanes=document["duplicate_lanes"],
     )
+
+
+def _asic(document: Mapping[str, Any]) -> Asic:
+    headroom = document.get("headroom")
+    return Asic(**{**document, "headroom": HeadroomChip(**headroom) if headroom else None})
 
 
 def _lanes(text: str) -> tuple[int, ...]:
@@ -86,6 +91,8 @@ def _cage_type(document: Mapping[str, Any]) -> CageType:
 def _hwsku(document: Mapping[str, Any], model: Mapping[str, Any]) -> Hwsku:
     mode = document["mode"]
     aliases = document["aliases"] if mode is None else dict(row[:2] for row in model["breakout_modes"])[mode]
+    pools = {role: tuple(BufferPool(*row) for row in rows) for role, rows in document["buffer_pools"].items()}
+    pg_profiles = tuple(PgProfile(*row) for row in document["pg_profiles"])
     return Hwsku(
         name=document["name"],
         source=document["source"],
@@ -95,8 +102,36 @@ def _hwsku(document: Mapping[str, Any], model: Mapping[str, Any]) -> Hwsku:
         aliases=tuple(aliases),
         has_qos_template=document["has_qos_template"],
         notes=document["notes"],
-        buffer_pools={role: tuple(BufferPool(*row) for row in rows) for role, rows in document["buffer_pools"].items()},
-        pg_profiles=tuple(PgProfile(*row) for row in document["pg_profiles"]),
+        buffer_pools=pools,
+        pg_profiles=pg_profiles,
+        buffers=_buffers(document, model, pools, pg_profiles) if "buffers" in document else None,
+    )
+
+
+def _buffers(
+    document: Mapping[str, Any],
+    model: Mapping[str, Any],
+    pools: Mapping[str, tuple[BufferPool, ...]],
+    pg_profiles: tuple[PgProfile, ...],
+) -> Buffers:
+    buffers, asic = document["buffers"], _asic(model["asic"])
+    repository, _, rest = model["source"].partition(":")
+    return Buffers(
+        hwsku=document["name"],
+        source=f"{repository}:{document['source']}@{rest.rpartition('@')[2][:12]}",
+        model=BufferModel(buffers["model"]),
+        pools=pools,
+        profiles=tuple(
+            BufferProfile(name, pool, size, kind == "dynamic", threshold)
+            for name, pool, size, kind, threshold in buffers["profiles"]
+        ),
+        lossy_group=buffers["lossy_group"],
+        lossless_queue=buffers["lossless_queue"],
+        lossy_queue=buffers["lossy_queue"],
+        port_lists=tuple(tuple(names) for names in buffers["port_lists"]),
+        pg_profiles=pg_profiles,
+        chip=asic.headroom,
+        lossless_classes=asic.lossless_classes,
     )
 
 

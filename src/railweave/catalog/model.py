@@ -7,11 +7,14 @@ and in the buffer settings that they ship.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from railweave.fabric.buffers import BufferPool, Buffers, HeadroomChip, PgProfile
+
 
 @dataclass(frozen=True, slots=True)
 class Asic:
     """The switching chip. ``buffer_bytes`` is its packet buffer, ``ecmp_limit`` the most next hops of a route,
-    ``logical_ports`` the most fabric ports, however its lanes are split; None where no source states it."""
+    ``logical_ports`` the most fabric ports, however its lanes are split, ``lossless_classes`` the most priorities that
+    it keeps headroom for; None where no source states it. ``headroom`` is what its vendor computes headroom from."""
 
     vendor: str
     family: str
@@ -19,6 +22,8 @@ class Asic:
     ecmp_limit: int | None
     logical_ports: int | None
     source: str
+    lossless_classes: int | None = None
+    headroom: HeadroomChip | None = None
 
     def __str__(self) -> str:
         """Return vendor and family in one phrase: ``NVIDIA Spectrum-4``."""
@@ -77,35 +82,12 @@ class BreakoutMode:
 
 
 @dataclass(frozen=True, slots=True)
-class BufferPool:
-    """A default BUFFER_POOL row; None where the HWSKU's template leaves the field out."""
-
-    name: str
-    size_bytes: int | None
-    type: str | None
-    mode: str | None
-    xoff_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class PgProfile:
-    """A row of ``pg_profile_lookup.ini``: the lossless headroom that the vendor gives for a speed and cable length."""
-
-    speed_gbps: int
-    cable_m: int
-    size_bytes: int
-    xon_bytes: int
-    xoff_bytes: int
-    dynamic_th: int
-    xon_offset_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Hwsku:
     """A HWSKU: native speed and ports of a cage, and what it ships.
 
     ``mode`` is its breakout mode, None on a platform without modes, where ``aliases`` has the patterns instead.
     ``buffer_pools`` is by the role whose template they come from (``t0`` leaf, ``t1`` spine, ``def`` without a role).
+    ``buffers`` is all that it ships of buffers, None where that is not enough to configure them.
     """
 
     name: str
@@ -118,6 +100,7 @@ class Hwsku:
     notes: str
     buffer_pools: Mapping[str, tuple[BufferPool, ...]]
     pg_profiles: tuple[PgProfile, ...]
+    buffers: Buffers | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,13 +97,15 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Refusal
     lacking = [cage for cage, use in plan if use.mode is not None and cage.number in use.mode.not_on]
     if lacking:
         return _cage_lacks_mode(model, lacking[0], plan)
+    hwsku = _hwsku(model, {use.speed_gbps: use for _, use in plan})
     return Panel(
         model=model.id,
-        hwsku=_hwsku(model, {use.speed_gbps: use for _, use in plan}).name,
+        hwsku=hwsku.name,
         platform=model.platform,
         asic=str(model.asic),
         ports=_ports(plan),
         breakout=tuple((cage.name, use.mode.text) for cage, use in plan if use.mode is not None),
+        buffers=hwsku.buffers,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from railweave.fabric.buffers import Buffers
 from railweave.fabric.policy import Policies
 from railweave.fabric.sizing import Sizing
 
@@ -50,7 +51,8 @@ class Panel:
     """The fabric ports of one switch model in one breakout; service ports (management 10G) are left out.
 
     ``breakout`` holds (parent port, mode) for BREAKOUT_CFG where the chosen speeds are not the HWSKU's native ones
-    or the platform's breakout modes are known; empty where the platform has none.
+    or the platform's breakout modes are known; empty where the platform has none. ``buffers`` is None where the HWSKU
+    ships no buffer configuration.
     """
 
     model: str
@@ -59,6 +61,7 @@ class Panel:
     asic: str
     ports: tuple[SwitchPort, ...]
     breakout: tuple[tuple[str, str], ...]
+    buffers: Buffers | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,83 @@
+"""The packet buffer of a switch as its SONiC ships it: pools, profiles, and published headroom.
+
+Facts of the catalogue, chosen with the HWSKU of a panel. Sizes are bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from railweave.fabric.policy import BufferModel
+
+
+@dataclass(frozen=True, slots=True)
+class BufferPool:
+    """A default BUFFER_POOL row; None where the HWSKU's template leaves the field out.
+
+    ``xoff_bytes`` is the shared headroom pool within ``size_bytes``."""
+
+    name: str
+    size_bytes: int | None
+    type: str | None
+    mode: str | None
+    xoff_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferProfile:
+    """A default BUFFER_PROFILE row: ``size_bytes`` is reserved; ``threshold`` is an exponent of two of the pool's free
+    part where ``is_dynamic``, else bytes."""
+
+    name: str
+    pool: str
+    size_bytes: int
+    is_dynamic: bool
+    threshold: int
+
+
+@dataclass(frozen=True, slots=True)
+class PgProfile:
+    """A row of ``pg_profile_lookup.ini``: the lossless headroom that the vendor gives for a speed and cable length."""
+
+    speed_gbps: int
+    cable_m: int
+    size_bytes: int
+    xon_bytes: int
+    xoff_bytes: int
+    dynamic_th: int
+    xon_offset_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadroomChip:
+    """What the headroom of a chip is computed from where its vendor publishes the computation (NVIDIA Spectrum).
+
+    ``pipeline_kib`` of a port is on its way before a pause takes effect, ``mac_phy_bytes`` stand in MAC and PHY, and
+    ``tile_bytes_per_gbps`` in the tile that carries the port."""
+
+    cell_bytes: int
+    pipeline_kib: int
+    mac_phy_bytes: float
+    tile_bytes_per_gbps: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Buffers:
+    """The buffer of one HWSKU. ``model`` is the one it ships with; ``pools`` are by the role whose template they come
+    from (``t0`` leaf, ``t1`` spine). ``port_lists`` names the profiles of a whole port, ingress and egress, empty on
+    chips that have none; ``chip`` is None where headroom is only known from ``pg_profiles``.
+
+    ``lossless_classes`` is the most that the chip carries, None where no source states it.
+    """
+
+    hwsku: str
+    source: str
+    model: BufferModel
+    pools: Mapping[str, tuple[BufferPool, ...]]
+    profiles: tuple[BufferProfile, ...]
+    lossy_group: str
+    lossless_queue: str
+    lossy_queue: str
+    port_lists: tuple[tuple[str, ...], ...]
+    pg_profiles: tuple[PgProfile, ...]
+    chip: HeadroomChip | None
+    lossless_classes: int | None
