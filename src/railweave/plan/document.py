@@ -11,6 +11,7 @@ from typing import Any
 
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
+from railweave.plan.cables import moved_cables
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.redaction import redacted
 from railweave.sonic.change import Change, Disruption, Method, Op
@@ -30,6 +31,10 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "changes": [change_json(change) for change in plan.changes],
         "waves": [list(wave) for wave in plan.waves],
         "gone": list(plan.gone),
+        "cables_to_move": [
+            {"device": cable.device, "port": cable.port, "before": cable.before, "after": cable.after}
+            for cable in moved_cables(plan)
+        ],
         "summary": {"add": summary.add, "update": summary.update, "remove": summary.remove},
     }
     document["digest"] = _digest(document)

@@ -5,12 +5,11 @@ A comment holds 65,536 characters; a longer plan loses its details from the end,
 
 from collections.abc import Iterable
 
-from railweave.plan.cables import moved_cables
 from railweave.plan.grouping import group_changes
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
-from railweave.report.plan_summary import disruption_by_role, headline, kept
+from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept
 from railweave.sonic.change import Change
 
 LIMIT_CHARS = 65_536
@@ -53,7 +52,7 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def _notes(plan: Plan) -> Iterable[str]:
     notes = [
-        *(f"cable to move: {cable}" for cable in moved_cables(plan)),
+        *cable_lines(plan, _MOST_NOTES // 2),
         *(f"unreachable: {name}: {plan.devices[name].error}" for name in plan.names(DeviceState.UNREACHABLE)),
         *(
             f"conflict: {name}: {one.table}|{one.key}: {one.reason}"

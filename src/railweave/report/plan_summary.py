@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from railweave.plan.cables import moved_cables
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.report.listing import compact, counted
 from railweave.sonic.change import Disruption, Method
@@ -85,6 +86,14 @@ def _worst_words(plan: Plan, names: list[str]) -> str:
     chosen = set(names)
     found = {change.disruption for change in plan.changes if change.device in chosen}
     return _WORDS[max(found, key=DISRUPTION_RANK.__getitem__)]
+
+
+def cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
+    """Return a line for each cable that has to be moved; beyond ``most`` the rest is counted."""
+    cables = moved_cables(plan)
+    shown = tuple(f"cable to move: {cable}" for cable in cables[:most])
+    hidden = len(cables) - len(shown)
+    return (*shown, f"cables to move: {hidden} more, all in the JSON form") if hidden else shown
 
 
 def kept(plan: Plan) -> Mapping[str, int]:

@@ -7,13 +7,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from railweave.plan.cables import moved_cables
 from railweave.plan.grouping import ChangeGroup, group_changes
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
-from railweave.report.plan_summary import disruption_by_role, headline, kept
+from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept
 from railweave.sonic.change import Disruption, Op
+
+_MOST_CABLES = 16
 
 OP_STYLES = {Op.ADD: "green", Op.UPDATE: "yellow", Op.REMOVE: "red"}
 DISRUPTION_STYLES = {
@@ -91,7 +92,7 @@ def _waves(plan: Plan) -> Iterable[Text]:
 def _remarks(plan: Plan) -> Iterable[Text]:
     """Yield what is no change and still matters, with an empty line after it."""
     remarks = [
-        *(Text(f"cable to move: {cable}", style="bold yellow") for cable in moved_cables(plan)),
+        *(Text(line, style="bold yellow") for line in cable_lines(plan, _MOST_CABLES)),
         *(
             Text(f"unreachable: {name}: {plan.devices[name].error}", style="bold red")
             for name in plan.names(DeviceState.UNREACHABLE)

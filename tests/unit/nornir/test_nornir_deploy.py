@@ -321,6 +321,70 @@ def test_growth_touches_only_new_devices_and_the_ports_that_meet_them(deployed, 
     assert result.ok
 
 
+def with_row(bench, name, table, key, fields):
+    config = bench.world.switches[name].running
+    tables = {**config.config_db, table: {**config.config_db.get(table, {}), key: fields}}
+    bench.world.switches[name].running = type(config)(tables, config.frr)
+
+
+def test_a_row_that_holds_our_port_stops_the_plan_or_is_planned_away(deployed):
+    with_row(deployed, "lab-leaf1", "VLAN_MEMBER", "Vlan7|Ethernet0", {"tagging_mode": "untagged"})
+    made = deployed.plan()
+    assert [one.key for one in made.devices["lab-leaf1"].conflicts] == ["Vlan7|Ethernet0"]
+    with pytest.raises(RefusedError, match="Ethernet0 is a member of Vlan7"):
+        deployed.deploy(made)
+    result = deployed.deploy(take_ports=True)
+    assert result.ok
+    assert "VLAN_MEMBER" not in running(deployed, "lab-leaf1").config_db
+
+
+def test_a_taken_row_comes_back_with_the_rollback(changed):
+    with_row(changed, "lab-spine1", "VLAN_MEMBER", "Vlan7|Ethernet0", {"tagging_mode": "untagged"})
+    breaks_bgp(changed.world.switches["lab-spine1"])
+    result = changed.deploy(take_ports=True)
+    assert changed.outcomes(result)["lab-spine1"] == "old"
+    assert running(changed, "lab-spine1").config_db["VLAN_MEMBER"] == {"Vlan7|Ethernet0": {"tagging_mode": "untagged"}}
+
+
+def test_a_switch_of_another_platform_is_refused(deployed):
+    row = deployed.world.row("lab-leaf1", "DEVICE_METADATA", "localhost")
+    with_row(deployed, "lab-leaf1", "DEVICE_METADATA", "localhost", {**row, "platform": "x86_64-other-r0"})
+    made = deployed.plan()
+    assert made.devices["lab-leaf1"].state == "unreachable"
+    with pytest.raises(RefusedError, match="x86_64-other-r0"):
+        deployed.deploy(made)
+
+
+def test_a_switch_whose_routing_does_not_answer_is_not_planned(deployed):
+    switch = deployed.world.switches["lab-leaf1"]
+    switch.running = type(switch.running)(switch.running.config_db, "")
+    made = deployed.plan()
+    assert made.devices["lab-leaf1"].state == "unreachable"
+    assert "FRR" in made.devices["lab-leaf1"].error
+
+
+def test_a_drift_of_ours_is_planned_back_and_rows_of_others_are_not(deployed):
+    row = deployed.world.row("lab-leaf1", "PORT", "Ethernet0")
+    with_row(deployed, "lab-leaf1", "PORT", "Ethernet0", {**row, "mtu": "1500", "tpid": "0x9100"})
+    made = deployed.plan()
+    assert [(one.field, one.before, one.after) for one in made.changes] == [("mtu", "1500", "9100")]
+    assert deployed.deploy(made).ok
+    assert deployed.world.row("lab-leaf1", "PORT", "Ethernet0")["tpid"] == "0x9100"
+
+
+def test_verification_tells_which_device_does_not_answer(deployed, unreachable):
+    deployed.world.switches["lab-spine1"].faults["open"] = unreachable
+    result = deployed.verify()
+    assert [(one.device, one.kind.value) for one in result.failed] == [("lab-spine1", "reachable")]
+
+
+def test_verification_shows_a_wrong_mtu(deployed):
+    row = deployed.world.row("lab-leaf1", "PORT", "Ethernet0")
+    with_row(deployed, "lab-leaf1", "PORT", "Ethernet0", {**row, "mtu": "1500"})
+    (wrong,) = deployed.verify().failed
+    assert (wrong.device, wrong.subject, wrong.expected, wrong.actual) == ("lab-leaf1", "Ethernet0", "9100", "1500")
+
+
 def test_every_connection_is_closed(deployed):
     deployed.deploy()
     for switch in deployed.world.switches.values():

@@ -97,6 +97,19 @@ def test_markdown_of_very_many_findings_fits_too(plan_of):
     assert len(plan_markdown(plan_of(**gone))) < LIMIT_CHARS
 
 
+def test_cables_to_move_are_named_and_counted(plan_of, change):
+    plan = plan_of(
+        *(
+            change(table="DEVICE_NEIGHBOR", key=f"Ethernet{port}", field="name", before="spine1", after="spine5")
+            for port in range(20)
+        )
+    )
+    text = shown(plan_view(plan))
+    assert "cable to move: leaf1:Ethernet0 from spine1:the same port to spine5:the same port" in text
+    assert "cables to move: 4 more" in text
+    assert plan_markdown(plan).count("cable to move") == 20
+
+
 def test_markdown_cannot_be_broken_out_of(plan_of, change):
     text = plan_markdown(plan_of(change(after="`a|b` <script>\n```\n</details>")))
     outside = text.split("<details>")[0]
