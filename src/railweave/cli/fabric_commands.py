@@ -7,6 +7,8 @@ import typer
 
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption
 
+EXIT_INTERRUPTED = 130
+
 SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
 TakePorts = Annotated[
     bool, typer.Option("--take-ports", help="Plan the removal of foreign rows that hold a fabric port.")
@@ -80,6 +82,8 @@ def deploy(
     if result is None:
         return 1
     show_result(result, as_json=json)
+    if result.interrupted:
+        return EXIT_INTERRUPTED
     return 0 if result.ok else 1
 
 
