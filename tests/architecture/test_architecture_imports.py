@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {
     "railweave": ROOT / "src" / "railweave",
     "nornir_railweave": ROOT / "tasks" / "nornir_railweave",
+    "railweave_hosts": ROOT / "tasks" / "railweave_hosts",
     "napalm_sonic": ROOT / "tasks" / "napalm_sonic",
     "sonic_sim": ROOT / "topologies" / "sonic_sim",
 }
@@ -23,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"cabling"},
         {"design"},
         {"qos", "routing"},
-        {"sonic"},
+        {"hosts", "lab", "sonic"},
         {"plan"},
         {"checks", "yang"},
         {"report"},
@@ -36,7 +37,18 @@ DRIVER_MAY_IMPORT = frozenset(
     {"change", "conflicts", "diff", "document", "frr", "merge", "methods", "ownership", "rows", "steps"}
 )
 DEVICE_LIBRARIES = frozenset(
-    {"asyncssh", "napalm", "netmiko", "nornir", "nornir_napalm", "paramiko", "socket", "subprocess"}
+    {
+        "ansible",
+        "ansible_runner",
+        "asyncssh",
+        "napalm",
+        "netmiko",
+        "nornir",
+        "nornir_napalm",
+        "paramiko",
+        "socket",
+        "subprocess",
+    }
 )
 
 
@@ -85,7 +97,9 @@ def allowed(package: str, module: str, name: str) -> bool:
     if package == "railweave":
         return engine_allowed(module, name)
     if package == "nornir_railweave":
-        return target in {"napalm_sonic", "railweave"} and not name.startswith("railweave.cli")
+        return target in {"napalm_sonic", "railweave", "railweave_hosts"} and not name.startswith("railweave.cli")
+    if package == "railweave_hosts":
+        return target == "railweave" and not name.startswith("railweave.cli")
     if package == "napalm_sonic":
         return name == "railweave.sonic" or name.startswith("railweave.sonic.") and driver_allowed(name)
     return False  # the simulator judges the rest, so it knows nothing of it

@@ -3,7 +3,8 @@
 Where the check catalogue of the trade has an id (``T-3``, ``P-1``, ``Q-4``, ``M-1`` …) a finding carries that id;
 the ``RW`` ids are for everything else. An id is never given a second meaning and never reused. Blocks: RW0xx reading
 the intent file, RW1xx its content against the catalogue and itself, RW2xx design, RW3xx cabling, RW4xx device
-configuration, RW5xx plan and deployment, RW6xx reaching devices.
+configuration, RW5xx plan and deployment, RW6xx reaching devices, RW7xx labs,
+RW8xx GPU nodes.
 """
 
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "H-headroom": "the headroom of every lossless class is enough for its cable",
     "M-1": "the MTU of the hosts fits the fabric's",
     "M-4": "the MTU of the hosts carries RoCE packets of 4096 bytes",
+    "N-4": "NCCL marks its traffic with a DSCP of the RDMA class",
     "P-1": "the PCIe slot carries all ports of the NIC",
     "P-2": "the NIC can have that many ports of that speed",
     "P-3": "both ends of a link have the speed, and a medium that links their lane rates",
@@ -97,6 +99,16 @@ TITLES: Final[Mapping[str, str]] = {
     "RW601": "a target file is a mapping of known keys with values of their kind",
     "RW602": "every device has a management address",
     "RW603": "secrets are in the environment or the SSH agent",
-    "RW604": "the simulator of the fabric runs and knows its devices",
+    "RW604": "the simulator or lab of the fabric runs and knows its devices",
+    # GPU nodes.
+    "RW801": "the tools that set a NIC are its vendor's",
+    "RW802": "there is a vendor pack for the NICs of managed nodes",
+    "RW803": "PCI addresses and RDMA devices are as many as NICs and ports, each once",
+    "RW804": "the interfaces of managed nodes have names that stay",
+    "RW805": "nodes are changed only where the intent says so",
+    "RW806": "a target says how the nodes are reached",
+    "RW807": "nodes that are named exist",
+    # Labs.
+    "RW701": "a lab has virtual switches with whole ports",
 }
 """Every ``RW`` id with the rule whose breach it reports."""

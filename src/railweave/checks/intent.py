@@ -5,6 +5,7 @@ counts, ports or links is found by the design.
 """
 
 from railweave.catalog.load import Catalog
+from railweave.checks.hosts import host_findings
 from railweave.checks.intent_addressing import address_findings
 from railweave.checks.intent_classes import class_findings
 from railweave.checks.intent_hardware import hardware_findings
@@ -25,5 +26,6 @@ def check_intent(intent: Intent, catalog: Catalog) -> tuple[Diagnostic, ...]:
             *transport_findings(intent),
             *address_findings(intent),
             *override_findings(intent),
+            *host_findings(intent),
         )
     )

@@ -1,0 +1,1 @@
+"""GPU nodes: addresses, policy routing, NIC settings and NCCL, as functions of the fabric."""

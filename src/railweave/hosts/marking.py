@@ -1,0 +1,60 @@
+"""How a GPU node marks and treats its packets, from the same traffic classes as the switches (check Q-2).
+
+The NIC maps all 64 DSCPs to the priorities that the switches map them to, pauses exactly the lossless ones, and marks
+RDMA and congestion notifications (CNP) with the DSCPs of their classes. The ToS byte is DSCP x 4 plus ECT(0) = 2
+(RFC 3168), so that switches may mark congestion instead of dropping.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railweave.fabric.policy import ClassRole, TrafficClass
+from railweave.qos.mapping import PRIORITY_COUNT, map_chain
+
+_ECT_0 = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NicMarking:
+    """Code points and priorities of a node's NICs. ``cnp_dscp`` is None where no class carries notifications.
+
+    ``dscp_to_priority`` is indexed by DSCP; ``share_percent`` is the RDMA class's part of the port.
+    """
+
+    dscp: int
+    priority: int
+    cnp_dscp: int | None
+    cnp_priority: int
+    lossless: tuple[int, ...]
+    dscp_to_priority: tuple[int, ...]
+    class_dscp: tuple[tuple[int, int], ...]
+    share_percent: int
+
+    @property
+    def tos(self) -> int:
+        """Return the ToS byte of RDMA packets, able to carry ECN."""
+        return self.dscp * 4 + _ECT_0
+
+    @property
+    def pfc(self) -> tuple[bool, ...]:
+        """Return which of the eight priorities are paused."""
+        return tuple(priority in self.lossless for priority in range(PRIORITY_COUNT))
+
+
+def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
+    """Return the marking of ``classes``; None where no class with a DSCP of its own carries RDMA."""
+    rdma = next((one for one in classes if one.role is ClassRole.RDMA and one.dscp), None)
+    if rdma is None:
+        return None
+    cnp = next((one for one in classes if one.role is ClassRole.CNP and one.dscp), None)
+    chain = map_chain(classes)
+    return NicMarking(
+        dscp=rdma.dscp[0],
+        priority=rdma.priority,
+        cnp_dscp=cnp.dscp[0] if cnp else None,
+        cnp_priority=cnp.priority if cnp else 0,
+        lossless=chain.lossless,
+        dscp_to_priority=chain.dscp_to_tc,
+        class_dscp=tuple((dscp, one.priority) for one in classes for dscp in one.dscp),
+        share_percent=rdma.share_percent,
+    )

@@ -1,0 +1,134 @@
+"""Vendor packs: which tools read and set a NIC, as data files; adding a vendor needs no code.
+
+A pack is a list of steps. A step reads settings (a command's output or a kernel file, a pattern, the wanted value) and
+says what to run or write where one differs. ``$names`` are filled in here from the fabric's classes, ``{interface}``
+and ``{rdma}`` on the node, port by port.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from railweave.fabric.policy import Vendor
+from railweave.hosts.marking import NicMarking
+
+Step = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class VendorPack:
+    """One vendor's NICs. ``rdma_prefix`` begins the kernel's names of RDMA devices; ``firmware`` are settings that
+    survive a reboot and need a reset, which are told and never made."""
+
+    vendor: Vendor
+    title: str
+    source: str
+    nics: tuple[str, ...]
+    rdma_prefix: str
+    firmware: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+@cache
+def vendor_pack(vendor: Vendor) -> VendorPack:
+    """Return the pack of ``vendor``."""
+    text = files("railweave.hosts").joinpath("packs", f"{vendor.value}.json").read_text(encoding="utf-8")
+    data = json.loads(text)
+    return VendorPack(
+        vendor=vendor,
+        title=data["title"],
+        source=data["source"],
+        nics=tuple(data["nics"]),
+        rdma_prefix=data["rdma_prefix"],
+        firmware=tuple(data["firmware"]),
+        steps=tuple(data["steps"]),
+    )
+
+
+def vendor_of(nic_model: str) -> Vendor | None:
+    """Return the vendor whose pack sets NICs of ``nic_model``; None where there is no pack for it."""
+    return next((vendor for vendor in Vendor if nic_model in vendor_pack(vendor).nics), None)
+
+
+def filled_steps(pack: VendorPack, mark: NicMarking) -> list[dict[str, Any]]:
+    """Return the steps of ``pack`` for the marking ``mark``, as the node's document holds them."""
+    known = _known(mark)
+    return [
+        {
+            **{key: value for key, value in step.items() if key != "needs"},
+            "reads": [_filled_read(read, known) for read in step["reads"] if _is_needed(read, known)],
+            "writes": [_filled_write(write, known) for write in step["writes"]],
+        }
+        for step in pack.steps
+        if _is_needed(step, known)
+    ]
+
+
+def filled_firmware(pack: VendorPack, mark: NicMarking) -> list[str]:
+    """Return the firmware settings of ``pack`` as ``NAME=value``."""
+    known = _known(mark)
+    return [_words(text, known)[0] for text in pack.firmware if mark.cnp_dscp is not None or "$cnp" not in text]
+
+
+def _known(mark: NicMarking) -> dict[str, Any]:
+    bits = ["1" if on else "0" for on in mark.pfc]
+    known: dict[str, Any] = {
+        "dscp": str(mark.dscp),
+        "priority": str(mark.priority),
+        "tos": str(mark.tos),
+        "tos_without_ecn": str(mark.dscp * 4),
+        # bnxt_setupcc.sh takes less than the whole port only.
+        "share": str(min(max(mark.share_percent, 1), 99)),
+        "lossless_mask": str(sum(1 << priority for priority in mark.lossless)),
+        "pfc_words": " ".join(bits),
+        "pfc_list": ",".join(bits),
+        "pfc_map": {str(priority): "on" if on else "off" for priority, on in enumerate(mark.pfc)},
+        "pfc_settings": ["all:off", *(f"{priority}:on" for priority in mark.lossless)],
+        "dscp_map": {str(dscp): str(priority) for dscp, priority in enumerate(mark.dscp_to_priority)},
+        "class_map": {str(dscp): str(priority) for dscp, priority in mark.class_dscp},
+        "cnp_words": [],
+    }
+    if mark.cnp_dscp is not None:
+        known |= {
+            "cnp_dscp": str(mark.cnp_dscp),
+            "cnp_priority": str(mark.cnp_priority),
+            "cnp_words": ["-c", str(mark.cnp_priority), "-p", str(mark.cnp_dscp)],
+        }
+    return known
+
+
+def _is_needed(part: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+    return "needs" not in part or part["needs"] in known
+
+
+def _filled_read(read: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    filled = {key: value for key, value in read.items() if key != "needs"}
+    want = read["want"]
+    filled["want"] = known[want[1:]] if want.startswith("$") else want
+    if "file" in read:
+        filled["file"] = _words(read["file"], known)[0]
+    return filled
+
+
+def _filled_write(write: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    if "command" in write:
+        return {"command": [word for text in write["command"] for word in _words(text, known)]}
+    return {"file": _words(write["file"], known)[0], "text": _words(write["text"], known)[0]}
+
+
+def _words(text: str, known: Mapping[str, Any]) -> list[str]:
+    """Return ``text`` with its ``$name`` filled in; a name that stands for several words becomes several."""
+    if text.startswith("$") and isinstance(known[text[1:]], list):
+        return list(known[text[1:]])
+    # Longer names first: $cnp_dscp is not $cnp and the rest.
+    for name in _names(text, known):
+        text = text.replace(f"${name}", known[name])
+    return [text]
+
+
+def _names(text: str, known: Mapping[str, Any]) -> Iterator[str]:
+    if "$" in text:
+        yield from sorted((name for name in known if isinstance(known[name], str)), key=len, reverse=True)

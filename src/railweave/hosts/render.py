@@ -1,0 +1,111 @@
+"""The files of a GPU node: networkd, netplan, sysctl, NCCL, and the document and program that set its NICs.
+
+What all nodes of one kind share is made once; a node of its own costs its addresses only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from railweave.fabric.model import Fabric, Host
+from railweave.hosts.document import port_values, rails_document
+from railweave.hosts.nccl import nccl_settings
+from railweave.hosts.packs import filled_firmware, filled_steps, vendor_pack
+from railweave.hosts.values import Node, kernel_settings, node_of
+from railweave.templates import Templates
+
+PROGRAM = "railweave-host"
+UNIT = "railweave-rdma.service"
+_JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What nodes with the same ports have in common."""
+
+    shared: Mapping[str, bytes]
+    nic: Mapping[str, Any]
+    nccl: Mapping[str, str]
+
+
+class HostRenderer:
+    """Renders the nodes of one fabric; keeps what they share."""
+
+    def __init__(self, fabric: Fabric, templates: Templates) -> None:
+        self.fabric = fabric
+        self._templates = templates
+        self._kinds: dict[tuple[str, str], _Kind] = {}
+
+    def files(self, host: Host) -> Mapping[str, bytes]:
+        """Return the files of ``host`` by their names below its folder, in natural order."""
+        return {**self.shared(host), **self.own(host)}
+
+    def shared(self, host: Host) -> Mapping[str, bytes]:
+        """Return the files that are the same on every node of the kind of ``host``."""
+        return self._kind(host, node_of(self.fabric, host)).shared
+
+    def own(self, host: Host) -> Mapping[str, bytes]:
+        """Return the files that hold the addresses of ``host``."""
+        node = node_of(self.fabric, host)
+        kind = self._kind(host, node)
+        ports = [port_values(node, rail) for rail in node.rails]
+        files = {
+            f"networkd/10-railweave-{port['name']}.network": self._text(
+                "rail.network.j2", {"host": node.name, "port": port}
+            )
+            for port in ports
+        }
+        files["netplan.yaml"] = self._text("netplan.yaml.j2", {"host": node.name, "ports": ports})
+        files["rails.json"] = orjson.dumps(rails_document(node, ports, kind.nic, kind.nccl), option=_JSON)
+        return files
+
+    def _kind(self, host: Host, node: Node) -> _Kind:
+        key = (host.kind, host.nic_model)
+        found = self._kinds.get(key)
+        if found is None:
+            found = self._kinds[key] = self._new_kind(node)
+        return found
+
+    def _new_kind(self, node: Node) -> _Kind:
+        nccl = nccl_settings(self.fabric, node)
+        environment = "".join(f"{key}={value}\n" for key, value in nccl.items())
+        shared = {
+            f"networkd/10-railweave-{rail.name}.link": self._text(
+                "rail.link.j2", {"port": {"name": rail.name, "pci": rail.pci, "mtu": node.mtu_bytes}}
+            )
+            for rail in node.rails
+            if rail.pci
+        }
+        shared["sysctl.conf"] = self._text("sysctl.conf.j2", {"sysctl": kernel_settings(node.rails)})
+        shared["nccl.conf"] = self._text("nccl.conf.j2", {"nccl": nccl})
+        shared["nccl.env"] = environment.encode()
+        shared[UNIT] = self._text(f"{UNIT}.j2", {})
+        shared[PROGRAM] = self._text("railweave_host.py", {})
+        return _Kind(shared, _nic_values(node), nccl)
+
+    def _text(self, template: str, values: Mapping[str, object]) -> bytes:
+        return self._templates.fill(f"hosts/{template}", values).encode()
+
+
+def host_files(fabric: Fabric, host: Host, templates: Templates) -> Mapping[str, bytes]:
+    """Return the files of one node by name; use HostRenderer for many."""
+    return HostRenderer(fabric, templates).files(host)
+
+
+def _nic_values(node: Node) -> Mapping[str, Any]:
+    """Return how the NICs of ``node`` are marked and set; without steps where no vendor pack or no RDMA class is."""
+    mark = node.marking
+    if node.vendor is None or mark is None:
+        return {"vendor": None, "steps": [], "firmware": []}
+    pack = vendor_pack(node.vendor)
+    return {
+        "vendor": node.vendor.value,
+        "trust": "dscp",
+        "rdma": {"dscp": mark.dscp, "priority": mark.priority, "tos": mark.tos},
+        "cnp": None if mark.cnp_dscp is None else {"dscp": mark.cnp_dscp, "priority": mark.cnp_priority},
+        "pfc": [priority for priority, on in enumerate(mark.pfc) if on],
+        "firmware": filled_firmware(pack, mark),
+        "steps": filled_steps(pack, mark),
+    }

@@ -1,0 +1,105 @@
+"""What a GPU node is to be: rails with addresses, tables and routes, as a function of (fabric, node).
+
+Every rail is a /31 to its leaf (RFC 3021; the node has the odd address) with a routing table of its own, so that a
+packet leaves on the rail whose address it carries. The main table has one route a rail to the pool of all nodes, for
+whoever does not bind an address; the default route stays with the front end (fabric-facts section 6.4).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric, Host
+from railweave.fabric.policy import Vendor
+from railweave.hosts.marking import NicMarking, marking
+from railweave.hosts.packs import vendor_of, vendor_pack
+
+FIRST_TABLE = 100
+"""Routing table of the first rail; the others follow."""
+
+FIRST_PRIORITY = 1000
+"""Priority of the first rail's rule, before the main table's 32766."""
+
+LINK_PREFIX_LENGTH = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Rail:
+    """A fabric interface of a node. ``rdma`` is its RDMA device, empty without a vendor pack; ``pci`` the address that
+    pins its name, empty where the name is pinned otherwise. ``gateway`` is the leaf's end of the /31."""
+
+    name: str
+    pci: str
+    rdma: str
+    address: int
+    gateway: int
+    table: int
+    rule_priority: int
+    leaf: str
+    plane: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Everything that a node's files are made of. ``marking`` is None where no class carries RDMA."""
+
+    name: str
+    fabric: str
+    vendor: Vendor | None
+    rails: tuple[Rail, ...]
+    pool: int
+    pool_length: int
+    mtu_bytes: int
+    marking: NicMarking | None
+
+
+def node_of(fabric: Fabric, host: Host) -> Node:
+    """Return the values of ``host``."""
+    policies = fabric.policies
+    vendor = host_vendor(fabric, host)
+    prefix = vendor_pack(vendor).rdma_prefix if vendor else ""
+    rails = []
+    for link in fabric.links_of[host.name]:
+        index = link.lower_port
+        port = host.ports[index]
+        rails.append(
+            Rail(
+                name=port.name,
+                pci=port.pci,
+                rdma=port.rdma or (f"{prefix}{index}" if prefix else ""),
+                address=link.network + 1,
+                gateway=link.network,
+                table=FIRST_TABLE + index,
+                rule_priority=FIRST_PRIORITY + index,
+                leaf=link.upper,
+                plane=link.plane,
+            )
+        )
+    pool = policies.addressing.hosts
+    return Node(
+        name=host.name,
+        fabric=fabric.name,
+        vendor=vendor,
+        rails=tuple(rails),
+        pool=pool.first,
+        pool_length=pool.length,
+        mtu_bytes=policies.mtu.hosts_bytes,
+        marking=marking(policies.classes),
+    )
+
+
+def host_vendor(fabric: Fabric, host: Host) -> Vendor | None:
+    """Return the vendor of a node's NICs: the intent's, else the one whose pack knows the model."""
+    return fabric.policies.hosts.vendor or vendor_of(host.nic_model)
+
+
+def kernel_settings(rails: tuple[Rail, ...]) -> Mapping[str, str]:
+    """Return the sysctls of a node with several rails (check N-3).
+
+    Linux answers ARP on any interface by default, so a leaf would learn a rail's address on another rail's port.
+    Strict reverse-path filtering drops what comes back on another rail.
+    """
+    settings = {"net.ipv4.conf.all.arp_ignore": "1", "net.ipv4.conf.all.arp_announce": "2"}
+    for rail in rails:
+        settings[f"net.ipv4.conf.{rail.name}.rp_filter"] = "2"
+        settings[f"net.ipv4.conf.{rail.name}.accept_local"] = "0"
+    return settings

@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""Bring this GPU node in line with /etc/railweave/rails.json, and read every setting back.
+
+    railweave-host check     print what differs; exit status 2 where something does
+    railweave-host apply     set what differs and read it back; exit status 1 where it does not hold
+
+``--json`` prints a document for programs, ``--document FILE`` reads another file, ``--root DIR`` looks for /sys below
+DIR. Success is what is read back, never what a tool says. Standard library only; Python 3.9 and later.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    Value = str | dict[str, str]
+
+DOCUMENT = "/etc/railweave/rails.json"
+COMMAND_TIMEOUT_S = 60
+ROUNDS = 3
+"""A tool may undo what another one set (bnxt_setupcc.sh clears DCB application entries), so a second round mends."""
+
+
+class FaultError(Exception):
+    """Something that stands in the way of a setting."""
+
+
+class Action(NamedTuple):
+    """A command to run, or a text to write into a file."""
+
+    command: list[str] | None = None
+    path: str = ""
+    text: str = ""
+
+
+class Difference(NamedTuple):
+    """A setting that is not as wanted, and the actions that make it so."""
+
+    subject: str
+    what: str
+    before: str
+    after: str
+    actions: tuple[Action, ...]
+
+
+class Problem(NamedTuple):
+    """A setting that could not be read, could not be set, or does not hold."""
+
+    subject: str
+    what: str
+    message: str
+
+
+class Machine:
+    """The node: commands, kernel files below ``root``, and what one look at them found."""
+
+    def __init__(self, root: str = "") -> None:
+        self._root = root.rstrip("/")
+        self._seen: dict[tuple[str, ...], str] = {}
+
+    def look_again(self) -> None:
+        """Forget what was read."""
+        self._seen.clear()
+
+    def run(self, command: Sequence[str]) -> str:
+        """Return what a command prints."""
+        try:
+            done = subprocess.run(list(command), capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=False)
+        except FileNotFoundError:
+            raise FaultError(f"{command[0]} is not installed") from None
+        except subprocess.TimeoutExpired:
+            raise FaultError(f"`{' '.join(command)}` did not end within {COMMAND_TIMEOUT_S} s") from None
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise FaultError(f"`{' '.join(command)}`: {said[-1] if said else f'status {done.returncode}'}")
+        return done.stdout
+
+    def ask(self, command: Sequence[str]) -> str:
+        """Return what a command that changes nothing prints; asked once until ``look_again``."""
+        key = tuple(command)
+        if key not in self._seen:
+            self._seen[key] = self.run(command)
+        return self._seen[key]
+
+    def ip(self, *words: str) -> list[dict[str, Any]]:
+        """Return the answer of ``ip -j``."""
+        found: list[dict[str, Any]] = json.loads(self.ask(("ip", "-j", "-N", *words)) or "[]")
+        return found
+
+    def read(self, path: str, made: str = "") -> str:
+        """Return a kernel file's text, empty where there is none. ``made`` is a configfs folder that must exist."""
+        place = self._place(path)
+        folder = self._place(made) if made else ""
+        make = bool(folder) and not os.path.isdir(folder)
+        try:
+            if make:
+                os.mkdir(folder)
+            with open(place, encoding="utf-8") as file:
+                return file.read()
+        except OSError:
+            return ""
+        finally:
+            if make and os.path.isdir(folder):
+                os.rmdir(folder)
+
+    def act(self, action: Action) -> None:
+        """Carry out an action."""
+        if action.command is not None:
+            self.run(action.command)
+            return
+        try:
+            with open(self._place(action.path), "w", encoding="utf-8") as file:
+                file.write(action.text)
+        except OSError as fault:
+            raise FaultError(f"{action.path}: {fault.strerror}") from None
+
+    def rdma_device(self, interface: str) -> str:
+        """Return the RDMA device of an interface, such as ``mlx5_0``."""
+        try:
+            return min(os.listdir(self._place(f"/sys/class/net/{interface}/device/infiniband")))
+        except (OSError, ValueError):
+            raise FaultError(f"{interface} has no RDMA device; is the NIC's driver loaded?") from None
+
+    def _place(self, path: str) -> str:
+        # /proc/sys/net belongs to the network namespace, which a folder cannot stand for.
+        return path if path.startswith("/proc/") else self._root + path
+
+
+def differences(machine: Machine, document: Mapping[str, Any]) -> tuple[list[Difference], list[Problem]]:
+    """Return what differs from the document, in the order in which it is set, and what could not be read."""
+    found: list[Difference] = []
+    problems: list[Problem] = []
+    for port in document["interfaces"]:
+        for what, look in (("network", _network), ("nic", _nic)):
+            try:
+                found.extend(look(machine, document, port))
+            except FaultError as fault:
+                problems.append(Problem(port["name"], what, str(fault)))
+    try:
+        found.extend(_sysctl(machine, document))
+    except FaultError as fault:
+        problems.append(Problem("sysctl", "sysctl", str(fault)))
+    return found, problems
+
+
+def _network(machine: Machine, document: Mapping[str, Any], port: Mapping[str, Any]) -> Iterator[Difference]:
+    name = port["name"]
+    link = next((one for one in machine.ip("address", "show") if one.get("ifname") == name), None)
+    if link is None:
+        raise FaultError(f"there is no interface {name}; pin its name by nics.pci_addresses of the intent")
+    set_link = ["ip", "link", "set", "dev", name]
+    if link["mtu"] != port["mtu"]:
+        actions = (Action([*set_link, "mtu", str(port["mtu"])]),)
+        yield Difference(name, "mtu", str(link["mtu"]), str(port["mtu"]), actions)
+    if "UP" not in link["flags"]:
+        yield Difference(name, "state", "down", "up", (Action([*set_link, "up"]),))
+    yield from _addresses(link, port)
+    yield from _routes(machine, port)
+    yield from _rules(machine, port)
+
+
+def _addresses(link: Mapping[str, Any], port: Mapping[str, Any]) -> Iterator[Difference]:
+    name = port["name"]
+    held = [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == "inet"]
+    if held != [port["address"]]:
+        actions = [Action(["ip", "address", "del", one, "dev", name]) for one in held if one != port["address"]]
+        if port["address"] not in held:
+            actions.append(Action(["ip", "address", "add", port["address"], "dev", name]))
+        yield Difference(name, "address", " ".join(held), port["address"], tuple(actions))
+
+
+def _routes(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
+    """A rail's own table holds nothing but its routes; of the main table only routes of the same metric are ours."""
+    name, own = port["name"], str(port["table"])
+    every = [(_table(one), one) for one in machine.ip("-4", "route", "show", "table", "all")]
+    for wanted in port["routes"]:
+        table, metric = str(wanted["table"]), wanted.get("metric", 0)
+        held = [
+            one
+            for at, one in every
+            if at == table and one["dst"] == wanted["to"] and one.get("metric", 0) == metric and _is_unicast(one)
+        ]
+        if [(one.get("gateway"), one.get("dev")) for one in held] != [(wanted["via"], name)]:
+            words = [wanted["to"], "via", wanted["via"], "dev", name, "table", table]
+            words += ["metric", str(metric)] if metric else []
+            what, after = f"route {wanted['to']} table {table}", f"via {wanted['via']} dev {name}"
+            yield Difference(
+                name, what, " ".join(map(_hop, held)), after, (Action(["ip", "route", "replace", *words]),)
+            )
+    ours = {wanted["to"] for wanted in port["routes"] if str(wanted["table"]) == own}
+    for at, one in every:
+        if at == own and one["dst"] not in ours:
+            remove = Action(["ip", "route", "del", one["dst"], "table", own])
+            yield Difference(name, f"route {one['dst']} table {own}", _hop(one), "", (remove,))
+
+
+def _hop(route: Mapping[str, Any]) -> str:
+    return f"via {route.get('gateway')} dev {route.get('dev')}"
+
+
+def _is_unicast(route: Mapping[str, Any]) -> bool:
+    return route.get("type", "unicast") in ("unicast", "1")
+
+
+def _table(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("table", "254")).replace("main", "254")
+
+
+def _rules(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
+    """Exactly one rule sends what leaves with the rail's address to the rail's table."""
+    source, table, priority = port["address"].split("/")[0], str(port["table"]), port["rule_priority"]
+    held = [
+        (one["priority"], f"{one['src']}/{one['srclen']}" if one.get("srclen") else one["src"], _table(one))
+        for one in machine.ip("-4", "rule", "show")
+        if one["src"] == source or _table(one) == table
+    ]
+    if held == [(priority, source, table)]:
+        return
+    actions = [
+        Action(["ip", "rule", "del", "priority", str(at), "from", origin, "table", target])
+        for at, origin, target in held
+    ]
+    actions.append(Action(["ip", "rule", "add", "priority", str(priority), "from", source, "table", table]))
+    before = " ".join(f"{at}: from {origin} table {target}" for at, origin, target in held)
+    yield Difference(port["name"], "rule", before, f"{priority}: from {source} table {table}", tuple(actions))
+
+
+def _sysctl(machine: Machine, document: Mapping[str, Any]) -> Iterator[Difference]:
+    for key, wanted in document["sysctl"].items():
+        path = "/proc/sys/" + key.replace(".", "/")
+        held = machine.read(path).strip()
+        if held != wanted:
+            yield Difference("sysctl", key, held, wanted, (Action(path=path, text=wanted),))
+
+
+def _nic(machine: Machine, document: Mapping[str, Any], port: Mapping[str, Any]) -> Iterator[Difference]:
+    steps = document["nic"]["steps"]
+    if not steps:
+        return
+    device = machine.rdma_device(port["name"])
+    if port["rdma"] and device != port["rdma"]:
+        raise FaultError(
+            f"the RDMA device of {port['name']} is {device}, and NCCL_IB_HCA names {port['rdma']};"
+            " state nics.rdma_devices in the intent"
+        )
+    for step in steps:
+        yield from _step(machine, step, {"{interface}": port["name"], "{rdma}": device})
+
+
+def _step(machine: Machine, step: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Difference]:
+    """Settings that one tool sets together: all are read, and where any differs the tool is called."""
+    subject = names["{interface}"]
+    off = [(read, held) for read in step["reads"] for held in (_read(machine, read, names),) if not _holds(read, held)]
+    for number, (read, held) in enumerate(off):
+        actions = tuple(_actions(step, read, held, names)) if number == 0 or step.get("each") else ()
+        yield Difference(subject, read["what"], _text(held, read["want"]), _text(read["want"], held), actions)
+
+
+def _read(machine: Machine, read: Mapping[str, Any], names: Mapping[str, str]) -> Value:
+    if "file" in read:
+        text = machine.read(_filled(read["file"], names), _filled(read.get("folder", ""), names))
+    else:
+        text = machine.ask([_filled(word, names) for word in read["command"]])
+    if read["kind"] == "map":
+        return {_number(key): _number(value) for key, value in re.findall(read["pattern"], text)}
+    if read["kind"] == "groups":
+        # `prio:3 dscp:31,30,…` becomes {31: 3, 30: 3, …}.
+        return {
+            _number(member): _number(group)
+            for group, members in re.findall(read["pattern"], text)
+            for member in re.findall(r"\d+", members)
+        }
+    match = re.search(read["pattern"], text, re.MULTILINE)
+    if match is None:
+        return ""
+    return _number(match.group(1)) if read["kind"] == "number" else " ".join(match.group(1).split())
+
+
+def _number(text: str) -> str:
+    """Return a number in decimal, whether the tool writes 26, 026 or 0x1a; other words as they are."""
+    try:
+        return str(int(text, 16) if text.lower().startswith("0x") else int(text))
+    except ValueError:
+        return text
+
+
+def _holds(read: Mapping[str, Any], held: Value) -> bool:
+    want = read["want"]
+    if isinstance(want, dict) and isinstance(held, dict) and read.get("subset"):
+        return all(held.get(key) == value for key, value in want.items())
+    return bool(held == want)
+
+
+def _actions(
+    step: Mapping[str, Any], read: Mapping[str, Any], held: Value, names: Mapping[str, str]
+) -> Iterator[Action]:
+    if step.get("each"):
+        for key, value in read["want"].items():
+            if not isinstance(held, dict) or held.get(key) != value:
+                yield from _filled_actions(step, {**names, "{key}": key, "{value}": value})
+    else:
+        yield from _filled_actions(step, names)
+
+
+def _filled_actions(step: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Action]:
+    for write in step["writes"]:
+        if "file" in write:
+            yield Action(path=_filled(write["file"], names), text=write["text"])
+        else:
+            yield Action([_filled(word, names) for word in write["command"]])
+
+
+def _filled(text: str, names: Mapping[str, str]) -> str:
+    for name, value in names.items():
+        text = text.replace(name, value)
+    return text
+
+
+def _text(value: Value, other: Value) -> str:
+    """Return a value in a line; of a map only what differs from ``other``."""
+    if not isinstance(value, dict):
+        return value
+    known = other if isinstance(other, dict) else {}
+    return " ".join(f"{key}:{one}" for key, one in value.items() if known.get(key) != one)
+
+
+def check(machine: Machine, document: Mapping[str, Any]) -> tuple[list[Difference], list[Problem]]:
+    """Return what differs, and what could not be read."""
+    machine.look_again()
+    return differences(machine, document)
+
+
+def apply(machine: Machine, document: Mapping[str, Any]) -> tuple[list[Difference], list[Problem]]:
+    """Set what differs until nothing does; return what was set, and what does not hold."""
+    done: dict[tuple[str, str], Difference] = {}
+    failed: dict[tuple[str, str], Problem] = {}
+    found, problems = check(machine, document)
+    for _ in range(ROUNDS):
+        if not found:
+            break
+        for one in found:
+            done.setdefault((one.subject, one.what), one)
+            _carry_out(machine, one, failed)
+        found, problems = check(machine, document)
+    left = [
+        failed.get((one.subject, one.what))
+        or Problem(one.subject, one.what, f"is {one.before or 'nothing'} after it was set to {one.after}")
+        for one in found
+    ]
+    held = {(one.subject, one.what) for one in found}
+    return [one for key, one in done.items() if key not in held], [*problems, *left]
+
+
+def _carry_out(machine: Machine, one: Difference, failed: dict[tuple[str, str], Problem]) -> None:
+    try:
+        for action in one.actions:
+            machine.act(action)
+    except FaultError as fault:
+        failed[one.subject, one.what] = Problem(one.subject, one.what, str(fault))
+
+
+def _print(changes: Sequence[Difference], problems: Sequence[Problem], *, as_json: bool, verb: str) -> None:
+    if as_json:
+        shown = [one._asdict() for one in changes]
+        for each in shown:
+            del each["actions"]
+        print(json.dumps({"changes": shown, "problems": [one._asdict() for one in problems]}))
+        return
+    for one in changes:
+        print(f"{verb} {one.subject} {one.what}: {one.before or 'nothing'} -> {one.after or 'nothing'}")
+    for problem in problems:
+        print(f"{problem.subject} {problem.what}: {problem.message}", file=sys.stderr)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=("check", "apply"))
+    parser.add_argument("--document", default=DOCUMENT, metavar="FILE")
+    parser.add_argument("--root", default="", metavar="DIR")
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args(words)
+    with open(chosen.document, encoding="utf-8") as file:
+        document = json.load(file)
+    machine = Machine(chosen.root)
+    changes, problems = (check if chosen.verb == "check" else apply)(machine, document)
+    _print(changes, problems, as_json=chosen.json, verb="differs" if chosen.verb == "check" else "set")
+    if problems:
+        return 1
+    return 2 if chosen.verb == "check" and changes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
