@@ -1,0 +1,192 @@
+"""Containerlab's command line as typed calls: deploy, inspect, exec, destroy.
+
+Checked against version 0.69.3. A failing command inside a node does not fail ``containerlab exec``: its exit status
+stands in the JSON. Faults that people meet (no Docker, no root, no image, a name or port in use) are told in words.
+"""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from railweave.errors import RailweaveError
+
+CHECKED_VERSION = "0.69.3"
+_DEPLOY_S, _DESTROY_S, _READ_S = 900.0, 300.0, 60.0
+_VERSION = re.compile(r"^\s*version:\s*v?([0-9]+\.[0-9]+\.[0-9]+)", re.MULTILINE)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_SHOWN_LINES = 6
+_RUNS_ALREADY = "a lab of this name runs already"
+
+_FAULTS: tuple[tuple[str, str], ...] = (
+    (
+        r"root privileges|must be run as root|permission denied while trying to connect",
+        "Containerlab needs root: run the command as root or with sudo",
+    ),
+    (
+        r"cannot connect to the docker daemon|docker daemon running|docker\.sock.*no such file",
+        "Docker does not answer: start it (systemctl start docker), and see that `docker info` works",
+    ),
+    (
+        r"no such image|pull access denied|failed to pull|manifest unknown|unable to find image|error pulling",
+        "an image is neither here nor can it be pulled: build the node image, or load the one that SONIC_IMAGE names",
+    ),
+    (
+        r"port is already allocated|address already in use",
+        "a port on 127.0.0.1 that the lab publishes is in use by another program or lab",
+    ),
+    (
+        r"already exist|already been deployed|already in use by container|conflict\. the container name",
+        f"{_RUNS_ALREADY}: take it down first (`railweave lab down`)",
+    ),
+    (
+        r"pool overlaps|overlaps with other",
+        "the lab's management subnet overlaps with a network that is there: take the other lab or network away",
+    ),
+)
+
+
+class ContainerlabError(RailweaveError):
+    """Containerlab did not do what was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerNode:
+    """A container of a lab: ``name`` as in the topology; ``address`` on the management network, "" without one."""
+
+    name: str
+    container: str
+    kind: str
+    state: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """One command inside a node."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Containerlab:
+    """The lab of one topology file."""
+
+    def __init__(self, topology: Path, lab: str, program: str = "containerlab") -> None:
+        """Nothing is run yet."""
+        self.topology = topology
+        self.lab = lab
+        self.program = program
+
+    def version(self) -> str:
+        """Return the version; raises ContainerlabError where Containerlab is not installed or says none."""
+        found = _VERSION.search(_COLOUR.sub("", self._run("version", timeout_s=_READ_S)))
+        if found is None:
+            raise ContainerlabError(f"{self.program} version does not say which version it is")
+        return found[1]
+
+    def deploy(self) -> tuple[ContainerNode, ...]:
+        """Start the lab. What a failed deployment left behind is taken away before the error is raised."""
+        try:
+            self._run("deploy", "-t", str(self.topology), timeout_s=_DEPLOY_S)
+            return self.inspect()
+        except BaseException as fault:
+            if not (isinstance(fault, ContainerlabError) and _RUNS_ALREADY in str(fault)):
+                with contextlib.suppress(ContainerlabError):
+                    self.destroy()
+            raise
+
+    def inspect(self) -> tuple[ContainerNode, ...]:
+        """Return the running nodes; none where the lab does not run."""
+        try:
+            answer = self._run("inspect", "--name", self.lab, "-f", "json", timeout_s=_READ_S)
+        except ContainerlabError as fault:
+            if "no containers found" in str(fault):
+                return ()
+            raise
+        return self._nodes(answer)
+
+    def exec(self, node: str, command: str) -> Executed:
+        """Run ``command`` (words, no shell) in a node."""
+        label = f"clab-node-name={node}"
+        words = ("exec", "-t", str(self.topology), "--label", label, "--cmd", command, "-f", "json")
+        answer = _json(self._run(*words, timeout_s=_READ_S))
+        for executed in answer.values():
+            done = executed[0] if isinstance(executed, list) else executed
+            stdout = done["stdout"]
+            text = stdout if isinstance(stdout, str) else json.dumps(stdout)
+            return Executed(int(done["return-code"]), text, done["stderr"])
+        raise ContainerlabError(f"lab {self.lab} has no node {node}")
+
+    def destroy(self) -> None:
+        """Stop the lab and remove its containers, network and folder; nothing happens where it does not run."""
+        self._run("destroy", "-t", str(self.topology), "--cleanup", timeout_s=_DESTROY_S)
+
+    @contextlib.contextmanager
+    def deployed(self) -> Iterator[tuple[ContainerNode, ...]]:
+        """Start the lab for a ``with`` block, and take it down however the block ends."""
+        nodes = self.deploy()
+        try:
+            yield nodes
+        finally:
+            self.destroy()
+
+    def _nodes(self, answer: str) -> tuple[ContainerNode, ...]:
+        document = _json(answer)
+        entries: list[Any] = document.get(self.lab) or []
+        start = f"clab-{self.lab}-"
+        return tuple(
+            ContainerNode(
+                name=one["name"].removeprefix(start),
+                container=one["name"],
+                kind=one["kind"],
+                state=one["state"],
+                address=_address(one.get("ipv4_address", "")),
+            )
+            for one in sorted(entries, key=lambda one: str(one["name"]))
+        )
+
+    def _run(self, *words: str, timeout_s: float) -> str:
+        environ = {**os.environ, "CLAB_VERSION_CHECK": "disable", "CLAB_LABDIR_BASE": str(self.topology.parent)}
+        try:
+            done = subprocess.run(
+                [self.program, *words], capture_output=True, text=True, timeout=timeout_s, env=environ, check=False
+            )
+        except FileNotFoundError:
+            raise ContainerlabError(
+                f"{self.program} is not installed; see https://containerlab.dev/install/ (checked with "
+                f"{CHECKED_VERSION}). The simulator needs none of it: --target sim"
+            ) from None
+        except subprocess.TimeoutExpired:
+            raise ContainerlabError(f"containerlab {words[0]} did not end within {timeout_s:g} s") from None
+        if done.returncode:
+            raise ContainerlabError(readable_fault(words, done.stderr or done.stdout))
+        return done.stdout
+
+
+def readable_fault(words: Sequence[str], said: str) -> str:
+    """Return in words what Containerlab printed on failing, its own last lines below."""
+    said = _COLOUR.sub("", said).strip()
+    own = "\n".join(f"  {line}" for line in said.splitlines()[-_SHOWN_LINES:])
+    for pattern, meaning in _FAULTS:
+        if re.search(pattern, said, re.IGNORECASE):
+            return f"{meaning}\n{own}"
+    return f"containerlab {words[0]} failed:\n{own}"
+
+
+def _json(answer: str) -> Any:
+    try:
+        return json.loads(answer or "{}")
+    except json.JSONDecodeError as fault:
+        raise ContainerlabError(f"Containerlab's answer is no JSON: {fault}") from fault
+
+
+def _address(text: str) -> str:
+    address = text.partition("/")[0]
+    return "" if address in ("N/A", "") else address
