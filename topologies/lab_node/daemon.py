@@ -1,0 +1,200 @@
+"""The daemon of a node: boots the switch, then follows CONFIG_DB and keeps the state databases, as swss and lldp do.
+
+It listens to Redis' keyspace notifications, so a row is applied whoever wrote it.
+"""
+
+import json
+import select
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from lab_node import frr, kernel, state
+from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, take_name
+from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
+from sonic_sim.device import CONFIG_FILE, INIT_FILE
+
+_TICK_S = 1.0
+_LLDP_EVERY_S = 2.0
+_SETTLE_S = 0.05
+_LLDP_INTERVAL_S = 5
+_FACTORY = Path("/lab/config_db.json")
+_SYSCTLS = {
+    "net.ipv4.ip_forward": "1",
+    "net.ipv4.fib_multipath_hash_policy": "1",
+    "net.ipv4.conf.all.ignore_routes_with_linkdown": "1",
+    "net.ipv4.conf.default.ignore_routes_with_linkdown": "1",
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv6.conf.all.disable_ipv6": "0",
+    "net.ipv6.conf.default.disable_ipv6": "0",
+    "net.ipv6.conf.all.forwarding": "1",
+    "net.ipv6.conf.all.keep_addr_on_down": "1",
+}
+
+
+def main() -> None:
+    """Boot once, then follow until the container ends."""
+    for name, value in _SYSCTLS.items():
+        set_sysctl(name, value)
+    wait_for_redis()
+    if not BOOTED_FILE.exists():
+        boot()
+    Follower().run()
+
+
+def wait_for_redis() -> None:
+    """Return when Redis answers."""
+    for _ in range(200):
+        try:
+            Redis(CONFIG_DB)
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit("Redis does not start")
+
+
+def boot() -> None:
+    """Make the ports, load the startup configuration and start routing and SSH."""
+    ip("route del default", force=True)
+    made = json.loads(NODE_FILE.read_bytes())
+    ip(*kernel.boot_commands(made["ports"], interfaces()))
+    prepare_login()
+    if not Path(CONFIG_FILE).exists():
+        Path(CONFIG_FILE).write_bytes(_FACTORY.read_bytes())
+        Path(INIT_FILE).write_text("{}")
+    BOOTED_FILE.touch()
+    device = NodeDevice(on_services=lambda one: apply(one.db.rows))
+    device.load_files(CONFIG_FILE)
+    device.start_services()
+    frr.supervisorctl("start", "sshd")
+
+
+def prepare_login() -> None:
+    """Put the lab's public key where sshd takes it: it insists on owner and mode."""
+    keys = Path("/etc/ssh/authorized_keys")
+    keys.write_bytes(Path("/lab/authorized_keys").read_bytes())
+    keys.chmod(0o644)
+
+
+def interfaces() -> list[Any]:
+    """Return the kernel's interfaces with addresses and counters."""
+    done = subprocess.run(["ip", "-j", "-s", "addr", "show"], capture_output=True, text=True, check=True)
+    return [one for one in json.loads(done.stdout) if one]
+
+
+def ip(*commands: str, force: bool = False) -> None:
+    """Run ``ip`` commands in one process; one that fails does not stop the others."""
+    if not commands:
+        return
+    done = subprocess.run(
+        ["ip", "-force", "-batch", "-"], input="\n".join(commands) + "\n", capture_output=True, text=True, check=False
+    )
+    if done.returncode and not force:
+        print(f"ip: {done.stderr.strip()} in {commands}", flush=True)
+
+
+def set_sysctl(name: str, value: str) -> None:
+    """Write a kernel setting; one that this kernel lacks is passed over."""
+    path = Path("/proc/sys") / name.replace(".", "/")
+    if path.exists() and path.read_text().strip() != value:
+        path.write_text(value)
+
+
+def apply(rows: kernel.Rows) -> None:
+    """Bring the kernel, the host's name and LLDP to what CONFIG_DB says."""
+    ip(*kernel.changes(rows, interfaces()))
+    for port in kernel.routed_ports(rows):
+        set_sysctl(f"net.ipv6.conf.{port}.disable_ipv6", "0")
+    name = rows.get("DEVICE_METADATA|localhost", {}).get("hostname")
+    if name:
+        take_name(name)
+
+
+class Follower:
+    """Keeps kernel and state databases at what is true."""
+
+    def __init__(self) -> None:
+        """Subscribe before anything is read, so that no change is missed."""
+        self.events = Redis(CONFIG_DB, timeout_s=None)
+        self.events.call("PSUBSCRIBE", f"__keyspace@{CONFIG_DB}__:*")
+        self.config = Redis(CONFIG_DB)
+        self.state = {APPL_DB: Redis(APPL_DB), COUNTERS_DB: Redis(COUNTERS_DB)}
+        self.written: dict[int, state.Table] = {number: one.rows() for number, one in self.state.items()}
+        self.rows: dict[str, dict[str, str]] = {}
+        self.neighbors: state.Table = {}
+        self.lldp_ports: dict[str, str] = {}
+        self.lldp_name = ""
+        self.lldp_at = 0.0
+
+    def run(self) -> None:
+        """Follow for ever."""
+        self.follow()
+        while True:
+            ready, _, _ = select.select([self.events], [], [], _TICK_S)
+            if ready:
+                self.drain()
+                self.follow()
+            self.tell()
+
+    def drain(self) -> None:
+        """Read the notifications of one burst of writes."""
+        while select.select([self.events], [], [], _SETTLE_S)[0]:
+            self.events.read()
+
+    def follow(self) -> None:
+        """Apply CONFIG_DB as it is now."""
+        self.rows = self.config.rows()
+        if self.rows:
+            apply(self.rows)
+
+    def tell(self) -> None:
+        """Write what is true now into the state databases."""
+        if not self.rows:
+            return
+        now = interfaces()
+        if time.monotonic() - self.lldp_at > _LLDP_EVERY_S:
+            self.lldp_at = time.monotonic()
+            self.lldp()
+        up = {one["ifname"] for one in now if one["operstate"] == "UP"}
+        neighbors = {key: row for key, row in self.neighbors.items() if key.partition(":")[2] in up}
+        self.put(APPL_DB, {**state.port_rows(self.rows, now), **neighbors})
+        self.put(COUNTERS_DB, state.counter_rows(self.rows, now))
+
+    def put(self, number: int, rows: state.Table) -> None:
+        """Write the difference."""
+        self.state[number].write(self.written[number], rows)
+        self.written[number] = rows
+
+    def lldp(self) -> None:
+        """Tell lldpd the ports' aliases, and ask it for neighbours."""
+        if not self.lldp_ports and lldpcli("configure", "lldp", "tx-interval", str(_LLDP_INTERVAL_S)) is None:
+            return
+        self.lldp_hostname()
+        for name, row in state.ports_by_name(self.rows).items():
+            alias = row.get("alias", name)
+            if self.lldp_ports.get(name) != alias:
+                words = ("portidsubtype", "local", alias, "description", name)
+                if lldpcli("configure", "ports", name, "lldp", *words) is not None:
+                    self.lldp_ports[name] = alias
+        told = lldpcli("-f", "json0", "show", "neighbors")
+        if told:
+            self.neighbors = state.lldp_rows(json.loads(told))
+
+    def lldp_hostname(self) -> None:
+        """Tell lldpd the switch's name at once; it would look itself only now and then."""
+        name = self.rows.get("DEVICE_METADATA|localhost", {}).get("hostname", "sonic")
+        if name != self.lldp_name and lldpcli("configure", "system", "hostname", name) is not None:
+            self.lldp_name = name
+            lldpcli("update")
+
+
+def lldpcli(*words: str) -> str | None:
+    """Run lldpcli; None where lldpd does not answer."""
+    done = subprocess.run(["lldpcli", *words], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The switch that the management commands act on: this container's Redis, files, FRR and kernel.
+
+A command works on the rows as they were when it began; what it changed is written in one transaction at its end, field
+by field, so that what somebody else writes meanwhile survives.
+"""
+
+import fcntl
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lab_node import frr
+from lab_node.files import RealFiles
+from lab_node.redis import CONFIG_DB, Redis
+from sonic_sim.clock import Clock
+from sonic_sim.configdb import ConfigDb, Hash
+from sonic_sim.device import SWSS_READY_S, Device, Holder, Locks
+from sonic_sim.frr.running import Frr
+from sonic_sim.spec import SimDevice
+
+NODE_FILE = Path("/lab/node.json")
+BOOTED_FILE = Path("/run/railweave-booted")
+
+
+class RealLocks(Locks):
+    """Lock files of this machine."""
+
+    def take(self, path: str) -> Holder | None:
+        """Return a holder, or None where another process has the lock."""
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            return None
+        return super().take(path)
+
+    def release(self, holder: Holder) -> None:
+        """Give the lock back; the kernel takes it from the process when it ends."""
+        super().release(holder)
+
+
+class RealFrr(Frr):
+    """FRR's daemons of this container."""
+
+    def start(self, text: str, hostname: str) -> None:
+        """Start the daemons with a boot configuration."""
+        frr.start(text)
+        self.running = True
+
+    def stop(self) -> None:
+        """Stop the daemons: what they held is gone."""
+        frr.stop()
+        self.running = False
+
+    def rename(self, hostname: str) -> None:
+        """FRR reads the host's name itself."""
+
+    def show(self) -> str:
+        """Return the text of ``show running-config``."""
+        return frr.vtysh("show running-config").stdout
+
+
+class Databases(dict[int, dict[str, Hash]]):
+    """The databases beside CONFIG_DB, each read when it is first asked for."""
+
+    def __init__(self) -> None:
+        """Nothing is read yet."""
+        super().__init__()
+        self.read: dict[int, dict[str, Hash]] = {}
+
+    def get(self, number: int, default: Any = None) -> Any:
+        """Return the rows of a database."""
+        if number not in self:
+            self[number] = Redis(number).rows()
+            self.read[number] = {key: dict(row) for key, row in self[number].items()}
+        return self[number]
+
+    def setdefault(self, number: int, default: Any = None) -> Any:
+        """Return the rows of a database."""
+        return self.get(number)
+
+
+class NodeDevice(Device):
+    """The container as a switch."""
+
+    def __init__(self, *, on_services: Callable[["NodeDevice"], None] | None = None) -> None:
+        """Read what the switch is; CONFIG_DB is read from Redis. ``on_services`` is called when they start."""
+        made = json.loads(NODE_FILE.read_bytes()) if NODE_FILE.exists() else {}
+        factory = {"DEVICE_METADATA": {"localhost": {"platform": made.get("platform", "")}}}
+        spec = SimDevice(os.uname().nodename, factory, made.get("serial", "N/A"), made.get("mac", ""))
+        super().__init__(spec, Clock(scale=0.0), daemons=False)
+        self.files = RealFiles()
+        self.frr = RealFrr()
+        self.locks = RealLocks()
+        self.other: Databases = Databases()
+        self.hostname = os.uname().nodename
+        self.on_services = on_services
+        booted = BOOTED_FILE.stat().st_mtime if BOOTED_FILE.exists() else time.time()
+        self.times.booted = booted
+        self.times.swss_up = self.times.management_up = self.times.frr_up = booted - SWSS_READY_S
+        self.redis = Redis(CONFIG_DB)
+        self.read_config()
+
+    def read_config(self) -> None:
+        """Take the rows as they are in Redis now."""
+        self.before = self.redis.rows()
+        self.db = ConfigDb(self.before)
+        self.initialized = self.redis.call("GET", "CONFIG_DB_INITIALIZED") == "1"
+        self.was_initialized = self.initialized
+
+    def flush(self) -> None:
+        """Write what was changed since the rows were read."""
+        self.redis.write(self.before, self.db.rows)
+        self.before = {key: dict(row) for key, row in self.db.rows.items()}
+        if self.initialized != self.was_initialized:
+            words = ("SET", "CONFIG_DB_INITIALIZED", "1") if self.initialized else ("DEL", "CONFIG_DB_INITIALIZED")
+            self.redis.call(*words)
+            self.was_initialized = self.initialized
+        for number, rows in self.other.items():
+            before = self.other.read[number]
+            if before != rows:
+                Redis(number).write(before, rows)
+
+    def start_services(self) -> None:
+        """Start what follows CONFIG_DB, then FRR with the boot configuration of the routing mode."""
+        self.flush()
+        name = self.db.get("DEVICE_METADATA|localhost").get("hostname", "sonic")
+        take_name(name)
+        self.hostname = name
+        if self.on_services is not None:
+            self.on_services(self)
+        self.start_frr()
+
+    def frr_answers(self) -> bool:
+        """Tell whether vtysh reaches the daemons now."""
+        return frr.answers()
+
+    def react(self) -> None:
+        """The daemons that watch CONFIG_DB run on their own."""
+
+
+def take_name(name: str) -> None:
+    """Give the host a name that resolves: sudo looks it up with every command."""
+    if os.uname().nodename != name:
+        subprocess.run(["hostname", name], check=True)
+    hosts = Path("/etc/hosts")
+    lines = [line for line in hosts.read_text().splitlines() if not line.startswith("127.0.1.1")]
+    wanted = "\n".join([*lines, f"127.0.1.1 {name}", ""])
+    if hosts.read_text() != wanted:
+        # the file is a bind mount: it can be written, not replaced
+        hosts.write_text(wanted)

@@ -1,0 +1,12 @@
+#!/bin/sh
+# A GPU node of the lab: addresses and routes of its rails, and LLDP with its name and port names.
+set -e
+ip route del default 2>/dev/null || true
+sh /lab/network.sh
+mkdir -p /run/lldpd
+lldpd -c -I 'rail*,!eth0'
+for _ in 1 2 3 4 5 6 7 8 9 10; do lldpcli configure lldp tx-interval 5 >/dev/null 2>&1 && break; sleep 0.2; done
+for port in $(ls /sys/class/net | grep '^rail'); do
+  lldpcli configure ports "$port" lldp portidsubtype ifname >/dev/null 2>&1 || \
+    lldpcli configure ports "$port" lldp portidsubtype local "$port" >/dev/null
+done

@@ -1,0 +1,51 @@
+"""FRR's daemons: started and stopped by supervisord, asked and configured by vtysh."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+DAEMONS = ("zebra", "staticd", "bgpd")
+FOLDER = Path("/etc/sonic/frr")
+_SOCKETS = Path("/run/frr")
+_STARTS_S = 20.0
+
+
+def start(text: str) -> None:
+    """Start the daemons afresh and load ``text``; lines that FRR does not know are skipped, as ``vtysh -b`` does."""
+    stop()
+    for name in DAEMONS:
+        (_SOCKETS / f"{name}.vty").unlink(missing_ok=True)
+    supervisorctl("start", *DAEMONS)
+    limit = time.monotonic() + _STARTS_S
+    while not answers() and time.monotonic() < limit:
+        time.sleep(0.05)
+    boot = _SOCKETS / "boot.conf"
+    boot.write_text(text)
+    _vtysh("-f", str(boot))
+    boot.unlink()
+
+
+def stop() -> None:
+    """Stop the daemons."""
+    supervisorctl("stop", *reversed(DAEMONS))
+
+
+def answers() -> bool:
+    """Tell whether every daemon listens."""
+    return all((_SOCKETS / f"{name}.vty").exists() for name in DAEMONS) and vtysh("show version").returncode == 0
+
+
+def vtysh(*commands: str) -> subprocess.CompletedProcess[str]:
+    """Run commands of vtysh."""
+    return _vtysh(*(word for command in commands for word in ("-c", command)))
+
+
+def _vtysh(*words: str) -> subprocess.CompletedProcess[str]:
+    prefix = () if os.geteuid() == 0 else ("sudo", "-n")
+    return subprocess.run([*prefix, "vtysh", *words], capture_output=True, text=True, check=False)
+
+
+def supervisorctl(*words: str) -> None:
+    """Ask supervisord; a daemon that is in the asked state already is no fault."""
+    subprocess.run(["supervisorctl", *words], capture_output=True, check=False)

@@ -1,0 +1,92 @@
+"""As much of Redis' protocol (RESP 2) as the node needs, over TCP on loopback."""
+
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO
+
+ADDRESS = ("127.0.0.1", 6379)
+CONFIG_DB, APPL_DB, COUNTERS_DB = 4, 0, 2
+
+
+class RedisError(Exception):
+    """Redis refused a command."""
+
+
+class Redis:
+    """One connection to one database."""
+
+    def __init__(self, database: int, timeout_s: float | None = 10) -> None:
+        """Connect. Raises OSError."""
+        self._socket = socket.create_connection(ADDRESS, timeout_s)
+        self._answers: BinaryIO = self._socket.makefile("rb")
+        self.call("SELECT", str(database))
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select."""
+        return self._socket.fileno()
+
+    def call(self, *words: str) -> Any:
+        """Send one command and return its answer. Raises RedisError, OSError."""
+        return self.pipeline([words])[0]
+
+    def pipeline(self, commands: Sequence[Sequence[str]]) -> list[Any]:
+        """Send commands in one go and return their answers. Raises RedisError for the first that is refused."""
+        self._socket.sendall(b"".join(_encoded(words) for words in commands))
+        answers = [self.read() for _ in commands]
+        for answer in answers:
+            if isinstance(answer, RedisError):
+                raise answer
+        return answers
+
+    def read(self) -> Any:
+        """Read one answer; a refusal is returned as a RedisError."""
+        line = self._answers.readline()
+        if not line:
+            raise ConnectionError("Redis closed the connection")
+        kind, rest = line[:1], line[1:].rstrip(b"\r\n").decode()
+        if kind == b"-":
+            return RedisError(rest)
+        if kind == b":":
+            return int(rest)
+        if kind == b"$":
+            return None if rest == "-1" else self._answers.read(int(rest) + 2)[:-2].decode()
+        if kind == b"*":
+            return None if rest == "-1" else [self.read() for _ in range(int(rest))]
+        return rest
+
+    def rows(self, pattern: str = "*") -> dict[str, dict[str, str]]:
+        """Return all hashes whose key matches."""
+        keys = sorted(self.call("KEYS", pattern))
+        kinds = self.pipeline([("TYPE", key) for key in keys])
+        keys = [key for key, kind in zip(keys, kinds, strict=True) if kind == "hash"]
+        found = self.pipeline([("HGETALL", key) for key in keys])
+        return {key: dict(zip(fields[::2], fields[1::2], strict=True)) for key, fields in zip(keys, found, strict=True)}
+
+    def write(self, old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> bool:
+        """Change, in one transaction, what differs between two states of rows; tell whether anything does."""
+        commands = difference(old, new)
+        if commands:
+            self.pipeline([("MULTI",), *commands, ("EXEC",)])
+        return bool(commands)
+
+
+def difference(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> list[tuple[str, ...]]:
+    """Return the commands that turn rows ``old`` into ``new``, field by field, so that what others write survives."""
+    commands: list[tuple[str, ...]] = [("DEL", key) for key in old if key not in new]
+    for key, fields in new.items():
+        before = old.get(key, {})
+        gone = [name for name in before if name not in fields]
+        put = [word for name, value in fields.items() if before.get(name) != value for word in (name, value)]
+        if gone:
+            commands.append(("HDEL", key, *gone))
+        if put:
+            commands.append(("HSET", key, *put))
+    return commands
+
+
+def _encoded(words: Sequence[str]) -> bytes:
+    parts = [f"*{len(words)}\r\n".encode()]
+    for word in words:
+        data = word.encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(data), data))
+    return b"".join(parts)

@@ -1,0 +1,90 @@
+"""What orchagent, lldpd and the counters of a switch would write: rows of APPL_DB and COUNTERS_DB."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lab_node.kernel import Interface, Rows
+
+Table = dict[str, dict[str, str]]
+
+_FIRST_OID = 0x2
+_SUBTYPES = {"mac": "4", "ifname": "5", "local": "7"}
+_CHASSIS_MAC = "4"
+_COUNTERS = {
+    "IN_OCTETS": ("rx", "bytes"), "IN_UCAST_PKTS": ("rx", "packets"), "IN_DISCARDS": ("rx", "dropped"),
+    "IN_ERRORS": ("rx", "errors"), "IN_MULTICAST_PKTS": ("rx", "multicast"), "OUT_OCTETS": ("tx", "bytes"),
+    "OUT_UCAST_PKTS": ("tx", "packets"), "OUT_DISCARDS": ("tx", "dropped"), "OUT_ERRORS": ("tx", "errors"),
+}  # fmt: skip
+_UNCOUNTED = (
+    "IN_BROADCAST_PKTS",
+    "IN_NON_UCAST_PKTS",
+    "OUT_BROADCAST_PKTS",
+    "OUT_MULTICAST_PKTS",
+    "OUT_NON_UCAST_PKTS",
+)
+
+
+def ports_by_name(config: Rows) -> dict[str, Mapping[str, str]]:
+    """Return the PORT rows by port."""
+    return {key[5:]: row for key, row in config.items() if key.startswith("PORT|")}
+
+
+def port_rows(config: Rows, present: Sequence[Interface]) -> Table:
+    """Return APPL_DB's PORT_TABLE: the configured fields with the kernel's state."""
+    known = {one["ifname"]: one for one in present}
+    rows: Table = {}
+    for name, row in ports_by_name(config).items():
+        interface = known.get(name)
+        up = interface is not None and interface["operstate"] == "UP"
+        admin = interface is not None and "UP" in interface["flags"]
+        rows[f"PORT_TABLE:{name}"] = {
+            **row,
+            "mtu": str(interface["mtu"]) if interface is not None else row.get("mtu", ""),
+            "admin_status": "up" if admin else "down",
+            "oper_status": "up" if up else "down",
+        }
+    rows["PORT_TABLE:PortConfigDone"] = {"count": str(len(rows))}
+    rows["PORT_TABLE:PortInitDone"] = {"lanes": "0"}
+    return rows
+
+
+def lldp_rows(told: Mapping[str, Any]) -> Table:
+    """Return APPL_DB's LLDP_ENTRY_TABLE from ``lldpcli -f json0 show neighbors``."""
+    rows: Table = {}
+    for interface in (one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ())):
+        chassis, port = (interface.get(part, [{}])[0] for part in ("chassis", "port"))
+        port_id, chassis_id = (part.get("id", [{}])[0] for part in (port, chassis))
+        rows[f"LLDP_ENTRY_TABLE:{interface['name']}"] = {
+            "lldp_rem_index": str(interface.get("rid", "1")),
+            "lldp_rem_time_mark": "0",
+            "lldp_rem_chassis_id": chassis_id.get("value", ""),
+            "lldp_rem_chassis_id_subtype": _SUBTYPES.get(chassis_id.get("type", ""), _CHASSIS_MAC),
+            "lldp_rem_port_id": port_id.get("value", ""),
+            "lldp_rem_port_id_subtype": _SUBTYPES.get(port_id.get("type", ""), "7"),
+            "lldp_rem_port_desc": _value(port, "descr"),
+            "lldp_rem_sys_name": _value(chassis, "name"),
+            "lldp_rem_sys_desc": _value(chassis, "descr"),
+            "lldp_rem_man_addr": _value(chassis, "mgmt-ip"),
+            "lldp_rem_sys_cap_supported": "28 00",
+            "lldp_rem_sys_cap_enabled": "28 00",
+        }
+    return rows
+
+
+def counter_rows(config: Rows, present: Sequence[Interface]) -> Table:
+    """Return COUNTERS_DB's rows from ``ip -j -s addr show``."""
+    oids = {name: f"oid:0x1{place + _FIRST_OID:012x}" for place, name in enumerate(ports_by_name(config))}
+    rows: Table = {"COUNTERS_PORT_NAME_MAP": dict(oids)}
+    for interface in present:
+        oid = oids.get(interface["ifname"])
+        if oid is not None and "stats64" in interface:
+            seen = interface["stats64"]
+            values = {name: str(seen[way].get(field, 0)) for name, (way, field) in _COUNTERS.items()}
+            values |= dict.fromkeys(_UNCOUNTED, "0")
+            rows[f"COUNTERS:{oid}"] = {f"SAI_PORT_STAT_IF_{name}": value for name, value in values.items()}
+    return rows
+
+
+def _value(part: Mapping[str, Any], name: str) -> str:
+    found = part.get(name) or [{}]
+    return str(found[0].get("value", ""))
