@@ -1,0 +1,156 @@
+"""Scaling an intent down to a lab of the same shape, with the mapping written down.
+
+Kept: the shape, rails, planes, traffic classes, MTU, BGP timers, address pools, AS numbers, overrides of roles. Made
+small: nodes of a stripe, stripes, spines, parallel links; every switch becomes the virtual one, every port 100G.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from railweave.fabric.model import Fabric
+from railweave.fabric.policy import Policies, Pool
+from railweave.intent.model import Intent, Nodes, Shape
+from railweave.units import ipv4_text
+
+VIRTUAL_MODEL = "sonic-vs"
+MOST_NODES = 40
+"""Containers that two cores and some gigabytes carry."""
+
+_SPEED = "100G"
+_NIC, _PCIE = "connectx-6", "gen4x16"
+_STRIPE_NODES = 2
+_SPINES, _RESERVE_SPINES = 2, 3
+_ROLES = ("leaf", "spine", "super_spine")
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledIntent:
+    """The small intent as keys of an intent file, and the mapping: (what, in the intent, in the lab)."""
+
+    keys: dict[str, Any]
+    mapping: tuple[tuple[str, str, str], ...]
+
+
+def needs_scaling(intent: Intent, fabric: Fabric, reserve: Fabric) -> bool:
+    """Tell whether the fabric is no lab as it is: other switches than the virtual one, or too many nodes."""
+    models = {switch.panel.model for switch in fabric.switches}
+    return models != {VIRTUAL_MODEL} or len(reserve.switches) + len(reserve.hosts) > MOST_NODES
+
+
+def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
+    """Return the small intent of the same shape."""
+    topology = intent.topology
+    in_rails = topology.shape is Shape.RAIL_OPTIMIZED
+    leaves_of_stripe = fabric.rails if in_rails else 1
+    stripes = min(2, max(1, fabric.sizing.stripes if in_rails else fabric.sizing.leaves // topology.planes))
+    spines = min(_SPINES, fabric.sizing.spines // topology.planes)
+    reserve_stripes, reserve_spines = stripes + 1, max(spines, min(_RESERVE_SPINES, fabric.reserve_spines))
+    if _containers(reserve_stripes, leaves_of_stripe, reserve_spines, topology.planes) > MOST_NODES:
+        reserve_stripes, reserve_spines = stripes, spines
+    entries = _entries(intent.nodes[:stripes], stripes, fabric.rails, topology.planes)
+    keys = {
+        "fabric": intent.fabric,
+        "workload": {"kind": intent.workload.kind.value},
+        "nodes": entries,
+        "topology": {
+            "shape": topology.shape.value,
+            "rails": fabric.rails,
+            "planes": topology.planes,
+            "stripe": _STRIPE_NODES,
+            "links_per_pair": 1,
+            "oversubscription": _ratio(spines, fabric.rails, in_rails=in_rails),
+            "leaf": _tier(stripes * leaves_of_stripe) | {"downlink_speed": _SPEED, "uplink_speed": _SPEED},
+            "spine": _tier(spines),
+            "reserve": {"leaves": reserve_stripes * leaves_of_stripe, "spines": reserve_spines},
+        },
+        **_policies(intent.policies),
+    }
+    return ScaledIntent(keys, _mapping(intent, fabric, keys))
+
+
+def _containers(stripes: int, leaves_of_stripe: int, spines: int, planes: int) -> int:
+    return (stripes * leaves_of_stripe + spines) * planes + stripes * _STRIPE_NODES
+
+
+def _ratio(spines: int, rails: int, *, in_rails: bool) -> str:
+    down = _STRIPE_NODES * (1 if in_rails else rails)
+    return f"{max(down / spines, 1):g}:1"
+
+
+def _entries(nodes: tuple[Nodes, ...], stripes: int, rails: int, planes: int) -> list[dict[str, Any]]:
+    """Return the entries: the kinds there are, each with a stripe of its own; the last takes the stripes left."""
+    nics = {"count": rails, "speed": _SPEED, "ports": planes, "model": _NIC, "pcie": _PCIE}
+    entries: list[dict[str, Any]] = []
+    for place, entry in enumerate(nodes):
+        last = place == len(nodes) - 1
+        count = _STRIPE_NODES * (stripes - place if last else 1)
+        first = {"first_stripe": place} if place else {}
+        entries.append({"name": entry.name, "count": count, "gpus": max(rails, 1), "nics": dict(nics), **first})
+    return entries
+
+
+def _tier(count: int) -> dict[str, Any]:
+    return {"model": VIRTUAL_MODEL, "count": count}
+
+
+def _policies(policies: Policies) -> dict[str, Any]:
+    addressing = policies.addressing
+    overrides = {scope: rows for scope, rows in policies.overrides.rows.items() if scope in _ROLES}
+    return {
+        "addressing": {
+            "underlay": "unnumbered" if addressing.unnumbered else "numbered",
+            "loopbacks": _prefix(addressing.loopbacks),
+            "links": _prefix(addressing.links),
+            "hosts": _prefix(addressing.hosts),
+            "asn": {
+                "leaf": addressing.leaf_asn,
+                "spine": addressing.spine_asn,
+                "super_spine": addressing.super_spine_asn,
+            },
+        },
+        "bgp": {"keepalive": policies.bgp.keepalive_s, "hold": policies.bgp.hold_s},
+        "traffic_classes": [
+            {
+                "name": one.name,
+                "role": one.role.value,
+                "dscp": "default" if one.is_default else list(one.dscp),
+                "lossless": one.lossless,
+                "priority": one.priority,
+                **({"strict": True} if one.strict else {"share": one.share_percent}),
+            }
+            for one in policies.classes
+        ],
+        "mtu": {"fabric": policies.mtu.fabric_bytes, "hosts": policies.mtu.hosts_bytes},
+        **({"overrides": _plain(overrides)} if overrides else {}),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return mappings and tuples as the plain kinds that a YAML file holds."""
+    if hasattr(value, "items"):
+        return {key: _plain(one) for key, one in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _prefix(pool: Pool) -> str:
+    return f"{ipv4_text(pool.first)}/{pool.length}"
+
+
+def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    topology = keys["topology"]
+    planes = intent.topology.planes
+    models = " and ".join(sorted({switch.panel.model for switch in fabric.switches}))
+    nodes = sum(entry["count"] for entry in keys["nodes"])
+    return (
+        ("rails", str(fabric.rails), str(topology["rails"])),
+        ("planes", str(planes), str(planes)),
+        ("traffic classes, MTU, timers, pools", "as written", "the same"),
+        ("switch models", models, VIRTUAL_MODEL),
+        ("GPU nodes", str(len(fabric.hosts)), str(nodes)),
+        ("nodes of a stripe", str(fabric.sizing.leaf.down), str(_STRIPE_NODES)),
+        ("leaves", str(fabric.sizing.leaves), str(topology["leaf"]["count"] * planes)),
+        ("spines", str(fabric.sizing.spines), str(topology["spine"]["count"] * planes)),
+        ("links of a leaf-spine pair", str(fabric.links_per_pair), "1"),
+        ("oversubscription", f"{fabric.sizing.oversubscription.leaf:g}:1", topology["oversubscription"]),
+        ("port speed", f"{fabric.links[0].speed_gbps}G", _SPEED),
+    )

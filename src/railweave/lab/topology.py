@@ -1,0 +1,161 @@
+"""A fabric as a Containerlab topology: the document, and the files that its nodes are given.
+
+Facts of Containerlab 0.69: a link's MTU is 9500 unless said; kind ``sonic-vs`` starts supervisord after the links are
+there, kind ``sonic-vm`` boots a virtual machine with ``startup-config``; both number the ports of the virtual SKU
+``eth1`` (Ethernet0), ``eth2`` (Ethernet4) and so on.
+"""
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from railweave.diagnostics import Diagnostic, error
+from railweave.fabric.model import Fabric, Host, Link, Switch, SwitchPort
+from railweave.lab.hosts import network_script
+
+LINK_MTU_BYTES = 9500
+"""MTU of the cables: above the fabric's, so that the ports' own MTU decides."""
+
+NODE_KIND, MACHINE_KIND = "sonic-vs", "sonic-vm"
+_FIRST_SSH_PORT, _SSH_PORTS_OF_A_LAB, _LABS = 20000, 128, 90
+_MANAGEMENT_SECOND, _MANAGEMENT_NETS = 20, 10
+
+ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeImage:
+    """What runs as a switch. ``ours``: the node image that comes with railweave, which brings up SSH itself."""
+
+    name: str
+    kind: str = NODE_KIND
+    ours: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LabSwitch:
+    """A switch of the lab: ``claimed`` is False where only the reserve holds it; ``ssh_port`` is on 127.0.0.1."""
+
+    switch: Switch
+    boot: ConfigDb
+    serial: str
+    mac: str
+    claimed: bool
+    ssh_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A whole lab: ``fabric`` is the whole reserve, of which the claimed part is deployed today."""
+
+    fabric: Fabric
+    switches: tuple[LabSwitch, ...]
+    image: NodeImage
+    host_image: str
+
+
+def ssh_ports(fabric: Fabric) -> dict[str, int]:
+    """Return the loopback port of every switch's SSH: the same for the same fabric, apart for other names."""
+    first = _FIRST_SSH_PORT + _SSH_PORTS_OF_A_LAB * (_digest(fabric.name) % _LABS)
+    return {switch.name: first + place for place, switch in enumerate(fabric.switches)}
+
+
+def management_subnet(name: str) -> str:
+    """Return the subnet of the lab's own management network, outside the default pools and Docker's own."""
+    number = _digest(name)
+    return f"172.{_MANAGEMENT_SECOND + number % _MANAGEMENT_NETS}.{number // _MANAGEMENT_NETS % 256}.0/24"
+
+
+def lab_faults(fabric: Fabric) -> tuple[Diagnostic, ...]:
+    """Return why a fabric cannot be a lab as it is: ports of a lab's switches are whole ports of the virtual SKU."""
+    models = sorted({switch.panel.model for switch in fabric.switches if switch.panel.model != "sonic-vs"})
+    broken = sorted(
+        {switch.panel.model for switch in fabric.switches if any(one.subport for one in switch.panel.ports)}
+    )
+    if not models and not broken:
+        return ()
+    what = f"a lab has virtual switches, not {', '.join(models)}" if models else "a lab cannot break ports out"
+    return (error("RW701", what, fix="render the lab: it is scaled down, with an intent of its own"),)
+
+
+def clab_document(lab: Lab) -> dict[str, Any]:
+    """Return the topology as Containerlab reads it; paths are relative to the folder of the file."""
+    fabric = lab.fabric
+    nodes = {one.switch.name: _switch_node(one, lab.image) for one in lab.switches}
+    nodes |= {host.name: _host_node(host, lab.host_image) for host in fabric.hosts}
+    return {
+        "name": fabric.name,
+        "mgmt": {"network": f"railweave-{fabric.name}", "ipv4-subnet": management_subnet(fabric.name)},
+        "topology": {"nodes": nodes, "links": [_link(fabric, link) for link in fabric.links]},
+    }
+
+
+def node_files(lab: Lab) -> dict[str, str]:
+    """Return the files of all nodes by path relative to the folder of the topology."""
+    files: dict[str, str] = {}
+    for one in lab.switches:
+        folder = f"nodes/{one.switch.name}"
+        files[f"{folder}/config_db.json"] = _json(one.boot)
+        files[f"{folder}/node.json"] = _json(_node_facts(one))
+    for host in lab.fabric.hosts:
+        files[f"nodes/{host.name}/network.sh"] = network_script(lab.fabric, host)
+    return files
+
+
+def cable_interface(port: SwitchPort) -> str:
+    """Return Containerlab's name of a port of the virtual SKU: ``eth1`` for Ethernet0."""
+    return f"eth{port.index + 1}"
+
+
+def _node_facts(one: LabSwitch) -> dict[str, Any]:
+    panel = one.switch.panel
+    ports = {port.name: cable_interface(port) for port in panel.ports}
+    return {"serial": one.serial, "mac": one.mac, "platform": panel.platform, "ports": ports}
+
+
+def _switch_node(one: LabSwitch, image: NodeImage) -> dict[str, Any]:
+    folder = f"nodes/{one.switch.name}"
+    labels = {"railweave-role": one.switch.role.value, "railweave-state": "claimed" if one.claimed else "reserve"}
+    node: dict[str, Any] = {"kind": image.kind, "image": image.name, "labels": labels}
+    if image.kind == MACHINE_KIND:
+        return {**node, "startup-config": f"{folder}/config_db.json", "ports": [f"127.0.0.1:{one.ssh_port}:22"]}
+    if image.ours:
+        return {**node, "binds": [f"{folder}:/lab:ro"], "ports": [f"127.0.0.1:{one.ssh_port}:22"]}
+    # docker-sonic-vs merges this file over what its SKU gives; it has no sshd to publish.
+    return {**node, "binds": [f"{folder}/config_db.json:/etc/sonic/config_db.json"]}
+
+
+def _host_node(host: Host, image: str) -> dict[str, Any]:
+    return {
+        "kind": "linux",
+        "image": image,
+        "labels": {"railweave-role": "host"},
+        "binds": [f"nodes/{host.name}:/lab:ro"],
+        "exec": ["sh /usr/local/lib/railweave/host.sh"],
+    }
+
+
+def _link(fabric: Fabric, link: Link) -> dict[str, Any]:
+    upper = fabric.switch_of[link.upper].panel.ports[link.upper_port]
+    if link.lower in fabric.host_of:
+        lower = fabric.host_of[link.lower].ports[link.lower_port].name
+    else:
+        lower = cable_interface(fabric.switch_of[link.lower].panel.ports[link.lower_port])
+    return {
+        "type": "veth",
+        "mtu": LINK_MTU_BYTES,
+        "endpoints": [
+            {"node": link.lower, "interface": lower},
+            {"node": link.upper, "interface": cable_interface(upper)},
+        ],
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+def _digest(name: str) -> int:
+    return zlib.crc32(name.encode())
