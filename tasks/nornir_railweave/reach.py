@@ -32,13 +32,13 @@ def resolve(
 ) -> dict[str, Reach]:
     """Return how every switch of ``fabric`` is reached.
 
-    ``state_dir`` is the project's folder of generated state, in which the simulator keeps ``sim/FABRIC``. Raises
+    ``state_dir`` is the project's folder of generated state, with ``sim/FABRIC`` and ``lab/FABRIC``. Raises
     RefusedError naming every device without an address, and every secret that is not in ``environ``.
     """
     environ = os.environ if environ is None else environ
     login = target.login
-    if target.source is Source.SIM:
-        addresses, login = _simulated(fabric, target, state_dir)
+    if target.source is not Source.ADDRESSES:
+        addresses, login = _started(fabric, target, state_dir)
     else:
         addresses = {switch.name: _address(target, switch) for switch in fabric.switches}
     _refuse_missing(addresses, target)
@@ -73,15 +73,21 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
     listed = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
     if target.source is Source.SIM:
         code, message, fix = "RW604", f"the simulator does not know {listed}", "bring it up to date: `railweave sim up`"
+    elif target.source is Source.LAB:
+        code, message = "RW604", f"the lab was not cabled for {listed}"
+        fix = "start it anew from this intent: `railweave lab down`, `railweave lab up`"
     else:
         code, message = "RW602", f"target {target.name} has no address for {listed}"
         fix = f"add them under `devices:` of inventory/{target.name}.yml, or give an `address:` pattern"
     raise RefusedError([error(code, message, devices=missing, fix=fix)])
 
 
-def _simulated(fabric: Fabric, target: Target, state_dir: Path) -> tuple[dict[str, Address | None], Login]:
-    """Return the addresses and the login that the simulator of ``fabric`` wrote when it started."""
-    path = state_dir / "sim" / fabric.name / "endpoints.json"
+def _started(fabric: Fabric, target: Target, state_dir: Path) -> tuple[dict[str, Address | None], Login]:
+    """Return the addresses and the login that the simulator or lab of ``fabric`` wrote when it started.
+
+    A lab of somebody's own images has no key of ours: the target's login stands.
+    """
+    path = state_dir / target.source / fabric.name / "endpoints.json"
     try:
         endpoints = json.loads(path.read_bytes())
         devices = endpoints["devices"]
@@ -91,16 +97,19 @@ def _simulated(fabric: Fabric, target: Target, state_dir: Path) -> tuple[dict[st
             else None
             for switch in fabric.switches
         }
-        login = Login(
-            username=endpoints["username"],
-            key_file=Path(endpoints["key_file"]),
-            agent=False,
-            strict=True,
-            known_hosts=Path(endpoints["known_hosts"]),
-        )
+        login = target.login
+        if "key_file" in endpoints:
+            login = Login(
+                username=endpoints["username"],
+                key_file=Path(endpoints["key_file"]),
+                agent=False,
+                strict=True,
+                known_hosts=Path(endpoints["known_hosts"]),
+            )
     except (OSError, ValueError, KeyError, TypeError):
-        message = f"no simulator of {fabric.name} runs: {path} cannot be read"
-        raise RefusedError([error("RW604", message, fix="start it: `railweave sim up`")]) from None
+        what = "simulator" if target.source is Source.SIM else "lab"
+        message = f"no {what} of {fabric.name} runs: {path} cannot be read"
+        raise RefusedError([error("RW604", message, fix=f"start it: `railweave {target.source} up`")]) from None
     return addresses, login
 
 

@@ -14,10 +14,11 @@ from railweave.errors import RefusedError
 
 
 class Source(StrEnum):
-    """Where addresses come from: the target's own list and pattern, or the running simulator."""
+    """Where addresses come from: the target's own list and pattern, the running simulator, or the running lab."""
 
     ADDRESSES = "addresses"
     SIM = "sim"
+    LAB = "lab"
 
 
 @dataclass(frozen=True, slots=True)

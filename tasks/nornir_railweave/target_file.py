@@ -111,9 +111,10 @@ class _Target(_Strict):
     def _addresses_come_from_somewhere(self) -> Self:
         if self.source is Source.ADDRESSES and self.address is None and not self.devices:
             raise ValueError("source `addresses` needs `address` (a pattern) or `devices` (a list)")
-        if self.source is Source.SIM and (self.address is not None or self.devices):
+        if self.source is not Source.ADDRESSES and (self.address is not None or self.devices):
+            what = "simulator" if self.source is Source.SIM else "lab"
             raise ValueError(
-                "source `sim` takes its addresses from the running simulator; leave out address and devices"
+                f"source `{self.source}` takes its addresses from the running {what}; leave out address and devices"
             )
         return self
 

@@ -12,7 +12,7 @@ from typing import cast
 
 import typer
 
-from railweave.cli import design_commands, fabric_commands, project_commands, sim_commands
+from railweave.cli import design_commands, fabric_commands, lab_commands, project_commands, sim_commands
 from railweave.errors import RailweaveError, RefusedError
 
 EXIT_FAILED = 1
@@ -46,6 +46,7 @@ project_commands.register(app)
 design_commands.register(app)
 fabric_commands.register(app)
 sim_commands.register(app)
+lab_commands.register(app)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
