@@ -1,0 +1,298 @@
+"""Every CONFIG_DB that railweave renders is valid by SONiC's own YANG models of four releases, and a fault in any
+table is found with its row and field.
+
+The models are SONiC's and no part of this project: they lie in a folder beside it, one sub-folder a release.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from railweave.catalog.load import load_catalog
+from railweave.catalog.panel import speeds
+from railweave.cli.main import main
+from railweave.design.build import design
+from railweave.diagnostics import has_errors
+from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent, load_intent_text
+from railweave.sonic.configure import configure
+from railweave.sonic.rows import Fields, Value
+from railweave.templates import find_templates
+from railweave.yang.check import check_yang
+from railweave.yang.device import whole_document
+from railweave.yang.models import load_models
+from railweave.yang.validate import findings
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ROOT.parent / "shared" / "sonic-yang"
+RELEASES = ("202305", "202405", "202411", "202505")
+INTENTS = sorted((ROOT / "intent").glob("*.yml"))
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(not MODELS.is_dir(), reason="SONiC's YANG models lie in ../shared/sonic-yang where they are"),
+]
+
+Document = dict[str, dict[str, Fields]]
+
+
+# --- what is rendered is valid -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intent", INTENTS, ids=lambda path: path.stem)
+def test_every_reference_intent_is_valid_on_every_release(intent: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [word for release in RELEASES for word in ("--yang", str(MODELS / release))]
+    status = main(["check", str(intent), *folders, "--json"])
+    found = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert status == 0, found
+    assert not [one for one in found if one["code"].startswith("RW41")]
+
+
+MODEL_INTENT = """
+fabric: yang
+workload: {{kind: mixed}}
+nodes:
+  - {{name: gpu, count: 4, gpus: 2, nics: {{count: 2, speed: {down}G, ports: 1, model: {nic}}}}}
+topology:
+  rails: 2
+  stripe: 4
+  links_per_pair: 1
+  oversubscription: "8:1"
+  leaf:  {{model: {model}, count: 2, downlink_speed: {down}G, uplink_speed: {up}G}}
+  spine: {{model: {model}, count: 2}}
+  reserve: {{leaves: 4, spines: 4}}
+"""
+
+
+@cache
+def fabrics_of(model: str) -> tuple[tuple[str, Fabric], ...]:
+    """Return every small fabric that the model can be leaf and spine of, by its speeds: native ones and broken out."""
+    catalog = load_catalog()
+    known = speeds(catalog.switch(model))
+    nics = {speed: next((n for n in catalog.nic_ids() if catalog.nic(n).find(1, speed)), None) for speed in known}
+    found = []
+    for down in known:
+        for up in known:
+            if nics[down] is None or up < down:
+                continue
+            text = MODEL_INTENT.format(model=model, nic=nics[down], down=down, up=up)
+            outcome = design(load_intent_text(text, f"{model}.yml"), catalog)
+            if outcome.fabric is not None and not has_errors(outcome.diagnostics):
+                found.append((f"{down}G down, {up}G up", outcome.fabric))
+    return tuple(found)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("model", load_catalog().switch_ids())
+def test_every_catalogue_model_is_valid_as_leaf_and_spine(model: str, release: str) -> None:
+    fabrics = fabrics_of(model)
+    assert fabrics, f"no fabric can be built of {model}"
+    for speed, fabric in fabrics:
+        found = check_yang(fabric, [load_models(MODELS / release)], find_templates())
+        assert not found, (speed, [one.message for one in found])
+
+
+def test_models_are_tried_with_and_without_breakout() -> None:
+    broken = {
+        any(port.subport for port in switch.panel.ports)
+        for model in load_catalog().switch_ids()
+        for _, fabric in fabrics_of(model)
+        for switch in fabric.switches
+    }
+    assert broken == {True, False}
+
+
+# --- a fault in any table is found -------------------------------------------------------------------------------
+
+BUFFERS: Mapping[str, Mapping[str, Fields]] = {
+    "BUFFER_POOL": {
+        "ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "10000000", "xoff": "1000000"},
+        "egress_lossless_pool": {"type": "egress", "mode": "dynamic", "size": "10000000"},
+    },
+    "BUFFER_PROFILE": {
+        "seed_ingress": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "1", "xon": "1", "xoff": "2"},
+        "seed_egress": {"pool": "egress_lossless_pool", "size": "0", "dynamic_th": "1"},
+    },
+    "BUFFER_PG": {"Ethernet0|3": {"profile": "seed_ingress"}},
+    "BUFFER_QUEUE": {"Ethernet0|3": {"profile": "seed_egress"}},
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": {"Ethernet0": {"profile_list": "seed_ingress"}},
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": {"Ethernet0": {"profile_list": "seed_egress"}},
+    "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}},
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": {"AZURE": {"default_dynamic_th": "0"}},
+    "LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "100"}},
+}
+"""Buffer rows for the tables that the reference switch has none of."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A fault: fields that are set (None: taken away) in a row, or the whole row taken away; and what is found."""
+
+    table: str
+    key: str
+    fields: Mapping[str, Value | None] | None
+    found: str
+    words: str = ""
+
+    def __str__(self) -> str:
+        fields = "gone" if self.fields is None else ",".join(f"{n}={v}" for n, v in self.fields.items()) or "new"
+        return f"{self.table}|{self.key}:{fields}"[:80]
+
+    def sown(self, document: Document) -> Document:
+        rows = dict(document[self.table])
+        if self.fields is None:
+            del rows[self.key]
+        else:
+            fields = {**rows.get(self.key, {}), **self.fields}
+            rows[self.key] = {name: value for name, value in fields.items() if value is not None}
+        return {**document, self.table: rows}
+
+
+SEEDS = (
+    Seed("DEVICE_METADATA", "localhost", {"type": "LeafSwitch"}, "DEVICE_METADATA|localhost|type", "LeafSwitch"),
+    Seed("DEVICE_METADATA", "localhost", {"bgp_asn": "None"}, "DEVICE_METADATA|localhost|bgp_asn"),
+    Seed("DEVICE_METADATA", "localhost", {"hostname": "x" * 64}, "DEVICE_METADATA|localhost|hostname"),
+    Seed("DEVICE_METADATA", "other", {}, "DEVICE_METADATA|other", "localhost"),
+    Seed("PORT", "Ethernet0", {"mtu": "9300"}, "PORT|Ethernet0|mtu", "range"),
+    Seed("PORT", "Ethernet0", {"speed": "0"}, "PORT|Ethernet0|speed", "range"),
+    Seed("PORT", "Ethernet0", {"speed": None}, "PORT|Ethernet0|speed", "Mandatory"),
+    Seed("PORT", "Ethernet0", {"lanes": None}, "PORT|Ethernet0|lanes", "Mandatory"),
+    Seed("PORT", "Ethernet0", {"admin_status": "on"}, "PORT|Ethernet0|admin_status"),
+    Seed("PORT", "Ethernet0", {"fec": "reed-solomon"}, "PORT|Ethernet0|fec"),
+    Seed("PORT", "Ethernet0", {"lanes": ("1", "2")}, "PORT|Ethernet0|lanes", "one text"),
+    Seed("PORT", "Ethernet0", None, "INTERFACE|Ethernet0", "Ethernet0"),
+    Seed("BREAKOUT_CFG", "Ethernet0", {"brkout_mode": "1x" * 33}, "BREAKOUT_CFG|Ethernet0|brkout_mode", "length"),
+    Seed("INTERFACE", "Ethernet0", None, "INTERFACE|Ethernet0|10.", "Must"),
+    Seed("INTERFACE", "Ethernet999", {}, "INTERFACE|Ethernet999", "Ethernet999"),
+    Seed("INTERFACE", "Ethernet0|10.0.0.300/31", {}, "INTERFACE|Ethernet0|10.0.0.300/31"),
+    Seed("INTERFACE", "Ethernet0", {"vrf_name": "Vrf9"}, "INTERFACE|Ethernet0|vrf_name", "Vrf9"),
+    Seed("LOOPBACK_INTERFACE", "Loopback0", None, "LOOPBACK_INTERFACE|Loopback0|10.", "Loopback0"),
+    Seed("LOOPBACK_INTERFACE", "Loopback0|10.255.0.1/33", {}, "LOOPBACK_INTERFACE|Loopback0|10.255.0.1/33"),
+    Seed("DEVICE_NEIGHBOR", "Ethernet0", {"name": ""}, "DEVICE_NEIGHBOR|Ethernet0|name", "length"),
+    Seed("DEVICE_NEIGHBOR", "Ethernet0", {"local_port": "Ethernet999"}, "DEVICE_NEIGHBOR|Ethernet0|local_port"),
+    Seed("DEVICE_NEIGHBOR_METADATA", "x", {"lo_addr": "y"}, "DEVICE_NEIGHBOR_METADATA|x|lo_addr"),
+    Seed("DSCP_TO_TC_MAP", "FABRIC", {"64": "0"}, "DSCP_TO_TC_MAP|FABRIC|64", "DSCP"),
+    Seed("DSCP_TO_TC_MAP", "FABRIC", {"26": "16"}, "DSCP_TO_TC_MAP|FABRIC|26", "Traffic Class"),
+    Seed("DSCP_TO_TC_MAP", "FABRIC", None, "PORT_QOS_MAP|", "FABRIC"),
+    Seed("TC_TO_QUEUE_MAP", "FABRIC", {"16": "0"}, "TC_TO_QUEUE_MAP|FABRIC|16"),
+    Seed("TC_TO_QUEUE_MAP", "FABRIC", None, "PORT_QOS_MAP|", "FABRIC"),
+    Seed("TC_TO_PRIORITY_GROUP_MAP", "FABRIC", {"3": "8"}, "TC_TO_PRIORITY_GROUP_MAP|FABRIC|3"),
+    Seed("MAP_PFC_PRIORITY_TO_QUEUE", "FABRIC", {"8": "3"}, "MAP_PFC_PRIORITY_TO_QUEUE|FABRIC|8"),
+    Seed("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "FABRIC", {"3": "8"}, "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP|FABRIC|3"),
+    Seed("PORT_QOS_MAP", "Ethernet0", {"dscp_to_tc_map": "x"}, "PORT_QOS_MAP|Ethernet0|dscp_to_tc_map", "target"),
+    Seed("PORT_QOS_MAP", "Ethernet999", {"pfc_enable": "3"}, "PORT_QOS_MAP|Ethernet999", "Ethernet999"),
+    Seed("SCHEDULER", "roce", {"weight": "0"}, "SCHEDULER|roce|weight", "range"),
+    Seed("SCHEDULER", "roce", {"weight": "101"}, "SCHEDULER|roce|weight", "range"),
+    Seed("SCHEDULER", "roce", {"type": "FIFO"}, "SCHEDULER|roce|type"),
+    Seed("SCHEDULER", "roce", None, "QUEUE|", "roce"),
+    Seed("WRED_PROFILE", "roce-400g", {"green_max_threshold": "1"}, "WRED_PROFILE|roce-400g|green_m"),
+    Seed("WRED_PROFILE", "roce-400g", {"yellow_max_threshold": "1"}, "WRED_PROFILE|roce-400g|yellow_m"),
+    Seed("WRED_PROFILE", "roce-400g", {"red_max_threshold": "1"}, "WRED_PROFILE|roce-400g|red_m"),
+    Seed("WRED_PROFILE", "roce-400g", {"green_drop_probability": "101"}, "WRED_PROFILE|roce-400g|green_drop"),
+    Seed("WRED_PROFILE", "roce-400g", {"ecn": "ecn_blue"}, "WRED_PROFILE|roce-400g|ecn"),
+    Seed("WRED_PROFILE", "roce-400g", None, "QUEUE|", "roce-400g"),
+    Seed("QUEUE", "Ethernet0|3", {"scheduler": "x"}, "QUEUE|Ethernet0|3|scheduler", "target"),
+    Seed("QUEUE", "Ethernet0|3", {"wred_profile": "x"}, "QUEUE|Ethernet0|3|wred_profile", "target"),
+    Seed("QUEUE", "Ethernet999|3", {}, "QUEUE|Ethernet999|3", "Ethernet999"),
+    Seed("PFC_WD", "GLOBAL", {"POLL_INTERVAL": "3000"}, "PFC_WD|Ethernet", "POLL_INTERVAL"),
+    Seed("PFC_WD", "GLOBAL", {"POLL_INTERVAL": "50"}, "PFC_WD|GLOBAL|POLL_INTERVAL", "range"),
+    Seed("PFC_WD", "Ethernet0", {"detection_time": "50"}, "PFC_WD|Ethernet0|detection_time", "range"),
+    Seed("PFC_WD", "Ethernet0", {"detection_time": "150"}, "PFC_WD|Ethernet0|detection_time", "POLL_INTERVAL"),
+    Seed("PFC_WD", "Ethernet0", {"action": "stop"}, "PFC_WD|Ethernet0|action"),
+    Seed("PFC_WD", "Ethernet999", {"action": "drop"}, "PFC_WD|Ethernet999"),
+    Seed("BUFFER_POOL", "seed", {"type": "ingress"}, "BUFFER_POOL|seed|mode", "Mandatory"),
+    Seed("BUFFER_POOL", "seed", {"type": "x", "mode": "static"}, "BUFFER_POOL|seed|type"),
+    Seed("BUFFER_PROFILE", "seed", {"size": "0", "pool": "x"}, "BUFFER_PROFILE|seed|pool", "target"),
+    Seed("BUFFER_PROFILE", "seed", {"size": "0"}, "BUFFER_PROFILE|seed|pool", "Mandatory"),
+    Seed("BUFFER_PROFILE", "seed", {"size": "0", "pool": "ingress_lossless_pool", "dynamic_th": "9"},
+         "BUFFER_PROFILE|seed|dynamic_th"),
+    Seed("BUFFER_PG", "Ethernet0|3", {"profile": "x"}, "BUFFER_PG|Ethernet0|3|profile", '"x"'),
+    Seed("BUFFER_PG", "Ethernet0|8", {"profile": "NULL"}, "BUFFER_PG|Ethernet0|8"),
+    Seed("BUFFER_QUEUE", "Ethernet0|3", {"profile": "x"}, "BUFFER_QUEUE|Ethernet0|3|profile", "target"),
+    Seed("BUFFER_PORT_INGRESS_PROFILE_LIST", "Ethernet0", {"profile_list": "x"},
+         "BUFFER_PORT_INGRESS_PROFILE_LIST|Ethernet0|profile_list", "target"),
+    Seed("BUFFER_PORT_EGRESS_PROFILE_LIST", "Ethernet0", {"profile_list": "x"},
+         "BUFFER_PORT_EGRESS_PROFILE_LIST|Ethernet0|profile_list", "target"),
+    Seed("CABLE_LENGTH", "AZURE", {"Ethernet0": "five"}, "CABLE_LENGTH|AZURE|Ethernet0"),
+    Seed("CABLE_LENGTH", "AZURE", {"Ethernet999": "5m"}, "CABLE_LENGTH|AZURE|Ethernet999", "target"),
+    Seed("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE", {"default_dynamic_th": "9"},
+         "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE|default_dynamic_th"),
+    Seed("LOSSLESS_TRAFFIC_PATTERN", "AZURE", {"small_packet_percentage": "101"},
+         "LOSSLESS_TRAFFIC_PATTERN|AZURE|small_packet_percentage"),
+)  # fmt: skip
+
+
+@cache
+def spine() -> Document:
+    """Return the document of a spine of the worked example, which has rows in every table that railweave renders."""
+    fabric = design(load_intent(ROOT / "intent" / "pod-32.yml"), load_catalog()).fabric
+    assert fabric is not None
+    switch = fabric.switch_of["pod1-spine1"]
+    whole = whole_document(configure(fabric, switch, find_templates()).config_db(), switch.panel.platform)
+    for table, rows in BUFFERS.items():
+        whole[table] = {**rows, **whole.get(table, {})}
+    return whole
+
+
+def test_the_reference_document_of_the_seeds_is_valid_and_whole() -> None:
+    assert {one.table for one in SEEDS} >= set(spine()) - {"MGMT_PORT"}, "every table has a seed"
+    for release in RELEASES:
+        assert findings(spine(), load_models(MODELS / release)) == ()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("seed", SEEDS, ids=str)
+def test_a_seeded_fault_is_found_at_its_row_and_field(seed: Seed, release: str) -> None:
+    found = findings(seed.sown(spine()), load_models(MODELS / release))
+    told = [(str(one.place), one.words) for one in found]
+    assert any(place.startswith(seed.found) and seed.words in words for place, words in told), told
+
+
+@pytest.mark.parametrize("table", sorted({one.table for one in SEEDS}))
+def test_a_field_that_no_model_knows_is_found_in_every_table(table: str) -> None:
+    document = spine()
+    key = next(iter(document[table]))
+    sown = Seed(table, key, {"no_such_field": "1"}, "").sown(document)
+    found = findings(sown, load_models(MODELS / RELEASES[-1]))
+    assert f"{table}|{key}|no_such_field" in {str(one.place) for one in found}
+
+
+def test_a_table_that_no_model_knows_is_found() -> None:
+    (found,) = findings({**spine(), "NO_SUCH_TABLE": {"x": {}}}, load_models(MODELS / RELEASES[-1]))
+    assert (str(found.place), found.unmodelled) == ("NO_SUCH_TABLE", True)
+
+
+def test_many_faults_of_one_device_are_found_in_one_go() -> None:
+    document = spine()
+    seeds = [one for one in SEEDS if one.table in {"SCHEDULER", "DSCP_TO_TC_MAP", "PFC_WD"} and one.fields][:6]
+    for seed in seeds:
+        document = seed.sown(document)
+    places = {str(one.place) for one in findings(document, load_models(MODELS / RELEASES[-1]))}
+    assert {"DSCP_TO_TC_MAP|FABRIC|64", "DSCP_TO_TC_MAP|FABRIC|26", "SCHEDULER|roce|type"} <= places
+
+
+def test_an_override_that_the_models_refuse_is_an_error_with_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    intent = tmp_path / "lab.yml"
+    override = 'overrides:\n  leaf:\n    SYSLOG_SERVER: {"10.9.9.9": {port: "99999"}}\n'
+    intent.write_text((ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8") + override, encoding="utf-8")
+    assert main(["check", str(intent), "--yang", str(MODELS / RELEASES[-1]), "--json"]) == 1
+    (found,) = (one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["code"] == "RW411")
+    assert found["message"].startswith("SYSLOG_SERVER|10.9.9.9|port '99999': ")
+    assert found["where"]["path"] == "overrides.leaf.SYSLOG_SERVER"
+    assert found["devices"] == ["lab-leaf1", "lab-leaf2"]
+
+
+def test_models_that_libyang_cannot_load_are_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sonic-broken.yang").write_text("module sonic-broken { yang-version 1.1; no }\n", encoding="utf-8")
+    assert main(["check", str(ROOT / "intent" / "lab-4.yml"), "--yang", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "cannot load these models" in said
+    assert "sonic-broken" in said
