@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from napalm.base.exceptions import ConnectionException, NapalmException
+from napalm.base.exceptions import NapalmException
 from nornir.core.task import Task
 
 from nornir_railweave.inventory import CONNECTION
@@ -65,8 +65,3 @@ def words(fault: BaseException) -> str:
     if not text:
         return type(fault).__name__
     return text if isinstance(fault, DEVICE_FAULTS) else f"{type(fault).__name__}: {text}"
-
-
-def is_connection_fault(fault: BaseException) -> bool:
-    """Tell whether the session, not the device's answer, failed."""
-    return isinstance(fault, ConnectionException | OSError | EOFError)

@@ -3,7 +3,7 @@
 A plan is a value with a file form (``document``). It states what will be done; nothing in it is computed later.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -103,10 +103,6 @@ class Plan:
         """Return the devices in ``state``, in the order of the plan."""
         return tuple(name for name, device in self.devices.items() if device.state is state)
 
-    def changes_of(self, device: str) -> tuple[Change, ...]:
-        """Return the changes of one device; use ``changes_by_device`` for many."""
-        return tuple(change for change in self.changes if change.device == device)
-
     def changes_by_device(self) -> dict[str, tuple[Change, ...]]:
         """Return the changes of every device that has some."""
         grouped: dict[str, list[Change]] = {}
@@ -122,8 +118,3 @@ class Plan:
 
 DISRUPTION_RANK = {Disruption.NONE: 0, Disruption.SESSION: 1, Disruption.FLAP: 2, Disruption.RELOAD: 3}
 """How bad a disruption is, mildest first."""
-
-
-def worst(disruptions: Iterable[Disruption]) -> Disruption:
-    """Return the worst of ``disruptions``; none where there are none."""
-    return max(disruptions, key=DISRUPTION_RANK.__getitem__, default=Disruption.NONE)
