@@ -1,0 +1,73 @@
+"""What a run on GPU nodes found or did, host by host: values for views, JSON and tests."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class HostState(StrEnum):
+    """How a node stands after a run; after a dry run ``changed`` means that it would change."""
+
+    UNCHANGED = "unchanged"
+    CHANGED = "changed"
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+    NOT_ATTEMPTED = "not-attempted"
+
+
+class ChangeKind(StrEnum):
+    """Where a change is: a file of the node, or its running kernel and NICs."""
+
+    FILE = "file"
+    SETTING = "setting"
+
+
+@dataclass(frozen=True, slots=True)
+class HostChange:
+    """A change of one node. ``subject`` is a path or an interface, ``what`` the setting; ``diff`` is a file's unified
+    diff, empty for a setting."""
+
+    kind: ChangeKind
+    subject: str
+    what: str
+    before: str
+    after: str
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostResult:
+    """One node of a run; ``error`` says why it failed or was not reached."""
+
+    name: str
+    state: HostState
+    changes: tuple[HostChange, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostsRun:
+    """A run on nodes in natural order; ``stopped_by`` says why the rest was not attempted, empty where none was left.
+
+    ``applied`` tells a change from a dry run.
+    """
+
+    fabric: str
+    target: str
+    applied: bool
+    hosts: tuple[HostResult, ...]
+    stopped_by: str = ""
+
+    def named(self, state: HostState) -> tuple[str, ...]:
+        """Return the nodes in ``state``."""
+        return tuple(host.name for host in self.hosts if host.state is state)
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether every node was reached and is, or would be, as intended."""
+        return all(host.state in {HostState.UNCHANGED, HostState.CHANGED} for host in self.hosts)
+
+
+def failed(hosts: Iterable[HostResult]) -> tuple[HostResult, ...]:
+    """Return the nodes that count against a failure budget."""
+    return tuple(host for host in hosts if host.state in {HostState.FAILED, HostState.UNREACHABLE})

@@ -1,0 +1,129 @@
+"""How GPU nodes are reached, from ``hosts:`` of ``inventory/TARGET.yml``, and what Ansible is told of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from railweave.diagnostics import error
+from railweave.errors import RefusedError
+from railweave.fabric.model import Host
+
+
+class Connection(StrEnum):
+    """How Ansible runs programs on a node: over SSH, or on this machine (a node that manages itself, a test)."""
+
+    SSH = "ssh"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAddress:
+    """One node's own address; ``python`` is its interpreter where it is not the target's."""
+
+    host: str | None = None
+    port: int | None = None
+    python: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLogin:
+    """How to log in and become root. The ``_env`` names are of environment variables, never secrets themselves.
+
+    ``strict`` refuses host keys that ``known_hosts`` (without it the user's own file) does not hold.
+    """
+
+    username: str = "root"
+    port: int = 22
+    key_file: Path | None = None
+    password_env: str | None = None
+    strict: bool = True
+    known_hosts: Path | None = None
+    become: bool = True
+    become_password_env: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """How a change goes through the nodes: ``canary`` nodes first, then ``size`` at once; after more than
+    ``max_failures`` failed or unreachable nodes none is begun. ``timeout_s`` ends a batch that hangs."""
+
+    size: int = 50
+    canary: int = 1
+    max_failures: int = 0
+    forks: int = 20
+    timeout_s: int = 1800
+
+
+@dataclass(frozen=True, slots=True)
+class HostAccess:
+    """The ``hosts:`` of a target. ``address`` is a pattern over ``{name}``, ``{kind}`` and ``{number}``.
+
+    ``root`` stands before every path of a file and of /sys, empty on real nodes; ``nic_settings`` is off where nodes
+    have no such NICs, as in a lab.
+    """
+
+    address: str | None = None
+    nodes: Mapping[str, NodeAddress] = field(default_factory=dict)
+    connection: Connection = Connection.SSH
+    python: str = "/usr/bin/python3"
+    root: str = ""
+    nic_settings: bool = True
+    login: NodeLogin = field(default_factory=NodeLogin)
+    batches: Batches = field(default_factory=Batches)
+
+
+_SHOWN = 8
+
+
+def inventory_of(access: HostAccess, hosts: Iterable[Host]) -> dict[str, dict[str, Any]]:
+    """Return Ansible's variables of each node; raises RefusedError naming every node without an address."""
+    found = {host.name: _variables(access, host) for host in hosts}
+    missing = tuple(name for name, variables in found.items() if variables is None)
+    if missing:
+        listed = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
+        raise RefusedError(
+            [
+                error(
+                    "RW602",
+                    f"the target has no address for {listed}",
+                    devices=missing,
+                    fix="add them under `hosts.nodes`, or give an `hosts.address` pattern",
+                )
+            ]
+        )
+    return {name: variables for name, variables in found.items() if variables is not None}
+
+
+def _variables(access: HostAccess, host: Host) -> dict[str, Any] | None:
+    own = access.nodes.get(host.name, NodeAddress())
+    variables: dict[str, Any] = {"ansible_python_interpreter": own.python or access.python}
+    if access.connection is Connection.LOCAL:
+        return variables | {"ansible_connection": "local"}
+    address = own.host
+    if address is None and access.address is not None:
+        address = access.address.format(name=host.name, kind=host.kind, number=host.number + 1)
+    if address is None:
+        return None
+    login = access.login
+    variables |= {
+        "ansible_connection": "ssh",
+        "ansible_host": address,
+        "ansible_port": own.port or login.port,
+        "ansible_user": login.username,
+        "ansible_ssh_common_args": " ".join(_ssh_words(login)),
+    }
+    if login.key_file is not None:
+        variables["ansible_ssh_private_key_file"] = str(login.key_file)
+    return variables
+
+
+def _ssh_words(login: NodeLogin) -> Iterable[str]:
+    yield f"-o StrictHostKeyChecking={'yes' if login.strict else 'no'}"
+    if login.known_hosts is not None:
+        yield f"-o UserKnownHostsFile={login.known_hosts.resolve()} -o GlobalKnownHostsFile=/dev/null"
+    elif not login.strict:
+        yield "-o UserKnownHostsFile=/dev/null"
+    if login.password_env is None:
+        yield "-o BatchMode=yes"

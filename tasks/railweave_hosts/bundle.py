@@ -1,0 +1,32 @@
+"""All that one node needs in one file: its files, the document it is held to, and the program that holds it."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from railweave.fabric.policy import NetworkBackend
+from railweave.hosts.files import OWNED, START_AT_BOOT, installed_files
+from railweave.hosts.render import PROGRAM
+
+
+def bundle(files: Mapping[str, bytes], backend: NetworkBackend, *, nic_settings: bool = True) -> bytes:
+    """Return the JSON that the role's module works on; ``files`` are a node's rendered files."""
+    document = orjson.loads(files["rails.json"])
+    if not nic_settings:
+        document["nic"]["steps"] = []
+        files = {**files, "rails.json": orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
+    path, target = START_AT_BOOT
+    content: dict[str, Any] = {
+        "files": [
+            {"path": one.path, "mode": one.mode, "content": one.content.decode()}
+            for one in installed_files(files, backend)
+        ],
+        "links": [{"path": path, "target": target}],
+        "owned": list(OWNED),
+        "document": document,
+        "program": files[PROGRAM].decode(),
+    }
+    # In base64, because Ansible takes text with braces for a template.
+    return base64.b64encode(orjson.dumps(content))

@@ -1,0 +1,202 @@
+"""One run of ansible-runner over some nodes, and what its events tell of each.
+
+ansible-runner keeps its arguments in its folder and would use them again, so every run has a fresh one, which is
+removed afterwards. Secrets reach Ansible through environment variables and stand in no file and no argument.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from railweave.errors import RailweaveError
+from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostState
+from railweave_hosts.access import HostAccess
+
+ROLES = Path(__file__).resolve().parent / "roles"
+ROLE = "railweave_host"
+_TAIL_LINES = 5
+_KINDS = {"files": ChangeKind.FILE, "live": ChangeKind.SETTING}
+
+Told = Callable[[str, HostState], None]
+"""Told as soon as a node is done: its name and state."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the events said of one node so far."""
+
+    changes: list[HostChange] = field(default_factory=list)
+    error: str = ""
+    unreachable: bool = False
+    done: bool = False
+
+    def result(self, name: str) -> HostResult:
+        changes = tuple(self.changes)
+        if self.unreachable:
+            return HostResult(name, HostState.UNREACHABLE, changes, self.error)
+        if self.error:
+            return HostResult(name, HostState.FAILED, changes, self.error)
+        if not self.done:
+            return HostResult(name, HostState.FAILED, changes, "the run ended before this node was done")
+        return HostResult(name, HostState.CHANGED if changes else HostState.UNCHANGED, changes)
+
+
+def run_role(
+    access: HostAccess,
+    inventory: Mapping[str, Mapping[str, Any]],
+    bundles: Mapping[str, bytes],
+    *,
+    check: bool,
+    told: Told | None = None,
+) -> tuple[HostResult, ...]:
+    """Run the role on the nodes of ``inventory`` and return their results in its order.
+
+    ``check`` changes nothing. Raises RailweaveError where Ansible is not installed or does not run at all.
+    """
+    program = _playbook_program()
+    folder = Path(tempfile.mkdtemp(prefix="railweave-hosts-"))
+    seen = {name: _Seen() for name in inventory}
+    try:
+        paths = _write_bundles(folder, bundles)
+        hosts = {name: {**variables, "railweave_bundle": paths[name]} for name, variables in inventory.items()}
+        runner = _run(folder, access, hosts, program, check=check, listen=lambda event: _take(event, seen, told))
+        if runner.rc and not any(one.done or one.error for one in seen.values()):
+            raise RailweaveError(f"ansible-playbook did not run: {_said(runner)}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return tuple(one.result(name) for name, one in seen.items())
+
+
+def _playbook_program() -> Path:
+    """Return ``ansible-playbook`` of this environment, else of the path."""
+    own = Path(sys.executable).with_name("ansible-playbook")
+    found = str(own) if own.is_file() else shutil.which("ansible-playbook")
+    with suppress(ImportError):
+        import ansible_runner  # noqa: F401  only whether it is there
+
+        if found:
+            return Path(found)
+    raise RailweaveError("GPU nodes are set up through Ansible: pip install 'railweave[hosts]'")
+
+
+def _write_bundles(folder: Path, bundles: Mapping[str, bytes]) -> dict[str, str]:
+    place = folder / "bundles"
+    place.mkdir()
+    paths = {}
+    for name, content in bundles.items():
+        (place / name).write_bytes(content)
+        paths[name] = str(place / name)
+    return paths
+
+
+def _run(
+    folder: Path,
+    access: HostAccess,
+    hosts: Mapping[str, Mapping[str, Any]],
+    program: Path,
+    *,
+    check: bool,
+    listen: Callable[[Mapping[str, Any]], bool],
+) -> Any:
+    import ansible_runner
+
+    return ansible_runner.run(
+        private_data_dir=str(folder),
+        playbook=[_play(access)],
+        inventory={"all": {"hosts": dict(hosts)}},
+        cmdline="--check --diff" if check else "--diff",
+        forks=access.batches.forks,
+        timeout=access.batches.timeout_s,
+        envvars=_environment(folder, access, program),
+        event_handler=listen,
+        suppress_env_files=True,
+        quiet=True,
+    )
+
+
+def _play(access: HostAccess) -> dict[str, Any]:
+    login = access.login
+    variables: dict[str, Any] = {"railweave_root": access.root}
+    # Ansible reads the variables itself when it logs in.
+    if login.password_env:
+        variables["ansible_password"] = f"{{{{ lookup('ansible.builtin.env', '{login.password_env}') }}}}"
+    if login.become_password_env:
+        variables["ansible_become_password"] = f"{{{{ lookup('ansible.builtin.env', '{login.become_password_env}') }}}}"
+    return {
+        "name": "railweave hosts",
+        "hosts": "all",
+        "gather_facts": False,
+        "become": login.become and login.username != "root",
+        "vars": variables,
+        "roles": [ROLE],
+    }
+
+
+def _environment(folder: Path, access: HostAccess, program: Path) -> dict[str, str]:
+    """Return Ansible's settings; a configuration file of the user's would make a run another one elsewhere."""
+    settings = folder / "ansible.cfg"
+    settings.write_text("[defaults]\n", encoding="utf-8")
+    return {
+        "PATH": f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "ANSIBLE_CONFIG": str(settings),
+        "ANSIBLE_HOME": str(folder / "home"),
+        "ANSIBLE_ROLES_PATH": str(ROLES),
+        "ANSIBLE_HOST_KEY_CHECKING": str(access.login.strict),
+        "ANSIBLE_PIPELINING": "True",
+        "ANSIBLE_RETRY_FILES_ENABLED": "False",
+        "ANSIBLE_NOCOWS": "1",
+        "ANSIBLE_FORCE_COLOR": "False",
+        "ANSIBLE_DEPRECATION_WARNINGS": "False",
+    }
+
+
+def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None) -> bool:
+    """Take one event of the run. Returns True: ansible-runner forgets its numbers otherwise."""
+    data = event.get("event_data", {})
+    name, kind = data.get("host"), event.get("event", "")
+    if name not in seen or not kind.startswith("runner_on_"):
+        return True
+    one, result = seen[name], data.get("res") or {}
+    part = (result.get("invocation") or {}).get("module_args", {}).get("part", "")
+    one.changes += [_change(part, each) for each in result.get("changes") or ()]
+    if kind == "runner_on_unreachable":
+        one.unreachable, one.error = True, _first_line(result.get("msg"))
+    elif kind == "runner_on_failed" and not data.get("ignore_errors"):
+        one.error = str(result.get("msg") or "failed without a word").strip()
+    one.done = one.done or part == "live"
+    if told and (one.done or one.error):
+        told(name, one.result(name).state)
+    return True
+
+
+def _change(part: str, told: Mapping[str, str]) -> HostChange:
+    return HostChange(
+        _KINDS.get(part, ChangeKind.SETTING),
+        told["subject"],
+        told["what"],
+        told["before"],
+        told["after"],
+        told.get("diff", ""),
+    )
+
+
+def _first_line(text: object) -> str:
+    lines = str(text or "").strip().splitlines()
+    return lines[0] if lines else "no answer"
+
+
+def _said(runner: Any) -> str:
+    lines = [line.strip() for line in runner.stdout.read().splitlines() if line.strip()]
+    return " ".join(lines[-_TAIL_LINES:]) or f"status {runner.rc}"
+
+
+def in_batches(names: Sequence[str], canary: int, size: int) -> list[tuple[str, ...]]:
+    """Return ``names`` in batches: ``canary`` of them first (none where it is 0), then ``size`` at once."""
+    starts = [0, *range(canary, len(names), size)] if 0 < canary < len(names) else [*range(0, len(names), size)]
+    return [tuple(names[start:end]) for start, end in zip(starts, [*starts[1:], len(names)], strict=True)]
