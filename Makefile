@@ -16,7 +16,7 @@ CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
              $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fabric deploy diff verify test check e2e bench lab-up lab-down sim-down clean
+.PHONY: help setup fabric deploy diff verify test check e2e yang bench lab-up lab-down sim-down clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,8 +55,15 @@ check: setup ## what CI checks beside tests: format, lint, types
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-e2e: setup ## whole scenarios: deploy, grow, fail and recover on the simulated fabric
+# SONiC's YANG models are no part of this project; where they lie beside it, e2e holds all renderings against them.
+YANG_MODELS := $(wildcard ../shared/sonic-yang)
+
+e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios: deploy, grow, fail and recover on the simulated fabric
 	@$(BIN)/python -m pytest -q -n 2 -m e2e tests/e2e
+
+yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debian's libyang2-dev
+	@$(BIN)/python -c 'import libyang' 2>/dev/null \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[yang]'
 
 bench: setup ## time and memory from intent to artefacts, and of a plan
 	@$(BIN)/python -m pytest -q -s -m bench tests/bench
