@@ -128,8 +128,20 @@ class Device:
         self.locks.held.clear()
         self.other.clear()
         self.times.booted = self.clock.now()
+        if not self.files.exists(CONFIG_FILE):
+            self.files.write(CONFIG_FILE, to_json(self.spec.factory).encode(), now=self.clock.now())
         self.load_files(CONFIG_FILE)
         self.start_services()
+
+    def lose_power(self, *, with_configuration: bool = False) -> None:
+        """Boot again; with the loss of its configuration, as from the factory."""
+        if with_configuration:
+            for path in (CONFIG_FILE, FRR_FILE):
+                if self.files.exists(path):
+                    self.files.remove(path)
+        self.boot()
+        self.emit(Effect.TIMER)
+        self.emit(Effect.DROP_SESSIONS)
 
     def load_files(self, path: str) -> None:
         """Fill CONFIG_DB with ``init_cfg.json`` and a file, and migrate it. Raises ValueError, OSError."""

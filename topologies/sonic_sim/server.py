@@ -25,6 +25,7 @@ _CIPHERS = (
 )
 _MACS = ("hmac-sha2-256-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512")
 _BACKLOG = 64
+_LATER_S = 0.01
 Changed = Callable[[Device], None]
 
 
@@ -151,11 +152,13 @@ class DeviceListener:
         deadline = deadline_of(self.device)
         if deadline is not None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(max(0.0, deadline - time.time()) + 0.002, self._strike)
+            self._timer = loop.call_later(max(0.0, deadline - time.time()) + _LATER_S, self._strike)
 
     def _strike(self) -> None:
         fire(self.device)
         self.changed(self.device)
+        # the two clocks may differ by a moment: a timer that came early is set again
+        self.plan_timer()
 
     def _on_effect(self, device: Device, effect: Effect) -> None:
         if effect is Effect.DROP_SESSIONS:

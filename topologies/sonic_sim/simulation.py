@@ -13,7 +13,7 @@ import asyncssh
 
 from sonic_sim.addresses import device_address, free_port, is_free
 from sonic_sim.clock import Clock
-from sonic_sim.device import CONFIG_FILE, FRR_FILE, Device, Effect
+from sonic_sim.device import Device
 from sonic_sim.errors import SimulatorError
 from sonic_sim.faults import AT_ONCE, FaultKind
 from sonic_sim.kept import Keeper, write_whole
@@ -196,7 +196,7 @@ class Simulation:
         """Let a switch have a fault. Raises SimulatorError."""
         device = self.device(name)
         if kind in AT_ONCE:
-            self._at_once(device, FaultKind(kind))
+            device.lose_power(with_configuration=kind == FaultKind.LOSE_CONFIG)
         else:
             try:
                 device.faults.add(kind, **details)
@@ -205,18 +205,6 @@ class Simulation:
         if kind in _RESTARTS_LISTENER:
             await self.listeners[name].open()
         self.keeper.save_device(device)
-
-    def _at_once(self, device: Device, kind: FaultKind) -> None:
-        if kind is FaultKind.LOSE_CONFIG:
-            if device.files.exists(FRR_FILE):
-                device.files.remove(FRR_FILE)
-            if device.files.exists(CONFIG_FILE):
-                device.files.remove(CONFIG_FILE)
-            device.install()
-        else:
-            device.boot()
-        device.emit(Effect.TIMER)
-        device.emit(Effect.DROP_SESSIONS)
 
     async def clear_fault(self, name: str, kind: str | None) -> int:
         """Clear a switch's faults, of one kind or all; return how many. Raises SimulatorError."""

@@ -102,15 +102,18 @@ class Editor:
             return
         if here.node in (BGP, BGP_AF):
             self._check_neighbor(here, line)
-        if here.node == ROUTE_MAP and line.startswith(("match ip address", "match ipv6 address")):
-            here.remove(" ".join(line.split()[:3]))
-        if (line.startswith("neighbor ") and " route-map " in line) or (
-            " prefix-list " in line and here.node == BGP_AF
-        ):
-            words = line.split()
+        self._replaced(here, line)
+        here.lines[identity(here.node, line) or line] = line
+
+    def _replaced(self, here: Context, line: str) -> None:
+        """Remove the lines that this one takes the place of beyond those of its own identity."""
+        words = line.split()
+        here.lines.pop("no " + line, None)
+        if here.node == ROUTE_MAP and words[0] == "match" and words[2:3] == ["address"]:
+            here.remove(" ".join(words[:3]))
+        if here.node == BGP_AF and words[0] == "neighbor" and words[2] in ("route-map", "prefix-list", "filter-list"):
             for key in [one for one in here.starting(" ".join(words[:3])) if one.split()[-1] == words[-1]]:
                 del here.lines[key]
-        here.lines[identity(here.node, line) or line] = line
 
     def _open(self, here: Context, node: str, line: str) -> None:
         header = normal_header(node, line)
@@ -227,8 +230,19 @@ class Removal:
             here.children.pop(normal_header(BGP_AF, line), None)
         elif here.node == BGP and line.startswith("neighbor "):
             self._neighbor(line)
+        elif here.node == BGP_AF and line.endswith(" activate") and self._active_by_default():
+            here.lines.pop(line, None)
+            here.lines["no " + line] = "no " + line
         else:
             self._plain(line)
+
+    def _active_by_default(self) -> bool:
+        """Tell whether neighbours of this address family are active without being told."""
+        for instance in self.root.children.values():
+            if self.here in instance.children.values():
+                default = "no bgp default ipv4-unicast" not in instance.lines
+                return default and self.here.header == "address-family ipv4 unicast"
+        return False
 
     def _context(self, line: str) -> None:
         kind, *rest = line.split()

@@ -220,8 +220,9 @@ async def run_command(shell: Shell, line: str, streams: Streams) -> int:
         return await shell.run_line(line, streams)
     if drop.moment == "before":
         raise SessionDroppedError
-    if drop.moment == "during":
-        device.faults.halfway = True
-    await shell.run_line(line, Captured(streams.stdin).streams)
-    device.faults.halfway = False
+    device.faults.halfway = drop.moment == "during"
+    try:
+        await shell.run_line(line, Captured(streams.stdin).streams)
+    finally:
+        device.faults.halfway = False
     raise SessionDroppedError

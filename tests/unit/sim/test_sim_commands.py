@@ -1,0 +1,126 @@
+"""Programs and shell of a simulated switch beyond the recorded scenarios."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from sonic_sim.buffermgr import groups
+from sonic_sim.device import Device
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "out"),
+    [
+        ("echo a b", 0, "a b\n"),
+        ("echo 'a  b' \"c d\"", 0, "a  b c d\n"),
+        ("false || echo no", 0, "no\n"),
+        ("true && echo yes; echo $?", 0, "yes\n0\n"),
+        ("false; echo $?", 0, "1\n"),
+        ("echo one | cat | grep -c one", 0, "1\n"),
+        ("echo x > /tmp/f && echo y >> /tmp/f && cat /tmp/f", 0, "x\ny\n"),
+        ("nosuch 2>/dev/null; echo $?", 0, "127\n"),
+        ("cat /nosuch 2>&1", 1, "cat: /nosuch: No such file or directory\n"),
+        ("printf 'a\\nb\\n' | head -n 1", 0, "a\n"),
+        ("A=5; echo $A ${A}", 0, "5 5\n"),
+        ("echo \\$A", 0, "$A\n"),
+        ("cd /etc/sonic && pwd", 0, "/etc/sonic\n"),
+        ("test -f /etc/sonic/config_db.json && echo there", 0, "there\n"),
+        ("sh -c 'echo inner; exit' ", 127, "inner\n"),
+        ("timeout 5 echo quick", 0, "quick\n"),
+        ("cat < /etc/hostname", 1, ""),
+        ("ls /etc/sonic/*.json", 0, "/etc/sonic/config_db.json\n/etc/sonic/init_cfg.json\n"),
+    ],
+)
+def test_the_shell_runs_a_line(run: Run, switch: Device, line: str, status: int, out: str) -> None:
+    assert run(switch, line)[:2] == (status, out)
+
+
+@pytest.mark.parametrize("line", ["echo 'open", "| cat", "true &&", "echo >"])
+def test_the_shell_refuses_what_is_no_command(run: Run, switch: Device, line: str) -> None:
+    status, _, err = run(switch, line)
+    assert status == 2
+    assert err.startswith("bash: ")
+
+
+def test_a_user_needs_sudo_for_what_is_roots(run: Run, switch: Device) -> None:
+    assert run(switch, "config save -y", user="admin")[0] == 1
+    assert run(switch, "sudo -n config save -y", user="admin")[0] == 0
+    assert run(switch, "cp /etc/hostname /etc/x", user="admin")[0] == 1
+    assert run(switch, "sudo mkdir -p -m 700 /var/lib/railweave; ls /var/lib/railweave", user="admin")[0] == 2
+    assert run(switch, "vtysh -c 'show version'", user="admin")[0] == 1
+    assert run(switch, "sudo docker exec -i bgp vtysh -c 'show version'", user="admin")[0] == 0
+
+
+def test_install_sets_mode_and_owner(run: Run, switch: Device) -> None:
+    run(switch, "echo '#!' > /tmp/x; sudo install -m 755 /tmp/x /usr/local/bin/x", user="admin")
+    assert run(switch, "stat -c '%a %U' /usr/local/bin/x")[1] == "755 root\n"
+
+
+def test_vtysh_reads_only_files_that_its_container_sees(run: Run, switch: Device) -> None:
+    run(switch, "echo 'ip prefix-list A seq 5 permit 10.0.0.0/8' > /tmp/a")
+    assert run(switch, "vtysh -f /tmp/a")[0] == 1
+    assert run(switch, "cp /tmp/a /etc/sonic/frr/a && vtysh -f /etc/frr/a")[0] == 0
+    assert "prefix-list A" in run(switch, "vtysh -c 'show running-config'")[1]
+
+
+def test_write_memory_writes_the_file_that_split_unified_boots(run: Run, switch: Device) -> None:
+    switch.db.set_fields("DEVICE_METADATA|localhost", {"docker_routing_config_mode": "split-unified"})
+    assert run(switch, "vtysh -c 'write memory'")[0] == 0
+    assert run(switch, "sudo cat /etc/sonic/frr/frr.conf", user="admin")[1] == switch.frr.text()
+
+
+def test_dump_and_state_of_the_databases_agree(run: Run, switch: Device) -> None:
+    names = json.loads(run(switch, "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS_PORT_NAME_MAP'")[1])
+    number = names["COUNTERS_PORT_NAME_MAP"]["value"]["Ethernet0"]
+    dump = json.loads(run(switch, "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS:oid:0x1????????????'")[1])
+    assert f"COUNTERS:{number}" in dump
+    assert json.loads(run(switch, "sonic-db-dump -n APPL_DB -y -k 'NOSUCH*'")[1]) == {}
+    assert run(switch, "redis-cli -n 6 hget 'PORT_TABLE|Ethernet0' state")[1] == "ok\n"
+
+
+def test_lossless_rows_appear_with_pfc_speed_and_cable(run: Run, switch: Device) -> None:
+    document = {
+        "BUFFER_POOL": {"ingress_lossless_pool": {"mode": "dynamic", "type": "ingress", "size": "1000000"}},
+        "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet4": "0m"}},
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}, "Ethernet4": {"pfc_enable": "3"}},
+    }
+    switch.files.write("/tmp/qos.json", json.dumps(document).encode())
+    assert run(switch, "config load -y /tmp/qos.json")[0] == 0
+    assert switch.db.get("BUFFER_PG|Ethernet0|3-4") == {"profile": "pg_lossless_100000_5m_profile"}
+    assert switch.db.get("BUFFER_PROFILE|pg_lossless_100000_5m_profile")["pool"] == "ingress_lossless_pool"
+    assert not switch.db.get("BUFFER_PG|Ethernet4|3")
+
+
+def test_neighbouring_priorities_share_a_row() -> None:
+    assert groups("3,4") == ["3-4"]
+    assert groups("4,2,3,6") == ["2-4", "6"]
+    assert groups("3") == ["3"]
+
+
+def test_a_patch_flaps_a_port_once_for_all_its_queues(run: Run, switch: Device) -> None:
+    document = {"SCHEDULER": {"a": {"type": "DWRR", "weight": "10"}}}
+    switch.files.write("/tmp/s.json", json.dumps(document).encode())
+    run(switch, "config load -y /tmp/s.json")
+    rows = {"Ethernet0|1": {"scheduler": "a"}, "Ethernet0|2": {"scheduler": "a"}}
+    patch = [{"op": "add", "path": "/QUEUE", "value": rows}]
+    assert run(switch, "config apply-patch /dev/stdin", stdin=json.dumps(patch))[0] == 0
+    more = [{"op": "add", "path": f"/QUEUE/Ethernet0|{number}", "value": {"scheduler": "a"}} for number in (4, 5)]
+    status, out, _ = run(switch, "config apply-patch /dev/stdin", stdin=json.dumps(more))
+    assert status == 0
+    assert out.count('"path": "/PORT/Ethernet0/admin_status"') == 2
+    assert "converted into 4 changes" in out
+
+
+def test_a_click_program_takes_beginnings_of_words(run: Run, switch: Device) -> None:
+    assert run(switch, "config int shut Ethernet0")[0] == 0
+    assert switch.db.get("PORT|Ethernet0")["admin_status"] == "down"
+    status, _, err = run(switch, "config i Ethernet0 x")
+    assert status == 2
+    assert 'No such command "Ethernet0"' in err
+
+
+def test_the_prompt_may_become_root(run: Run, switch: Device) -> None:
+    assert run(switch, "sudo -i; whoami", user="admin")[1] == "root\n"

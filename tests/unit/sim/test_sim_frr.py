@@ -1,0 +1,180 @@
+"""FRR's configuration: what lines replace and remove, in which order they are shown, and what is refused."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonic_sim.frr.running import Frr
+
+
+def frr(text: str = "") -> Frr:
+    one = Frr()
+    one.start(text, "leaf1")
+    return one
+
+
+BASE = """\
+router bgp 65001
+ neighbor PEERS peer-group
+ neighbor 10.0.0.0 remote-as 65100
+ neighbor 10.0.0.0 peer-group PEERS
+ address-family ipv4 unicast
+  network 10.255.0.1/32
+  neighbor PEERS activate
+  neighbor PEERS route-map IN in
+ exit-address-family
+exit
+ip prefix-list P permit 10.0.0.0/8 le 32
+route-map IN permit 10
+ match ip address prefix-list P
+exit
+"""
+
+
+def test_the_configuration_is_shown_in_frrs_order_and_form() -> None:
+    assert (
+        frr("route-map IN permit 10\nexit\nip route 10.1.0.0/16 blackhole 250\n" + BASE).text()
+        == """\
+frr version 10.3
+frr defaults traditional
+hostname leaf1
+!
+ip route 10.1.0.0/16 blackhole 250
+!
+router bgp 65001
+ neighbor PEERS peer-group
+ neighbor 10.0.0.0 peer-group PEERS
+ neighbor 10.0.0.0 remote-as 65100
+ !
+ address-family ipv4 unicast
+  network 10.255.0.1/32
+  neighbor PEERS activate
+  neighbor PEERS route-map IN in
+ exit-address-family
+exit
+!
+ip prefix-list P seq 5 permit 10.0.0.0/8 le 32
+!
+route-map IN permit 10
+ match ip address prefix-list P
+exit
+!
+end
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "there", "gone"),
+    [
+        ("router bgp 65001\n neighbor 10.0.0.0 remote-as 65200", "remote-as 65200", "remote-as 65100"),
+        ("router bgp 65001\n no neighbor 10.0.0.0", "neighbor PEERS", "neighbor 10.0.0.0"),
+        ("router bgp 65001\n no neighbor PEERS peer-group", "router bgp 65001", "PEERS"),
+        (
+            "router bgp 65001\n address-family ipv4 unicast\n no neighbor PEERS route-map IN in",
+            "activate",
+            "route-map IN in",
+        ),
+        (
+            "router bgp 65001\n address-family ipv4 unicast\n neighbor PEERS route-map NEW in",
+            "route-map NEW in",
+            "map IN in",
+        ),
+        ("router bgp 65001\n address-family ipv4 unicast\n no network 10.255.0.1/32", "activate", "network"),
+        ("no route-map IN permit 10", "router bgp", "route-map IN permit"),
+        ("no route-map IN", "router bgp", "route-map IN permit"),
+        ("no ip prefix-list P", "router bgp", "prefix-list P seq"),
+        ("no ip prefix-list P seq 5 permit 10.0.0.0/8 le 32", "router bgp", "prefix-list P seq"),
+        ("no router bgp 65001", "route-map", "router bgp"),
+        ("route-map IN permit 10\n match ip address prefix-list Q", "prefix-list Q", "address prefix-list P"),
+        (
+            "route-map IN permit 10\n set community 65535:0 additive",
+            "set community graceful-shutdown additive",
+            "65535:0",
+        ),
+        ("route-map IN deny 10", "route-map IN deny 10", "route-map IN permit 10"),
+        ("ip route 10.1.2.3/16 blackhole 250", "ip route 10.1.0.0/16 blackhole 250", "10.1.2.3"),
+        (
+            "router bgp 65001\n address-family ipv4 unicast\n no neighbor PEERS activate",
+            "no neighbor PEERS activate",
+            "  neighbor PEERS activate",
+        ),
+    ],
+)
+def test_a_line_takes_its_place_or_goes(lines: str, there: str, gone: str) -> None:
+    one = frr(BASE)
+    assert one.apply(lines).status == 0
+    assert there in one.text()
+    assert gone not in one.text()
+
+
+@pytest.mark.parametrize(
+    ("context", "switch"),
+    [("", "ip forwarding"), ("", "fpm use-next-hop-groups"), ("router bgp 65001\n", "bgp ebgp-requires-policy")],
+)
+def test_what_is_on_by_default_is_shown_only_when_it_is_off(context: str, switch: str) -> None:
+    one = frr(BASE)
+    assert switch not in one.text()
+    one.apply(f"{context}no {switch}")
+    assert f"no {switch}\n" in one.text()
+    one.apply(context + switch)
+    assert switch not in one.text()
+
+
+def test_prefix_list_entries_without_number_continue_in_fives() -> None:
+    one = frr(
+        "ip prefix-list A permit 10.1.0.0/16\nip prefix-list A permit 10.2.0.0/16\nip prefix-list A permit 10.1.0.0/16"
+    )
+    assert [line for line in one.text().splitlines() if "prefix-list" in line] == [
+        "ip prefix-list A seq 5 permit 10.1.0.0/16",
+        "ip prefix-list A seq 10 permit 10.2.0.0/16",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "err"),
+    [
+        ("nonsense here", 2, "line 1: % Unknown command: nonsense here"),
+        ("router bgp 65001\n neighbor 10.0.0.0 update-source", 4, "line 2: % Command incomplete"),
+        ("router bgp 65002", 13, "line 1: Failure to communicate[13] to bgpd, line: router bgp 65002"),
+        ("router bgp 65001\n neighbor 10.9.9.9 description x", 13, "line 2: Failure to communicate[13] to bgpd"),
+        ("router bgp 65001\n neighbor 10.9.9.9 peer-group NONE", 13, "Failure to communicate[13]"),
+        ("no router bgp 65002", 13, "Failure to communicate[13]"),
+    ],
+)
+def test_a_refused_line_has_frrs_words_and_does_not_stop_the_others(lines: str, status: int, err: str) -> None:
+    one = frr(BASE)
+    applied = one.apply(lines + "\nip prefix-list LAST seq 5 permit 10.0.0.0/8\n")
+    assert applied.status == status
+    assert err in applied.err
+    assert "prefix-list LAST" in one.text()
+
+
+def test_a_dry_run_changes_nothing() -> None:
+    one = frr(BASE)
+    before = one.text()
+    assert one.apply("no router bgp 65001", dry=True).status == 0
+    assert one.text() == before
+
+
+def test_a_line_of_an_outer_context_leaves_the_inner_one() -> None:
+    one = frr(
+        "router bgp 65001\n address-family ipv4 unicast\n"
+        "ip prefix-list A seq 5 permit 10.0.0.0/8\n bgp router-id 1.1.1.1"
+    )
+    assert "ip prefix-list A seq 5" in one.text()
+    assert "bgp router-id" not in one.text()
+
+
+MORE_LINES = (
+    "router bgp 65001", "no neighbor 10.0.0.0", " bgp router-id 1.1.1.1", "exit", "no ip prefix-list P",
+    "route-map IN permit 20", " match as-path A", "interface Ethernet0",
+)  # fmt: skip
+LINES = st.sampled_from([*BASE.splitlines(), *MORE_LINES])
+
+
+@given(st.lists(LINES, max_size=30))
+@settings(max_examples=60, deadline=None)
+def test_what_is_shown_loads_to_the_same_configuration(lines: list[str]) -> None:
+    one = frr("\n".join(lines))
+    assert frr(one.text()).text() == one.text()

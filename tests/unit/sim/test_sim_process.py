@@ -1,0 +1,307 @@
+"""The background process: SSH, SFTP, faults, kept state, growth, and what is refused."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import paramiko
+import pytest
+from sim_switches import sim_device
+
+from sonic_sim import control
+from sonic_sim.spec import SimCable, SimHost, SimSpec, spec_from_json
+
+SPEC = SimSpec(
+    "sim-test",
+    (sim_device("leaf1", 1), sim_device("spine1", 2)),
+    (SimHost("gpu1", "02:00:00:00:01:01"),),
+    (SimCable("leaf1:Ethernet0", "spine1:Ethernet0"), SimCable("leaf1:Ethernet4", "gpu1:eth0")),
+)
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Run one small fabric for the tests of this module."""
+    folder = tmp_path_factory.mktemp("sim") / ("a-folder-with-a-long-name-" * 4)
+    control.up(folder, SPEC)
+    yield folder
+    control.down(folder)
+
+
+@contextlib.contextmanager
+def login(state: Path, name: str) -> Iterator[paramiko.SSHClient]:
+    """Log in with the keys of the endpoints file, host key checked."""
+    endpoints = control.endpoints(state)
+    client = paramiko.SSHClient()
+    client.load_host_keys(endpoints.known_hosts)
+    end = endpoints.devices[name]
+    client.connect(end.address, end.port, endpoints.username, key_filename=endpoints.key_file, timeout=5,
+                   allow_agent=False, look_for_keys=False)  # fmt: skip
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def ask(state: Path, name: str, line: str) -> tuple[int, str]:
+    """Run one command in an own session; return exit status and output."""
+    with login(state, name) as client:
+        _, out, _ = client.exec_command(line, timeout=10)
+        text = out.read().decode()
+        return out.channel.recv_exit_status(), text
+
+
+def mtu(state: Path) -> str:
+    return ask(state, "leaf1", "sonic-db-cli CONFIG_DB HGET 'PORT|Ethernet0' mtu")[1].strip()
+
+
+def test_the_endpoints_file_says_all_that_a_client_needs(state: Path) -> None:
+    value = json.loads((state / "endpoints.json").read_text())
+    assert set(value) == {"devices", "username", "key_file", "known_hosts", "pid"}
+    addresses = [one["address"] for one in value["devices"].values()]
+    assert len(set(addresses)) == 2
+    assert all(address.startswith("127.") for address in addresses)
+    assert Path(value["key_file"]).stat().st_mode & 0o777 == 0o600
+
+
+def test_files_travel_by_sftp_as_the_user_admin(state: Path) -> None:
+    with login(state, "leaf1") as client, client.open_sftp() as sftp:
+        with sftp.open("/tmp/railweave-1.patch", "w") as file:
+            file.write("[]")
+        sftp.chmod("/tmp/railweave-1.patch", 0o600)
+        assert sftp.stat("/tmp/railweave-1.patch").st_mode == 0o100600
+        assert sftp.listdir("/tmp") == ["railweave-1.patch"]
+        assert sftp.open("/tmp/railweave-1.patch").read() == b"[]"
+        sftp.remove("/tmp/railweave-1.patch")
+        with pytest.raises(FileNotFoundError):
+            sftp.stat("/tmp/railweave-1.patch")
+        with pytest.raises(PermissionError):
+            sftp.open("/etc/sonic/x", "w")
+
+
+def test_a_lock_is_held_until_its_session_ends(state: Path) -> None:
+    line = "sudo -n flock -n -E 75 /var/lock/railweave.lock sh -c 'echo locked; exec cat'"
+    with login(state, "leaf1") as client:
+        stdin, out, _ = client.exec_command(line, timeout=5)
+        assert out.readline() == "locked\n"
+        assert not stdin.closed, "the lock lives as long as its input is open"
+        assert ask(state, "leaf1", line)[0] == 75
+    deadline = time.monotonic() + 5
+    while (status := ask(state, "leaf1", line.replace("; exec cat", ""))[0]) == 75 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert status == 0
+
+
+def test_an_engineer_has_a_prompt(state: Path) -> None:
+    with login(state, "leaf1") as client:
+        shell = client.invoke_shell()
+        shell.settimeout(5)
+        shell.send(b"show platform summary\n")
+        shell.send(b"exit\n")
+        text = ""
+        with contextlib.suppress(TimeoutError):
+            while part := shell.recv(4096):
+                text += part.decode()
+    assert "admin@sonic:~$ " in text
+    assert "HwSKU: ACS-MSN2700" in text
+
+
+def test_a_password_does_not_open_a_switch(state: Path) -> None:
+    end = control.endpoints(state).devices["leaf1"]
+    client = paramiko.SSHClient()
+    client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
+    with pytest.raises(paramiko.SSHException):
+        client.connect(end.address, end.port, "admin", "YourPaSsWoRd", allow_agent=False, look_for_keys=False)
+    client.close()
+
+
+def test_a_reload_in_the_background_drops_the_session_and_comes_back(state: Path) -> None:
+    with login(state, "spine1") as client:
+        transport = client.get_transport()
+        _, out, _ = client.exec_command(
+            "sudo -n systemd-run --collect --unit=x config reload -y -f /etc/sonic/config_db.json"
+        )
+        assert out.channel.recv_exit_status() == 0
+        deadline = time.monotonic() + 5
+        while transport is not None and transport.is_active() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert transport is not None
+        assert not transport.is_active()
+    for _ in range(100):
+        with contextlib.suppress(paramiko.SSHException, OSError):
+            if "frr version" in ask(state, "spine1", "show runningconfiguration all")[1]:
+                return
+        time.sleep(0.02)
+    pytest.fail("the switch did not come back")
+
+
+def test_an_unreachable_switch_refuses_connections_until_cleared(state: Path) -> None:
+    control.fault(state, "spine1", "unreachable")
+    end = control.endpoints(state).devices["spine1"]
+    with pytest.raises(ConnectionRefusedError), socket.create_connection((end.address, end.port), timeout=1):
+        pass
+    assert control.clear_fault(state, "spine1", "unreachable") == 1
+    assert ask(state, "spine1", "true")[0] == 0
+
+
+def test_a_wrong_host_key_is_seen_and_the_right_one_comes_back(state: Path) -> None:
+    control.fault(state, "spine1", "wrong-host-key")
+    with pytest.raises(paramiko.BadHostKeyException), login(state, "spine1"):
+        pass
+    control.clear_fault(state, "spine1")
+    assert ask(state, "spine1", "true")[0] == 0
+
+
+def test_a_dropped_session_may_have_done_its_work_or_not(state: Path) -> None:
+    before = mtu(state)
+    control.fault(state, "leaf1", "drop-session", command="mtu Ethernet0 9000", moment="before")
+    assert ask(state, "leaf1", "sudo config interface mtu Ethernet0 9000")[0] == -1
+    assert mtu(state) == before
+    control.fault(state, "leaf1", "drop-session", command="mtu Ethernet0 9000")
+    assert ask(state, "leaf1", "sudo config interface mtu Ethernet0 9000")[0] == -1
+    assert mtu(state) == "9000"
+    ask(state, "leaf1", f"sudo config interface mtu Ethernet0 {before}")
+
+
+def test_a_session_dropped_in_the_middle_of_a_patch_leaves_half_of_it(state: Path) -> None:
+    patch = [{"op": "add", "path": f"/VLAN/Vlan{number}", "value": {"vlanid": str(number)}} for number in (11, 12)]
+    whole = [{"op": "add", "path": "/VLAN", "value": {"Vlan10": {"vlanid": "10"}}}]
+    for name, content in (("whole", whole), ("patch", patch)):
+        with login(state, "leaf1") as client, client.open_sftp() as sftp, sftp.open(f"/tmp/{name}", "w") as file:
+            file.write(json.dumps(content))
+    assert ask(state, "leaf1", "sudo config apply-patch /tmp/whole")[0] == 0
+    control.fault(state, "leaf1", "drop-session", command="apply-patch", moment="during")
+    assert ask(state, "leaf1", "sudo config apply-patch /tmp/patch")[0] == -1
+    assert ask(state, "leaf1", "sonic-db-cli CONFIG_DB KEYS 'VLAN|*'")[1].split() == ["VLAN|Vlan10", "VLAN|Vlan11"]
+
+
+def test_a_refused_commit_fails_once_with_words_of_sonic(state: Path) -> None:
+    control.fault(state, "leaf1", "refuse-commit")
+    with login(state, "leaf1") as client, client.open_sftp() as sftp, sftp.open("/tmp/empty", "w") as file:
+        file.write("{}")
+    assert ask(state, "leaf1", "sudo config load -y /tmp/empty")[0] == 1
+    assert ask(state, "leaf1", "sudo config load -y /tmp/empty")[0] == 0
+
+
+def test_a_slow_switch_takes_its_time(state: Path) -> None:
+    control.fault(state, "leaf1", "slow", seconds=0.3, times=1)
+    started = time.monotonic()
+    ask(state, "leaf1", "true")
+    assert time.monotonic() - started >= 0.3
+    assert control.status(state)["devices"]["leaf1"]["faults"] == []
+
+
+@pytest.mark.parametrize(
+    ("device", "kind", "details", "words"),
+    [
+        ("nobody", "slow", {}, "no device nobody"),
+        ("leaf1", "nosuch", {}, "no fault 'nosuch'; there are: unreachable, slow"),
+        ("leaf1", "slow", {"colour": 1}, "colour"),
+        ("leaf1", "drop-session", {"moment": "later"}, "moment 'later' is none of before, during, after"),
+    ],
+)
+def test_a_fault_that_cannot_be_is_refused(
+    state: Path, device: str, kind: str, details: dict[str, object], words: str
+) -> None:
+    with pytest.raises(control.SimulatorError, match=words):
+        control.fault(state, device, kind, **details)
+
+
+def test_a_cable_moves_and_stays_moved(state: Path) -> None:
+    control.cable(state, "leaf1:Ethernet8", "spine1:Ethernet0")
+    assert "Ethernet8" in ask(state, "leaf1", "show lldp table")[1]
+    again = control.up(state, SPEC)
+    assert again.unplugged == (("leaf1:Ethernet0", "spine1:Ethernet0"),)
+    control.cable(state, "leaf1:Ethernet0", "spine1:Ethernet0")
+    assert control.up(state, SPEC).unplugged == ()
+    with pytest.raises(control.SimulatorError, match="no device or host nobody"):
+        control.cable(state, "nobody:Ethernet0", "leaf1:Ethernet0")
+
+
+def test_growth_adds_devices_and_resets_none(state: Path) -> None:
+    ask(state, "leaf1", "sudo config interface mtu Ethernet0 8000")
+    grown = replace(
+        SPEC,
+        devices=(*SPEC.devices, sim_device("leaf2", 3)),
+        cables=(*SPEC.cables, SimCable("leaf2:Ethernet0", "spine1:Ethernet4")),
+    )
+    before = control.endpoints(state)
+    found = control.up(state, grown)
+    assert found.added == ("leaf2",)
+    assert found.pid == before.pid
+    assert found.devices["leaf1"] == before.devices["leaf1"]
+    assert mtu(state) == "8000"
+    assert "spine1" not in ask(state, "leaf2", "show lldp table")[1]
+    assert "Ethernet0" in ask(state, "leaf2", "show lldp table")[1]
+
+
+def test_another_model_is_refused_with_the_way_out(state: Path) -> None:
+    other = sim_device("leaf1", 1, ports=8)
+    with pytest.raises(control.SimulatorError, match="sim down"):
+        control.up(state, replace(SPEC, devices=(other, SPEC.devices[1])))
+
+
+def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Path) -> None:
+    ask(state, "leaf1", "sudo config interface mtu Ethernet0 7000")
+    control.fault(state, "leaf1", "bgp-down")
+    with login(state, "leaf1") as client, client.open_sftp() as sftp:
+        steps = [{"kind": "load", "document": {"PORT": {"Ethernet0": {"mtu": "7500"}}}}]
+        rollback = {"version": 1, "steps": steps}
+        confirm = {"version": 1, "id": "1", "deadline_s": 1.5, "status": "prepared"}
+        confirm["rollback"] = "/var/lib/railweave/1.json"
+        for name, value in (("rollback", rollback), ("state", confirm)):
+            with sftp.open(f"/tmp/{name}", "w") as file:
+                file.write(json.dumps(value))
+    ask(state, "leaf1", "sudo mkdir -p /var/lib/railweave; sudo cp /tmp/rollback /var/lib/railweave/1.json; "
+        "sudo cp /tmp/state /var/lib/railweave/state.json; sudo install -m 755 /tmp/state /usr/local/bin/railweave-confirm; "
+        "sudo /usr/local/bin/railweave-confirm arm /var/lib/railweave/state.json")  # fmt: skip
+    pid = control.endpoints(state).pid
+    os.kill(pid, signal.SIGKILL)
+    found = control.up(state, SPEC)
+    assert found.pid != pid
+    assert found.added == ()
+    assert [one["kind"] for one in control.status(state)["devices"]["leaf1"]["faults"]] == ["bgp-down"]
+    assert mtu(state) in ("7000", "7500")
+    deadline = time.monotonic() + 5
+    while mtu(state) != "7500" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert mtu(state) == "7500"
+    control.clear_fault(state, "leaf1")
+
+
+def test_two_starts_at_once_give_one_process(tmp_path: Path) -> None:
+    spec = replace(SPEC, fabric="sim-test-two", devices=SPEC.devices[:1], cables=(), hosts=())
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(control.up(tmp_path / "s", spec).pid)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    try:
+        assert len(found) == 2
+        assert len(set(found)) == 1
+    finally:
+        assert control.down(tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+    assert not control.down(tmp_path / "s")
+    assert control.status(tmp_path / "s")["running"] is False
+
+
+def test_nothing_is_asked_of_a_simulator_that_does_not_run(tmp_path: Path) -> None:
+    with pytest.raises(control.SimulatorError, match="sim up"):
+        control.endpoints(tmp_path)
+    with pytest.raises(control.SimulatorError, match="sim up"):
+        control.cable(tmp_path, "a:b", "c:d")
+
+
+def test_a_specification_travels_as_json() -> None:
+    assert spec_from_json(SPEC.to_json()) == SPEC
+    with pytest.raises(ValueError, match="not a simulator specification"):
+        spec_from_json('{"fabric": 1}')
