@@ -42,6 +42,11 @@ class Status:
         """True while a commit waits for its confirmation."""
         return self.status in PENDING
 
+    @property
+    def overdue(self) -> bool:
+        """True where the deadline passed and nobody restored anything: the switch lost its timer, by a reboot say."""
+        return self.status == "expired"
+
 
 @dataclass
 class ConfirmProgram:

@@ -48,7 +48,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             sudo=self._options.sudo,
         )
         self._lock = Lock(self.device, self._options.lock_wait_s)
-        self._confirm = ConfirmProgram(self.device, self._options.reload_timeout_s + self._options.apply_timeout_s)
+        self.revert_timer = ConfirmProgram(self.device, self._options.reload_timeout_s + self._options.apply_timeout_s)
         self._candidate: Candidate | None = None
         self._compared: RunningConfig | None = None
 
@@ -111,7 +111,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
 
     def has_pending_commit(self) -> bool:
         """Ask the switch whether a commit waits for its confirmation, whoever made it."""
-        return self._confirm.status().pending
+        return self.revert_timer.status().pending
 
     def confirm_commit(self) -> None:
         """Keep the pending commit for good and save it."""
@@ -175,7 +175,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     # Inside
 
     def _committer(self) -> Committer:
-        return Committer(self.device, self._lock, self._confirm, self._options)
+        return Committer(self.device, self._lock, self.revert_timer, self._options)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -10,6 +10,7 @@ from nornir_railweave.connect import only
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.reading import Comparer, Wanted
 from nornir_railweave.tasks.read_running import read_running
+from nornir_railweave.tasks.take_back import take_back
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
@@ -32,7 +33,7 @@ def plan(
 
     A device that cannot be read is in the plan as unreachable. With ``pending_wait_s`` devices on which an interrupted
     deployment left a commit that waits for its confirmation are read again until their own timers took it back, for at
-    most that many seconds.
+    most that many seconds; where a switch lost its timer, the commit is taken back once its deadline has passed.
     """
     announce = Announcer([events])
     compare = Comparer(fabric, wanted, take_ports)
@@ -44,6 +45,7 @@ def plan(
     while (waiting := _pending(readings)) and time.monotonic() < deadline:
         announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
         time.sleep(_POLL_S)
+        only(nr, waiting).run(take_back, on_failed=True, announce=announce)
         readings |= _read(nr, waiting, compare, announce)
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256)
 
