@@ -11,6 +11,7 @@ from pathlib import Path
 
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
+from railweave_hosts.access import HostAccess
 
 
 class Source(StrEnum):
@@ -74,6 +75,7 @@ class Target:
     """One target. ``address`` is a pattern over ``{name}``, ``{role}`` and ``{number}``; ``devices`` go before it.
 
     ``driver`` is a NAPALM driver's name and ``options`` its optional arguments beside those that ``login`` gives.
+    ``hosts`` is how GPU nodes are reached, None where they are not.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Target:
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
     rollout: Rollout = field(default_factory=Rollout)
+    hosts: HostAccess | None = None
 
 
 def load_target(path: Path) -> Target:

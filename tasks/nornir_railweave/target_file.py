@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from nornir_railweave.inventory_hosts import BatchKeys, HostsKeys, LoginKeys, NodeKeys, host_access
 from nornir_railweave.target import Address, Login, Rollout, Source, Target, Timeouts
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
@@ -80,6 +81,7 @@ class _Target(_Strict):
     options: dict[str, Option] = {}
     timeouts: _Timeouts = _Timeouts()
     rollout: _Rollout = _Rollout()
+    hosts: HostsKeys | None = None
 
     @field_validator("devices", mode="before")
     @classmethod
@@ -173,6 +175,9 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         "rollout": _Rollout,
         "devices": _Address,
     }
+    if parts and parts[0] == "hosts":
+        of_hosts: dict[Any, type[BaseModel]] = {"ssh": LoginKeys, "nodes": NodeKeys, "batches": BatchKeys}
+        return list((of_hosts[parts[1]] if len(parts) > 1 else HostsKeys).model_fields)
     return list((models[parts[0]] if parts else _Target).model_fields)
 
 
@@ -212,6 +217,7 @@ def _target(parsed: _Target, name: str) -> Target:
             verify_timeout_s=rollout.verify_timeout,
             verify_interval_s=rollout.verify_interval,
         ),
+        hosts=host_access(parsed.hosts) if parsed.hosts else None,
     )
 
 

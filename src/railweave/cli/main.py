@@ -12,7 +12,7 @@ from typing import cast
 
 import typer
 
-from railweave.cli import design_commands, fabric_commands, lab_commands, project_commands, sim_commands
+from railweave.cli import design_commands, fabric_commands, hosts_commands, lab_commands, project_commands, sim_commands
 from railweave.errors import RailweaveError, RefusedError
 
 EXIT_FAILED = 1
@@ -47,6 +47,7 @@ design_commands.register(app)
 fabric_commands.register(app)
 sim_commands.register(app)
 lab_commands.register(app)
+hosts_commands.register(app)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
