@@ -6,14 +6,17 @@ that the rollback file is put back at the deadline unless somebody confirms. Dea
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sonic_sim.commands.registry import Call, Result, find_command
 from sonic_sim.device import FRR_FILE, Device, Effect
 from sonic_sim.files import ROOT
 
 DONE, FAILED, WRONG_STATE = 0, 1, 3
-STATE_FILE = "/var/lib/railweave/state.json"
+FOLDER = "/var/lib/railweave"
+STATE_FILE = f"{FOLDER}/state.json"
 _UNDOABLE = ("prepared", "armed", "expired", "reverting", "failed")
 
 
@@ -59,16 +62,28 @@ class Confirm:
 
     def _arm(self, state: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if state["status"] != "prepared":
-            return WRONG_STATE, _line(state, f"cannot arm what is {state['status']}")
+            return WRONG_STATE, _line(state, f"there is nothing prepared to arm: the state is {state['status']}")
+        try:
+            self._steps(state)
+        except (OSError, ValueError, KeyError, StepError) as error:
+            return FAILED, _line(None, str(error) or repr(error))
         state.update(status="armed", deadline_at=time.time() + float(state["deadline_s"]), pid=4242)
         self.write(state)
         self.device.timer_running = True
         self.device.emit(Effect.TIMER)
         return DONE, _line(state)
 
+    def _steps(self, state: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the steps of the rollback file. Raises StepError for a kind that nobody knows."""
+        steps = list(json.loads(self.device.files.read(state["rollback"]))["steps"])
+        unknown = {step["kind"] for step in steps} - set(_STEPS)
+        if unknown:
+            raise StepError(f"the rollback file holds unknown steps: {', '.join(sorted(unknown))}")
+        return steps
+
     def _confirm(self, state: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if state["status"] != "armed":
-            return WRONG_STATE, _line(state, f"cannot confirm what is {state['status']}")
+            return WRONG_STATE, _line(state, f"there is nothing to confirm: the state is {state['status']}")
         state.update(status="confirmed", pid=None)
         self.write(state)
         self.device.timer_running = False
@@ -80,14 +95,13 @@ class Confirm:
         if state["status"] == "reverted":
             return DONE, _line(state)
         if state["status"] not in _UNDOABLE:
-            return WRONG_STATE, _line(state, f"cannot revert what is {state['status']}")
+            return WRONG_STATE, _line(state, f"there is nothing to revert: the state is {state['status']}")
         self.device.timer_running = False
         state.update(status="reverting")
         self.write(state)
         try:
-            rollback = json.loads(self.device.files.read(state["rollback"]))
-            for step in rollback["steps"]:
-                _run_step(self.device, step)
+            for step in self._steps(state):
+                _STEPS[step["kind"]](self.device, step)
         except (StepError, OSError, ValueError, KeyError) as error:
             state.update(status="failed", error=str(error), pid=None)
             self.write(state)
@@ -99,47 +113,70 @@ class Confirm:
 
 
 def _line(state: dict[str, Any] | None, error: str | None = None) -> dict[str, Any]:
-    if state is None:
-        return {"status": "none", "id": None, "deadline_at": None, "remaining_s": 0, "error": error}
+    state = state or {"status": "none"}
     deadline = state.get("deadline_at")
-    remaining = max(0.0, float(deadline) - time.time()) if deadline and state["status"] == "armed" else 0
-    return {"status": state["status"], "id": state.get("id"), "deadline_at": deadline,
-            "remaining_s": round(remaining, 1), "error": error or state.get("error")}  # fmt: skip
+    remaining = None if deadline is None else round(max(0.0, float(deadline) - time.time()), 1)
+    return {"status": state["status"], "id": state.get("id"), "by": state.get("by"), "deadline_at": deadline,
+            "remaining_s": remaining, "error": error or state.get("error")}  # fmt: skip
 
 
-def _run_step(device: Device, step: dict[str, Any]) -> None:
-    """Run one step with the switch's own commands. Raises StepError."""
-    from sonic_sim.commands.registry import Call, find_command
+def _attempt(device: Device, *words: str) -> Result:
+    """Run one of the switch's own commands as root."""
+    command = find_command(words[0], device)
+    if command is None or command.handler is None:
+        raise StepError(f"{words[0]}: command not found")
+    return command.handler(Call(device, list(words), user=ROOT))
 
-    def run(*words: str) -> None:
-        command = find_command(words[0], device)
-        if command is None or command.handler is None:
-            raise StepError(f"{words[0]}: command not found")
-        result = command.handler(Call(device, list(words), user=ROOT))
-        if result.exit:
-            raise StepError((result.err or result.out).strip() or f"{words[0]}: exit status {result.exit}")
 
-    kind = step["kind"]
-    if kind == "load":
-        device.files.write("/var/lib/railweave/step.json", json.dumps(step["document"]).encode())
-        run("config", "load", "-y", "/var/lib/railweave/step.json")
-    elif kind == "hdel":
-        run("sonic-db-cli", "CONFIG_DB", "HDEL", step["key"], *step["fields"])
-    elif kind == "vtysh":
-        device.files.write("/etc/sonic/frr/railweave.conf", step["text"].encode())
-        run("vtysh", "-f", "/etc/frr/railweave.conf")
-        device.files.remove("/etc/sonic/frr/railweave.conf")
-    elif kind == "reload":
-        metadata = step["config_db"].get("DEVICE_METADATA", {}).get("localhost", {})
-        if metadata.get("docker_routing_config_mode") == "split-unified":
-            device.files.write(FRR_FILE, step["frr"].encode())
-        device.files.write("/var/lib/railweave/step.json", json.dumps(step["config_db"]).encode())
-        run("config", "reload", "-y", "-f", "/var/lib/railweave/step.json")
-    elif kind == "save":
-        run("config", "save", "-y")
-        run("vtysh", "-c", "write memory")
-    else:
-        raise StepError(f"unknown step {kind}")
+def _command(device: Device, *words: str) -> None:
+    """Run a command that has to succeed. Raises StepError with its own words."""
+    result = _attempt(device, *words)
+    if result.exit:
+        said = (result.err.strip() or result.out.strip() or "without a word").splitlines()
+        raise StepError(f"{' '.join(words)}: exit status {result.exit}: {' / '.join(said[-3:])}")
+
+
+def _load(device: Device, step: dict[str, Any]) -> None:
+    device.files.write(f"{FOLDER}/revert.load.json", json.dumps(step["document"]).encode())
+    _command(device, "config", "load", "-y", f"{FOLDER}/revert.load.json")
+
+
+def _hdel(device: Device, step: dict[str, Any]) -> None:
+    _command(device, "sonic-db-cli", "CONFIG_DB", "HDEL", step["key"], *step["fields"])
+
+
+def _vtysh(device: Device, step: dict[str, Any]) -> None:
+    """Apply FRR lines; a line that FRR refuses is no failure: it may never have arrived."""
+    device.files.write("/etc/sonic/frr/railweave.conf", step["text"].encode())
+    result = _attempt(device, "vtysh", "-f", "/etc/frr/railweave.conf")
+    device.files.remove("/etc/sonic/frr/railweave.conf")
+    if result.exit and "failed to connect" in result.err:
+        raise StepError(f"vtysh: exit status {result.exit}: {result.err.strip()}")
+
+
+def _reload(device: Device, step: dict[str, Any]) -> None:
+    metadata = step["config_db"].get("DEVICE_METADATA", {}).get("localhost", {})
+    missing = [name for name in ("hwsku", "mac", "platform") if not metadata.get(name)]
+    if missing:
+        raise StepError(f"the rollback configuration lacks {', '.join(missing)}")
+    if metadata.get("docker_routing_config_mode") == "split-unified":
+        device.files.write(FRR_FILE, (step.get("frr") or "").encode(), mode=0o640)
+    device.files.write(f"{FOLDER}/revert.reload.json", json.dumps(step["config_db"]).encode())
+    _command(device, "config", "reload", "-y", "-f", f"{FOLDER}/revert.reload.json")
+
+
+def _save(device: Device, step: dict[str, Any]) -> None:
+    _command(device, "config", "save", "-y")
+    _attempt(device, "vtysh", "-c", "write memory")
+
+
+_STEPS: dict[str, Callable[[Device, dict[str, Any]], None]] = {
+    "load": _load,
+    "hdel": _hdel,
+    "vtysh": _vtysh,
+    "reload": _reload,
+    "save": _save,
+}
 
 
 def deadline_of(device: Device) -> float | None:

@@ -97,9 +97,11 @@ def test_a_route_with_the_own_as_number_is_not_taken(run: Run, fabric: Network) 
 
 
 def test_a_community_list_keeps_routes_of_one_side_from_the_other(run: Run, fabric: Network) -> None:
-    commands = ("bgp community-list standard LEARNED seq 5 permit 64512:1", "route-map ANY deny 5",
-                "match community LEARNED", "exit", "route-map MARK permit 10", "set community 64512:1 additive", "exit", "router bgp 65100",
-                "address-family ipv4 unicast", "neighbor LEAVES route-map MARK in")  # fmt: skip
+    commands = (
+        "bgp community-list standard LEARNED seq 5 permit 64512:1", "route-map ANY deny 5", "match community LEARNED",
+        "exit", "route-map MARK permit 10", "set community 64512:1 additive", "exit", "router bgp 65100",
+        "address-family ipv4 unicast", "neighbor LEAVES route-map MARK in",
+    )  # fmt: skip
     line = "vtysh -c 'conf t' " + " ".join(f"-c '{one}'" for one in commands)
     assert run(fabric.devices["spine1"], line)[0] == 0
     peer = neighbors(run, fabric, "leaf1")["10.0.0.0"]

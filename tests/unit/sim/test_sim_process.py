@@ -259,9 +259,14 @@ def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Pat
         for name, value in (("rollback", rollback), ("state", confirm)):
             with sftp.open(f"/tmp/{name}", "w") as file:
                 file.write(json.dumps(value))
-    ask(state, "leaf1", "sudo mkdir -p /var/lib/railweave; sudo cp /tmp/rollback /var/lib/railweave/1.json; "
-        "sudo cp /tmp/state /var/lib/railweave/state.json; sudo install -m 755 /tmp/state /usr/local/bin/railweave-confirm; "
-        "sudo /usr/local/bin/railweave-confirm arm /var/lib/railweave/state.json")  # fmt: skip
+    for line in (
+        "mkdir -p /var/lib/railweave",
+        "cp /tmp/rollback /var/lib/railweave/1.json",
+        "cp /tmp/state /var/lib/railweave/state.json",
+        "install -m 755 /tmp/state /usr/local/bin/railweave-confirm",
+        "/usr/local/bin/railweave-confirm arm /var/lib/railweave/state.json",
+    ):
+        assert ask(state, "leaf1", f"sudo {line}")[0] == 0
     pid = control.endpoints(state).pid
     os.kill(pid, signal.SIGKILL)
     found = control.up(state, SPEC)

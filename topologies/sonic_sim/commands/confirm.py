@@ -13,7 +13,7 @@ _VERBS = ("arm", "status", "confirm", "revert")
 def railweave_confirm(call: Call) -> Result:
     """Run ``railweave-confirm VERB STATE.json``; print one line of JSON."""
     if len(call.argv) != 3 or call.argv[1] not in _VERBS:
-        return Result(2, err="usage: railweave-confirm {arm,status,confirm,revert} STATE.json\n")
+        return Result(64, err="usage: railweave-confirm arm|status|confirm|revert STATE.json\n")
     if call.user != ROOT:
         return Result(1, err=f"PermissionError: [Errno 13] Permission denied: '{call.argv[2]}'\n")
     status, line = Confirm(call.device, call.path(call.argv[2])).run(call.argv[1])
