@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 RAILWEAVE = Path(sys.executable).with_name("railweave")
@@ -102,8 +103,9 @@ class Project:
     def set_rollout(self, **settings: float) -> None:
         """Set the rollout's times in the simulator's inventory."""
         target = self.folder / "inventory" / "sim.yml"
-        lines = [line for line in target.read_text().splitlines() if not line.startswith("rollout:")]
-        target.write_text("\n".join([*lines, f"rollout: {json.dumps(settings)}", ""]))
+        document = yaml.safe_load(target.read_text(encoding="utf-8"))
+        document["rollout"] |= settings
+        target.write_text(yaml.safe_dump(document), encoding="utf-8")
 
     def fabric(self) -> Any:
         out = self.folder / "rendered"

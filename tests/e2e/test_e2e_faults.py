@@ -118,7 +118,7 @@ def test_the_reachable_devices_are_deployed_when_that_is_asked_for(rig: Rig) -> 
     rig.recovers()
 
 
-@pytest.mark.parametrize("command", ["config load", "vtysh -f", "config save"])
+@pytest.mark.parametrize("command", ["config load", "vtysh -f", "write memory"])
 def test_a_device_that_refuses_a_commit_ends_as_it_is_said_to(rig: Rig, command: str) -> None:
     rig.change_policy()
     rig.fault(LEAF, "refuse-commit", "--command", command)
@@ -186,7 +186,7 @@ def test_a_killed_deployment_is_undone_by_the_switches_own_timers(rig: Rig) -> N
     # The leaf never hears the confirmation: the deployment hangs there, verified and not confirmed, and dies.
     rig.fault(LEAF, "slow", "--command", "railweave-confirm confirm", "--seconds", "90")
     process = rig.project.start("deploy", "--target", "sim", "--yes")
-    rig.project.wait_until(lambda: rig.standing(LEAF) == "new", 60, "the leaf never took the change")
+    rig.project.wait_until(lambda: rig.standing(LEAF) == "new", 150, "the leaf never took the change")
     rig.project.kill(process)
     rig.fault(LEAF, "clear")
     assert rig.project.plan()["devices"][LEAF]["pending"] is True
@@ -197,9 +197,10 @@ def test_a_killed_deployment_is_undone_by_the_switches_own_timers(rig: Rig) -> N
 
 def test_a_switch_that_lost_power_before_the_confirmation_boots_its_old_configuration(rig: Rig) -> None:
     rig.change_policy()
+    rig.project.set_rollout(verify_timeout=1, revert_in=31)
     rig.fault(LEAF, "slow", "--command", "railweave-confirm confirm", "--seconds", "90")
     process = rig.project.start("deploy", "--target", "sim", "--yes")
-    rig.project.wait_until(lambda: rig.standing(LEAF) == "new", 60, "the leaf never took the change")
+    rig.project.wait_until(lambda: rig.standing(LEAF) == "new", 150, "the leaf never took the change")
     rig.project.kill(process)
     rig.fault(LEAF, "power-cycle")
     rig.fault(LEAF, "clear")
