@@ -30,7 +30,7 @@ from railweave.yang.validate import findings
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "sonic-yang"
 RELEASES = ("202305", "202405", "202411", "202505")
-INTENTS = sorted((ROOT / "intent").glob("*.yml"))
+INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "src/railweave/starter/intent").glob("*.yml")))
 
 pytestmark = [
     pytest.mark.e2e,
@@ -50,6 +50,22 @@ def test_every_reference_intent_is_valid_on_every_release(intent: Path, capsys: 
     found = json.loads(capsys.readouterr().out)["diagnostics"]
     assert status == 0, found
     assert not [one for one in found if one["code"].startswith("RW41")]
+
+
+def test_the_command_says_how_many_switches_were_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [word for release in RELEASES[:2] for word in ("--yang", str(MODELS / release))]
+    assert main(["check", str(ROOT / "intent" / "pod-32.yml"), *folders]) == 0
+    assert "CONFIG_DB of 8 switches: valid by the YANG models of 202305, 202405" in capsys.readouterr().out
+
+
+def test_the_command_says_where_there_was_nothing_to_validate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    intent = tmp_path / "sized.yml"
+    text = (ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8")
+    intent.write_text(text.replace("leaf:  {model: sonic-vs,", "leaf:  {model: no-such-switch,"), encoding="utf-8")
+    assert main(["check", str(intent), "--yang", str(MODELS / "202505")]) == 1
+    assert "no switch was validated by the YANG models of 202505" in capsys.readouterr().out
 
 
 MODEL_INTENT = """

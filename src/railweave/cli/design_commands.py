@@ -63,6 +63,11 @@ def check(
     else:
         print_diagnostics(found, stderr=False)
         print_view(diagnostics_summary(found, str(path)))
+    if yang and not json:
+        from railweave.report.yang import yang_summary
+
+        switches = gathered.fabric.switches if gathered.fabric else ()
+        print_view(yang_summary(found, len(switches), [folder.resolve().name for folder in yang]))
     return 1 if has_errors(found) else 0
 
 
