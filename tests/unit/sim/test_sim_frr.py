@@ -140,6 +140,9 @@ def test_prefix_list_entries_without_number_continue_in_fives() -> None:
         ("router bgp 65001\n neighbor 10.9.9.9 description x", 13, "line 2: Failure to communicate[13] to bgpd"),
         ("router bgp 65001\n neighbor 10.9.9.9 peer-group NONE", 13, "Failure to communicate[13]"),
         ("no router bgp 65002", 13, "Failure to communicate[13]"),
+        ("router bgp 65001\n no neighbor 10.9.9.9 description x", 13, "line 2: Failure to communicate[13] to bgpd"),
+        ("router bgp 65001\n no neighbor NONE peer-group", 13, "line 2: Failure to communicate[13] to bgpd"),
+        ("router bgp 65001\n no neighbor 10.9.9.9", 0, ""),
     ],
 )
 def test_a_refused_line_has_frrs_words_and_does_not_stop_the_others(lines: str, status: int, err: str) -> None:

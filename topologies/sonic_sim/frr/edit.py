@@ -260,12 +260,8 @@ class Removal:
         peer = f"neighbor {words[1]}"
         whole = len(words) == 2 or words[2] in ("remote-as", "interface") or words[2:] == ["peer-group"]
         if not self.here.starting(peer):
-            text = (
-                "% Create the peer-group or interface first"
-                if whole
-                else "% Specify remote-as or peer-group commands first"
-            )
-            raise _bgpd(f"no {line}", text)
+            self._unknown_neighbor(words, line, whole=whole)
+            return
         if whole:
             self._forget(peer)
             if words[2:] == ["peer-group"]:
@@ -276,6 +272,15 @@ class Removal:
                 self._forget(peer)
         else:
             self._plain(line)
+
+    def _unknown_neighbor(self, words: list[str], line: str, *, whole: bool) -> None:
+        """Answer as bgpd 8.4 does: an address that is no neighbour is forgotten in silence, all else is refused."""
+        if not whole:
+            raise _bgpd(f"no {line}", "% Specify remote-as or peer-group commands first")
+        if words[2:] == ["peer-group"]:
+            raise _bgpd(f"no {line}", "% Create the peer-group first")
+        if not _is_address(words[1]):
+            raise _bgpd(f"no {line}", "% Create the peer-group or interface first")
 
     def _forget(self, peer: str) -> None:
         for context in self.here.walk():
@@ -317,3 +322,11 @@ def normal_spelling(line: str) -> str:
 
 
 __all__ = ["PARENT", "Editor", "RefusedLineError"]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
