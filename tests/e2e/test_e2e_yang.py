@@ -14,11 +14,13 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import speeds
+from railweave.checks.config import check_config
 from railweave.cli.main import main
 from railweave.design.build import design
 from railweave.diagnostics import has_errors
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent, load_intent_text
+from railweave.intent.presets import PresetName
 from railweave.sonic.configure import configure
 from railweave.sonic.rows import Fields, Value
 from railweave.templates import find_templates
@@ -72,15 +74,15 @@ MODEL_INTENT = """
 fabric: yang
 workload: {{kind: mixed}}
 nodes:
-  - {{name: gpu, count: 4, gpus: 2, nics: {{count: 2, speed: {down}G, ports: 1, model: {nic}}}}}
+  - {{name: gpu, count: 4, gpus: 1, nics: {{count: 1, speed: {down}G, ports: 1, model: {nic}}}}}
 topology:
-  rails: 2
+  rails: 1
   stripe: 4
   links_per_pair: 1
   oversubscription: "8:1"
-  leaf:  {{model: {model}, count: 2, downlink_speed: {down}G, uplink_speed: {up}G}}
+  leaf:  {{model: {model}, count: 1, downlink_speed: {down}G, uplink_speed: {up}G}}
   spine: {{model: {model}, count: 2}}
-  reserve: {{leaves: 4, spines: 4}}
+  reserve: {{leaves: 2, spines: 4}}
 """
 
 
@@ -97,19 +99,38 @@ def fabrics_of(model: str) -> tuple[tuple[str, Fabric], ...]:
                 continue
             text = MODEL_INTENT.format(model=model, nic=nics[down], down=down, up=up)
             outcome = design(load_intent_text(text, f"{model}.yml"), catalog)
-            if outcome.fabric is not None and not has_errors(outcome.diagnostics):
+            if outcome.fabric and not has_errors((*outcome.diagnostics, *check_config(outcome.fabric))):
                 found.append((f"{down}G down, {up}G up", outcome.fabric))
     return tuple(found)
 
 
-@pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("model", load_catalog().switch_ids())
-def test_every_catalogue_model_is_valid_as_leaf_and_spine(model: str, release: str) -> None:
+def test_every_catalogue_model_is_valid_as_leaf_and_spine_on_every_release(model: str) -> None:
+    releases = [load_models(MODELS / release) for release in RELEASES]
     fabrics = fabrics_of(model)
     assert fabrics, f"no fabric can be built of {model}"
     for speed, fabric in fabrics:
-        found = check_yang(fabric, [load_models(MODELS / release)], find_templates())
+        found = check_yang(fabric, releases, find_templates())
         assert not found, (speed, [one.message for one in found])
+
+
+CLASSES = """
+traffic_classes:
+  - {name: roce-of-the-longest-name-that-is-allowed, role: rdma, dscp: [26], lossless: true, priority: 3, share: 60}
+  - {name: storage, role: storage, dscp: [20], lossless: true, priority: 4, share: 30}
+  - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
+  - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
+"""
+
+
+@pytest.mark.parametrize("classes", [CLASSES, *(f"preset: {name.value}\n" for name in PresetName)])
+def test_every_preset_and_a_second_lossless_class_are_valid_on_every_release(classes: str) -> None:
+    text = (ROOT / "intent" / "pod-32.yml").read_text(encoding="utf-8") + classes
+    fabric = design(load_intent_text(text, "classes.yml"), load_catalog()).fabric
+    assert fabric is not None
+    assert not has_errors(check_config(fabric))
+    found = check_yang(fabric, [load_models(MODELS / release) for release in RELEASES], find_templates())
+    assert not found, [one.message for one in found]
 
 
 def test_models_are_tried_with_and_without_breakout() -> None:
