@@ -36,7 +36,8 @@ class Clause:
 
     sequence: int
     permit: bool
-    lines: tuple[str, ...]
+    matches: tuple[list[str], ...]
+    sets: tuple[list[str], ...]
 
 
 @lru_cache(maxsize=65536)
@@ -59,7 +60,10 @@ class Policies:
         for context in root.children.values():
             if context.node == ROUTE_MAP:
                 _, name, action, sequence = context.header.split()
-                clause = Clause(int(sequence), action == "permit", tuple(context.lines.values()))
+                lines = [line.split() for line in context.lines.values()]
+                matches = tuple(words for words in lines if words[0] == "match")
+                sets = tuple(words for words in lines if words[0] == "set")
+                clause = Clause(int(sequence), action == "permit", matches, sets)
                 self.maps.setdefault(name, []).append(clause)
         for entries in self.prefix_lists.values():
             entries.sort(key=lambda one: one.sequence)
@@ -96,7 +100,7 @@ class Policies:
     def through_map(self, name: str, route: Route) -> Route | None:
         """Return the route after a route-map, or None; a route-map that does not exist stops everything."""
         for clause in self.maps.get(name, ()):
-            if all(self._matches(line.split(), route) for line in clause.lines if line.startswith("match ")):
+            if all(self._matches(words, route) for words in clause.matches):
                 return _set(clause, route) if clause.permit else None
         return None
 
@@ -131,8 +135,7 @@ def _entry(words: list[str]) -> Entry:
 
 
 def _set(clause: Clause, route: Route) -> Route:
-    for line in clause.lines:
-        words = line.split()
+    for words in clause.sets:
         if words[:2] == ["set", "community"]:
             given = frozenset(words[2:]) - {"additive"}
             if given == {"none"}:

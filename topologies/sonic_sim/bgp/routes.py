@@ -2,7 +2,9 @@
 
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.instance import Instance, Neighbor
 from sonic_sim.bgp.policy import Policies, Route, network
@@ -34,12 +36,12 @@ class _Memory:
     at: float = 0.0
 
 
-_memories: dict[int, _Memory] = {}
+_memories: WeakKeyDictionary[Network, _Memory] = WeakKeyDictionary()
 
 
 def ribs_of(net: Network) -> dict[str, Rib]:
     """Return the routes of all switches, calculated again only when something changed."""
-    memory = _memories.setdefault(id(net), _Memory())
+    memory = _memories.setdefault(net, _Memory())
     signature = _signature(net)
     now = time.monotonic()
     if memory.signature != signature and now >= memory.at + _REST * memory.took_s:
@@ -53,10 +55,20 @@ def ribs_of(net: Network) -> dict[str, Rib]:
 def _signature(net: Network) -> object:
     now = time.time()
     parts = [
-        (one.db.version, one.frr.version, one.frr.running, one.times.frr_up <= now, one.faults.version)
+        (_underlay(net, one), one.frr.version, one.frr.running, one.times.frr_up <= now, one.faults.version)
         for one in net.devices.values()
     ]
     return (net.version, tuple(parts), _settling(net, now))
+
+
+def _underlay(net: Network, device: Device) -> int:
+    """Return a number that changes with the addresses and links of a switch, but not with its other rows."""
+
+    def fingerprint() -> int:
+        links = [(p.name, p.admin_up, p.speed_mbps, p.fec, p.autoneg) for p in net.ports(device).values()]
+        return hash((tuple(links), net.addresses(device)))
+
+    return net.kept(device, "underlay", device.db.version, fingerprint)
 
 
 def _settling(net: Network, now: float) -> float:
@@ -83,8 +95,7 @@ def _converge(net: Network) -> dict[str, Rib]:
             if changed:
                 queue.append((remote, changed))
     for rib in ribs.values():
-        for peer, one in rib.sessions.items():
-            rib.sent[peer] = _count_sent(rib, one.neighbor, peer)
+        _count_sent(rib)
     return ribs
 
 
@@ -115,19 +126,21 @@ def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str]) -> dict[str, 
     """Send changed prefixes over all sessions of a switch; return which prefixes changed at whom."""
     rib = ribs[name]
     changed: dict[str, set[str]] = {}
-    results: dict[tuple[str, str, str, str, bool], dict[str, Route | None]] = {}
+    sent: dict[Export, dict[str, Route]] = {}
     for peer, one in rib.sessions.items():
         remote = ribs.get(one.remote)
         back = remote.sessions.get(one.remote_peer) if remote is not None else None
         if remote is None or back is None:
             continue
-        key = (one.remote, one.neighbor.map_out, one.neighbor.list_out, back.neighbor.map_in, back.neighbor.active)
-        if key not in results:
-            results[key] = {prefix: _passed(rib, one, remote, back.neighbor, prefix) for prefix in prefixes}
+        export = _export(rib, one.neighbor)
+        if export not in sent:
+            sent[export] = _outgoing(rib, export, prefixes)
         table = remote.received.setdefault(one.remote_peer, {})
-        for prefix, route in results[key].items():
-            if rib.best.get(prefix, (None, ""))[1] == peer:
-                route = None  # noqa: PLW2901  a route is not sent back to where it came from
+        for prefix in prefixes:
+            offered = sent[export].get(prefix)
+            # a route is not sent back to where it came from
+            came_back = offered is not None and rib.best[prefix][1] == peer
+            route = None if offered is None or came_back else _taken(remote, rib, back.neighbor, offered)
             if table.get(prefix) == route:
                 continue
             if route is None:
@@ -139,40 +152,54 @@ def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str]) -> dict[str, 
     return changed
 
 
-def _passed(rib: Rib, one: Session, remote: Rib, back: Neighbor, prefix: str) -> Route | None:
-    """Return a best route as the far end receives it, or None."""
-    best = rib.best.get(prefix)
-    if best is None:
-        return None
-    route = _outgoing(rib, one.neighbor, best[0])
-    if route is None or not back.active:
-        return None
+def _taken(remote: Rib, sender: Rib, back: Neighbor, route: Route) -> Route | None:
+    """Return a route as the far end keeps it, or None where it does not."""
     own = remote.instance.asn
-    if route.path.count(own) > back.allow_own_as:
+    if not back.active or route.path.count(own) > back.allow_own_as:
         return None
-    if own != rib.instance.asn and remote.instance.policy_required and not (back.map_in or back.list_in):
+    if own != sender.instance.asn and remote.instance.policy_required and not (back.map_in or back.list_in):
         return None
     return remote.policies.through(back.map_in, back.list_in, route)
 
 
-def _outgoing(rib: Rib, neighbor: Neighbor, route: Route) -> Route | None:
+Export = tuple[bool, bool, str, str, int]
+"""What decides how routes leave: active, external, route-map, prefix list, the AS number that is put in front."""
+
+
+def _export(rib: Rib, neighbor: Neighbor) -> Export:
     external = neighbor.remote_as != "internal" and neighbor.remote_as != str(rib.instance.asn)
-    if not neighbor.active:
-        return None
-    if external and rib.instance.policy_required and not (neighbor.map_out or neighbor.list_out):
-        return None
-    if "no-advertise" in route.communities or (external and "no-export" in route.communities):
-        return None
-    passed = rib.policies.through(neighbor.map_out, neighbor.list_out, route)
-    if passed is None or not external:
-        return passed
-    return replace(passed, path=(neighbor.local_as or rib.instance.asn, *passed.path), local_preference=100)
+    return (neighbor.active, external, neighbor.map_out, neighbor.list_out, neighbor.local_as or rib.instance.asn)
 
 
-def _count_sent(rib: Rib, neighbor: Neighbor, peer: str) -> int:
-    return sum(
-        1 for route, source in rib.best.values() if source != peer and _outgoing(rib, neighbor, route) is not None
-    )
+def _outgoing(rib: Rib, export: Export, prefixes: Iterable[str]) -> dict[str, Route]:
+    """Return the best routes of these prefixes as they leave."""
+    active, external, map_out, list_out, number = export
+    if not active or (external and rib.instance.policy_required and not (map_out or list_out)):
+        return {}
+    held_back = {"no-advertise", "no-export"} if external else {"no-advertise"}
+    sent = {}
+    for prefix in prefixes:
+        best = rib.best.get(prefix)
+        if best is None or held_back & best[0].communities:
+            continue
+        route = rib.policies.through(map_out, list_out, best[0])
+        if route is not None:
+            sent[prefix] = replace(route, path=(number, *route.path), local_preference=100) if external else route
+    return sent
+
+
+def _count_sent(rib: Rib) -> None:
+    """Count what is sent to each peer: all that leaves but what came from it."""
+    leaving: dict[Export, dict[str, Route]] = {}
+    came_from: dict[str, list[str]] = {}
+    for prefix, (_, source) in rib.best.items():
+        came_from.setdefault(source, []).append(prefix)
+    for peer, one in rib.sessions.items():
+        export = _export(rib, one.neighbor)
+        if export not in leaving:
+            leaving[export] = _outgoing(rib, export, rib.best)
+        returned = sum(1 for prefix in came_from.get(peer, ()) if prefix in leaving[export])
+        rib.sent[peer] = len(leaving[export]) - returned
 
 
 def _choose(rib: Rib, prefix: str) -> bool:

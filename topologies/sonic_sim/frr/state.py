@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.routes import Rib, local_routes, ribs_of
@@ -12,16 +13,16 @@ from sonic_sim.frr.show import FRR_VERSION
 if TYPE_CHECKING:
     from sonic_sim.device import Device
 
-_established_since: dict[tuple[int, str, str], float] = {}
+_established_since: WeakKeyDictionary["Device", dict[str, float]] = WeakKeyDictionary()
 
 
 def _since(device: "Device", one: Session) -> float:
     """Return since when a session is up, remembered from the first time it was seen up."""
-    key = (id(device.network), device.name, one.neighbor.peer)
+    since = _established_since.setdefault(device, {})
     if not one.established:
-        _established_since.pop(key, None)
+        since.pop(one.neighbor.peer, None)
         return 0.0
-    return _established_since.setdefault(key, time.time())
+    return since.setdefault(one.neighbor.peer, time.time())
 
 
 def _rib(device: "Device") -> Rib | None:
