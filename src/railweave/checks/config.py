@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from railweave.checks.buffers import buffer_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric, LinkKind
 from railweave.routing.instance import MAXIMUM_PATHS
@@ -26,7 +27,7 @@ def check_config(fabric: Fabric, where: Places = _unplaced) -> tuple[Diagnostic,
         (
             *_check_equal_paths(fabric, where),
             *_check_overrides(fabric, where),
-            *_check_lossless_proof(fabric, where),
+            *buffer_findings(fabric, where),
         )
     )
 
@@ -58,15 +59,3 @@ def _check_overrides(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     configurator = Configurator(fabric, find_templates())
     for switch in fabric.switches:
         yield from configurator.override_faults(switch, where)
-
-
-def _check_lossless_proof(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
-    lossless = [(number, one.name) for number, one in enumerate(fabric.policies.classes) if one.lossless]
-    if lossless:
-        names = " and ".join(name for _, name in lossless)
-        yield warning(
-            "H-headroom",
-            f"the headroom of {names} is not proven: buffers and cable lengths stay as each switch has them",
-            where(f"traffic_classes[{lossless[0][0]}].lossless"),
-            fix="compare `show buffer configuration` and CABLE_LENGTH of a switch with the cable plan",
-        )

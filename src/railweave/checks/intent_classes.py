@@ -18,6 +18,7 @@ def class_findings(intent: Intent) -> Iterator[Diagnostic]:
     for index, one in enumerate(intent.policies.classes):
         yield from _role(intent, index, one)
         yield from _share(intent, index, one)
+        yield from _ecn(intent, index, one)
     yield from _names(intent)
     yield from _priorities(intent)
     yield from _code_points(intent)
@@ -83,6 +84,30 @@ def _share(intent: Intent, index: int, one: TrafficClass) -> Iterator[Diagnostic
             f"class `{one.name}` has no share and is not strict, so its queue would never be served under load",
             intent.where(path),
             fix="add `share`: percent of what strict classes leave, or `strict: true`",
+        )
+
+
+def _ecn(intent: Intent, index: int, one: TrafficClass) -> Iterator[Diagnostic]:
+    """E-1 and Q-5: thresholds that rise, and only where packets are marked instead of dropped."""
+    if one.ecn is None:
+        return
+    path = f"traffic_classes[{index}].ecn"
+    if not one.lossless:
+        yield error(
+            "Q-5",
+            f"class `{one.name}` is not lossless and has ECN thresholds: packets without ECT would be dropped there",
+            intent.where(path),
+            fix="leave out `ecn`, or write lossless: true",
+        )
+    elif one.ecn.minimum_bytes >= one.ecn.maximum_bytes:
+        low, high = one.ecn.minimum_bytes // 1000, one.ecn.maximum_bytes // 1000
+        yield error(
+            "E-1",
+            f"class `{one.name}`: marking would start at {low} KB and be complete at {high} KB",
+            intent.where(f"{path}.min_kb"),
+            fix=f"swap them: min_kb: {high}, max_kb: {low}"
+            if low > high
+            else f"raise max_kb, to {4 * low} for example",
         )
 
 

@@ -1,4 +1,4 @@
-"""MTU and BGP timers (fabric-facts section 5, RFC 4271 section 4.4)."""
+"""MTU, BGP timers and the PFC watchdog (fabric-facts sections 4.8 and 5, RFC 4271 section 4.4)."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,10 @@ _ROCE_HEADERS_BYTES = 96
 
 
 def transport_findings(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield what is wrong with MTUs and timers."""
+    """Yield what is wrong with MTUs, timers and the watchdog."""
     yield from _mtu(intent)
     yield from _timers(intent)
+    yield from _watchdog(intent)
 
 
 def _mtu(intent: Intent) -> Iterator[Diagnostic]:
@@ -49,3 +50,23 @@ def _timers(intent: Intent) -> Iterator[Diagnostic]:
             intent.where(path),
             fix=f"set bgp.hold to {3 * bgp.keepalive_s} or more, or lower bgp.keepalive",
         )
+
+
+def _watchdog(intent: Intent) -> Iterator[Diagnostic]:
+    """W-1 and W-2: storms are noticed, and by times that SONiC takes."""
+    watchdog = intent.policies.watchdog
+    if not watchdog.enabled and any(one.lossless for one in intent.policies.classes):
+        yield warning(
+            "W-1",
+            "the PFC watchdog is off: one NIC that pauses for ever stops every flow behind it",
+            intent.where("pfc_watchdog.enabled"),
+            fix="leave out pfc_watchdog.enabled",
+        )
+    for name, time_ms in (("detection_ms", watchdog.detection_ms), ("restoration_ms", watchdog.restoration_ms)):
+        if watchdog.poll_ms is not None and time_ms is not None and time_ms < watchdog.poll_ms:
+            yield error(
+                "W-2",
+                f"the watchdog polls every {watchdog.poll_ms} ms and cannot tell {time_ms} ms ({name})",
+                intent.where(f"pfc_watchdog.{name}"),
+                fix=f"raise {name} to {watchdog.poll_ms} or more, or lower poll_ms",
+            )

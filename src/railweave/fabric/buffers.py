@@ -60,13 +60,14 @@ class HeadroomChip:
     tile_bytes_per_gbps: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Buffers:
-    """The buffer of one HWSKU. ``model`` is the one it ships with; ``pools`` are by the role whose template they come
-    from (``t0`` leaf, ``t1`` spine). ``port_lists`` names the profiles of a whole port, ingress and egress, empty on
-    chips that have none; ``chip`` is None where headroom is only known from ``pg_profiles``.
+    """The buffer of one HWSKU, compared by identity: the catalogue holds each once.
 
-    ``lossless_classes`` is the most that the chip carries, None where no source states it.
+    ``model`` is the one it ships with; ``pools`` are by the role whose template they come from (``t0`` leaf, ``t1``
+    spine). ``port_lists`` names the profiles of a whole port, ingress and egress, empty on chips that have none;
+    ``chip`` is None where headroom is only known from ``pg_profiles``, and ``lossless_classes``, the most that the chip
+    carries, where no source states it.
     """
 
     hwsku: str

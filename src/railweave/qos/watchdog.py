@@ -7,6 +7,8 @@ them alone.
 
 from dataclasses import dataclass
 
+from railweave.fabric.policy import WatchdogPolicy
+
 _STEP_MS = 200
 _PORTS_PER_STEP = 32
 _POLL_LIMIT_MS = 1000
@@ -23,8 +25,14 @@ class Watchdog:
     action: str
 
 
-def watchdog(port_count: int) -> Watchdog:
-    """Return the watchdog of a switch with ``port_count`` fabric ports; the poll never exceeds the detection time."""
+def watchdog(port_count: int, policy: WatchdogPolicy | None = None) -> Watchdog:
+    """Return the watchdog of a switch with ``port_count`` fabric ports; what ``policy`` states counts before the rule.
+
+    The poll never exceeds a stated detection or restoration time (sonic-pfcwd.yang).
+    """
+    stated = policy or WatchdogPolicy()
     times_ms = _STEP_MS * max(1, (port_count - 1) // _PORTS_PER_STEP + 1)
-    detection_ms = min(times_ms, _DETECTION_LIMIT_MS)
-    return Watchdog(detection_ms, detection_ms, min(times_ms, _POLL_LIMIT_MS), "drop")
+    detection_ms = stated.detection_ms or min(times_ms, _DETECTION_LIMIT_MS)
+    restoration_ms = stated.restoration_ms or detection_ms
+    poll_ms = stated.poll_ms or min(times_ms, _POLL_LIMIT_MS, detection_ms, restoration_ms)
+    return Watchdog(detection_ms, restoration_ms, poll_ms, stated.action.value)

@@ -1,13 +1,15 @@
 """What each port of a switch is cabled to: a device's links, seen from that device."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, LinkKind, Switch, SwitchPort
+from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch, SwitchPort
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A used port: the far device, its port's name and what LLDP calls that port, and this end's /31 address."""
+    """A used port: the far device, its port's name and what LLDP calls that port, this end's /31 address, and the
+    length of the cable in metres."""
 
     port: SwitchPort
     neighbour: str
@@ -15,6 +17,17 @@ class Attachment:
     neighbour_lldp_port: str
     address: int
     is_host: bool
+    length_m: int
+
+
+def tier_lengths(fabric: Fabric) -> Mapping[Role, tuple[int, ...]]:
+    """Return the cable lengths in metres that the switches of each tier meet, ascending."""
+    found: dict[Role, set[int]] = {role: set() for role in (Role.LEAF, Role.SPINE)}
+    for length_m, kind in {(link.length_m, link.kind) for link in fabric.links}:
+        found[Role.LEAF].add(length_m)
+        if kind is LinkKind.LEAF_SPINE:
+            found[Role.SPINE].add(length_m)
+    return {role: tuple(sorted(lengths)) for role, lengths in found.items()}
 
 
 def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
@@ -26,9 +39,11 @@ def _attachment(fabric: Fabric, switch: Switch, link: Link) -> Attachment:
     ports = switch.panel.ports
     if link.kind is LinkKind.HOST_LEAF:
         name = fabric.host_of[link.lower].ports[link.lower_port].name
-        return Attachment(ports[link.upper_port], link.lower, name, name, link.network, is_host=True)
+        return Attachment(ports[link.upper_port], link.lower, name, name, link.network, True, link.length_m)
     if link.lower == switch.name:
         far = fabric.switch_of[link.upper].panel.ports[link.upper_port]
-        return Attachment(ports[link.lower_port], link.upper, far.name, far.alias, link.network + 1, is_host=False)
+        return Attachment(
+            ports[link.lower_port], link.upper, far.name, far.alias, link.network + 1, False, link.length_m
+        )
     far = fabric.switch_of[link.lower].panel.ports[link.lower_port]
-    return Attachment(ports[link.upper_port], link.lower, far.name, far.alias, link.network, is_host=False)
+    return Attachment(ports[link.upper_port], link.lower, far.name, far.alias, link.network, False, link.length_m)

@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterable, Iterator
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Panel, Switch
+from railweave.fabric.model import Fabric, Role, Switch
+from railweave.fabric.policy import BufferModel
 from railweave.names import natural_key
 from railweave.routing.instance import bgp_speaker
-from railweave.sonic.attachments import Attachment, attachments
+from railweave.sonic.attachments import Attachment, attachments, tier_lengths
+from railweave.sonic.buffer_tables import cable_row
 from railweave.sonic.frr_text import frr_text
 from railweave.sonic.interfaces import address_row, loopback_rows
 from railweave.sonic.metadata import metadata_row
 from railweave.sonic.neighbours import host_metadata_row, neighbour_row, switch_metadata_row
 from railweave.sonic.overrides import clashes, override_rows, with_overrides
-from railweave.sonic.panel_rows import PanelRows, panel_rows
+from railweave.sonic.panel_rows import PanelRows, PortRows, panel_rows
 from railweave.sonic.ports import used_port_row
 from railweave.sonic.rows import DeviceConfig, Row
 from railweave.templates import Templates
@@ -25,12 +27,21 @@ from railweave.templates import Templates
 OWN_TABLES = frozenset(
     {
         "BREAKOUT_CFG",
+        "BUFFER_PG",
+        "BUFFER_POOL",
+        "BUFFER_PORT_EGRESS_PROFILE_LIST",
+        "BUFFER_PORT_INGRESS_PROFILE_LIST",
+        "BUFFER_PROFILE",
+        "BUFFER_QUEUE",
+        "CABLE_LENGTH",
+        "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
         "DEVICE_METADATA",
         "DEVICE_NEIGHBOR",
         "DEVICE_NEIGHBOR_METADATA",
         "DSCP_TO_TC_MAP",
         "INTERFACE",
         "LOOPBACK_INTERFACE",
+        "LOSSLESS_TRAFFIC_PATTERN",
         "MAP_PFC_PRIORITY_TO_QUEUE",
         "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
         "PFC_WD",
@@ -56,7 +67,8 @@ class Configurator:
         self.fabric = fabric
         self.templates = templates
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
-        self._panels: dict[int, PanelRows] = {}
+        self._panels: dict[tuple[int, Role], PanelRows] = {}
+        self._lengths_m = tier_lengths(fabric)
         self._switch_metadata: dict[str, Row] = {}
         self._order: dict[str, tuple[tuple[int, int, str], ...]] = {}
 
@@ -79,10 +91,10 @@ class Configurator:
         return clashes(switch.name, self._own_rows(switch), extra, where)
 
     def _own_rows(self, switch: Switch) -> tuple[Row, ...]:
-        shared = self._shared(switch.panel)
+        shared = self._shared(switch)
         used = attachments(self.fabric, switch)
         ports = [shared.ports[one.port.index] for one in used]
-        by_table = {row.table: [row] for row in (metadata_row(switch),)}
+        by_table = {row.table: [row] for row in (metadata_row(switch, shared.buffer_model),)}
         for row in shared.qos:
             by_table.setdefault(row.table, []).append(row)
         by_table["BREAKOUT_CFG"] = list(shared.breakout)
@@ -96,15 +108,19 @@ class Configurator:
         by_table["PORT"] = _port_table(shared, used)
         by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
         by_table["QUEUE"] = [row for port in ports for row in port.queues]
+        if shared.buffer_model is not None:
+            _add_buffers(by_table, used, ports, shared.buffer_model)
         rows: list[Row] = []
         for table in sorted(by_table):
             rows += by_table[table]
         return tuple(rows)
 
-    def _shared(self, panel: Panel) -> PanelRows:
-        known = self._panels.get(id(panel))
+    def _shared(self, switch: Switch) -> PanelRows:
+        place = (id(switch.panel), switch.role)
+        known = self._panels.get(place)
         if known is None:
-            known = self._panels[id(panel)] = panel_rows(panel, self.fabric.policies)
+            lengths_m = self._lengths_m.get(switch.role, ())
+            known = self._panels[place] = panel_rows(switch.panel, switch.role, self.fabric.policies, lengths_m)
         return known
 
     def _neighbour_metadata(self, used: Iterable[Attachment]) -> list[Row]:
@@ -155,6 +171,27 @@ def unnumbered_refusal(where: Where | None = None) -> Diagnostic:
         where or Where(path="addressing.underlay"),
         fix="write addressing.underlay: numbered, or leave it out",
     )
+
+
+def _add_buffers(
+    by_table: dict[str, list[Row]], used: Iterable[Attachment], ports: Iterable[PortRows], model: BufferModel
+) -> None:
+    """Add the buffer rows of the ports in use, and the one row that tells the lengths of all their cables."""
+    lengths: dict[str, str] = {}
+    groups: list[Row] = []
+    queues: list[Row] = []
+    for one, port in zip(used, ports, strict=True):
+        cabled = port.cabled[one.length_m]
+        groups += cabled.groups
+        queues += port.buffer_queues
+        if cabled.cable is not None:
+            lengths[one.port.name] = cabled.cable
+        for row in port.profile_lists:
+            by_table.setdefault(row.table, []).append(row)
+    by_table["BUFFER_PG"] = groups
+    by_table["BUFFER_QUEUE"] = queues
+    if lengths:
+        by_table["CABLE_LENGTH"] = [cable_row(lengths, model)]
 
 
 def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:

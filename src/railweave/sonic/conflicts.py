@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from railweave.sonic.change import Op
 from railweave.sonic.edits import Edit
-from railweave.sonic.ownership import OWNED, Scope, is_made_by_sonic
+from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_made_by_sonic, owned_table
 from railweave.sonic.rows import ConfigDb, Fields, Value
 
 _MEMBER_TABLES = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER")
@@ -38,7 +38,7 @@ def find_conflicts(running: ConfigDb, scope: Scope, needed: Collection[str]) -> 
         *_memberships(running, needed),
         *_sub_interfaces(running, needed),
         *_mirrors(running, needed),
-        *_references(running, scope.removed_ports),
+        *_references(running, scope),
     )
 
 
@@ -69,12 +69,14 @@ def _mirrors(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
             yield _row_conflict("MIRROR_SESSION", key, port, f"{port} is the destination of a mirror session", fields)
 
 
-def _references(running: ConfigDb, removed: Collection[str]) -> Iterator[Conflict]:
+def _references(running: ConfigDb, scope: Scope) -> Iterator[Conflict]:
     """Yield foreign rows that name a port which breakout removes."""
+    removed = scope.removed_ports
     if not removed:
         return
+    ours = {table for table in running if owned_table(scope, table)} | ({CABLE_LENGTH} if scope.buffers else set())
     for table, rows in running.items():
-        if table in OWNED or table in (*_MEMBER_TABLES, "VLAN_SUB_INTERFACE"):
+        if table in ours or table in (*_MEMBER_TABLES, "VLAN_SUB_INTERFACE"):
             continue
         for key, fields in rows.items():
             if not is_made_by_sonic(table, key, fields):

@@ -13,7 +13,7 @@ from railweave.sonic.edits import Edit, frr_edits, row_edits
 from railweave.sonic.frr import FrrDocument, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr_reasons import frr_reason
 from railweave.sonic.methods import Treatment, settle
-from railweave.sonic.ownership import Scope, is_fieldwise, is_made_by_sonic, is_ours, scope_of
+from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_fieldwise, is_made_by_sonic, is_ours, scope_of
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
 
 NOT_IN_THE_INTENT = "not in the intent"
@@ -101,12 +101,18 @@ def _edits(running: ConfigDb, wanted: ConfigDb, scope: Scope) -> Iterator[Edit]:
             present = before.get(key)
             if present == fields:
                 continue
-            yield from row_edits(table, key, present, _after(fields, None if fieldwise else present))
+            gone = _lengths_gone(present, scope) if table == CABLE_LENGTH else {}
+            yield from row_edits(table, key, present, {**gone, **_after(fields, None if fieldwise else present)})
     for table, rows in running.items():
         intended = wanted.get(table, {})
         for key, fields in rows.items():
             if key not in intended and is_ours(scope, table, key):
                 yield Edit(Op.REMOVE, table, key, None, fields, None)
+
+
+def _lengths_gone(present: Fields | None, scope: Scope) -> dict[str, None]:
+    """Return the cable lengths of ports that breakout removes; they may not stay behind (sonic-cable-length.yang)."""
+    return {port: None for port in present or () if scope.buffers and port in scope.removed_ports}
 
 
 def _after(wanted: Fields, exact: Fields | None) -> Mapping[str, Value | None]:

@@ -8,6 +8,7 @@ is the device's own.
 from collections.abc import Mapping
 
 from railweave.fabric.model import Role, Switch
+from railweave.fabric.policy import BufferModel
 from railweave.sonic.rows import Row
 
 SONIC_TYPE: Mapping[Role, str] = {Role.LEAF: "ToRRouter", Role.SPINE: "LeafRouter", Role.SUPER_SPINE: "LeafRouter"}
@@ -15,17 +16,20 @@ SONIC_TYPE: Mapping[Role, str] = {Role.LEAF: "ToRRouter", Role.SPINE: "LeafRoute
 
 _REASON = (
     "Identity (fabric name, role and number: hostname, type, bgp_asn from addressing.asn; hwsku from the model's "
-    "catalogue entry) and the rule that the FRR file is ours: split-unified, no mgmt framework, no default watchdog."
+    "catalogue entry), the buffer model (sonic.buffer_model, else the platform's) and the rule that the FRR file is "
+    "ours: split-unified, no mgmt framework, no default watchdog."
 )
 
 
-def metadata_row(switch: Switch) -> Row:
-    """Return our fields of ``DEVICE_METADATA|localhost``."""
+def metadata_row(switch: Switch, buffer_model: BufferModel | None = None) -> Row:
+    """Return our fields of ``DEVICE_METADATA|localhost``; without a plan of the buffer its model is the device's."""
+    stated = {} if buffer_model is None else {"buffer_model": buffer_model.value}
     return Row(
         "DEVICE_METADATA",
         "localhost",
         {
             "bgp_asn": str(switch.asn),
+            **stated,
             "default_bgp_status": "up",
             # PFC_WD is written by us; SONiC's own default would overwrite its times at boot.
             "default_pfcwd_status": "disable",

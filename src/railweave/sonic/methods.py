@@ -59,6 +59,7 @@ QOS_MAPS = (
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
 )
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
+PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESSAGE")
 FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "FLEX_COUNTER_TABLE", "STATIC_ROUTE", "ACL_RULE")
 READ_AT_START = ("SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG")
@@ -100,6 +101,16 @@ RULES: tuple[Rule, ...] = (
          "orchagent binds on the running port; GCU would shut the port for each row (recorded gcu-qos)"),
     Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE,
          "GCU refuses the table on SKUs that it does not list (recorded gcu-refusals/unlisted-sku)"),
+    Rule(("BUFFER_POOL",), ("size", "xoff"), _ANY, _NONE, _WRITE,
+         "SAI sets both on the pool in use; GCU refuses it on SKUs that it does not list (SW bufferorch.cpp)"),
+    Rule(("BUFFER_POOL",), (), _ANY, _RELOAD, Method.RELOAD,
+         "a pool, its type and its mode are create-only, and profiles refer to it (SW bufferorch.cpp)"),
+    Rule(("BUFFER_PROFILE",), ("pool",), _ANY, _RELOAD, Method.RELOAD,
+         "a profile's pool is create-only in SAI (SW bufferorch.cpp)"),
+    Rule(("BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS), (), _ANY, _NONE, _WRITE,
+         "orchagent sets them on the running port; GCU refuses or shuts the port (recorded gcu-qos, gcu-refusals)"),
+    Rule(("CABLE_LENGTH", "LOSSLESS_TRAFFIC_PATTERN", "DEFAULT_LOSSLESS_BUFFER_PARAMETER"), (), _ANY, _NONE, _WRITE,
+         "the buffer manager takes other headroom on the running port (SW cfgmgr/buffermgr.cpp, buffermgrdyn.cpp)"),
     Rule(MEMBERSHIPS, (), _GOES, _FLAP, _WRITE,
          "the port leaves its VLAN, port channel or mirror session"),
     Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 from railweave.sonic.change import Method, Op
 from railweave.sonic.edits import Edit
-from railweave.sonic.methods import MEMBERSHIPS, QOS_MAPS
+from railweave.sonic.methods import MEMBERSHIPS, PROFILE_LISTS, QOS_MAPS
 
 
 class Phase(IntEnum):
@@ -24,9 +24,9 @@ ADDRESSED = ("INTERFACE", "LOOPBACK_INTERFACE")
 
 STAGES: tuple[tuple[str, ...], ...] = (
     ("DEVICE_METADATA", "DEVICE_NEIGHBOR_METADATA", *QOS_MAPS, "SCHEDULER", "WRED_PROFILE", "BUFFER_POOL"),
-    ("BUFFER_PROFILE",),
+    ("BUFFER_PROFILE", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN"),
     ("BREAKOUT_CFG", "PORT"),
-    ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", "CABLE_LENGTH"),
+    ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS, "CABLE_LENGTH"),
     ("PFC_WD", "DEVICE_NEIGHBOR"),
     ADDRESSED,
 )

@@ -16,12 +16,14 @@ class OwnedTable:
 
     ``by_port``: the key begins with a port, and only rows of our ports are ours; ``shared_keys`` are keys of such a
     table that are no port. ``by_field``: only the fields that the intent states are ours, all others stay.
-    ``definition``: rows are named by other rows, and a row that a foreign row names is kept.
+    ``definition``: rows are named by other rows, and a row that a foreign row names is kept. ``buffers``: the table is
+    ours only where the engine computes buffers; else the device's rows stay.
     """
 
     by_port: bool = False
     by_field: bool = False
     definition: bool = False
+    buffers: bool = False
     shared_keys: frozenset[str] = frozenset()
 
 
@@ -45,25 +47,36 @@ OWNED: Mapping[str, OwnedTable] = {
     "PORT_QOS_MAP": OwnedTable(by_port=True, shared_keys=frozenset({"global"})),
     "QUEUE": OwnedTable(by_port=True),
     "PFC_WD": OwnedTable(by_port=True, shared_keys=frozenset({"GLOBAL"})),
+    "BUFFER_POOL": OwnedTable(definition=True, buffers=True),
+    "BUFFER_PROFILE": OwnedTable(definition=True, buffers=True),
+    "BUFFER_PG": OwnedTable(by_port=True, buffers=True),
+    "BUFFER_QUEUE": OwnedTable(by_port=True, buffers=True),
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": OwnedTable(by_port=True, buffers=True),
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": OwnedTable(by_port=True, buffers=True),
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": OwnedTable(buffers=True),
+    "LOSSLESS_TRAFFIC_PATTERN": OwnedTable(buffers=True),
 }
 """The tables that are ours. BGP tables are kept empty: the FRR file holds the routing."""
 
-FIELDWISE_OVERRIDES = frozenset({"CABLE_LENGTH"})
-"""Tables whose one row belongs to many: an override of it owns the fields that it states."""
+CABLE_LENGTH = "CABLE_LENGTH"
+FIELDWISE_OVERRIDES = frozenset({CABLE_LENGTH})
+"""Tables whose one row belongs to many: whoever states a field of it owns that field."""
 
 MADE_BY_SONIC = "pg_lossless_"
 """buffermgrd writes profiles of this name, and the priority groups that use them, from speed and cable length."""
 
-_REFERRING_FIELDS = ("scheduler", "wred_profile")
+_REFERRING_FIELDS = ("scheduler", "wred_profile", "profile", "profile_list")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is ours on one device: the ports of the intent, and the ports that its breakout replaces."""
+    """What is ours on one device: the ports of the intent, the ports that its breakout replaces, and the buffer where
+    the engine computes it."""
 
     wanted_ports: frozenset[str]
     removed_ports: frozenset[str]
     named_elsewhere: frozenset[str]
+    buffers: bool = False
 
     @property
     def ports(self) -> frozenset[str]:
@@ -83,7 +96,8 @@ def scope_of(running: ConfigDb, wanted: ConfigDb) -> Scope:
     removed = frozenset(
         port for port, row in had.items() if port not in wanted_ports and not taken.isdisjoint(_lanes(row))
     )
-    return Scope(wanted_ports, removed, frozenset(_names_of_foreign_rows(running, wanted_ports | removed)))
+    named = frozenset(_names_of_foreign_rows(running, wanted_ports | removed))
+    return Scope(wanted_ports, removed, named | _pools_of(running, named), "BUFFER_POOL" in wanted)
 
 
 def _lanes(row: Fields) -> list[str]:
@@ -103,7 +117,22 @@ def _names_of_foreign_rows(running: ConfigDb, ports: frozenset[str]) -> Iterator
                 continue
             for name, value in fields.items():
                 if isinstance(value, str) and (name.endswith("_map") or name in _REFERRING_FIELDS):
-                    yield value
+                    yield from value.split(",")
+
+
+def _pools_of(running: ConfigDb, kept: frozenset[str]) -> frozenset[str]:
+    """Return the pools of the buffer profiles that stay."""
+    return frozenset(
+        str(fields.get("pool", ""))
+        for name, fields in running.get("BUFFER_PROFILE", {}).items()
+        if name in kept or name.startswith(MADE_BY_SONIC)
+    )
+
+
+def owned_table(scope: Scope, table: str) -> OwnedTable | None:
+    """Return how a table is owned on this device, None where it is not ours at all."""
+    kind = OWNED.get(table)
+    return None if kind is None or (kind.buffers and not scope.buffers) else kind
 
 
 def port_of(key: str) -> str:
@@ -113,8 +142,8 @@ def port_of(key: str) -> str:
 
 def is_ours(scope: Scope, table: str, key: str) -> bool:
     """Tell whether a row that the intent does not state is ours, and so goes."""
-    kind = OWNED.get(table)
-    if kind is None or table == "DEVICE_METADATA":
+    kind = owned_table(scope, table)
+    if kind is None or table == "DEVICE_METADATA" or (table == "BUFFER_PROFILE" and key.startswith(MADE_BY_SONIC)):
         return False
     if kind.by_port and key not in kind.shared_keys:
         return port_of(key) in (scope.removed_ports if kind.by_field else scope.ports)

@@ -1,15 +1,19 @@
-"""Rows that all switches of one panel share: computed once a fabric, and selected by the ports in use.
+"""Rows that all switches of one panel and tier share: computed once a fabric, and selected by the ports in use.
 
 A fabric of thousands of switches has two or three panels, so most rows of a device are values that exist already.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from railweave.fabric.model import Panel
-from railweave.fabric.policy import Policies
+from railweave.fabric.model import Panel, Role
+from railweave.fabric.policy import BufferModel, Policies
+from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.mapping import MapChain, map_chain
 from railweave.qos.scheduling import QueueShare, queue_shares
 from railweave.qos.watchdog import Watchdog, watchdog
+from railweave.sonic.buffer_tables import cable_text, group_rows, profile_list_rows, shared_rows
+from railweave.sonic.buffer_tables import queue_rows as buffer_queue_rows
 from railweave.sonic.interfaces import bare_interface_row
 from railweave.sonic.ports import breakout_rows, port_fields, reserved_port_row
 from railweave.sonic.qos_tables import (
@@ -27,9 +31,18 @@ from railweave.sonic.rows import Fields, Row
 
 
 @dataclass(frozen=True, slots=True)
+class CabledRows:
+    """What a port gives with a cable of one length: its priority groups, and the length as SONiC is told it (None
+    where no headroom is known)."""
+
+    groups: tuple[Row, ...]
+    cable: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class PortRows:
     """What one port of the panel gives: its PORT row while reserved, and its rows once it is used. ``watchdog`` is
-    empty without a lossless class."""
+    empty without a lossless class; the buffer rows are empty without a plan of the buffer, ``cabled`` is by length."""
 
     shared_fields: Fields
     reserved: Row
@@ -37,44 +50,57 @@ class PortRows:
     qos_map: Row
     queues: tuple[Row, ...]
     watchdog: tuple[Row, ...]
+    buffer_queues: tuple[Row, ...]
+    profile_lists: tuple[Row, ...]
+    cabled: Mapping[int, CabledRows]
 
 
 @dataclass(frozen=True, slots=True)
 class PanelRows:
-    """All shared rows of a panel; ``ports`` is in panel order, ``qos`` holds maps, schedulers and ECN profiles."""
+    """All shared rows of a panel; ``ports`` is in panel order, ``qos`` holds maps, schedulers, ECN profiles and the
+    buffer's pools and profiles. ``buffer_model`` is None without a plan of the buffer."""
 
     ports: tuple[PortRows, ...]
     breakout: tuple[Row, ...]
     qos: tuple[Row, ...]
     global_map: Row
     watchdog_poll: tuple[Row, ...]
+    buffer_model: BufferModel | None
 
 
-def panel_rows(panel: Panel, policies: Policies) -> PanelRows:
-    """Return the shared rows of ``panel`` under the fabric's policies."""
+def panel_rows(panel: Panel, role: Role, policies: Policies, lengths_m: Collection[int]) -> PanelRows:
+    """Return the shared rows of ``panel`` in a tier with cables of ``lengths_m``, under the fabric's policies."""
     chain = map_chain(policies.classes)
     shares = queue_shares(policies.classes)
-    times = watchdog(len(panel.ports))
-    group_map = takes_group_map(panel.asic)
-    speeds_gbps = {port.speed_gbps for port in panel.ports}
+    times = watchdog(len(panel.ports), policies.watchdog) if policies.watchdog.enabled and chain.lossless else None
+    plan = plan_buffers(panel, role, policies, lengths_m)
     qos = (
-        *map_rows(chain, group_map=group_map),
+        *map_rows(chain, group_map=takes_group_map(panel.asic)),
         *scheduler_rows(shares),
-        *ecn_rows(shares, speeds_gbps),
+        *ecn_rows(policies, {port.speed_gbps for port in panel.ports}, plan.limits if plan else None),
+        *(shared_rows(plan) if plan else ()),
     )
     return PanelRows(
-        ports=_port_rows(panel, policies, chain, shares, times),
+        ports=_port_rows(panel, policies, _Settings(chain, shares, times, plan, tuple(lengths_m))),
         breakout=breakout_rows(panel),
         qos=qos,
         global_map=global_map_row(),
-        watchdog_poll=(watchdog_poll_row(times),) if chain.lossless else (),
+        watchdog_poll=(watchdog_poll_row(times),) if times else (),
+        buffer_model=plan.model if plan else None,
     )
 
 
-def _port_rows(
-    panel: Panel, policies: Policies, chain: MapChain, shares: tuple[QueueShare, ...], times: Watchdog
-) -> tuple[PortRows, ...]:
-    group_map = takes_group_map(panel.asic)
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    chain: MapChain
+    shares: tuple[QueueShare, ...]
+    times: Watchdog | None
+    plan: BufferPlan | None
+    lengths_m: tuple[int, ...]
+
+
+def _port_rows(panel: Panel, policies: Policies, settings: _Settings) -> tuple[PortRows, ...]:
+    group_map, plan, times = takes_group_map(panel.asic), settings.plan, settings.times
     found = []
     for port in panel.ports:
         shared = port_fields(port, policies.mtu.fabric_bytes)
@@ -83,9 +109,17 @@ def _port_rows(
                 shared_fields=shared,
                 reserved=reserved_port_row(port, shared),
                 bare_interface=bare_interface_row(port.name),
-                qos_map=port_map_row(port.name, chain, group_map=group_map),
-                queues=queue_rows(port.name, port.speed_gbps, shares),
-                watchdog=(watchdog_row(port.name, times),) if chain.lossless else (),
+                qos_map=port_map_row(port.name, settings.chain, group_map=group_map, watched=times is not None),
+                queues=queue_rows(port.name, port.speed_gbps, settings.shares),
+                watchdog=(watchdog_row(port.name, times),) if times else (),
+                buffer_queues=buffer_queue_rows(plan, port.name) if plan else (),
+                profile_lists=profile_list_rows(plan, port.name) if plan else (),
+                cabled={
+                    length: CabledRows(group_rows(plan, port, length), cable_text(plan, port, length))
+                    for length in settings.lengths_m
+                }
+                if plan
+                else {},
             )
         )
     return tuple(found)

@@ -6,9 +6,11 @@ told by PFC_PRIORITY_TO_PRIORITY_GROUP_MAP on Spectrum only; Broadcom ASICs take
 
 from collections.abc import Iterable, Sequence
 
+from railweave.fabric.policy import MarkingPreset, Policies, TrafficClass
 from railweave.names import natural_key
 from railweave.qos.mapping import MapChain
-from railweave.qos.marking import ecn_thresholds
+from railweave.qos.marking import choose_marking
+from railweave.qos.pause import PauseLimits
 from railweave.qos.scheduling import QueueShare
 from railweave.qos.watchdog import Watchdog
 from railweave.sonic.rows import Row
@@ -64,34 +66,41 @@ def _scheduler_reason(share: QueueShare) -> str:
     return f"{share.name} gets {share.weight} % of what strict queues leave (traffic_classes[{share.name}].share)."
 
 
-def ecn_profile(share: QueueShare, speed_gbps: int) -> str:
-    """Return the name of a lossless queue's WRED_PROFILE on ports of one speed."""
-    return f"{share.name[:24]}-{speed_gbps}g"
+def ecn_profile(name: str, speed_gbps: int) -> str:
+    """Return the name of a lossless class's WRED_PROFILE on ports of one speed."""
+    return f"{name[:24]}-{speed_gbps}g"
 
 
-def ecn_rows(shares: Sequence[QueueShare], speeds_gbps: Iterable[int]) -> tuple[Row, ...]:
-    """Return the WRED_PROFILE rows: one a lossless queue and port speed, the three colours alike."""
+def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], limits: PauseLimits | None) -> tuple[Row, ...]:
+    """Return the WRED_PROFILE rows: one a lossless queue and port speed, the three colours alike.
+
+    ``limits`` are those of the switch's buffer, None where it is not known."""
     return tuple(
-        _ecn_row(share, speed)
-        for share in sorted((one for one in shares if one.lossless), key=lambda one: natural_key(one.name))
+        _ecn_row(one, speed, policies.marking, limits)
+        for one in sorted((one for one in policies.classes if one.lossless), key=lambda one: natural_key(one.name))
         for speed in sorted(set(speeds_gbps))
     )
 
 
-def _ecn_row(share: QueueShare, speed_gbps: int) -> Row:
-    thresholds = ecn_thresholds(speed_gbps)
+def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, limits: PauseLimits | None) -> Row:
+    chosen = choose_marking(one, speed_gbps, preset, limits)
     fields = {"ecn": "ecn_all"}
     for colour in _COLOURS:
-        fields[f"{colour}_drop_probability"] = str(thresholds.probability_percent)
-        fields[f"{colour}_max_threshold"] = str(thresholds.maximum_bytes)
-        fields[f"{colour}_min_threshold"] = str(thresholds.minimum_bytes)
+        fields[f"{colour}_drop_probability"] = str(chosen.thresholds.probability_percent)
+        fields[f"{colour}_max_threshold"] = str(chosen.thresholds.maximum_bytes)
+        fields[f"{colour}_min_threshold"] = str(chosen.thresholds.minimum_bytes)
         fields[f"wred_{colour}_enable"] = "true"
+    pause = ""
+    if limits is not None:
+        pause = (
+            f" A single congested group pauses at {limits.single_bytes} bytes, every group of all ports at"
+            f" {limits.all_bytes}; the conservative bound is {limits.conservative_bytes} (checks E-1 to E-5)."
+        )
     return Row(
         "WRED_PROFILE",
-        ecn_profile(share, speed_gbps),
+        ecn_profile(one.name, speed_gbps),
         dict(sorted(fields.items())),
-        f"{share.name} is lossless (traffic_classes[{share.name}].lossless): mark before pausing, 100 KB for each "
-        f"25 Gb/s of a {speed_gbps}G port, four times that for full marking (HPCC scaling of DCQCN).",
+        f"{one.name} is lossless (traffic_classes[{one.name}].lossless): mark before pausing, {chosen.reason}.{pause}",
     )
 
 
@@ -105,13 +114,17 @@ def global_map_row() -> Row:
     )
 
 
-def port_map_row(port: str, chain: MapChain, *, group_map: bool) -> Row:
-    """Return the PORT_QOS_MAP row of a used port: all maps, and PFC with its watchdog for the lossless priorities."""
+def port_map_row(port: str, chain: MapChain, *, group_map: bool, watched: bool = True) -> Row:
+    """Return the PORT_QOS_MAP row of a used port: all maps, and PFC for the lossless priorities, ``watched`` by the PFC
+    watchdog unless the intent turns it off."""
     fields = {"dscp_to_tc_map": MAP_NAME, "tc_to_pg_map": MAP_NAME, "tc_to_queue_map": MAP_NAME}
     if not chain.lossless:
         return Row("PORT_QOS_MAP", port, fields, "A used port trusts DSCP; no class is lossless (traffic_classes).")
     priorities = ",".join(str(priority) for priority in chain.lossless)
-    fields |= {"pfc_enable": priorities, "pfc_to_queue_map": MAP_NAME, "pfcwd_sw_enable": priorities}
+    fields |= {"pfc_enable": priorities, "pfc_to_queue_map": MAP_NAME}
+    if watched:
+        fields["pfcwd_sw_enable"] = priorities
+    watch = "each under the watchdog" if watched else "without a watchdog (pfc_watchdog.enabled)"
     if group_map:
         fields["pfc_to_pg_map"] = MAP_NAME
     return Row(
@@ -119,7 +132,7 @@ def port_map_row(port: str, chain: MapChain, *, group_map: bool) -> Row:
         port,
         dict(sorted(fields.items())),
         f"A used port trusts DSCP and pauses exactly the lossless priorities {priorities} "
-        "(traffic_classes[].lossless; both ends alike, check Q-3), each under the watchdog.",
+        f"(traffic_classes[].lossless; both ends alike, check Q-3), {watch}.",
     )
 
 
@@ -132,7 +145,7 @@ def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
     fields = {"scheduler": share.name}
     marking = "no marking: it is lossy"
     if share.lossless:
-        fields["wred_profile"] = ecn_profile(share, speed_gbps)
+        fields["wred_profile"] = ecn_profile(share.name, speed_gbps)
         marking = "ECN marking: it is lossless"
     return Row(
         "QUEUE",
@@ -152,8 +165,8 @@ def watchdog_row(port: str, times: Watchdog) -> Row:
             "detection_time": str(times.detection_ms),
             "restoration_time": str(times.restoration_ms),
         },
-        f"A queue that stands paused for {times.detection_ms} ms is a storm: drop until it ends, or the pause spreads "
-        "(traffic_classes[].lossless; SONiC's own default for this number of ports, check W-2).",
+        f"A queue that stands paused for {times.detection_ms} ms is a storm: {times.action} until it ends, or the "
+        "pause spreads (pfc_watchdog; by default SONiC's own time for this number of ports, check W-2).",
     )
 
 
@@ -163,5 +176,6 @@ def watchdog_poll_row(times: Watchdog) -> Row:
         "PFC_WD",
         "GLOBAL",
         {"POLL_INTERVAL": str(times.poll_ms)},
-        "The watchdog polls every 200 ms for each 32 ports of the switch, at most every second (SONiC's own default).",
+        "The watchdog polls every 200 ms for each 32 ports of the switch, at most every second (SONiC's own default), "
+        "unless pfc_watchdog.poll_ms says otherwise.",
     )

@@ -75,7 +75,7 @@ def test_the_terminal_names_what_could_not_be_read(plan_of, change):
 def test_markdown_folds_the_details(growth):
     text = plan_markdown(growth)
     assert text.startswith("### lab: ")
-    assert "<details><summary>lab-spine1: 28 changes</summary>" in text
+    assert "<details><summary>lab-spine1: 40 changes</summary>" in text
     assert "+ INTERFACE|Ethernet8|10.192.0.184/31" in text
     assert text.count("```diff") == text.count("<details>") == 4
 

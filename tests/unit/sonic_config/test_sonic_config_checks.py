@@ -16,8 +16,19 @@ def codes(fabric: Fabric) -> list[tuple[str, Severity]]:
     return [(one.code, one.severity) for one in check_config(fabric)]
 
 
-def test_a_sound_fabric_is_only_warned_that_headroom_is_not_proven(lab_fabric: Lab) -> None:
-    assert codes(lab_fabric()) == [("H-headroom", Severity.WARNING)]
+def without_buffers(fabric: Fabric) -> Fabric:
+    switches = tuple(replace(one, panel=replace(one.panel, buffers=None)) for one in fabric.switches)
+    return replace(fabric, switches=switches, switch_of={one.name: one for one in switches})
+
+
+def test_a_sound_fabric_has_no_finding(lab_fabric: Lab) -> None:
+    assert codes(lab_fabric()) == [("E-5", Severity.INFO)]
+
+
+def test_a_model_without_buffer_facts_is_a_warning_that_headroom_is_not_proven(lab_fabric: Lab) -> None:
+    found = check_config(without_buffers(lab_fabric()))
+    assert [(one.code, one.severity) for one in found] == [("H-headroom", Severity.WARNING)]
+    assert found[0].devices == ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2")
 
 
 def test_without_lossless_classes_there_is_nothing_to_prove(lab_fabric: Lab) -> None:

@@ -46,9 +46,9 @@ def test_every_row_has_a_reason_and_every_value_is_text(lab_fabric: Lab) -> None
             assert all(isinstance(value, str) and value for value in row.fields.values()), row
 
 
-def test_no_buffer_cable_or_management_row_is_rendered(lab_fabric: Lab) -> None:
+def test_no_management_row_and_no_neighbour_of_bgpcfgd_is_rendered(lab_fabric: Lab) -> None:
     tables = tables_of(lab_fabric(), "lab-leaf1")
-    assert not [name for name in tables if name.startswith(("BUFFER_", "CABLE_", "MGMT_", "BGP_"))]
+    assert not [name for name in tables if name.startswith(("MGMT_", "BGP_"))]
 
 
 def test_a_port_without_a_cable_is_down_and_reserved(lab_fabric: Lab) -> None:

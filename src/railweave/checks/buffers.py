@@ -1,0 +1,224 @@
+"""Headroom, buffer budget and "ECN before PFC" of every kind of switch in the fabric (fabric-facts 4.5 to 4.7).
+
+A kind is a panel in a tier: its switches have the same buffer, ports and cables, so each is looked at once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from railweave.diagnostics import Diagnostic, Severity, Where, error, warning
+from railweave.fabric.model import Fabric, LinkKind, Panel, Role, Switch
+from railweave.fabric.policy import Marking, TrafficClass
+from railweave.qos.buffering import BufferPlan, plan_buffers
+from railweave.qos.headroom import Headroom, NoHeadroom
+from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
+from railweave.qos.pause import Tier, tiers
+from railweave.sonic.attachments import tier_lengths
+from railweave.units import format_speed
+
+Places = Callable[[str], Where]
+
+_POOL_SHARED_WIDELY = 2
+"""Headroom of all ports in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Switches of one panel and tier. ``cables`` counts (speed, length, kind of link) of the one with the most."""
+
+    panel: Panel
+    role: Role
+    devices: tuple[str, ...]
+    cables: Mapping[tuple[int, int, LinkKind], int]
+
+
+def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
+    """Return what does not fit in the buffers of the fabric's switches; nothing where no class is lossless.
+
+    What holds for several kinds of switches is one finding with all of their devices."""
+    devices: dict[Diagnostic, list[str]] = {}
+    for one in _findings(fabric, where):
+        devices.setdefault(replace(one, devices=()), []).extend(one.devices)
+    return tuple(replace(one, devices=tuple(names)) for one, names in devices.items())
+
+
+def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
+    if not any(one.lossless for one in fabric.policies.classes):
+        return
+    lengths = tier_lengths(fabric)
+    kinds = _kinds(fabric)
+    yield from _unproven(fabric, [kind for kind in kinds if kind.panel.buffers is None], where)
+    for kind in kinds:
+        plan = plan_buffers(kind.panel, kind.role, fabric.policies, lengths.get(kind.role, ()))
+        if plan is not None:
+            yield from _headroom(kind, plan, where)
+            yield from _classes(fabric, kind, plan, where)
+            yield from _budget(kind, plan, where)
+            yield from _marking(fabric, kind, plan, where)
+
+
+def _kinds(fabric: Fabric) -> list[_Kind]:
+    found: dict[tuple[int, Role], list[Switch]] = {}
+    for switch in fabric.switches:
+        found.setdefault((id(switch.panel), switch.role), []).append(switch)
+    kinds = []
+    for (_, role), switches in found.items():
+        fullest = max(switches, key=lambda one: len(fabric.links_of[one.name]))
+        cables = Counter((link.speed_gbps, link.length_m, link.kind) for link in fabric.links_of[fullest.name])
+        kinds.append(_Kind(switches[0].panel, role, tuple(one.name for one in switches), cables))
+    return kinds
+
+
+def _unproven(fabric: Fabric, kinds: list[_Kind], where: Places) -> Iterator[Diagnostic]:
+    """H-headroom: a HWSKU that ships no buffers is left alone, and refused where the intent asks for a buffer model."""
+    if not kinds:
+        return
+    hwskus = ", ".join(sorted({kind.panel.hwsku for kind in kinds}))
+    devices = tuple(name for kind in kinds for name in kind.devices)
+    index, names = _lossless(fabric)
+    if fabric.policies.sonic.buffer_model is not None:
+        yield error(
+            "H-headroom",
+            f"buffers cannot be computed: {hwskus} ships no pools and no headroom for any speed and cable",
+            where("sonic.buffer_model"),
+            fix="use a model with buffer facts in the catalogue, or leave out sonic.buffer_model and keep each switch's"
+            " own buffers",
+            devices=devices,
+        )
+        return
+    yield warning(
+        "H-headroom",
+        f"the headroom of {names} is not proven: {hwskus} ships no buffers to compute it from, so buffers and cable"
+        " lengths stay as each switch has them",
+        where(f"traffic_classes[{index}].lossless"),
+        fix="compare `show buffer configuration` and CABLE_LENGTH of a switch with the cable plan",
+        devices=devices,
+    )
+
+
+def _lossless(fabric: Fabric) -> tuple[int, str]:
+    """Return the place of the first lossless class and the names of all."""
+    lossless = [(index, one.name) for index, one in enumerate(fabric.policies.classes) if one.lossless]
+    return lossless[0][0], " and ".join(name for _, name in lossless)
+
+
+def _headroom(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+    """H-headroom: every used speed and cable length has headroom that its vendor publishes or computes."""
+    told = set()
+    for speed_gbps, length_m, link in sorted(kind.cables):
+        room = plan.headroom[speed_gbps, length_m]
+        if isinstance(room, NoHeadroom) and room.reason not in told:
+            told.add(room.reason)
+            path = f"cabling.{'host' if link is LinkKind.HOST_LEAF else 'leaf_spine'}.length_m"
+            yield error("H-headroom", room.reason, where(path), fix=room.fix, devices=kind.devices)
+
+
+def _classes(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+    limit = plan.buffers.lossless_classes
+    count = plan.limits.lossless_classes
+    if limit is not None and count > limit:
+        _, names = _lossless(fabric)
+        yield error(
+            "H-budget",
+            f"{count} classes are lossless ({names}); the {kind.panel.asic} of {plan.buffers.hwsku} has headroom for"
+            f" {limit}",
+            where("traffic_classes"),
+            fix=f"keep to {limit} lossless classes",
+            devices=kind.devices,
+        )
+
+
+def _budget(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+    """H-budget: what all lossless groups of a switch may need, against what there is."""
+    parts = []
+    needed = 0
+    for (speed_gbps, length_m, _), ports in sorted(kind.cables.items()):
+        room = plan.headroom[speed_gbps, length_m]
+        if isinstance(room, Headroom):
+            each = room.xoff_bytes if plan.is_pooled else room.size_bytes
+            needed += ports * each * plan.limits.lossless_classes
+            parts.append(f"{ports} ports of {format_speed(speed_gbps)} over {length_m} m take {each} bytes each")
+    text = f"{'; '.join(parts)}: {needed} bytes for {plan.limits.lossless_classes} lossless " + (
+        "class" if plan.limits.lossless_classes == 1 else "classes"
+    )
+    place, fix = where("cabling"), "use shorter cables, fewer ports or fewer lossless classes"
+    if not plan.is_pooled:
+        if needed >= plan.budget_bytes:
+            message = f"{text}, of {plan.budget_bytes} bytes that {plan.buffers.hwsku} has for headroom"
+            yield error("H-budget", message, place, fix=fix, devices=kind.devices)
+        return
+    ratio = needed / plan.budget_bytes
+    message = f"{text}, {ratio:.2f} times the {plan.budget_bytes} bytes of the headroom pool of {plan.buffers.hwsku}"
+    if ratio > len(kind.panel.ports):
+        yield error("H-budget", message, place, fix=fix, devices=kind.devices)
+    elif ratio > _POOL_SHARED_WIDELY:
+        yield warning("H-budget", message, place, fix=fix, devices=kind.devices)
+    elif ratio > 1:
+        message = f"{message}: it lasts unless all ports are paused at once"
+        yield Diagnostic("H-budget", Severity.INFO, message, place, kind.devices)
+
+
+_SEVERITY = {
+    "E-1": Severity.ERROR,
+    "E-2": Severity.ERROR,
+    "E-3": Severity.WARNING,
+    "E-4": Severity.WARNING,
+    "E-5": Severity.INFO,
+}
+_MEANING = {
+    "E-1": "the thresholds do not rise within the queue",
+    "E-2": "PFC always fires before ECN",
+    "E-3": "PFC fires before ECN marks every packet",
+    "E-4": "PFC fires before ECN where all ports are congested",
+    "E-5": "ECN is not certain to come first where one port feeds all others",
+}
+
+
+def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+    """E-1 to E-5 for every lossless class and port speed in use."""
+    for index, one in enumerate(fabric.policies.classes):
+        if not one.lossless:
+            continue
+        for speed_gbps in sorted({speed for speed, _, _ in kind.cables}):
+            chosen = choose_marking(one, speed_gbps, fabric.policies.marking, plan.limits).thresholds
+            marking = Marking(chosen.minimum_bytes, chosen.maximum_bytes, chosen.probability_percent)
+            place = where(_place(fabric, index, one))
+            subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
+            for tier in _broken(tiers(marking, plan.limits)):
+                yield _not_held(tier, subject, place, plan, kind)
+            least = bandwidth_delay_bytes(speed_gbps)
+            if marking.minimum_bytes < least:
+                message = f"{subject}: marking starts at {marking.minimum_bytes} bytes, below the {least} that one flow"
+                message = f"{message} at line rate has on its way"
+                yield Diagnostic("RW403", Severity.INFO, message, place, kind.devices)
+
+
+_IMPLIED = {"E-2": {"E-3", "E-4", "E-5"}, "E-4": {"E-5"}}
+"""Where a tier does not hold, these cannot hold either."""
+
+
+def _broken(found: tuple[Tier, ...]) -> list[Tier]:
+    """Return the tiers that do not hold, without those that another one implies."""
+    broken = [tier for tier in found if not tier.holds]
+    implied = {code for tier in broken for code in _IMPLIED.get(tier.code, ())}
+    return [tier for tier in broken if tier.code not in implied]
+
+
+def _place(fabric: Fabric, index: int, one: TrafficClass) -> str:
+    if one.ecn is not None:
+        return f"traffic_classes[{index}].ecn"
+    return "preset" if fabric.policies.marking else f"traffic_classes[{index}]"
+
+
+def _not_held(tier: Tier, subject: str, place: Where, plan: BufferPlan, kind: _Kind) -> Diagnostic:
+    below_kb = max(1, (min(plan.limits.single_bytes, plan.limits.all_bytes) - 1) // 1000)
+    fix = {
+        "E-1": "write ecn: {min_kb: …, max_kb: …} with max_kb above min_kb",
+        "E-2": f"lower ecn.min_kb to at most {below_kb}, or leave ecn and preset out",
+        "E-3": f"lower ecn.max_kb to at most {plan.limits.single_bytes // 1000}",
+        "E-4": f"lower ecn.min_kb to at most {below_kb}, or use shorter cables",
+        "E-5": f"nothing, or lower ecn.min_kb to {max(1, (plan.limits.conservative_bytes - 1) // 1000)}",
+    }[tier.code]
+    message = f"{subject}: {_MEANING[tier.code]}: {tier.numbers}"
+    return Diagnostic(tier.code, _SEVERITY[tier.code], message, place, kind.devices, fix)

@@ -1,0 +1,208 @@
+"""Headroom: the buffer that takes what is still on its way once a lossless class has asked its peer to pause.
+
+There is no one formula. What a vendor publishes for a chip, speed and cable length counts before any computation;
+NVIDIA publishes the computation itself, in the scripts by which SONiC's dynamic buffer model works on Spectrum chips.
+For any other chip, speed or length there is no number here: a guess would show as loss under load, months later.
+
+    f      = cell / 64 rounded up (96-byte cells: 2 cell / (1 + cell))    most buffer that a packet can waste
+    occ    = (100 - p + p f) / 100, p = 6400 / (64 s + (100 - s) m) * 100   s percent of 64-byte packets, rest m bytes
+    cable  = 2 length speed / (8 v), v = 198 m/us                         both ways
+    prop   = port MTU + cable + MAC and PHY + peer's response + tile      what arrives after the pause is sent
+    xoff   = m + prop occ, in whole KiB                                   m: the lossless MTU
+    xon    = pipeline (twice for 8 lanes)                                 what a port holds without any pause
+
+Sources: sonic-net/sonic-swss cfgmgr/buffer_headroom_mellanox.lua; sonic-net/sonic-buildimage
+platform/mellanox/asic_table.j2; peer response in pause quanta of 512 bits by speed, IEEE 802.3 clause 31B.3.7.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railweave.fabric.buffers import Buffers, HeadroomChip, PgProfile
+from railweave.fabric.policy import BufferModel
+from railweave.units import format_speed
+
+LOSSLESS_MTU_BYTES = 1024
+"""LOSSLESS_TRAFFIC_PATTERN.mtu of buffers_config.j2: the packets that a lossless class is taken to carry."""
+SMALL_PACKET_PERCENT = 50
+"""LOSSLESS_TRAFFIC_PATTERN.small_packet_percentage of buffers_config.j2."""
+
+_METRES_PER_SECOND = 198_000_000
+_QUANTUM_BYTES = 64
+_WIDE_LANES = 8
+_KIB = 1024
+_COMPENSATION_BYTES = 2048
+
+_PEER_QUANTA = {10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
+
+
+@dataclass(frozen=True, slots=True)
+class PortMedium:
+    """What headroom depends on: speed in Gb/s, cable in metres, IP MTU in bytes, lanes of the port."""
+
+    speed_gbps: int
+    length_m: int
+    mtu_bytes: int
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A variant of the computation: share of 64-byte packets, whether ``f`` is rounded up, a fixed port MTU and peer
+    response (None: the port's own and the standard's), and the 2 KiB that newer scripts add for mixed packets."""
+
+    name: str
+    small_packet_percent: int
+    rounds_factor: bool
+    mtu_bytes: int | None
+    peer_response_bytes: float | None
+    compensates: bool
+
+
+DYNAMIC = Variant("SONiC's dynamic buffer model for Spectrum", SMALL_PACKET_PERCENT, True, None, None, True)
+"""What a switch computes for itself (buffer_headroom_mellanox.lua)."""
+TABLE_2021 = Variant("NVIDIA's tables for Spectrum-1 to -3", 100, False, 9216, 3.8 * _KIB, False)
+"""Reproduces pg_profile_lookup.ini of SN2700, SN3700 and SN4700."""
+TABLE_2024 = Variant("NVIDIA's tables for Spectrum-4", 100, True, 9216, None, False)
+"""Reproduces pg_profile_lookup.ini of SN5600."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """Headroom of one priority group in bytes. ``size_bytes`` is reserved for the group itself; ``row_m`` is the cable
+    length of the published row, None where it was computed; ``formula`` shows the numbers and names the source."""
+
+    size_bytes: int
+    xon_bytes: int
+    xoff_bytes: int
+    xon_offset_bytes: int | None
+    dynamic_th: int
+    row_m: int | None
+    formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoHeadroom:
+    """Why no headroom is known for a port, and the way out."""
+
+    reason: str
+    fix: str
+
+
+def headroom(buffers: Buffers, model: BufferModel, port: PortMedium) -> Headroom | NoHeadroom:
+    """Return the headroom of a lossless priority group on ``port`` under a buffer model, or why it is unknown."""
+    if model is BufferModel.DYNAMIC:
+        if buffers.chip is None:
+            return NoHeadroom(
+                f"SONiC has no dynamic buffer model for {buffers.hwsku}",
+                "leave out sonic.buffer_model: every platform then has the model that it ships with",
+            )
+        return spectrum_headroom(buffers.chip, port)
+    return published_headroom(buffers, port)
+
+
+def published_headroom(buffers: Buffers, port: PortMedium) -> Headroom | NoHeadroom:
+    """Return the published row for the port's speed and length, else that of the next longer cable."""
+    rows = sorted(
+        (one for one in buffers.pg_profiles if one.speed_gbps == port.speed_gbps), key=lambda one: one.cable_m
+    )
+    for row in rows:
+        if row.cable_m >= port.length_m:
+            return _of_row(row, buffers.source)
+    return _unknown(buffers, port, rows)
+
+
+def _of_row(row: PgProfile, source: str) -> Headroom:
+    return Headroom(
+        row.size_bytes,
+        row.xon_bytes,
+        row.xoff_bytes,
+        row.xon_offset_bytes,
+        row.dynamic_th,
+        row.cable_m,
+        f"xoff {row.xoff_bytes} bytes as published for {format_speed(row.speed_gbps)} and {row.cable_m} m "
+        f"({source}, pg_profile_lookup.ini)",
+    )
+
+
+def _unknown(buffers: Buffers, port: PortMedium, rows: Sequence[PgProfile]) -> NoHeadroom:
+    speed = format_speed(port.speed_gbps)
+    if rows:
+        lengths = ", ".join(f"{row.cable_m} m" for row in rows)
+        return NoHeadroom(
+            f"{buffers.hwsku} has no headroom for {speed} over {port.length_m} m: its longest cable is"
+            f" {rows[-1].cable_m} m",
+            f"use cables of at most {rows[-1].cable_m} m (published: {lengths})",
+        )
+    speeds = ", ".join(format_speed(one) for one in sorted({one.speed_gbps for one in buffers.pg_profiles}))
+    return NoHeadroom(
+        f"{buffers.hwsku} has no headroom for ports of {speed}: its vendor publishes it for {speeds}",
+        f"use ports of {speeds}, or another model, or make no class lossless",
+    )
+
+
+def spectrum_headroom(
+    chip: HeadroomChip,
+    port: PortMedium,
+    variant: Variant = DYNAMIC,
+    *,
+    lossless_mtu_bytes: int = LOSSLESS_MTU_BYTES,
+    gearbox_bytes: float = 0,
+    shared_pool: bool = False,
+) -> Headroom:
+    """Return the headroom that NVIDIA's computation gives; ``shared_pool`` leaves xoff to a pool of all ports."""
+    worst = worst_factor(chip.cell_bytes, rounds=variant.rounds_factor)
+    occupancy = occupancy_factor(worst, variant.small_packet_percent, lossless_mtu_bytes)
+    mtu_bytes = variant.mtu_bytes or port.mtu_bytes
+    cable_bytes = round_trip_bytes(port.speed_gbps, port.length_m)
+    peer_bytes = variant.peer_response_bytes or peer_response_bytes(port.speed_gbps)
+    tile_bytes = chip.tile_bytes_per_gbps * port.speed_gbps
+    arriving = mtu_bytes + cable_bytes + 2 * gearbox_bytes + chip.mac_phy_bytes + peer_bytes + tile_bytes
+    xoff = _whole_kib(lossless_mtu_bytes + arriving * occupancy)
+    mixed = not shared_pool and variant.small_packet_percent != 100
+    if variant.compensates and mixed and xoff + _COMPENSATION_BYTES < _whole_kib(lossless_mtu_bytes + arriving * worst):
+        xoff += _COMPENSATION_BYTES
+    wide = port.lanes == _WIDE_LANES
+    xon = _whole_kib(chip.pipeline_kib * _KIB * (2 if wide else 1))
+    return Headroom(
+        size_bytes=xon if shared_pool else _whole_kib(xoff + xon + (mtu_bytes if wide else 0)),
+        xon_bytes=xon,
+        xoff_bytes=xoff,
+        xon_offset_bytes=None,
+        dynamic_th=0,
+        row_m=None,
+        formula=f"xoff {xoff} bytes = {lossless_mtu_bytes} + (MTU {mtu_bytes} + cable {cable_bytes:.0f} + MAC and PHY"
+        f" {chip.mac_phy_bytes:.0f} + peer response {peer_bytes:.0f} + tile {tile_bytes:.0f}) x {occupancy:.4f} in"
+        f" whole KiB, for {format_speed(port.speed_gbps)} and {port.length_m} m ({variant.name}: sonic-net/sonic-swss,"
+        " buffer_headroom_mellanox.lua)",
+    )
+
+
+def worst_factor(cell_bytes: int, *, rounds: bool) -> float:
+    """Return the most buffer in relation to its bytes that a packet can take: one byte more than whole cells."""
+    factor = cell_bytes / 64 if cell_bytes > 128 else 2 * cell_bytes / (1 + cell_bytes)
+    return math.ceil(factor) if rounds else factor
+
+
+def occupancy_factor(worst: float, small_packet_percent: int, lossless_mtu_bytes: int) -> float:
+    """Return the buffer that mixed traffic takes in relation to its bytes."""
+    small = small_packet_percent * 64
+    part = 100 * 64 / ((small + (100 - small_packet_percent) * lossless_mtu_bytes) / 100)
+    return worst if small_packet_percent == 100 else (100 - part + part * worst) / 100
+
+
+def round_trip_bytes(speed_gbps: int, length_m: int) -> float:
+    """Return the bytes on a cable, both ways."""
+    return 2 * length_m * speed_gbps * 1e9 / (8 * _METRES_PER_SECOND)
+
+
+def peer_response_bytes(speed_gbps: int) -> int:
+    """Return what a peer may still send before it obeys a pause frame (IEEE 802.3, 31B.3.7); speeds that the table
+    lacks are taken as the next faster one."""
+    fitting = [speed for speed in _PEER_QUANTA if speed >= speed_gbps] or [max(_PEER_QUANTA)]
+    return _PEER_QUANTA[min(fitting)] * _QUANTUM_BYTES
+
+
+def _whole_kib(number: float) -> int:
+    return math.ceil(number / _KIB) * _KIB

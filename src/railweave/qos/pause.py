@@ -1,0 +1,111 @@
+"""When PFC pauses, and whether ECN has marked before (the five tiers of "ECN before PFC").
+
+A priority group may hold alpha times what is free of the shared buffer; where n groups are congested together, each
+settles at alpha B / (1 + alpha n) (Choudhury and Hahne, dynamic queue length thresholds). ECN must mark at a smaller
+queue, or PFC is what slows the senders, and pauses spread. The conservative bound asks that one ingress which feeds
+all egress ports is never paused before they mark (Zhu et al., Congestion Control for Large-Scale RDMA Deployments,
+SIGCOMM 2015, section 4).
+"""
+
+from dataclasses import dataclass
+
+from railweave.fabric.policy import Marking
+
+_PRIORITIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PauseLimits:
+    """What decides when a group pauses: the shared buffer in bytes, the exponent of alpha, the ports of the switch, its
+    lossless classes, and the most that one egress queue may hold (None: not limited). ``shared`` tells in words what
+    the shared buffer is made of."""
+
+    shared_bytes: int
+    dynamic_th: int
+    ports: int
+    lossless_classes: int
+    queue_bytes: int | None = None
+    shared: str = ""
+
+    @property
+    def alpha(self) -> float:
+        """Return the part of the free shared buffer that a group may take."""
+        return float(2.0**self.dynamic_th)
+
+    @property
+    def single_bytes(self) -> int:
+        """Return where the only congested group pauses (T_1)."""
+        return self.congested_bytes(1)
+
+    @property
+    def all_bytes(self) -> int:
+        """Return where a group pauses while every lossless group of every port is congested (T_n)."""
+        return self.congested_bytes(self.ports * self.lossless_classes)
+
+    def congested_bytes(self, groups: int) -> int:
+        """Return where each of ``groups`` congested groups pauses."""
+        return int(self.alpha * self.shared_bytes / (1 + self.alpha * groups))
+
+    @property
+    def conservative_bytes(self) -> int:
+        """Return the bound under which marking starts in time even where one ingress feeds all egress ports."""
+        return int(self.alpha * self.shared_bytes / (self.ports * (1 + self.alpha * self.lossless_classes)))
+
+
+def dcqcn_static_pause_bytes(buffer_bytes: int, ports: int, headroom_bytes: int) -> float:
+    """Return the largest static pause threshold that cannot overrun the buffer (SIGCOMM 2015, section 4)."""
+    return (buffer_bytes - _PRIORITIES * ports * headroom_bytes) / (_PRIORITIES * ports)
+
+
+def dcqcn_marking_bound_bytes(buffer_bytes: int, ports: int, headroom_bytes: int, beta: float) -> float:
+    """Return the marking threshold below which PFC never fires first with dynamic pausing (the same)."""
+    free = buffer_bytes - _PRIORITIES * ports * headroom_bytes
+    return beta * free / (_PRIORITIES * ports * (beta + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One of the tiers E-1 to E-5: whether it holds, and the numbers in a sentence."""
+
+    code: str
+    holds: bool
+    numbers: str
+
+
+def tiers(marking: Marking, limits: PauseLimits) -> tuple[Tier, ...]:
+    """Return the five tiers of "ECN before PFC" for one queue."""
+    low, high = marking.minimum_bytes, marking.maximum_bytes
+    groups = limits.ports * limits.lossless_classes
+    formula = f"alpha {limits.alpha:g}, shared buffer {limits.shared_bytes}"
+    queue = limits.queue_bytes
+    within = queue is None or high <= queue
+    end = "" if queue is None else f" and end within the queue's {queue} bytes"
+    return (
+        Tier(
+            "E-1", low < high and within, f"marking from {low} to {high} bytes: the first must be below the last{end}"
+        ),
+        Tier(
+            "E-2",
+            low < limits.single_bytes,
+            f"marking starts at {low} bytes, a single congested priority group pauses at {limits.single_bytes}"
+            f" ({formula})",
+        ),
+        Tier(
+            "E-3",
+            high <= limits.single_bytes,
+            f"all is marked from {high} bytes, a single congested priority group pauses at {limits.single_bytes}"
+            f" ({formula})",
+        ),
+        Tier(
+            "E-4",
+            low < limits.all_bytes,
+            f"marking starts at {low} bytes, each of {groups} congested priority groups pauses at {limits.all_bytes}"
+            f" ({formula})",
+        ),
+        Tier(
+            "E-5",
+            low < limits.conservative_bytes,
+            f"marking starts at {low} bytes, the conservative bound is {limits.conservative_bytes}"
+            f" ({formula}, {limits.ports} ports)",
+        ),
+    )

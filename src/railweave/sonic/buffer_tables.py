@@ -1,0 +1,181 @@
+"""The buffer tables: pools, profiles, and what every priority group and queue of a port uses of them.
+
+In the traditional model buffermgrd looks up headroom by speed and cable length and writes a profile and priority groups
+of fixed names itself (swss, cfgmgr/buffermgr.cpp). The rows here have exactly these names and values, so that it finds
+them there; the cable length that it is told is that of the published row. In the dynamic model the switch computes
+headroom, told by the profile ``NULL``, and keeps it to itself.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from railweave.fabric.buffers import BufferPool, BufferProfile
+from railweave.fabric.model import SwitchPort
+from railweave.fabric.policy import BufferModel
+from railweave.names import natural_key
+from railweave.qos.buffering import EGRESS_LOSSLESS, INGRESS_LOSSLESS, BufferPlan
+from railweave.qos.headroom import LOSSLESS_MTU_BYTES, SMALL_PACKET_PERCENT, Headroom
+from railweave.sonic.rows import Row
+
+CABLE_TABLE = "CABLE_LENGTH"
+CABLE_ROW = "AZURE"
+"""The row that buffermgrd reads; SONiC's templates have no other."""
+
+COMPUTED = "NULL"
+"""The profile of a priority group whose headroom the switch computes."""
+
+_MBPS_PER_GBPS = 1000
+
+
+def shared_rows(plan: BufferPlan) -> tuple[Row, ...]:
+    """Return the buffer rows of a switch that name no port."""
+    rows = [*_pool_rows(plan), *_profile_rows(plan)]
+    if plan.model is BufferModel.DYNAMIC:
+        rows += _dynamic_rows()
+    return tuple(sorted(rows, key=lambda row: (row.table, natural_key(row.key))))
+
+
+def _pool_rows(plan: BufferPlan) -> Iterable[Row]:
+    for pool in plan.pools:
+        yield Row("BUFFER_POOL", pool.name, _pool_fields(pool, plan.model), _pool_reason(plan, pool))
+
+
+def _pool_fields(pool: BufferPool, model: BufferModel) -> dict[str, str]:
+    fields = {"mode": pool.mode or "dynamic", "type": pool.type or "ingress"}
+    # In the dynamic model the switch sizes every pool but the one that is the whole buffer (buffers_config.j2).
+    if pool.size_bytes is not None and (model is BufferModel.TRADITIONAL or pool.name == EGRESS_LOSSLESS):
+        fields["size"] = str(pool.size_bytes)
+    if pool.xoff_bytes is not None:
+        fields["xoff"] = str(pool.xoff_bytes)
+    return dict(sorted(fields.items()))
+
+
+def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
+    reason = f"As {plan.buffers.hwsku} ships it for this tier ({plan.buffers.source}; check H-budget)."
+    if pool.name != INGRESS_LOSSLESS:
+        return reason
+    return (
+        f"{reason} The lossless groups of all {plan.limits.ports} ports take {plan.headroom_bytes} of"
+        f" {plan.budget_bytes} bytes of headroom{' that ports share' if plan.is_pooled else ''}; left to share:"
+        f" {plan.limits.shared_bytes} bytes ({plan.limits.shared})."
+    )
+
+
+def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
+    for profile in plan.buffers.profiles:
+        yield Row("BUFFER_PROFILE", profile.name, _profile_fields(profile), f"As shipped ({plan.buffers.source}).")
+    if plan.model is BufferModel.DYNAMIC:
+        return
+    written = set()
+    for (speed_gbps, _), room in plan.headroom.items():
+        if isinstance(room, Headroom) and (name := lossless_profile(speed_gbps, room)) not in written:
+            written.add(name)
+            yield _lossless_row(name, room)
+
+
+def _profile_fields(profile: BufferProfile) -> dict[str, str]:
+    kind = "dynamic_th" if profile.is_dynamic else "static_th"
+    return dict(sorted({"pool": profile.pool, "size": str(profile.size_bytes), kind: str(profile.threshold)}.items()))
+
+
+def lossless_profile(speed_gbps: int, room: Headroom) -> str:
+    """Return the name that buffermgrd gives the profile of a published row."""
+    return f"pg_lossless_{speed_gbps * _MBPS_PER_GBPS}_{room.row_m}m_profile"
+
+
+def _lossless_row(name: str, room: Headroom) -> Row:
+    fields = {
+        "dynamic_th": str(room.dynamic_th),
+        "pool": INGRESS_LOSSLESS,
+        "size": str(room.size_bytes),
+        "xoff": str(room.xoff_bytes),
+        "xon": str(room.xon_bytes),
+    }
+    if room.xon_offset_bytes is not None:
+        fields["xon_offset"] = str(room.xon_offset_bytes)
+    return Row("BUFFER_PROFILE", name, fields, f"Headroom of a lossless group: {room.formula} (check H-headroom).")
+
+
+def _dynamic_rows() -> tuple[Row, ...]:
+    return (
+        Row(
+            "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
+            CABLE_ROW,
+            {"default_dynamic_th": "0"},
+            "A lossless group may take as much as is free (alpha 1: buffers_config.j2, sonic.buffer_model).",
+        ),
+        Row(
+            "LOSSLESS_TRAFFIC_PATTERN",
+            CABLE_ROW,
+            {"mtu": str(LOSSLESS_MTU_BYTES), "small_packet_percentage": str(SMALL_PACKET_PERCENT)},
+            "What headroom is computed for: half of the packets small, the others of 1 KiB (buffers_config.j2).",
+        ),
+    )
+
+
+def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, ...]:
+    """Return the BUFFER_PG rows of a used port with a cable of ``length_m``."""
+    lossy = Row(
+        "BUFFER_PG",
+        f"{port.name}|0",
+        {"profile": plan.buffers.lossy_group},
+        "Group 0 holds every class that is not lossless and keeps no headroom (traffic_classes).",
+    )
+    room = plan.headroom.get((port.speed_gbps, length_m))
+    if not isinstance(room, Headroom):
+        return (lossy,)
+    dynamic = plan.model is BufferModel.DYNAMIC
+    profile = COMPUTED if dynamic else lossless_profile(port.speed_gbps, room)
+    by = "the switch computes it (sonic.buffer_model)" if dynamic else f"{length_m} m of cable (cabling)"
+    reason = f"Headroom of lossless priorities: {room.formula}; {by}; check H-headroom."
+    return (lossy, *(Row("BUFFER_PG", f"{port.name}|{group}", {"profile": profile}, reason) for group in plan.groups))
+
+
+def queue_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
+    """Return the BUFFER_QUEUE rows of a used port, by queue."""
+    rows = [
+        *(_queue_row(port, one, plan.buffers.lossless_queue, _LOSSLESS_QUEUE) for one in plan.groups),
+        *(_queue_row(port, one, plan.buffers.lossy_queue, _LOSSY_QUEUE) for one in plan.lossy_queues),
+    ]
+    return tuple(sorted(rows, key=lambda row: natural_key(row.key)))
+
+
+_LOSSLESS_QUEUE = "Lossless: the queue may hold what ingress has accepted, or egress would drop it (check Q-1)."
+_LOSSY_QUEUE = "Not lossless: the queue takes its part of the egress pool, and drops beyond it (traffic_classes)."
+
+
+def _queue_row(port: str, queues: str, profile: str, reason: str) -> Row:
+    return Row("BUFFER_QUEUE", f"{port}|{queues}", {"profile": profile}, reason)
+
+
+_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
+
+
+def profile_list_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
+    """Return the profile lists of a used port, ingress then egress; none on chips that have none."""
+    return tuple(
+        Row(
+            table,
+            port,
+            {"profile_list": ",".join(names)},
+            f"What the port as a whole may take of each pool (as shipped: {plan.buffers.source}).",
+        )
+        for table, names in zip(_LISTS, plan.buffers.port_lists, strict=False)
+    )
+
+
+def cable_text(plan: BufferPlan, port: SwitchPort, length_m: int) -> str | None:
+    """Return the cable length that buffermgrd is told: the published row's, or the cable's own where it computes."""
+    room = plan.headroom.get((port.speed_gbps, length_m))
+    if not isinstance(room, Headroom):
+        return None
+    return f"{length_m if room.row_m is None else room.row_m}m"
+
+
+def cable_row(lengths: Mapping[str, str], model: BufferModel) -> Row:
+    """Return the CABLE_LENGTH row: the length of every used port."""
+    rule = (
+        "rounded up to the next published length (pg_profile_lookup.ini)"
+        if model is BufferModel.TRADITIONAL
+        else "from which the switch computes headroom"
+    )
+    return Row(CABLE_TABLE, CABLE_ROW, lengths, f"The cable plan's lengths (cabling.host, cabling.leaf_spine), {rule}.")
