@@ -21,11 +21,12 @@ class _Strict(BaseModel):
 
 
 class NodeKeys(_Strict):
-    """A node's own address, port or interpreter."""
+    """A node's own address, port, interpreter or root."""
 
     address: Name | None = None
     port: Port | None = None
     python: AbsolutePath | None = None
+    root: AbsolutePath | None = None
 
 
 class LoginKeys(_Strict):
@@ -89,7 +90,7 @@ def host_access(keys: HostsKeys) -> HostAccess:
     ssh, batches = keys.ssh, keys.batches
     return HostAccess(
         address=keys.address,
-        nodes={name: NodeAddress(one.address, one.port, one.python) for name, one in keys.nodes.items()},
+        nodes={name: NodeAddress(one.address, one.port, one.python, one.root) for name, one in keys.nodes.items()},
         connection=keys.connection,
         python=keys.python,
         root=(keys.root or "").rstrip("/"),

@@ -20,11 +20,12 @@ class Connection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeAddress:
-    """One node's own address; ``python`` is its interpreter where it is not the target's."""
+    """One node's own address; ``python`` and ``root`` are its own where they are not the target's."""
 
     host: str | None = None
     port: int | None = None
     python: str | None = None
+    root: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,10 @@ def inventory_of(access: HostAccess, hosts: Iterable[Host]) -> dict[str, dict[st
 
 def _variables(access: HostAccess, host: Host) -> dict[str, Any] | None:
     own = access.nodes.get(host.name, NodeAddress())
-    variables: dict[str, Any] = {"ansible_python_interpreter": own.python or access.python}
+    variables: dict[str, Any] = {
+        "ansible_python_interpreter": own.python or access.python,
+        "railweave_root": access.root if own.root is None else own.root,
+    }
     if access.connection is Connection.LOCAL:
         return variables | {"ansible_connection": "local"}
     address = own.host

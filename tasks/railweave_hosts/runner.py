@@ -122,7 +122,7 @@ def _run(
 
 def _play(access: HostAccess) -> dict[str, Any]:
     login = access.login
-    variables: dict[str, Any] = {"railweave_root": access.root}
+    variables: dict[str, Any] = {}
     # Ansible reads the variables itself when it logs in.
     if login.password_env:
         variables["ansible_password"] = f"{{{{ lookup('ansible.builtin.env', '{login.password_env}') }}}}"

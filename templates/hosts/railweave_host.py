@@ -260,7 +260,8 @@ def _step(machine: Machine, step: Mapping[str, Any], names: Mapping[str, str]) -
     off = [(read, held) for read in step["reads"] for held in (_read(machine, read, names),) if not _holds(read, held)]
     for number, (read, held) in enumerate(off):
         actions = tuple(_actions(step, read, held, names)) if number == 0 or step.get("each") else ()
-        yield Difference(subject, read["what"], _text(held, read["want"]), _text(read["want"], held), actions)
+        before, after = _shown(held, _wanted(read, held))
+        yield Difference(subject, read["what"], before, after, actions)
 
 
 def _read(machine: Machine, read: Mapping[str, Any], names: Mapping[str, str]) -> Value:
@@ -291,9 +292,17 @@ def _number(text: str) -> str:
         return text
 
 
+def _wanted(read: Mapping[str, Any], held: Value) -> Value:
+    """Return what is wanted: of a map with ``clear``, that no further key has one of these values."""
+    want: Value = read["want"]
+    if isinstance(want, dict) and isinstance(held, dict) and "clear" in read:
+        return {**want, **{key: read["rest"] for key, one in held.items() if key not in want and one in read["clear"]}}
+    return want
+
+
 def _holds(read: Mapping[str, Any], held: Value) -> bool:
-    want = read["want"]
-    if isinstance(want, dict) and isinstance(held, dict) and read.get("subset"):
+    want = _wanted(read, held)
+    if isinstance(want, dict) and isinstance(held, dict) and "clear" in read:
         return all(held.get(key) == value for key, value in want.items())
     return bool(held == want)
 
@@ -302,7 +311,8 @@ def _actions(
     step: Mapping[str, Any], read: Mapping[str, Any], held: Value, names: Mapping[str, str]
 ) -> Iterator[Action]:
     if step.get("each"):
-        for key, value in read["want"].items():
+        want = _wanted(read, held)
+        for key, value in want.items() if isinstance(want, dict) else ():
             if not isinstance(held, dict) or held.get(key) != value:
                 yield from _filled_actions(step, {**names, "{key}": key, "{value}": value})
     else:
@@ -323,12 +333,14 @@ def _filled(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def _text(value: Value, other: Value) -> str:
-    """Return a value in a line; of a map only what differs from ``other``."""
-    if not isinstance(value, dict):
-        return value
-    known = other if isinstance(other, dict) else {}
-    return " ".join(f"{key}:{one}" for key, one in value.items() if known.get(key) != one)
+def _shown(held: Value, want: Value) -> tuple[str, str]:
+    """Return a setting as it is and as it should be, in a line; of a map only the keys that differ."""
+    if not isinstance(want, dict):
+        return str(held), want
+    known = held if isinstance(held, dict) else {}
+    off = [key for key in want if known.get(key) != want[key]]
+    before = " ".join(f"{key}:{known[key]}" for key in off if key in known)
+    return before, " ".join(f"{key}:{want[key]}" for key in off)
 
 
 def check(machine: Machine, document: Mapping[str, Any]) -> tuple[list[Difference], list[Problem]]:

@@ -1,7 +1,8 @@
 """How a GPU node marks and treats its packets, from the same traffic classes as the switches (check Q-2).
 
-The NIC maps all 64 DSCPs to the priorities that the switches map them to, pauses exactly the lossless ones, and marks
-RDMA and congestion notifications (CNP) with the DSCPs of their classes. The ToS byte is DSCP x 4 plus ECT(0) = 2
+The NIC maps every DSCP that a class names to the priority that the switches map it to, no other one to a lossless
+priority (by default a whole block of eight rides it), pauses exactly the lossless priorities, and marks RDMA and
+congestion notifications (CNP) with the DSCPs of their classes. The ToS byte is DSCP x 4 plus ECT(0) = 2
 (RFC 3168), so that switches may mark congestion instead of dropping.
 """
 
@@ -18,7 +19,8 @@ _ECT_0 = 2
 class NicMarking:
     """Code points and priorities of a node's NICs. ``cnp_dscp`` is None where no class carries notifications.
 
-    ``dscp_to_priority`` is indexed by DSCP; ``share_percent`` is the RDMA class's part of the port.
+    ``class_dscp`` holds (DSCP, priority) of every DSCP that a class names, all others have ``rest_priority``;
+    ``share_percent`` is the RDMA class's part of the port.
     """
 
     dscp: int
@@ -26,8 +28,8 @@ class NicMarking:
     cnp_dscp: int | None
     cnp_priority: int
     lossless: tuple[int, ...]
-    dscp_to_priority: tuple[int, ...]
     class_dscp: tuple[tuple[int, int], ...]
+    rest_priority: int
     share_percent: int
 
     @property
@@ -54,7 +56,7 @@ def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
         cnp_dscp=cnp.dscp[0] if cnp else None,
         cnp_priority=cnp.priority if cnp else 0,
         lossless=chain.lossless,
-        dscp_to_priority=chain.dscp_to_tc,
         class_dscp=tuple((dscp, one.priority) for one in classes for dscp in one.dscp),
+        rest_priority=next((one.priority for one in classes if one.is_default), 0),
         share_percent=rdma.share_percent,
     )

@@ -87,7 +87,8 @@ def _known(mark: NicMarking) -> dict[str, Any]:
         "pfc_list": ",".join(bits),
         "pfc_map": {str(priority): "on" if on else "off" for priority, on in enumerate(mark.pfc)},
         "pfc_settings": ["all:off", *(f"{priority}:on" for priority in mark.lossless)],
-        "dscp_map": {str(dscp): str(priority) for dscp, priority in enumerate(mark.dscp_to_priority)},
+        "lossless": [str(priority) for priority in mark.lossless],
+        "rest": str(mark.rest_priority),
         "class_map": {str(dscp): str(priority) for dscp, priority in mark.class_dscp},
         "cnp_words": [],
     }
@@ -106,8 +107,8 @@ def _is_needed(part: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
 
 def _filled_read(read: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     filled = {key: value for key, value in read.items() if key != "needs"}
-    want = read["want"]
-    filled["want"] = known[want[1:]] if want.startswith("$") else want
+    for key in {"want", "clear", "rest"} & read.keys():
+        filled[key] = known[read[key][1:]] if read[key].startswith("$") else read[key]
     if "file" in read:
         filled["file"] = _words(read["file"], known)[0]
     return filled

@@ -1,0 +1,188 @@
+#!/usr/bin/python3 -IS
+"""The NIC tools of two vendors as recorders: they keep state, print it as the real ones do, and refuse wrong calls.
+
+Called under the name of a tool. ``RECORDER`` names the node's folder: ``state.json`` is what the NICs hold, ``calls``
+what was called to change something, ``refuse`` the tool that fails, ``sys`` the node's /sys.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+HOME = Path(os.environ["RECORDER"])
+STATE = HOME / "state.json"
+NEW_PORT = {
+    "dcbx": "Firmware controlled",
+    "trust": "pcp",
+    "dscp": {str(dscp): dscp // 8 for dscp in range(64)},
+    "pfc": [0] * 8,
+    "pause": "on",
+    "app": {},
+}
+
+
+def refuse(text):
+    print(f"recorder: {text}: {' '.join(sys.argv[1:])}", file=sys.stderr)
+    sys.exit(2)
+
+
+def option(words, *names):
+    """Take an option and its value out of ``words``."""
+    for name in names:
+        if name in words:
+            place = words.index(name)
+            if place + 1 >= len(words):
+                refuse(f"{name} has no value")
+            value = words[place + 1]
+            del words[place : place + 2]
+            return value
+    return None
+
+
+class Nics:
+    def __init__(self):
+        self.ports = json.loads(STATE.read_text()) if STATE.exists() else {}
+
+    def port(self, name):
+        if not (HOME / "sys/class/net" / name).is_dir():
+            refuse(f"no interface {name}")
+        return self.ports.setdefault(name, json.loads(json.dumps(NEW_PORT)))
+
+    def changed(self):
+        STATE.write_text(json.dumps(self.ports))
+        with (HOME / "calls").open("a") as file:
+            file.write(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) + "\n")
+
+
+def mlnx_qos(words, nics):
+    port = nics.port(option(words, "-i", "--interface"))
+    settings = {
+        set_dcbx: option(words, "-d", "--dcbx"),
+        set_trust: option(words, "--trust"),
+        set_dscp: option(words, "--dscp2prio"),
+        set_pfc: option(words, "-f", "--pfc"),
+    }
+    if words:
+        refuse(f"unknown {words[0]}")
+    for change, value in settings.items():
+        if value is not None:
+            change(port, value)
+            nics.changed()
+    show_mlnx_qos(port)
+
+
+def set_dcbx(port, mode):
+    port["dcbx"] = {"os": "OS controlled", "fw": "Firmware controlled"}.get(mode) or refuse("bad dcbx mode")
+
+
+def set_trust(port, trust):
+    port["trust"] = trust if trust in {"dscp", "pcp"} else refuse("bad trust")
+
+
+def set_dscp(port, mapping):
+    verb, dscp, priority = mapping.split(",")
+    if verb != "set" or not 0 <= int(dscp) < 64 or not 0 <= int(priority) < 8 or port["trust"] != "dscp":
+        refuse("dscp2prio needs trust dscp and set,DSCP,PRIORITY")
+    port["dscp"][dscp] = int(priority)
+
+
+def set_pfc(port, bits):
+    port["pfc"] = [int(bit) for bit in bits.split(",")]
+    if len(port["pfc"]) != 8 or set(port["pfc"]) - {0, 1}:
+        refuse("pfc needs eight bits")
+
+
+def show_mlnx_qos(port):
+    print(f"DCBX mode: {port['dcbx']}\nPriority trust state: {port['trust']}")
+    if port["trust"] == "dscp":
+        print("dscp2prio mapping:")
+        for priority in range(8):
+            members = [dscp for dscp in range(63, -1, -1) if port["dscp"][str(dscp)] == priority]
+            if members:
+                print(f"\tprio:{priority} dscp:{''.join(f'{dscp:02d},' for dscp in members)}")
+    print("Cable len: 7\nPFC configuration:\n\tpriority    0   1   2   3   4   5   6   7")
+    print("\tenabled     " + "   ".join(map(str, port["pfc"])) + "   ")
+    print("tc: 0 ratelimit: unlimited, tsa: vendor\n\t priority:  1")
+
+
+def ethtool(words, nics):
+    if words[0] == "-a":
+        pause = nics.port(words[1])["pause"]
+        print(f"Pause parameters for {words[1]}:\nAutonegotiate:\toff\nRX:\t\t{pause}\nTX:\t\t{pause}")
+    elif words[0] == "-A" and words[2:] == ["rx", "off", "tx", "off"]:
+        nics.port(words[1])["pause"] = "off"
+        nics.changed()
+    else:
+        refuse("unknown call")
+
+
+def cma(words, nics, key, first, flag, shown):
+    device, ib_port, value = option(words, "-d"), option(words, "-p"), option(words, flag)
+    if words or ib_port != "1" or not (HOME / "sys/class/infiniband" / (device or "-")).is_dir():
+        refuse("needs -d DEVICE -p 1")
+    held = nics.ports.setdefault(f"rdma {device}", {})
+    if value is not None:
+        held[key] = value
+        nics.changed()
+    print(shown(held.get(key, first)))
+
+
+def bnxt_setupcc(words, nics):
+    names = ("-d", "-i", "-m", "-r", "-s", "-c", "-p", "-b", "-u")
+    given = {name: option(words, name) for name in names}
+    if words or None in given.values() or (given["-m"], given["-u"]) != ("3", "4") or not 0 < int(given["-b"]) < 100:
+        refuse("needs -d -i -m 3 -r -s -c -p -b -u 4")
+    port = nics.port(given["-i"])
+    port["pause"], port["app"] = "off", {given["-s"]: given["-r"]}
+    port["pfc"] = [int(str(priority) == given["-r"]) for priority in range(8)]
+    kernel = HOME / "sys/kernel/config"
+    values = {"roce_dscp": given["-s"], "roce_prio": given["-r"], "cnp_dscp": given["-p"], "cnp_prio": given["-c"]}
+    values |= {"ecn_marking": "1", "ecn_enable": "1", "disable_prio_vlan_tx": "1", "cc_mode": "1"}
+    cc = kernel / "bnxt_re" / given["-d"] / "ports/1/cc"
+    for name, value in values.items():
+        (cc / name).write_text(f"{int(value):#x}\n")
+    cma_port = kernel / "rdma_cm" / given["-d"] / "ports/1"
+    (cma_port / "default_roce_mode").write_text("RoCE v2\n")
+    (cma_port / "default_roce_tos").write_text(f"{int(given['-s']) << 2}\n")
+    nics.changed()
+
+
+def dcb(words, nics):
+    words = [word for word in words if word != "-N"]
+    what, verb, _, name, *rest = words
+    port = nics.port(name)
+    if (what, verb) == ("pfc", "show"):
+        print("pfc-cap 8 macsec-bypass off delay 0")
+        print("prio-pfc " + " ".join(f"{at}:{'on' if bit else 'off'}" for at, bit in enumerate(port["pfc"])))
+    elif (what, verb) == ("app", "show"):
+        print("dscp-prio " + " ".join(f"{dscp}:{priority}" for dscp, priority in port["app"].items()))
+    elif (what, verb, rest[0]) == ("app", "replace", "dscp-prio"):
+        port["app"].update([rest[1].split(":")])
+        nics.changed()
+    elif (what, verb, rest[0]) == ("pfc", "set", "prio-pfc"):
+        for at, bit in (one.split(":") for one in rest[1:]):
+            for priority in range(8) if at == "all" else [int(at)]:
+                port["pfc"][priority] = int(bit == "on")
+        nics.changed()
+    else:
+        refuse("unknown call")
+
+
+def main():
+    tool = Path(sys.argv[0]).name
+    refused = HOME / "refuse"
+    if refused.exists() and refused.read_text().strip() == tool:
+        refuse("out of order")
+    words, nics = sys.argv[1:], Nics()
+    if tool == "cma_roce_mode":
+        cma(words, nics, "mode", "1", "-m", lambda mode: "RoCE v2" if mode == "2" else "IB/RoCE v1")
+    elif tool == "cma_roce_tos":
+        cma(words, nics, "tos", "0", "-t", str)
+    else:
+        tools = {"mlnx_qos": mlnx_qos, "ethtool": ethtool, "bnxt_setupcc.sh": bnxt_setupcc, "dcb": dcb}
+        tools[tool](words, nics)
+
+
+if __name__ == "__main__":
+    main()

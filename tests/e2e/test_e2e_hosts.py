@@ -1,0 +1,313 @@
+"""GPU nodes set up for real: each a network namespace with a folder for its files, reached through ansible-runner.
+
+Addresses, rules, routes, MTU and sysctls are the kernel's own; the vendors' tools are recorders that keep state.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="network namespaces need root and ip"),
+]
+
+TOOLS = Path(__file__).with_name("host_nic_tools.py")
+NAMES = {
+    "mlx5_": ("mlnx_qos", "ethtool", "cma_roce_mode", "cma_roce_tos"),
+    "bnxt_re": ("ethtool", "bnxt_setupcc.sh", "dcb"),
+}
+RAILS = ("rail0", "rail1")
+PASSWORD = "correct-horse-battery"
+
+
+def ip(*words: str) -> str:
+    return subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=10).stdout
+
+
+class Node:
+    """A GPU node: a namespace with two rails, the NICs' part of /sys, and the vendor's tools on its path."""
+
+    def __init__(self, folder: Path, name: str, rdma_prefix: str) -> None:
+        self.name, self.folder = name, folder / name
+        self.namespace = f"rw{secrets.token_hex(4)}"
+        ip("netns", "add", self.namespace)
+        for number, rail in enumerate(RAILS):
+            self.ip("link", "add", rail, "type", "veth", "peer", "name", f"leaf{number}")
+            self.ip("link", "set", f"leaf{number}", "up", "mtu", "9100")
+            self._sysfs(rail, f"{rdma_prefix}{number}")
+        tools = self.folder / "bin"
+        tools.mkdir()
+        for tool in NAMES[rdma_prefix]:
+            shutil.copy(TOOLS, tools / tool)
+            (tools / tool).chmod(0o755)
+        self.python = tools / "node-python"
+        self.python.write_text(
+            f"#!/bin/sh\nexport PATH={tools}:$PATH RECORDER={self.folder}\n"
+            f'exec ip netns exec {self.namespace} /usr/bin/python3 "$@"\n'
+        )
+        self.python.chmod(0o755)
+
+    def _sysfs(self, rail: str, device: str) -> None:
+        sys_class = self.folder / "sys/class"
+        (sys_class / "net" / rail / "device/infiniband" / device).mkdir(parents=True)
+        for point in ("roce_np", "roce_rp"):
+            (sys_class / "net" / rail / "ecn" / point / "enable").mkdir(parents=True)
+            (sys_class / "net" / rail / "ecn" / point / "enable/3").write_text("0\n")
+        for name in ("cnp_dscp", "cnp_802p_prio"):
+            (sys_class / "net" / rail / "ecn/roce_np" / name).write_text("0\n")
+        (sys_class / "infiniband" / device / "tc/1").mkdir(parents=True)
+        (sys_class / "infiniband" / device / "tc/1/traffic_class").write_text("")
+        for kernel in (f"bnxt_re/{device}/ports/1/cc", f"rdma_cm/{device}/ports/1"):
+            (self.folder / "sys/kernel/config" / kernel).mkdir(parents=True)
+
+    def ip(self, *words: str) -> str:
+        return ip("-n", self.namespace, *words)
+
+    def file(self, path: str) -> Path:
+        return self.folder / path.lstrip("/")
+
+    def sysctl(self, key: str) -> str:
+        command = ["netns", "exec", self.namespace, "cat", f"/proc/sys/{key.replace('.', '/')}"]
+        return ip(*command).strip()
+
+    def nic(self) -> Any:
+        return json.loads((self.folder / "state.json").read_text())
+
+    def calls(self) -> list[str]:
+        calls = self.folder / "calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+    def remove(self) -> None:
+        ip("netns", "del", self.namespace)
+
+
+class Nodes:
+    """A project whose target reaches some nodes of lab-4."""
+
+    def __init__(self, project: Any, folder: Path) -> None:
+        self.project, self.folder = project, folder
+        self.nodes: dict[str, Node] = {}
+
+    def add(self, *names: str, rdma_prefix: str = "mlx5_") -> None:
+        for name in names:
+            self.nodes[name] = Node(self.folder, name, rdma_prefix)
+
+    def target(self, **keys: Any) -> None:
+        """Write the target that reaches the nodes."""
+        hosts = {
+            "connection": "local",
+            "nodes": {name: {"python": str(one.python), "root": str(one.folder)} for name, one in self.nodes.items()},
+            **keys,
+        }
+        text = json.dumps({"source": "addresses", "address": "{name}.invalid", "hosts": hosts})
+        (self.project.folder / "inventory/bench.yml").write_text(text)
+
+    def run(self, verb: str, *words: str, status: int = 0, **environ: str) -> Any:
+        consent = ("--yes",) if verb == "apply" else ()
+        limit = ("--limit", ",".join(self.nodes))
+        words = ("hosts", verb, "--target", "bench", *limit, *consent, *words, "--json")
+        return json.loads(self.project.run(*words, status=status, **environ).stdout)
+
+    def __getitem__(self, name: str) -> Node:
+        return self.nodes[name]
+
+
+@pytest.fixture
+def nodes(new_project: Any, tmp_path: Path) -> Iterator[Nodes]:
+    project = new_project("lab-4.yml")
+    with project.intent.open("a") as intent:
+        intent.write("hosts: {manage: true, frontend: eno1}\n")
+    made = Nodes(project, tmp_path / "nodes")
+    yield made
+    for node in made.nodes.values():
+        node.remove()
+
+
+def states(run: Any) -> dict[str, str]:
+    return {name: host["state"] for name, host in run["hosts"].items()}
+
+
+def settings(run: Any, name: str) -> dict[tuple[str, str], tuple[Any, Any]]:
+    changes = run["hosts"][name]["changes"]
+    return {(one["subject"], one["what"]): (one["before"], one["after"]) for one in changes}
+
+
+def test_nodes_are_set_up_once_and_a_second_run_changes_nothing(nodes: Nodes) -> None:
+    nodes.add("gpu1", "gpu2")
+    nodes.target()
+    planned = nodes.run("plan")
+    assert states(planned) == {"gpu1": "changed", "gpu2": "changed"}
+    assert not nodes["gpu1"].calls()
+    assert not nodes["gpu1"].file("/etc").exists()
+    assert nodes["gpu1"].ip("-4", "address").strip() == ""
+
+    applied = nodes.run("apply")
+    assert applied["result"] == "done"
+    assert settings(planned, "gpu1").keys() <= settings(applied, "gpu1").keys()
+    assert_linux_is_set(nodes["gpu1"], ["10.32.0.1/31", "10.32.0.65/31"])
+    assert_linux_is_set(nodes["gpu2"], ["10.32.0.3/31", "10.32.0.67/31"])
+    assert_mellanox_is_set(nodes["gpu1"])
+    calls = nodes["gpu1"].calls()
+
+    again = nodes.run("apply")
+    assert (again["result"], states(again)) == ("unchanged", {"gpu1": "unchanged", "gpu2": "unchanged"})
+    assert nodes.run("plan")["summary"]["unchanged"] == 2
+    assert nodes["gpu1"].calls() == calls
+
+
+def assert_linux_is_set(node: Node, addresses: list[str]) -> None:
+    links = {one["ifname"]: one for one in json.loads(node.ip("-j", "address"))}
+    for number, (rail, address) in enumerate(zip(RAILS, addresses, strict=True)):
+        own, gateway = address.split("/")[0], address.split("/")[0].rsplit(".", 1)
+        via = f"{gateway[0]}.{int(gateway[1]) - 1}"
+        assert links[rail]["mtu"] == 9000
+        assert [
+            f"{one['local']}/{one['prefixlen']}" for one in links[rail]["addr_info"] if one["family"] == "inet"
+        ] == [address]
+        table = str(100 + number)
+        assert node.ip("route", "show", "table", table).split() == ["default", "via", via, "dev", rail]
+        assert f"10.32.0.0/11 via {via} dev {rail} metric {table}" in node.ip("route")
+        assert f"{1000 + number}:\tfrom {own} lookup {table}" in node.ip("rule")
+        assert node.sysctl(f"net.ipv4.conf.{rail}.rp_filter") == "2"
+        # A packet leaves on the rail whose address it carries, wherever it goes.
+        assert f"dev {rail}" in node.ip("route", "get", "10.40.0.1", "from", own)
+    assert (node.sysctl("net.ipv4.conf.all.arp_ignore"), node.sysctl("net.ipv4.conf.all.arp_announce")) == ("1", "2")
+    assert "NCCL_IB_TC=106\n" in node.file("/etc/nccl.conf").read_text()
+    assert "NCCL_SOCKET_IFNAME=eno1\n" in node.file("/etc/nccl.conf").read_text()
+    unit = node.file("/etc/systemd/system/multi-user.target.wants/railweave-rdma.service")
+    assert os.readlink(unit) == "../railweave-rdma.service"
+    assert os.access(node.file("/usr/local/sbin/railweave-host"), os.X_OK)
+
+
+def assert_mellanox_is_set(node: Node) -> None:
+    held = node.nic()
+    for number, rail in enumerate(RAILS):
+        port = held[rail]
+        assert (port["dcbx"], port["trust"], port["pause"]) == ("OS controlled", "dscp", "off")
+        assert port["pfc"] == [0, 0, 0, 1, 0, 0, 0, 0]
+        assert {dscp for dscp, priority in port["dscp"].items() if priority == 3} == {"26"}
+        assert port["dscp"]["48"] == 6
+        assert held[f"rdma mlx5_{number}"] == {"mode": "2", "tos": "106"}
+        ecn = node.folder / "sys/class/net" / rail / "ecn"
+        assert [(ecn / point / "enable/3").read_text().strip() for point in ("roce_np", "roce_rp")] == ["1", "1"]
+        assert (ecn / "roce_np/cnp_dscp").read_text() == "48"
+        assert (ecn / "roce_np/cnp_802p_prio").read_text() == "6"
+        assert (node.folder / f"sys/class/infiniband/mlx5_{number}/tc/1/traffic_class").read_text() == "106"
+
+
+def test_a_node_changed_by_hand_is_found_and_mended(nodes: Nodes) -> None:
+    nodes.add("gpu1")
+    nodes.target()
+    nodes.run("apply")
+    node = nodes["gpu1"]
+    node.ip("link", "set", "rail0", "mtu", "1500")
+    node.ip("route", "del", "default", "table", "101")
+    node.ip("rule", "add", "from", "10.32.0.65", "lookup", "main", "priority", "900")
+    node.file("/etc/sysctl.d/90-railweave.conf").write_text("# emptied\n")
+    node.file("/etc/systemd/network/10-railweave-rail7.network").write_text("[Match]\nName=rail7\n")
+    held = node.nic()
+    held["rail1"]["pfc"], held["rail0"]["dscp"]["26"] = [0] * 8, 0
+    (node.folder / "state.json").write_text(json.dumps(held))
+
+    found = settings(nodes.run("plan", "--exit-code", status=2), "gpu1")
+    assert found == {
+        ("/etc/sysctl.d/90-railweave.conf", "content"): ("differs", "as intended"),
+        ("/etc/systemd/network/10-railweave-rail7.network", "content"): ("present", "absent"),
+        ("rail0", "mtu"): ("1500", "9000"),
+        ("rail0", "dscp to priority"): ("26:0", "26:3"),
+        ("rail1", "route default table 101"): (None, "via 10.32.0.64 dev rail1"),
+        ("rail1", "rule"): (
+            "900: from 10.32.0.65 table 254 1001: from 10.32.0.65 table 101",
+            "1001: from 10.32.0.65 table 101",
+        ),
+        ("rail1", "pfc"): ("0 0 0 0 0 0 0 0", "0 0 0 1 0 0 0 0"),
+    }
+    assert settings(nodes.run("apply"), "gpu1") == found
+    assert nodes.run("plan", "--exit-code")["summary"]["unchanged"] == 1
+    assert_linux_is_set(node, ["10.32.0.1/31", "10.32.0.65/31"])
+    assert_mellanox_is_set(node)
+
+
+def test_the_unit_sets_a_restarted_node_from_its_own_files(nodes: Nodes) -> None:
+    nodes.add("gpu1")
+    nodes.target()
+    nodes.run("apply")
+    node = nodes["gpu1"]
+    unit = node.file("/etc/systemd/system/railweave-rdma.service").read_text()
+    (command,) = [line.removeprefix("ExecStart=") for line in unit.splitlines() if line.startswith("ExecStart=")]
+    program, *verbs = command.split()
+    # What a reboot takes away: addresses, routes, rules, and everything that the NICs held.
+    for rail in RAILS:
+        node.ip("address", "flush", "dev", rail)
+        node.ip("link", "set", rail, "down", "mtu", "1500")
+    (node.folder / "state.json").unlink()
+    words = [str(node.python), str(node.file(program)), *verbs]
+    words += ["--document", str(node.file("/etc/railweave/rails.json")), "--root", str(node.folder)]
+    subprocess.run(words, check=True, timeout=60, capture_output=True)
+    assert nodes.run("plan", "--exit-code")["summary"]["unchanged"] == 1
+    assert_mellanox_is_set(node)
+
+
+def test_broadcom_nics_are_set_by_their_own_tools(nodes: Nodes) -> None:
+    nodes.project.edit(
+        ("speed: 100G, ports: 1, model: connectx-6", "speed: 100G, ports: 1, model: broadcom-thor"),
+    )
+    nodes.add("gpu1", rdma_prefix="bnxt_re")
+    nodes.target()
+    assert states(nodes.run("apply")) == {"gpu1": "changed"}
+    node = nodes["gpu1"]
+    assert "bnxt_setupcc.sh -d bnxt_re0 -i rail0 -m 3 -r 3 -s 26 -c 6 -p 48 -b 90 -u 4" in node.calls()
+    for number, rail in enumerate(RAILS):
+        port = node.nic()[rail]
+        assert port["pfc"] == [0, 0, 0, 1, 0, 0, 0, 0]
+        assert port["app"] == {"26": "3", "48": "6"}
+        cc = node.folder / f"sys/kernel/config/bnxt_re/bnxt_re{number}/ports/1/cc"
+        assert [(cc / name).read_text().strip() for name in ("roce_dscp", "cnp_dscp")] == ["0x1a", "0x30"]
+    calls = node.calls()
+    assert nodes.run("apply")["result"] == "unchanged"
+    assert node.calls() == calls
+    assert "NCCL_IB_HCA==bnxt_re0:1,bnxt_re1:1\n" in node.file("/etc/nccl.conf").read_text()
+
+
+def test_a_tool_that_refuses_stops_the_change_before_the_next_batch(nodes: Nodes) -> None:
+    nodes.add("gpu1", "gpu2", "gpu3")
+    nodes.target(batches={"canary": 1, "size": 1, "max_failures": 0})
+    (nodes["gpu1"].folder / "refuse").write_text("cma_roce_tos")
+    run = nodes.run("apply", status=1)
+    assert run["result"] == "stopped"
+    assert states(run) == {"gpu1": "failed", "gpu2": "not-attempted", "gpu3": "not-attempted"}
+    assert "recorder: out of order" in run["hosts"]["gpu1"]["error"]
+    # What the refusing tool had nothing to do with is set; nothing of the others is touched.
+    assert nodes["gpu1"].ip("-4", "-br", "address", "show", "rail0").split()[-1] == "10.32.0.1/31"
+    assert not nodes["gpu2"].file("/etc").exists()
+
+    nodes.target(batches={"canary": 1, "size": 1, "max_failures": 1})
+    within = nodes.run("apply", status=1)
+    assert states(within) == {"gpu1": "failed", "gpu2": "changed", "gpu3": "changed"}
+
+
+def test_an_rdma_device_of_another_name_is_told_before_anything_is_set(nodes: Nodes) -> None:
+    nodes.add("gpu1")
+    nodes.target()
+    device = nodes["gpu1"].folder / "sys/class/net/rail1/device/infiniband"
+    (device / "mlx5_1").rename(device / "mlx5_5")
+    run = nodes.run("plan", status=1)
+    assert "the RDMA device of rail1 is mlx5_5, and NCCL_IB_HCA names mlx5_1" in run["hosts"]["gpu1"]["error"]
+
+
+def test_unmanaged_nodes_are_planned_and_never_changed(nodes: Nodes) -> None:
+    nodes.project.edit(("manage: true", "manage: false"))
+    nodes.add("gpu1")
+    nodes.target()
+    assert states(nodes.run("plan")) == {"gpu1": "changed"}
+    refused = nodes.run("apply", status=1)
+    assert [one["code"] for one in refused["diagnostics"]] == ["RW805"]
+    assert not nodes["gpu1"].file("/etc").exists()
