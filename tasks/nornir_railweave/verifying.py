@@ -10,6 +10,7 @@ from nornir_railweave.tasks.verify_device import verify_device
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
+from railweave.plan.swapped import swapped_cables
 from railweave.plan.verification import EVERYONE
 
 
@@ -50,4 +51,4 @@ def verify(
             if result.exception is not None:
                 raise result.exception
             checks += result.result
-    return VerifyResult(tuple(checks))
+    return VerifyResult(tuple(checks), tuple(str(swap) for swap in swapped_cables(fabric, checks)))

@@ -60,9 +60,10 @@ class VerifyCheck:
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """All checks of a verification."""
+    """All checks of a verification; ``advice`` says in sentences what puts failed ones right."""
 
     checks: tuple[VerifyCheck, ...]
+    advice: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -23,7 +23,8 @@ _MOST_SHOWN = 60
 
 def verify_json(result: VerifyResult) -> dict[str, Any]:
     """Return the contract of ``verify --json``."""
-    return {"ok": result.ok, "checks": [check_json(check) for check in result.checks]}
+    checks = [check_json(check) for check in result.checks]
+    return {"ok": result.ok, "checks": checks, **({"advice": list(result.advice)} if result.advice else {})}
 
 
 def check_json(check: VerifyCheck) -> dict[str, Any]:
@@ -43,6 +44,7 @@ def verify_view(result: VerifyResult) -> RenderableType:
     parts: list[RenderableType] = [_by_kind(result), Text()]
     if result.failed:
         parts += [_failed(result), Text()]
+        parts += [Text(sentence, style="yellow") for sentence in result.advice]
     parts.append(_verdict(result))
     return Group(*parts)
 
