@@ -1,5 +1,6 @@
 """What orchagent, lldpd and the counters of a switch would write: rows of APPL_DB and COUNTERS_DB."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,9 +50,13 @@ def port_rows(config: Rows, present: Sequence[Interface]) -> Table:
 
 
 def lldp_rows(told: Mapping[str, Any]) -> Table:
-    """Return APPL_DB's LLDP_ENTRY_TABLE from ``lldpcli -f json0 show neighbors``."""
+    """Return APPL_DB's LLDP_ENTRY_TABLE from ``lldpcli -f json0 show neighbors``.
+
+    A port whose cable was moved has two neighbours until the old one's time is over: the younger is there.
+    """
     rows: Table = {}
-    for interface in (one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ())):
+    heard = [one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ())]
+    for interface in sorted(heard, key=lambda one: age_s(one.get("age", "")), reverse=True):
         chassis, port = (interface.get(part, [{}])[0] for part in ("chassis", "port"))
         port_id, chassis_id = (part.get("id", [{}])[0] for part in (port, chassis))
         rows[f"LLDP_ENTRY_TABLE:{interface['name']}"] = {
@@ -69,6 +74,15 @@ def lldp_rows(told: Mapping[str, Any]) -> Table:
             "lldp_rem_sys_cap_enabled": "28 00",
         }
     return rows
+
+
+def age_s(text: str) -> int:
+    """Return the seconds of lldpd's ``2 days, 01:02:03``."""
+    found = re.fullmatch(r"(\d+) days?, (\d+):(\d+):(\d+)", text)
+    if found is None:
+        return 0
+    days, hours, minutes, seconds = map(int, found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def counter_rows(config: Rows, present: Sequence[Interface]) -> Table:
