@@ -79,9 +79,9 @@ def _site_rows(management: str) -> ConfigDbDocument:
     return {
         "MGMT_PORT": {"eth0": {"admin_status": "up", "alias": "eth0"}},
         "MGMT_INTERFACE": {f"eth0|{management}": {"gwaddr": gateway}},
-        "SNMP": {"LOCATION": {"Location": "hall 2, row 7"}, "CONTACT": {"noc": "noc@example.net"}},
+        "SNMP": {"LOCATION": {"Location": "hall 2, row 7"}, "CONTACT": {"Contact": "noc@example.net"}},
         "SNMP_COMMUNITY": {"monitoring": {"TYPE": "RO"}},
-        "TACPLUS": {"global": {"auth_type": "pap", "timeout": "5"}},
+        "TACPLUS": {"global": {"auth_type": "pap", "passkey": "simulated", "timeout": "5"}},
         "TACPLUS_SERVER": {"192.0.2.20": {"priority": "1", "tcp_port": "49"}},
         "AAA": {"authentication": {"login": "tacacs+,local"}},
         "ACL_TABLE": {"SSH_ONLY": {"policy_desc": "SSH from the operators", "services": ["SSH"], "stage": "ingress",
