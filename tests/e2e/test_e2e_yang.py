@@ -22,12 +22,14 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent, load_intent_text
 from railweave.intent.presets import PresetName
 from railweave.sonic.configure import configure
+from railweave.sonic.document import parse_running
 from railweave.sonic.rows import Fields, Value
 from railweave.templates import find_templates
 from railweave.yang.check import check_yang
 from railweave.yang.device import whole_document
 from railweave.yang.models import load_models
 from railweave.yang.validate import findings
+from sonic_sim.factory import factory_config
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "sonic-yang"
@@ -333,3 +335,32 @@ def test_models_that_libyang_cannot_load_are_refused_by_name(
     said = capsys.readouterr().err
     assert "cannot load these models" in said
     assert "sonic-broken" in said
+
+
+# --- on a whole switch -------------------------------------------------------------------------------------------
+
+
+def on_a_switch(model: str, rendered: Document) -> Document:
+    """Return what a factory-fresh switch holds once the rendered rows have taken the place of its own."""
+    factory = factory_config(
+        rendered["PORT"],
+        hwsku=str(rendered["DEVICE_METADATA"]["localhost"]["hwsku"]),
+        platform=load_catalog().switch(model).platform,
+        mac="02:00:00:00:00:01",
+    )
+    ours: Document = {table: dict(rows) for table, rows in rendered.items()}
+    text = json.dumps({**factory, "BGP_NEIGHBOR": {}, **ours})
+    whole: Document = dict(parse_running(text).config_db)
+    metadata = {**factory["DEVICE_METADATA"]["localhost"], **rendered["DEVICE_METADATA"]["localhost"]}
+    return {**whole, "DEVICE_METADATA": {"localhost": metadata}}
+
+
+@pytest.mark.parametrize("release", RELEASES[1:])  # 202305 has other fields in the time servers of the sample
+@pytest.mark.parametrize("device", ["lab-leaf1", "lab-spine1"])
+def test_rendered_rows_are_valid_among_the_rows_that_a_switch_has_of_its_own(device: str, release: str) -> None:
+    fabric = design(load_intent(ROOT / "intent" / "lab-4.yml"), load_catalog()).fabric
+    assert fabric is not None
+    config = configure(fabric, fabric.switch_of[device], find_templates())
+    whole = on_a_switch("sonic-vs", config.config_db())
+    assert {"TACPLUS", "ACL_TABLE", "MGMT_INTERFACE"} <= set(whole)
+    assert findings(whole, load_models(MODELS / release)) == ()
