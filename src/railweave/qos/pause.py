@@ -44,12 +44,12 @@ class PauseLimits:
 
     def congested_bytes(self, groups: int) -> int:
         """Return where each of ``groups`` congested groups pauses."""
-        return int(self.alpha * self.shared_bytes / (1 + self.alpha * groups))
+        return round(self.alpha * self.shared_bytes / (1 + self.alpha * groups))
 
     @property
     def conservative_bytes(self) -> int:
         """Return the bound under which marking starts in time even where one ingress feeds all egress ports."""
-        return int(self.alpha * self.shared_bytes / (self.ports * (1 + self.alpha * self.lossless_classes)))
+        return round(self.alpha * self.shared_bytes / (self.ports * (1 + self.alpha * self.lossless_classes)))
 
 
 def dcqcn_static_pause_bytes(buffer_bytes: int, ports: int, headroom_bytes: int) -> float:
