@@ -1,4 +1,4 @@
-"""Commands that need no device: size, check, render, explain, diff, schema."""
+"""Commands that need no device: size, check, render, explain, diff, schema, codes."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from railweave.cli.options import AsJson, IntentArgument, IntentOption
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (size, check, render, explain, diff, schema):
+    for command in (size, check, render, explain, diff, schema, codes):
         app.command()(command)
 
 
@@ -130,9 +130,28 @@ def diff(
     return 2 if exit_code and plan.changes else 0
 
 
-def schema() -> None:
+def schema(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page of all keys.")] = False,
+) -> None:
     """The JSON Schema of the intent, for editors that complete it."""
     from railweave.cli.show import print_json
     from railweave.intent.schema import json_schema
+    from railweave.report.reference import intent_reference
 
-    print_json(json_schema())
+    if markdown:
+        print(intent_reference(json_schema()), end="")
+    else:
+        print_json(json_schema())
+
+
+def codes(json: AsJson = False) -> None:
+    """The codes of findings, with the rule that each stands for."""
+    from railweave.checks.codes import CATALOGUE, TITLES
+    from railweave.cli.show import print_json
+    from railweave.report.reference import codes_reference
+
+    titles = {**CATALOGUE, **TITLES}
+    if json:
+        print_json(titles)
+    else:
+        print(codes_reference(titles), end="")

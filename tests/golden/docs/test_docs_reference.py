@@ -1,0 +1,21 @@
+"""The reference pages are what the commands print; ``RAILWEAVE_UPDATE_GOLDEN=1`` writes them anew."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from railweave.cli.main import main
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
+
+
+@pytest.mark.parametrize(("page", "words"), [("intent.md", ["schema", "--markdown"]), ("checks.md", ["codes"])])
+def test_a_reference_page_is_what_the_command_prints(
+    page: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    if os.environ.get("RAILWEAVE_UPDATE_GOLDEN"):
+        (DOCS / page).write_text(printed, encoding="utf-8")
+    assert (DOCS / page).read_text(encoding="utf-8") == printed
