@@ -15,6 +15,7 @@ def frr(text: str = "") -> Frr:
 
 BASE = """\
 router bgp 65001
+ no bgp default ipv4-unicast
  neighbor PEERS peer-group
  neighbor 10.0.0.0 remote-as 65100
  neighbor 10.0.0.0 peer-group PEERS
@@ -42,9 +43,10 @@ hostname leaf1
 ip route 10.1.0.0/16 blackhole 250
 !
 router bgp 65001
+ no bgp default ipv4-unicast
  neighbor PEERS peer-group
- neighbor 10.0.0.0 peer-group PEERS
  neighbor 10.0.0.0 remote-as 65100
+ neighbor 10.0.0.0 peer-group PEERS
  !
  address-family ipv4 unicast
   network 10.255.0.1/32
@@ -96,8 +98,8 @@ end
         ("ip route 10.1.2.3/16 blackhole 250", "ip route 10.1.0.0/16 blackhole 250", "10.1.2.3"),
         (
             "router bgp 65001\n address-family ipv4 unicast\n no neighbor PEERS activate",
-            "no neighbor PEERS activate",
-            "  neighbor PEERS activate",
+            "neighbor PEERS route-map IN in",
+            "activate",
         ),
     ],
 )
@@ -121,6 +123,28 @@ def test_what_is_on_by_default_is_shown_only_when_it_is_off(context: str, switch
     assert switch not in one.text()
 
 
+def test_where_neighbours_are_active_by_default_only_the_others_are_shown() -> None:
+    one = frr(BASE)
+    one.apply("router bgp 65001\n bgp default ipv4-unicast")
+    assert "activate" not in one.text()
+    one.apply("router bgp 65001\n address-family ipv4 unicast\n no neighbor PEERS activate")
+    assert "  no neighbor PEERS activate\n" in one.text()
+    one.apply("router bgp 65001\n address-family ipv4 unicast\n neighbor PEERS activate")
+    assert "activate" not in one.text()
+
+
+def test_the_timers_of_a_group_go_apart() -> None:
+    one = frr(BASE + "router bgp 65001\n neighbor PEERS timers 3 9\n neighbor PEERS timers connect 10\n")
+    one.apply("router bgp 65001\n no neighbor PEERS timers")
+    assert "timers 3 9" not in one.text()
+    assert "neighbor PEERS timers connect 10" in one.text()
+
+
+def test_a_route_map_may_be_named_before_it_is_there() -> None:
+    applied = frr(BASE).apply("router bgp 65001\n address-family ipv4 unicast\n neighbor PEERS route-map LATER out")
+    assert (applied.status, applied.out) == (0, "The route-map 'LATER' does not exist.\n")
+
+
 def test_prefix_list_entries_without_number_continue_in_fives() -> None:
     one = frr(
         "ip prefix-list A permit 10.1.0.0/16\nip prefix-list A permit 10.2.0.0/16\nip prefix-list A permit 10.1.0.0/16"
@@ -134,8 +158,12 @@ def test_prefix_list_entries_without_number_continue_in_fives() -> None:
 @pytest.mark.parametrize(
     ("lines", "status", "err"),
     [
-        ("nonsense here", 2, "line 1: % Unknown command: nonsense here"),
-        ("router bgp 65001\n neighbor 10.0.0.0 update-source", 4, "line 2: % Command incomplete"),
+        ("nonsense here", 2, "line 1: % Unknown command[4]: nonsense here\n"),
+        (
+            "router bgp 65001\n neighbor 10.0.0.0 update-source",
+            4,
+            "line 2: % Command incomplete[25]:  neighbor 10.0.0.0 update-source\n\n",
+        ),
         ("router bgp 65002", 13, "line 1: Failure to communicate[13] to bgpd, line: router bgp 65002"),
         ("router bgp 65001\n neighbor 10.9.9.9 description x", 13, "line 2: Failure to communicate[13] to bgpd"),
         ("router bgp 65001\n neighbor 10.9.9.9 peer-group NONE", 13, "Failure to communicate[13]"),
@@ -181,3 +209,9 @@ LINES = st.sampled_from([*BASE.splitlines(), *MORE_LINES])
 def test_what_is_shown_loads_to_the_same_configuration(lines: list[str]) -> None:
     one = frr("\n".join(lines))
     assert frr(one.text()).text() == one.text()
+
+
+def test_a_filter_goes_by_its_direction_whatever_name_is_given() -> None:
+    one = frr(BASE)
+    one.apply("router bgp 65001\n address-family ipv4 unicast\n no neighbor PEERS route-map OTHER in")
+    assert "route-map IN in" not in one.text()

@@ -6,7 +6,7 @@ from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.device import FRR_FILE, Device
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT
-from sonic_sim.frr.edit import CMD_ERR_NO_MATCH, Editor, RefusedLineError
+from sonic_sim.frr.edit import Editor, RefusedLineError
 from sonic_sim.frr.views import view
 from sonic_sim.refusals import refused
 
@@ -94,9 +94,10 @@ def _commands(device: Device, commands: list[str]) -> Result:
                 editor.line(words)
             except RefusedLineError as refusal:
                 device.frr.version += 1
-                text = refusal.daemon_text or refusal.text
-                return Result(1, out=f"{out}{text}\n")
+                return Result(1, out=out + refusal.of_prompt(words))
             device.frr.version += 1
+            out += "".join(f"{note}\n" for note in editor.notes)
+            editor.notes.clear()
             continue
         if words == "end":
             editor = None
@@ -134,6 +135,3 @@ def _write(device: Device) -> Result:
     for name in ("zebra", "bgpd", "staticd"):
         device.files.write(f"/etc/sonic/frr/{name}.conf", device.frr.text().encode(), now=device.clock.now())
     return Result(out=note + texts)
-
-
-__all__ = ["CMD_ERR_NO_MATCH"]

@@ -8,7 +8,17 @@ import ipaddress
 import re
 from dataclasses import dataclass, field
 
-from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG, DEFAULT_ON, PARENT, ROUTE_MAP, identity, is_beginning, opens
+from sonic_sim.frr.grammar import (
+    BGP,
+    BGP_AF,
+    CONFIG,
+    DEFAULT_ON,
+    NODE_NUMBERS,
+    ROUTE_MAP,
+    identity,
+    is_beginning,
+    opens,
+)
 from sonic_sim.frr.tree import Context
 
 CMD_ERR_NO_MATCH = 2
@@ -31,14 +41,28 @@ _PEER_LINE = re.compile(r"^neighbor (\S+)(?: (.+))?$")
 
 
 class RefusedLineError(Exception):
-    """A line that a daemon or vtysh refuses: exit status and text."""
+    """A line that vtysh or bgpd refuses; ``node`` is where it was given, ``daemon_text`` what bgpd says."""
 
-    def __init__(self, status: int, text: str, daemon_text: str = "") -> None:
-        """Keep the status, vtysh's text and what the daemon says before it."""
-        super().__init__(text)
+    def __init__(self, status: int, node: str, daemon_text: str = "") -> None:
+        """Keep why the line is refused."""
+        super().__init__(daemon_text or str(status))
         self.status = status
-        self.text = text
+        self.node = node
         self.daemon_text = daemon_text
+
+    def of_file(self, number: int, line: str) -> str:
+        """Return what ``vtysh -f`` says of a line; the number in brackets is FRR's own of the node."""
+        if self.status == CMD_WARNING_CONFIG_FAILED:
+            return f"line {number}: Failure to communicate[{self.status}] to bgpd, line: {line}\n\n"
+        place = NODE_NUMBERS.get(self.node, NODE_NUMBERS[CONFIG])
+        if self.status == CMD_ERR_INCOMPLETE:
+            return f"line {number}: % Command incomplete[{place}]: {line}\n\n"
+        return f"line {number}: % Unknown command[{place}]: {line}\n"
+
+    def of_prompt(self, line: str) -> str:
+        """Return what ``vtysh -c`` says of a line."""
+        words = "Command incomplete" if self.status == CMD_ERR_INCOMPLETE else "Unknown command"
+        return f"{self.daemon_text or f'% {words}: {line}'}\n"
 
 
 @dataclass(slots=True)
@@ -47,6 +71,7 @@ class Editor:
 
     root: Context
     path: list[Context] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def here(self) -> Context:
@@ -76,8 +101,8 @@ class Editor:
                 break
             depth -= 1
         if is_beginning(self.here.node, line.removeprefix("no ")):
-            raise RefusedLineError(CMD_ERR_INCOMPLETE, f"% Command incomplete: {line}")
-        raise RefusedLineError(CMD_ERR_NO_MATCH, f"% Unknown command: {line}")
+            raise RefusedLineError(CMD_ERR_INCOMPLETE, self.here.node)
+        raise RefusedLineError(CMD_ERR_NO_MATCH, self.here.node)
 
     def _known(self, node: str, line: str) -> bool:
         plain = line.removeprefix("no ")
@@ -89,7 +114,7 @@ class Editor:
 
     def _apply(self, here: Context, line: str) -> None:
         if line.startswith("no "):
-            Removal(self.root, here).line(line.removeprefix("no "))
+            Removal(self.root, here, self.notes).line(line.removeprefix("no "))
             return
         opened = opens(here.node, line)
         if opened is not None:
@@ -103,7 +128,16 @@ class Editor:
         if here.node in (BGP, BGP_AF):
             self._check_neighbor(here, line)
         self._replaced(here, line)
+        self._note(here, line)
         here.lines[identity(here.node, line) or line] = line
+
+    def _note(self, here: Context, line: str) -> None:
+        """Say what bgpd says without refusing: a route-map may be named before it is there."""
+        words = line.split()
+        if here.node != BGP_AF or words[0] != "neighbor" or words[2] != "route-map":
+            return
+        if not any(header.startswith(f"route-map {words[3]} ") for header in self.root.children):
+            self.notes.append(f"The route-map '{words[3]}' does not exist.")
 
     def _replaced(self, here: Context, line: str) -> None:
         """Remove the lines that this one takes the place of beyond those of its own identity."""
@@ -123,11 +157,7 @@ class Editor:
                 same = re.search(r" vrf \S+$", other.header)
                 if other.node == BGP and (same and same.group()) == (vrf and vrf.group()):
                     number = other.header.split()[2]
-                    raise RefusedLineError(
-                        CMD_WARNING_CONFIG_FAILED,
-                        f"Failure to communicate[13] to bgpd, line: {line}",
-                        f"BGP is already running; AS is {number}",
-                    )
+                    raise _bgpd(f"BGP is already running; AS is {number}")
         if node == ROUTE_MAP and header not in here.children:
             name, _, sequence = header.split()[1:]
             for key in [one for one in here.children if one.startswith(f"route-map {name} ")]:
@@ -149,11 +179,11 @@ class Editor:
         if rest.startswith("peer-group "):
             group = rest.split()[1]
             if f"neighbor {group} peer-group" not in instance.lines:
-                raise _bgpd(line, "% Configure the peer-group first")
+                raise _bgpd("% Configure the peer-group first")
             return
         known = (f"neighbor {peer} {kind}" in instance.lines for kind in ("remote-as", "peer-group", "interface"))
         if not any(known) and not instance.starting(f"neighbor {peer}"):
-            raise _bgpd(line, "% Specify remote-as or peer-group commands first")
+            raise _bgpd("% Specify remote-as or peer-group commands first")
 
     def _instance(self, family: Context) -> Context:
         for child in self.root.children.values():
@@ -162,8 +192,8 @@ class Editor:
         return self.root
 
 
-def _bgpd(line: str, text: str) -> RefusedLineError:
-    return RefusedLineError(CMD_WARNING_CONFIG_FAILED, f"Failure to communicate[13] to bgpd, line: {line}", text)
+def _bgpd(text: str) -> RefusedLineError:
+    return RefusedLineError(CMD_WARNING_CONFIG_FAILED, BGP, text)
 
 
 def normal_header(node: str, line: str) -> str:
@@ -216,6 +246,7 @@ class Removal:
 
     root: Context
     here: Context
+    notes: list[str]
 
     def line(self, line: str) -> None:
         """Remove what the line names. Raises RefusedLineError where FRR refuses."""
@@ -253,7 +284,7 @@ class Removal:
             for key in [one for one in children if one.startswith(f"route-map {rest[0]} ")]:
                 del children[key]
         elif kind == "router":
-            raise _bgpd(f"no {line}", "% Can't find BGP instance")
+            raise _bgpd("% Can't find BGP instance")
 
     def _neighbor(self, line: str) -> None:
         words = line.split()
@@ -267,20 +298,21 @@ class Removal:
             if words[2:] == ["peer-group"]:
                 self._leave_group(words[1])
         elif words[2] == "peer-group":
-            self.here.lines.pop(f"{peer} peer-group", None)
-            if not self.here.starting(f"{peer} remote-as"):
-                self._forget(peer)
+            # bgpd 8.4 deletes a neighbour that leaves its group, even one with an AS number of its own
+            self._forget(peer)
+        elif words[2:] == ["timers"]:
+            self.here.lines.pop(f"{peer} timers", None)
         else:
             self._plain(line)
 
     def _unknown_neighbor(self, words: list[str], line: str, *, whole: bool) -> None:
         """Answer as bgpd 8.4 does: an address that is no neighbour is forgotten in silence, all else is refused."""
         if not whole:
-            raise _bgpd(f"no {line}", "% Specify remote-as or peer-group commands first")
+            raise _bgpd("% Specify remote-as or peer-group commands first")
         if words[2:] == ["peer-group"]:
-            raise _bgpd(f"no {line}", "% Create the peer-group first")
+            raise _bgpd("% Create the peer-group first")
         if not _is_address(words[1]):
-            raise _bgpd(f"no {line}", "% Create the peer-group or interface first")
+            raise _bgpd("% Create the peer-group or interface first")
 
     def _forget(self, peer: str) -> None:
         for context in self.here.walk():
@@ -296,13 +328,27 @@ class Removal:
 
     def _plain(self, line: str) -> None:
         line = self._numbered(normal_spelling(line))
+        words = line.split()
+        if len(words) == 5 and words[0] == "neighbor" and words[2] in ("route-map", "prefix-list", "filter-list"):
+            # bgpd looks at the direction alone, whatever filter is named (8.4.4, measured)
+            for key in [one for one in self.here.starting(" ".join(words[:3])) if one.split()[-1] == words[-1]]:
+                del self.here.lines[key]
+            return
+        if line in ("match ip address", "match ipv6 address"):
+            # without more words this is the access list's, a prefix list stays
+            self.here.lines.pop(f"{line} access-list", None)
+            return
         if self.here.remove(line):
             return
         key = identity(self.here.node, line)
         if key is not None and self.here.lines.pop(key, None) is not None:
             return
         if line.startswith("network "):
-            raise _bgpd(f"no {line}", "% Can't find static route specified")
+            raise _bgpd("% Can't find static route specified")
+        if line.startswith(("bgp community-list ", "bgp large-community-list ")):
+            raise _bgpd("% Can't find community-list")
+        if line.startswith(("ip route ", "ipv6 route ")):
+            self.notes.append("% Refusing to remove a non-existent route")
 
     def _numbered(self, line: str) -> str:
         entry = _LISTS.match(line)
@@ -319,9 +365,6 @@ def normal_spelling(line: str) -> str:
     if line.startswith(("network ", "ip route ", "ipv6 route ", "ip prefix-list ", "ipv6 prefix-list ")):
         return " ".join(_masked(word) for word in line.split())
     return line
-
-
-__all__ = ["PARENT", "Editor", "RefusedLineError"]
 
 
 def _is_address(text: str) -> bool:

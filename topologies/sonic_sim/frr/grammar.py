@@ -12,7 +12,8 @@ CONFIG, BGP, BGP_AF, ROUTE_MAP, INTERFACE, VRF, LINE_VTY = (
     "config", "bgp", "bgp-af", "route-map", "interface", "vrf", "line-vty",
 )  # fmt: skip
 
-PARENT = {BGP: CONFIG, BGP_AF: BGP, ROUTE_MAP: CONFIG, INTERFACE: CONFIG, VRF: CONFIG, LINE_VTY: CONFIG}
+NODE_NUMBERS = {CONFIG: 4, INTERFACE: 17, BGP: 25, BGP_AF: 28, ROUTE_MAP: 59}
+"""FRR's numbers of its nodes, as its messages show them (8.4.4, measured)."""
 
 _VALUES = {
     "IP": r"\d+\.\d+\.\d+\.\d+",

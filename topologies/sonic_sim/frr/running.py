@@ -90,5 +90,7 @@ def _apply(root: Context, text: str) -> Applied:
         except RefusedLineError as refusal:
             status = refusal.status
             out += f"{refusal.daemon_text}\n" if refusal.daemon_text else ""
-            err += f"line {number}: {refusal.text}\n\n"
+            err += refusal.of_file(number, line)
+        out += "".join(f"{note}\n" for note in editor.notes)
+        editor.notes.clear()
     return Applied(status, out, err)

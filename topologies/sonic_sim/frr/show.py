@@ -10,6 +10,10 @@ FRR_VERSION = "10.3"
 
 _AFTER_BLOCKS = ("bgp as-path access-list", "ip prefix-list", "ipv6 prefix-list", "bgp community-list",
                  "bgp large-community-list")  # fmt: skip
+_TOP_ORDER = (
+    "domainname", "log", "no ip forwarding", "no ipv6 forwarding", "no zebra nexthop", "fpm", "no fpm", "agentx",
+    "password", "enable", "debug", "zebra", "access-list", "service",
+)  # fmt: skip
 _ROUTES = ("ip route", "ipv6 route")
 _LATE = ("ip nht", "ipv6 nht", "ip protocol", "ipv6 protocol")
 _BGP_ORDER = (
@@ -20,7 +24,7 @@ _BGP_ORDER = (
     "bgp bestpath", "no bgp network import-check", "timers bgp", "coalesce-time", "bgp",
 )  # fmt: skip
 _PEER_ORDER = (
-    "peer-group", "interface", "remote-as", "local-as", "description", "shutdown", "bfd", "password", "ebgp-multihop",
+    "interface", "remote-as", "peer-group", "local-as", "description", "shutdown", "bfd", "password", "ebgp-multihop",
     "ttl-security", "disable-connected-check", "enforce-first-as", "update-source", "advertisement-interval", "timers",
     "timers connect", "capability", "graceful-restart", "passive",
 )  # fmt: skip
@@ -46,7 +50,7 @@ def configuration_text(root: Context, hostname: str) -> str:
     if routes:
         lines += [*sorted(routes, key=_route_key), "!"]
     blocks = sorted(root.children.values(), key=lambda one: _BLOCK_ORDER.get(one.node, 9))
-    for block in [one for one in blocks if one.node != "route-map"]:
+    for block in [one for one in blocks if one.node != "route-map" and (one.lines or one.node != "interface")]:
         lines += [*_block(block), "!"]
     for kind in _AFTER_BLOCKS:
         entries = sorted((line for line in root.lines.values() if line.startswith(kind)), key=_entry_key)
@@ -67,21 +71,26 @@ _BLOCK_ORDER = {"vrf": 1, "interface": 2, "bgp": 3, "line-vty": 8}
 def _top(root: Context) -> list[str]:
     shown = ("frr ", "hostname ", *_ROUTES, *_AFTER_BLOCKS, *_LATE)
     lines = [line for line in root.lines.values() if not line.startswith(shown)]
-    return sorted(lines, key=lambda line: (line.startswith("service"), line.startswith(("no ", "fpm"))))
+    return sorted(lines, key=lambda line: _position(_TOP_ORDER, line))
 
 
-def _block(block: Context, indent: str = "") -> list[str]:
+def _block(block: Context, indent: str = "", *, active: bool = False) -> list[str]:
+    """Return the lines of a context; ``active``: neighbours are so by default, and FRR does not say it."""
     lines = [indent + block.header]
     if block.node == BGP:
         body = sorted(block.lines.values(), key=lambda line: _bgp_key(block, line))
     elif block.node == BGP_AF:
-        body = sorted(block.lines.values(), key=lambda line: _af_key(block, line))
+        shown = [
+            line for line in block.lines.values() if not (active and line.endswith(" activate") and line[:2] != "no")
+        ]
+        body = sorted(shown, key=lambda line: _af_key(block, line))
     else:
         body = sorted(block.lines.values(), key=lambda line: not line.startswith(("match", "description", "ip ")))
     lines += [f"{indent} {line}" for line in body]
+    default = "no bgp default ipv4-unicast" not in block.lines
     for family in sorted(block.children.values(), key=lambda one: one.header):
-        if family.lines:
-            lines += [f"{indent} !", *_block(family, indent + " ")]
+        inner = _block(family, indent + " ", active=default and family.header == "address-family ipv4 unicast")
+        lines += [f"{indent} !", *inner] if len(inner) > 2 else []
     lines.append(indent + ("exit-address-family" if block.node == BGP_AF else "exit"))
     return lines
 
@@ -94,13 +103,15 @@ def _bgp_key(block: Context, line: str) -> tuple[object, ...]:
     group = f"neighbor {peer} peer-group" in block.lines and block.lines[f"neighbor {peer} peer-group"].endswith(
         "group"
     )
-    return (1, not group, peer_key(peer), _position(_PEER_ORDER, " ".join(rest)))
+    place = -1 if rest == ["peer-group"] else _position(_PEER_ORDER, " ".join(rest))
+    return (1, not group, peer_key(peer), place)
 
 
 def _af_key(block: Context, line: str) -> tuple[object, ...]:
     words = line.removeprefix("no ").split()
     if words[0] != "neighbor":
-        return (_position(_AF_ORDER, words[0]), 0, (0, b""), 0, line)
+        number = _network_key(words[1]) if "/" in words[-1] or words[0] == "network" else (0, b"")
+        return (_position(_AF_ORDER, words[0]), 0, number, 0, line)
     is_name = not re.match(r"^[0-9a-fA-F.:]+$", words[1])
     return (
         _position(_AF_ORDER, "neighbor"),
