@@ -188,5 +188,4 @@ def _json(answer: str) -> Any:
 
 
 def _address(text: str) -> str:
-    address = text.partition("/")[0]
-    return "" if address in ("N/A", "") else address
+    return "" if text == "N/A" else text.partition("/")[0]

@@ -25,10 +25,10 @@ class SwappedCables:
     def __str__(self) -> str:
         """Return which cables, and how to put it right."""
         shared = {end.partition(" ")[0] for end in self.one} & {end.partition(" ")[0] for end in self.other}
-        device = min(shared, default="", key=natural_key)
-        where = f"at {device}, exchange the plugs of {_port(self.one, device)} and {_port(self.other, device)}"
-        if not device:
-            where = f"exchange the plugs of {self.one[0]} and {self.other[0]}"
+        where = f"exchange the plugs of {self.one[0]} and {self.other[0]}"
+        if shared:
+            device = min(shared, key=natural_key)
+            where = f"at {device}, exchange the plugs of {_port(self.one, device)} and {_port(self.other, device)}"
         return f"the cables {' - '.join(self.one)} and {' - '.join(self.other)} are swapped: {where}"
 
 

@@ -1,0 +1,123 @@
+"""The wrapper of Containerlab's command line, on a stub that answers as version 0.69.3 does."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nornir_railweave.containerlab import Containerlab, ContainerlabError, ContainerNode, readable_fault
+
+INSPECTED = {
+    "pod": [
+        {"lab_name": "pod", "name": "clab-pod-pod-leaf1", "kind": "sonic-vs", "state": "running",
+         "ipv4_address": "172.20.1.3/24", "ipv6_address": "N/A", "image": "x", "container_id": "1", "status": "Up"},
+        {"lab_name": "pod", "name": "clab-pod-gpu1", "kind": "linux", "state": "running",
+         "ipv4_address": "N/A", "ipv6_address": "N/A", "image": "x", "container_id": "2", "status": "Up"},
+    ]
+}  # fmt: skip
+NODES = (
+    ContainerNode("gpu1", "clab-pod-gpu1", "linux", "running", ""),
+    ContainerNode("pod-leaf1", "clab-pod-pod-leaf1", "sonic-vs", "running", "172.20.1.3"),
+)
+
+
+@pytest.fixture
+def lab(stub: Any, tmp_path: Path) -> Any:
+    def make(**answers: tuple[int, str, str]) -> Containerlab:
+        return Containerlab(tmp_path / "topology.clab.yml", "pod", str(stub(answers)))
+
+    return make
+
+
+def calls(tmp_path: Path) -> list[list[str]]:
+    return [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+
+
+def test_a_deployed_lab_is_read_back_by_inspecting_it(lab: Any, tmp_path: Path) -> None:
+    assert lab(inspect=(0, json.dumps(INSPECTED), "")).deploy() == NODES
+    topology = str(tmp_path / "topology.clab.yml")
+    assert calls(tmp_path) == [["deploy", "-t", topology], ["inspect", "--name", "pod", "-f", "json"]]
+
+
+def test_the_program_never_asks_the_network_for_newer_versions(lab: Any, tmp_path: Path) -> None:
+    lab().destroy()
+    environ = json.loads((tmp_path / "environ").read_text())
+    assert environ["CLAB_VERSION_CHECK"] == "disable"
+    assert environ["CLAB_LABDIR_BASE"] == str(tmp_path)
+
+
+def test_a_failed_deployment_is_cleaned_up_before_it_is_told(lab: Any, tmp_path: Path) -> None:
+    with pytest.raises(ContainerlabError, match="eth1"):
+        lab(deploy=(1, "", "Error: could not create link eth1")).deploy()
+    assert calls(tmp_path)[-1] == ["destroy", "-t", str(tmp_path / "topology.clab.yml"), "--cleanup"]
+
+
+def test_a_lab_that_runs_already_is_not_destroyed_by_a_second_deployment(lab: Any, tmp_path: Path) -> None:
+    with pytest.raises(ContainerlabError, match="runs already"):
+        lab(deploy=(1, "", "containers [clab-pod-gpu1] already exist. Add '--reconfigure' flag")).deploy()
+    assert [call[0] for call in calls(tmp_path)] == ["deploy"]
+
+
+def test_a_lab_is_taken_down_however_the_block_ends(lab: Any, tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), lab(inspect=(0, json.dumps(INSPECTED), "")).deployed():
+        raise ZeroDivisionError
+    assert calls(tmp_path)[-1][0] == "destroy"
+
+
+def test_a_lab_that_does_not_run_has_no_nodes(lab: Any) -> None:
+    assert lab(inspect=(1, "", "no containers found")).inspect() == ()
+    assert lab(inspect=(0, "{}", "")).inspect() == ()
+
+
+def test_the_status_of_a_command_in_a_node_is_its_own(lab: Any) -> None:
+    answer = {"clab-pod-gpu1": [{"cmd": ["false"], "return-code": 3, "stdout": "", "stderr": "no"}]}
+    done = lab(exec=(0, json.dumps(answer), "")).exec("gpu1", "false")
+    assert (done.status, done.stdout, done.stderr) == (3, "", "no")
+
+
+def test_json_that_a_command_prints_stays_text(lab: Any) -> None:
+    answer = {"clab-pod-gpu1": [{"cmd": ["x"], "return-code": 0, "stdout": {"a": 1}, "stderr": ""}]}
+    assert lab(exec=(0, json.dumps(answer), "")).exec("gpu1", "x").stdout == '{"a": 1}'
+
+
+def test_a_command_on_a_node_that_is_not_there_is_refused(lab: Any) -> None:
+    with pytest.raises(ContainerlabError, match="no node gpu9"):
+        lab(exec=(0, "{}", "")).exec("gpu9", "true")
+
+
+def test_the_version_is_read_from_what_it_prints(lab: Any) -> None:
+    assert (
+        lab(version=(0, "\x1b[38;2;0mlogo\x1b[0m\n    version: 0.69.3\n     commit: none\n", "")).version() == "0.69.3"
+    )
+    with pytest.raises(ContainerlabError, match="which version"):
+        lab(version=(0, "nothing", "")).version()
+
+
+def test_an_answer_that_is_no_json_is_a_fault(lab: Any) -> None:
+    with pytest.raises(ContainerlabError, match="no JSON"):
+        lab(inspect=(0, "table", "")).inspect()
+
+
+def test_a_missing_program_is_told_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(ContainerlabError, match=r"not installed.*0\.69\.3.*--target sim"):
+        Containerlab(tmp_path / "t.yml", "pod", str(tmp_path / "nowhere")).deploy()
+
+
+@pytest.mark.parametrize(
+    ("said", "meaning"),
+    [
+        ("Error: this containerlab command requires root privileges or root via SUID to run", "needs root"),
+        ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", "Docker"),
+        ("Error response from daemon: pull access denied for sonic, repository does not exist", "an image"),
+        ("Error: No such image: docker-sonic-vs:latest", "an image"),
+        ("Bind for 127.0.0.1:22001 failed: port is already allocated", "a port"),
+        ("Conflict. The container name \"/clab-pod-gpu1\" is already in use by container", "runs already"),
+        ("invalid pool request: Pool overlaps with other one on this address space", "overlaps"),
+        ("something else", "containerlab deploy failed"),
+    ],
+)  # fmt: skip
+def test_faults_that_people_meet_are_told_in_words(said: str, meaning: str) -> None:
+    told = readable_fault(("deploy",), said)
+    assert meaning in told.splitlines()[0]
+    assert said in told, "the program's own words stay"

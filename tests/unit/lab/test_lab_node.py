@@ -1,0 +1,137 @@
+"""The node image's own code: from rows to kernel commands, from kernel and lldpd to state rows."""
+
+from lab_node.kernel import boot_commands, changes, wanted_addresses
+from lab_node.redis import difference
+from lab_node.state import age_s, counter_rows, lldp_rows, port_rows
+
+
+def interface(name, *, up=True, mtu=9100, addresses=(), state="UP"):
+    return {
+        "ifname": name,
+        "flags": ["BROADCAST", *(["UP"] if up else [])],
+        "mtu": mtu,
+        "operstate": state,
+        "addr_info": [
+            {"local": one.split("/")[0], "prefixlen": int(one.split("/")[1]), "scope": "global"} for one in addresses
+        ],
+    }
+
+
+ROWS = {
+    "PORT|Ethernet0": {"admin_status": "up", "mtu": "9100"},
+    "PORT|Ethernet4": {"admin_status": "down", "mtu": "9100"},
+    "INTERFACE|Ethernet0": {"NULL": "NULL"},
+    "INTERFACE|Ethernet0|10.0.0.1/31": {"NULL": "NULL"},
+    "LOOPBACK_INTERFACE|Loopback0": {"NULL": "NULL"},
+    "LOOPBACK_INTERFACE|Loopback0|10.255.0.1/32": {"NULL": "NULL"},
+}
+SETTLED = [
+    interface("Ethernet0", addresses=["10.0.0.1/31"]),
+    interface("Ethernet4", up=False),
+    interface("Loopback0", mtu=1500, addresses=["10.255.0.1/32"]),
+    interface("Loopback0-far", mtu=1500),
+]
+
+
+def test_a_cabled_port_takes_its_name_and_one_without_a_cable_is_a_tap():
+    present = [interface("lo"), interface("eth0"), interface("eth1")]
+    assert boot_commands({"Ethernet0": "eth1", "Ethernet4": "eth2"}, present) == [
+        "link set dev eth1 down",
+        "link set dev eth1 name Ethernet0",
+        "tuntap add dev Ethernet4 mode tap",
+    ]
+    assert boot_commands({"Ethernet0": "eth1"}, [interface("Ethernet0")]) == [], "a second boot makes nothing anew"
+
+
+def test_nothing_is_done_to_a_kernel_that_is_as_wanted():
+    assert changes(ROWS, SETTLED) == []
+
+
+def test_mtu_state_and_addresses_follow_the_rows():
+    before = [
+        interface("Ethernet0", up=False, mtu=1500, addresses=["10.0.0.9/31"]),
+        interface("Ethernet4"),
+        *SETTLED[2:],
+    ]
+    assert changes(ROWS, before) == [
+        "addr del 10.0.0.9/31 dev Ethernet0",
+        "link set dev Ethernet0 mtu 9100",
+        "link set dev Ethernet0 up",
+        "link set dev Ethernet4 down",
+        "addr add 10.0.0.1/31 dev Ethernet0",
+    ]
+
+
+def test_a_loopback_is_made_before_it_gets_its_address():
+    commands = changes(ROWS, SETTLED[:2])
+    assert commands[0].startswith("link add Loopback0 type veth")
+    assert commands[-1] == "addr add 10.255.0.1/32 dev Loopback0"
+
+
+def test_management_is_never_touched():
+    assert not [
+        one for one in changes(ROWS, [*SETTLED, interface("eth0", addresses=["172.20.0.2/24"])]) if "eth0" in one
+    ]
+
+
+def test_addresses_stand_by_interface():
+    assert wanted_addresses(ROWS) == {"Ethernet0": ["10.0.0.1/31"], "Loopback0": ["10.255.0.1/32"]}
+
+
+def test_only_what_differs_is_written_to_redis():
+    old = {"A|1": {"x": "1", "y": "2"}, "B|1": {"x": "1"}, "C|1": {"x": "1"}}
+    new = {"A|1": {"x": "1", "z": "3"}, "C|1": {"x": "1"}, "D|1": {"NULL": "NULL"}}
+    assert difference(old, new) == [
+        ("DEL", "B|1"),
+        ("HDEL", "A|1", "y"),
+        ("HSET", "A|1", "z", "3"),
+        ("HSET", "D|1", "NULL", "NULL"),
+    ]
+    assert difference(old, old) == []
+
+
+def test_port_state_is_the_kernels():
+    rows = port_rows(
+        ROWS, [interface("Ethernet0", mtu=1500, state="DOWN"), interface("Ethernet4", up=False, state="DOWN")]
+    )
+    assert rows["PORT_TABLE:Ethernet0"] == {"admin_status": "up", "oper_status": "down", "mtu": "1500"}
+    assert rows["PORT_TABLE:Ethernet4"]["admin_status"] == "down"
+
+
+def neighbour(system, port, age):
+    return {
+        "name": "Ethernet0",
+        "rid": "1",
+        "age": age,
+        "chassis": [{"id": [{"type": "mac", "value": "02:00"}], "name": [{"value": system}]}],
+        "port": [{"id": [{"type": "local", "value": port}], "descr": [{"value": "Ethernet112"}]}],
+    }
+
+
+def test_the_younger_of_two_neighbours_is_there():
+    told = {
+        "lldp": [
+            {"interface": [neighbour("new", "etp1", "0 day, 00:00:03"), neighbour("old", "etp2", "0 day, 00:01:00")]}
+        ]
+    }
+    (row,) = lldp_rows(told).values()
+    assert (row["lldp_rem_sys_name"], row["lldp_rem_port_id"]) == ("new", "etp1")
+    assert row["lldp_rem_port_id_subtype"] == "7"
+    assert row["lldp_rem_port_desc"] == "Ethernet112"
+    assert age_s("2 days, 01:00:01") == 2 * 86400 + 3601
+
+
+def test_a_port_without_a_neighbour_has_no_row():
+    assert lldp_rows({"lldp": [{}]}) == {}
+    assert lldp_rows({"lldp": []}) == {}
+
+
+def test_counters_stand_under_the_ports_object():
+    seen = interface("Ethernet4") | {
+        "stats64": {"rx": {"bytes": 10, "packets": 1, "dropped": 0, "errors": 0, "multicast": 0},
+                    "tx": {"bytes": 20, "packets": 2, "dropped": 0, "errors": 0}}
+    }  # fmt: skip
+    rows = counter_rows(ROWS, [seen])
+    oid = rows["COUNTERS_PORT_NAME_MAP"]["Ethernet4"]
+    assert oid.startswith("oid:0x1")
+    assert rows[f"COUNTERS:{oid}"]["SAI_PORT_STAT_IF_OUT_OCTETS"] == "20"

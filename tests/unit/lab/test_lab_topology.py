@@ -1,0 +1,167 @@
+"""The Containerlab topology of a fabric: what stands in the files, whichever fabric it is."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from railweave.errors import RefusedError, UsageError
+from railweave.intent.load import load_intent_text
+from railweave.lab.topology import clab_document, lab_faults, management_subnet, node_files, ssh_ports
+
+ROOT = Path(__file__).resolve().parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "lab"
+UPDATE = bool(os.environ.get("RAILWEAVE_UPDATE_GOLDEN"))
+
+
+def agrees(name: str, text: str) -> None:
+    file = GOLDEN / name
+    if UPDATE:
+        file.write_text(text, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_the_small_fabric_is_rendered_as_it_was(render_lab: Any) -> None:
+    made = render_lab("lab-4.yml")
+    agrees("lab-4.clab.yml", yaml.safe_dump(clab_document(made.lab), sort_keys=False))
+    files = node_files(made.lab)
+    agrees("lab-4.gpu5.network.sh", files["nodes/gpu5/network.sh"])
+    agrees("lab-4.leaf1.node.json", files["nodes/lab-leaf1/node.json"])
+
+
+def test_the_worked_example_is_scaled_as_it_was(render_lab: Any) -> None:
+    made = render_lab("pod-32.yml")
+    agrees("pod-32.intent.yml", made.scaled)
+    agrees("pod-32.mapping.json", json.dumps(made.mapping, indent=1) + "\n")
+
+
+def test_the_whole_reserve_is_cabled_and_only_today_is_claimed(render_lab: Any) -> None:
+    made = render_lab("lab-4.yml")
+    assert (made.claimed, len(made.lab.switches)) == (4, 8)
+    assert [one.switch.name for one in made.lab.switches if one.claimed] == [
+        "lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2",
+    ]  # fmt: skip
+    assert len(made.lab.fabric.hosts) == 8
+    assert len(made.lab.fabric.links) == 4 * 4 + 8 * 2
+
+
+def test_an_end_is_cabled_once_and_every_end_is_a_node(render_lab: Any) -> None:
+    document = clab_document(render_lab("pod-32.yml").lab)["topology"]
+    ends = [(end["node"], end["interface"]) for link in document["links"] for end in link["endpoints"]]
+    assert len(ends) == len(set(ends))
+    assert {node for node, _ in ends} == set(document["nodes"])
+    assert all(len(interface) <= 15 for _, interface in ends), "Linux refuses longer names"
+    assert {link["mtu"] for link in document["links"]} == {9500}
+
+
+def test_ports_shut_until_they_are_claimed(render_lab: Any) -> None:
+    for one in render_lab("lab-4.yml").lab.switches:
+        assert {row["admin_status"] for row in one.boot["PORT"].values()} == {"down"}
+        assert one.boot["DEVICE_METADATA"]["localhost"]["hostname"] == "sonic"
+
+
+def test_ssh_is_published_on_loopback_only_and_on_a_port_of_its_own(render_lab: Any) -> None:
+    nodes = clab_document(render_lab("lab-4.yml").lab)["topology"]["nodes"]
+    published = [port for node in nodes.values() for port in node.get("ports", ())]
+    assert len(published) == len(set(published)) == 8
+    assert all(re.fullmatch(r"127\.0\.0\.1:\d+:22", port) for port in published)
+
+
+def test_labs_of_other_names_share_neither_network_nor_ports(render_lab: Any) -> None:
+    one, other = render_lab("lab-4.yml").lab.fabric, render_lab("pod-32.yml").lab.fabric
+    assert management_subnet(one.name) != management_subnet(other.name)
+    assert not set(ssh_ports(one).values()) & set(ssh_ports(other).values())
+
+
+def test_the_claimed_cables_are_those_of_the_fabric_that_is_deployed(render_lab: Any) -> None:
+    from railweave.cli.project import load_designed
+
+    today = load_designed(ROOT / "intent" / "lab-4.yml").fabric
+    whole = render_lab("lab-4.yml").lab.fabric
+    assert set(today.links) <= set(whole.links)
+    for switch in today.switches:
+        assert whole.switch_of[switch.name] == switch
+
+
+def test_a_host_reaches_every_leaf_of_its_rails_by_the_rails_own_port(render_lab: Any) -> None:
+    made = render_lab("lab-4.yml").lab
+    script = node_files(made)["nodes/gpu1/network.sh"]
+    for leaf, (network, length) in made.fabric.host_blocks.items():
+        from railweave.units import ipv4_text
+
+        line = next(
+            one for one in script.splitlines() if one.startswith(f"ip route add {ipv4_text(network)}/{length} ")
+        )
+        rail = made.fabric.switch_of[leaf].rail
+        assert f"src 10.32.0.{64 * rail + 1}" in line, leaf
+    assert script.count("ip rule add") == 2
+
+
+def test_a_scaled_intent_keeps_rails_planes_classes_and_policies(render_lab: Any) -> None:
+    from railweave.intent.load import load_intent
+
+    original = load_intent(ROOT / "intent" / "pod-32.yml")
+    small = load_intent_text(render_lab("pod-32.yml").scaled, "small.yml")
+    assert small.policies == original.policies
+    assert small.topology.shape is original.topology.shape
+    assert small.topology.planes == original.topology.planes
+    assert small.topology.rails == original.nodes[0].nics.count
+    assert small.workload.kind is original.workload.kind
+
+
+TWO_PLANES = """\
+fabric: twin
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 64, gpus: 4, nics: {count: 4, speed: 100G, ports: 2, model: connectx-6, pcie: gen4x16}}
+topology:
+  shape: rail-optimized
+  planes: 2
+  leaf:  {ports: 64, speed: 400G}
+  spine: {ports: 64, speed: 400G}
+"""
+
+
+def test_planes_stay_apart_in_a_lab(render_lab: Any, tmp_path: Path) -> None:
+    text = TWO_PLANES.replace("{ports: 64, speed: 400G}", "{model: sonic-vs}")
+    made = render_lab("twin.yml", folder=tmp_path, text=text)
+    assert made.scaled is not None
+    fabric = made.lab.fabric
+    assert fabric.planes == 2
+    for link in fabric.links:
+        if link.lower in fabric.switch_of:
+            assert fabric.switch_of[link.lower].plane == fabric.switch_of[link.upper].plane
+    assert len(made.lab.switches) + len(fabric.hosts) <= 40
+
+
+def test_a_real_image_takes_the_place_of_the_node_image(render_lab: Any) -> None:
+    made = render_lab("lab-4.yml", SONIC_IMAGE="docker-sonic-vs:202505")
+    nodes = clab_document(made.lab)["topology"]["nodes"]
+    assert nodes["lab-leaf1"]["image"] == "docker-sonic-vs:202505"
+    assert nodes["lab-leaf1"]["kind"] == "sonic-vs"
+    assert nodes["lab-leaf1"]["binds"] == ["nodes/lab-leaf1/config_db.json:/etc/sonic/config_db.json"]
+    assert nodes["gpu1"]["image"] != "docker-sonic-vs:202505", "hosts are ours"
+    machine = render_lab("lab-4.yml", SONIC_IMAGE="vrnetlab/sonic", SONIC_KIND="sonic-vm")
+    node = clab_document(machine.lab)["topology"]["nodes"]["lab-leaf1"]
+    assert node["startup-config"] == "nodes/lab-leaf1/config_db.json"
+    assert node["ports"][0].endswith(":22")
+
+
+@pytest.mark.parametrize("environ", [{"SONIC_KIND": "sonic"}, {"SONIC_KIND": "sonic-vm"}])
+def test_a_kind_that_cannot_be_is_refused(render_lab: Any, environ: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="SONIC_"):
+        render_lab("lab-4.yml", **environ)
+
+
+def test_ports_that_a_virtual_switch_does_not_have_are_refused(render_lab: Any) -> None:
+    from railweave.cli.project import load_designed
+
+    (fault,) = lab_faults(load_designed(ROOT / "intent" / "pod-32.yml").fabric)
+    assert fault.code == "RW701"
+    with pytest.raises(RefusedError):
+        raise RefusedError([fault])
+    assert lab_faults(render_lab("lab-4.yml").lab.fabric) == ()
