@@ -6,13 +6,16 @@ from typing import Any
 from railweave.names import natural_key
 
 
+_KINDS = {"object": "mapping", "array": "list", "string": "text", "integer": "number", "boolean": "true or false"}
+
+
 def intent_reference(schema: Mapping[str, Any]) -> str:
     """Return a markdown page of all keys of the intent's JSON Schema: path, value, default and meaning."""
     lines = [
         "# The intent, key by key",
         "",
-        "Made by `railweave schema --markdown`; `railweave schema` prints the JSON Schema for editors. `[]` stands for each",
-        "entry of a list.",
+        "Made by `railweave schema --markdown`; `railweave schema` prints the JSON Schema for editors.",
+        "`[]` stands for each entry of a list.",
         "",
         "| key | value | default | meaning |",
         "|---|---|---|---|",
@@ -54,9 +57,7 @@ def _kind(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
         return f"`{node['const']}`"
     if "anyOf" in node:
         return " or ".join(dict.fromkeys(_kind(schema, _resolved(schema, one)) for one in node["anyOf"]))
-    return {"object": "mapping", "array": "list", "string": "text", "integer": "number"}.get(
-        node.get("type", ""), node.get("type", "value")
-    )
+    return _KINDS.get(node.get("type", ""), "value")
 
 
 def _default(node: Mapping[str, Any]) -> str:
