@@ -5,7 +5,6 @@ from typing import Any
 
 from railweave.names import natural_key
 
-
 _KINDS = {"object": "mapping", "array": "list", "string": "text", "integer": "number", "boolean": "true or false"}
 
 
