@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from sonic_sim.frr.edit import Editor, RefusedLineError
+from sonic_sim.frr.edit import Editor
 from sonic_sim.frr.grammar import CONFIG
+from sonic_sim.frr.refusal import RefusedLineError
 from sonic_sim.frr.show import configuration_text, running_config
 from sonic_sim.frr.tree import Context
 
