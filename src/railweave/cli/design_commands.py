@@ -47,9 +47,14 @@ def check(
             "repeat it for more releases. Needs the extra railweave[yang].",
         ),
     ] = None,
+    facts: Annotated[
+        Path | None,
+        typer.Option("--facts", metavar="DIR", help="Compare what live devices were found to run, DIR/NAME.json each."),
+    ] = None,
     json: AsJson = False,
 ) -> int:
     """All diagnostics: code, severity, place, devices and the way out."""
+    from railweave.cli.facts import fact_diagnostics
     from railweave.cli.project import find_intent, gather, yang_diagnostics
     from railweave.cli.show import print_diagnostics, print_json, print_view
     from railweave.diagnostics import has_errors, in_order
@@ -57,7 +62,8 @@ def check(
 
     path = find_intent(intent, option)
     gathered = gather(path)
-    found = in_order((*gathered.diagnostics, *yang_diagnostics(gathered, yang or ())))
+    live = fact_diagnostics(gathered, facts) if facts else ()
+    found = in_order((*gathered.diagnostics, *yang_diagnostics(gathered, yang or ()), *live))
     if json:
         print_json(diagnostics_json(found))
     else:
@@ -75,21 +81,29 @@ def render(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; made when missing.")],
     intent: IntentArgument = None,
     option: IntentOption = None,
+    hosts: Annotated[
+        bool | None, typer.Option("--hosts/--no-hosts", help="Write the GPU nodes; default: unless they are thousands.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
-    """Every artefact: fabric.json, cables.csv, and CONFIG_DB and FRR of each switch."""
+    """Every artefact: fabric.json, cables.csv, CONFIG_DB and FRR of each switch, the files of each GPU node."""
     from railweave.cli.project import find_intent, load_designed, project_templates
     from railweave.cli.show import print_diagnostics, print_json, print_view
-    from railweave.report.artifacts import write_artifacts
+    from railweave.report.artifacts import write_artifacts, writes_hosts
     from railweave.report.diagnostics import diagnostics_json
 
     designed = load_designed(find_intent(intent, option))
-    written = write_artifacts(designed.fabric, out, project_templates())
+    fabric = designed.fabric
+    with_hosts = writes_hosts(fabric) if hosts is None else hosts
+    written = write_artifacts(fabric, out, project_templates(), hosts=with_hosts)
+    nodes = len(fabric.hosts) if with_hosts else 0
     if json:
-        print_json({"out": str(out), "files": written, **diagnostics_json(designed.diagnostics)})
+        print_json({"out": str(out), "files": written, "nodes": nodes, **diagnostics_json(designed.diagnostics)})
         return
     print_diagnostics(designed.diagnostics)
-    print_view(f"{written} files of {len(designed.fabric.switches)} switches in {out}")
+    print_view(f"{written} files of {len(fabric.switches)} switches and {nodes} nodes in {out}")
+    if hosts is None and not with_hosts:
+        print_view(f"the {len(fabric.hosts)} nodes are left out, because they are so many; --hosts writes them")
 
 
 def explain(

@@ -57,14 +57,24 @@ def filled_steps(pack: VendorPack, mark: NicMarking) -> list[dict[str, Any]]:
     """Return the steps of ``pack`` for the marking ``mark``, as the node's document holds them."""
     known = _known(mark)
     return [
-        {
-            **{key: value for key, value in step.items() if key != "needs"},
-            "reads": [_filled_read(read, known) for read in step["reads"] if _is_needed(read, known)],
-            "writes": [_filled_write(write, known) for write in step["writes"]],
-        }
-        for step in pack.steps
-        if _is_needed(step, known)
+        _filled_step(step, meant) for step in pack.steps if _is_needed(step, known) for meant in _each_of(step, known)
     ]
+
+
+def _each_of(step: Step, known: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield what is known once, or once a lossless priority where the step is for each of them."""
+    if step.get("for") == "lossless":
+        yield from ({**known, "priority": priority} for priority in known["lossless"])
+    else:
+        yield known
+
+
+def _filled_step(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **{key: value for key, value in step.items() if key not in {"needs", "for"}},
+        "reads": [_filled_read(read, known) for read in step["reads"] if _is_needed(read, known)],
+        "writes": [_filled_write(write, known) for write in step["writes"]],
+    }
 
 
 def filled_firmware(pack: VendorPack, mark: NicMarking) -> list[str]:
@@ -109,8 +119,8 @@ def _filled_read(read: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str,
     filled = {key: value for key, value in read.items() if key != "needs"}
     for key in {"want", "clear", "rest"} & read.keys():
         filled[key] = known[read[key][1:]] if read[key].startswith("$") else read[key]
-    if "file" in read:
-        filled["file"] = _words(read["file"], known)[0]
+    for key in {"file", "what"} & read.keys():
+        filled[key] = _words(read[key], known)[0]
     return filled
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from railweave.fabric.model import Fabric, Host
-from railweave.hosts.document import port_values, rails_document
+from railweave.hosts.document import rail_texts, rails_document
 from railweave.hosts.nccl import nccl_settings
 from railweave.hosts.packs import filled_firmware, filled_steps, vendor_pack
 from railweave.hosts.values import Node, kernel_settings, node_of
@@ -50,15 +50,14 @@ class HostRenderer:
         """Return the files that hold the addresses of ``host``."""
         node = node_of(self.fabric, host)
         kind = self._kind(host, node)
-        ports = [port_values(node, rail) for rail in node.rails]
+        texts = [rail_texts(node, rail) for rail in node.rails]
         files = {
-            f"networkd/10-railweave-{port['name']}.network": self._text(
-                "rail.network.j2", {"host": node.name, "port": port}
-            )
-            for port in ports
+            f"networkd/10-railweave-{each['name']}.network": self._fill("rail.network.j2", each).encode()
+            for each in texts
         }
-        files["netplan.yaml"] = self._text("netplan.yaml.j2", {"host": node.name, "ports": ports})
-        files["rails.json"] = orjson.dumps(rails_document(node, ports, kind.nic, kind.nccl), option=_JSON)
+        rails = "".join(self._fill("netplan_rail.yaml.j2", each) for each in texts).rstrip("\n")
+        files["netplan.yaml"] = self._fill("netplan.yaml.j2", {"host": node.name, "rails": rails}).encode()
+        files["rails.json"] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
         return files
 
     def _kind(self, host: Host, node: Node) -> _Kind:
@@ -72,21 +71,21 @@ class HostRenderer:
         nccl = nccl_settings(self.fabric, node)
         environment = "".join(f"{key}={value}\n" for key, value in nccl.items())
         shared = {
-            f"networkd/10-railweave-{rail.name}.link": self._text(
-                "rail.link.j2", {"port": {"name": rail.name, "pci": rail.pci, "mtu": node.mtu_bytes}}
-            )
+            f"networkd/10-railweave-{rail.name}.link": self._fill(
+                "rail.link.j2", {"name": rail.name, "pci": rail.pci, "mtu": node.mtu_bytes}
+            ).encode()
             for rail in node.rails
             if rail.pci
         }
-        shared["sysctl.conf"] = self._text("sysctl.conf.j2", {"sysctl": kernel_settings(node.rails)})
-        shared["nccl.conf"] = self._text("nccl.conf.j2", {"nccl": nccl})
+        shared["sysctl.conf"] = self._fill("sysctl.conf.j2", {"sysctl": kernel_settings(node.rails)}).encode()
+        shared["nccl.conf"] = self._fill("nccl.conf.j2", {"nccl": nccl}).encode()
         shared["nccl.env"] = environment.encode()
-        shared[UNIT] = self._text(f"{UNIT}.j2", {})
-        shared[PROGRAM] = self._text("railweave_host.py", {})
+        shared[UNIT] = self._fill(f"{UNIT}.j2", {}).encode()
+        shared[PROGRAM] = self._fill("railweave_host.py", {}).encode()
         return _Kind(shared, _nic_values(node), nccl)
 
-    def _text(self, template: str, values: Mapping[str, object]) -> bytes:
-        return self._templates.fill(f"hosts/{template}", values).encode()
+    def _fill(self, template: str, values: Mapping[str, object]) -> str:
+        return self._templates.fill(f"hosts/{template}", values)
 
 
 def host_files(fabric: Fabric, host: Host, templates: Templates) -> Mapping[str, bytes]:

@@ -1,4 +1,4 @@
-"""Writing every artefact of a fabric: ``fabric.json``, ``cables.csv``, CONFIG_DB and FRR of each switch.
+"""Writing every artefact of a fabric: ``fabric.json``, ``cables.csv``, each switch and each GPU node.
 
 Devices are configured and written one by one, so memory holds the fabric and one device. Above some hundred devices
 the work is shared by forked processes, which inherit the fabric without copying it.
@@ -8,7 +8,6 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -18,11 +17,20 @@ import orjson
 
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
-from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.model import Fabric
+from railweave.hosts.render import HostRenderer
 from railweave.report.folder import replacing
+from railweave.report.host_artifacts import file_count, write_hosts
 from railweave.sonic.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import Templates
+
+SWITCHES = "switches"
+HOSTS = "hosts"
+"""Folders with a folder a device."""
+
+MOST_HOST_PORTS = 4096
+"""Ports of nodes up to which their files are written unasked."""
 
 SHARED_ABOVE = 200
 """Devices from which several processes pay for their start."""
@@ -31,24 +39,35 @@ _SLICES_PER_PROCESS = 4
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
-def write_artifacts(fabric: Fabric, out: Path, templates: Templates, *, processes: int | None = None) -> int:
+def writes_hosts(fabric: Fabric) -> bool:
+    """Tell whether the nodes of ``fabric`` are written unasked: some files a port, a hundred thousand and more where
+    there are thousands of nodes, which nobody reads."""
+    return sum(len(host.ports) for host in fabric.hosts) <= MOST_HOST_PORTS
+
+
+def write_artifacts(
+    fabric: Fabric, out: Path, templates: Templates, *, hosts: bool | None = None, processes: int | None = None
+) -> int:
     """Write all artefacts of ``fabric`` into the folder ``out`` and return the number of files.
 
-    The folder is replaced as a whole. ``processes`` is by default one a core, and one for a small fabric. Raises
-    RailweaveError when ``out`` is not ours or cannot be written, RefusedError for what cannot be configured.
+    The folder is replaced as a whole. ``hosts`` None writes the nodes unless they are very many. ``processes`` is by
+    default one a core, and one for a small fabric. Raises RailweaveError when ``out`` is not ours or cannot be
+    written, RefusedError for what cannot be configured.
     """
+    with_hosts = writes_hosts(fabric) if hosts is None else hosts
     # Refuses what cannot be configured before anything is written, in this process.
-    configurator = Configurator(fabric, templates)
+    maker = _Maker(Configurator(fabric, templates), HostRenderer(fabric, templates))
     with replacing(out) as folder:
-        switches = folder / "switches"
-        switches.mkdir()
-        count = processes or _processes(len(fabric.switches))
+        (folder / SWITCHES).mkdir()
+        if with_hosts:
+            (folder / HOSTS).mkdir()
+        count = processes or _processes(len(fabric.switches) + with_hosts * len(fabric.hosts))
         if count == 1:
-            _write_switches(configurator, fabric.switches, switches)
+            maker.write(slice(None), slice(with_hosts * len(fabric.hosts)), folder)
             _write_fabric(fabric, folder)
         else:
-            _write_shared(configurator, folder, count)
-    return 2 + 2 * len(fabric.switches)
+            _write_shared(maker, folder, count, with_hosts * len(fabric.hosts))
+    return 2 + 2 * len(fabric.switches) + (file_count(fabric, maker.renderer) if with_hosts else 0)
 
 
 def config_db_json(config: DeviceConfig) -> bytes:
@@ -72,20 +91,29 @@ def _write_fabric(fabric: Fabric, folder: Path) -> None:
     (folder / "cables.csv").write_bytes(cables_csv(fabric))
 
 
-def _write_switches(configurator: Configurator, switches: Sequence[Switch], folder: Path) -> None:
-    for switch in switches:
-        config = configurator.device(switch)
-        own = folder / switch.name
-        own.mkdir()
-        (own / "config_db.json").write_bytes(config_db_json(config))
-        (own / "frr.conf").write_text(config.frr, encoding="utf-8", newline="\n")
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes the files of devices; keeps what they share."""
+
+    configurator: Configurator
+    renderer: HostRenderer
+
+    def write(self, switches: slice, hosts: slice, folder: Path) -> None:
+        """Write some switches and some nodes of the fabric."""
+        for switch in self.configurator.fabric.switches[switches]:
+            config = self.configurator.device(switch)
+            own = folder / SWITCHES / switch.name
+            own.mkdir()
+            (own / "config_db.json").write_bytes(config_db_json(config))
+            (own / "frr.conf").write_text(config.frr, encoding="utf-8", newline="\n")
+        write_hosts(self.renderer, self.renderer.fabric.hosts[hosts], folder / HOSTS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Share:
     """What the forked processes work on; inherited, never sent."""
 
-    configurator: Configurator
+    maker: _Maker
     folder: Path
 
 
@@ -100,27 +128,29 @@ def _adopt(share: _Share) -> None:
     gc.freeze()
 
 
-def _write_slice(bounds: tuple[int, int]) -> tuple[Diagnostic, ...]:
-    """Write the switches between two indexes; a refusal comes back as its findings."""
+def _write_slice(part: int, parts: int, hosts: int) -> tuple[Diagnostic, ...]:
+    """Write one part of all devices; a refusal comes back as its findings."""
     assert _share is not None, "a slice is written by a process of the pool"  # noqa: S101
-    switches = _share.configurator.fabric.switches[slice(*bounds)]
+    fabric = _share.maker.configurator.fabric
     try:
-        _write_switches(_share.configurator, switches, _share.folder)
+        _share.maker.write(_slice(len(fabric.switches), part, parts), _slice(hosts, part, parts), _share.folder)
     except RefusedError as refused:
         return refused.diagnostics
     return ()
 
 
-def _write_shared(configurator: Configurator, folder: Path, processes: int) -> None:
-    total = len(configurator.fabric.switches)
-    size = -(-total // (processes * _SLICES_PER_PROCESS))
-    slices = [(start, start + size) for start in range(0, total, size)]
-    share = _Share(configurator, folder / "switches")
+def _slice(total: int, part: int, parts: int) -> slice:
+    return slice(total * part // parts, total * (part + 1) // parts)
+
+
+def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> None:
+    parts = processes * _SLICES_PER_PROCESS
+    share = _Share(maker, folder)
     context = multiprocessing.get_context("fork")
     # Unlike multiprocessing's own pool this one notices when a process is killed, by the memory limit for example.
     with ProcessPoolExecutor(processes, context, _adopt, (share,)) as pool:
-        pending = [pool.submit(_write_slice, bounds) for bounds in slices]
-        _write_fabric(configurator.fabric, folder)
+        pending = [pool.submit(_write_slice, part, parts, hosts) for part in range(parts)]
+        _write_fabric(maker.configurator.fabric, folder)
         try:
             found = [one for each in pending for one in each.result()]
         except BrokenProcessPool as fault:

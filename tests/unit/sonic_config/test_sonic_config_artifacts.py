@@ -34,12 +34,14 @@ def interrupted(out: Path) -> None:
 
 def test_every_artefact_of_the_fabric_is_written(lab_fabric: Lab, tmp_path: Path) -> None:
     fabric, out = lab_fabric(), tmp_path / "deep" / "out"
-    assert write_artifacts(fabric, out, find_templates()) == 10
+    written = write_artifacts(fabric, out, find_templates())
     names = set(contents(out)) - {MARKER}
+    assert written == len(names)
     devices = [switch.name for switch in fabric.switches]
-    assert names == {"fabric.json", "cables.csv"} | {
+    assert {name for name in names if not name.startswith("hosts/")} == {"fabric.json", "cables.csv"} | {
         f"switches/{name}/{file}" for name in devices for file in ("config_db.json", "frr.conf")
     }
+    assert {name.split("/")[1] for name in names if name.startswith("hosts/")} == {host.name for host in fabric.hosts}
     assert len(json.loads((out / "fabric.json").read_bytes())["links"]) == len(fabric.links)
     assert len(list(csv.DictReader((out / "cables.csv").read_text().splitlines()))) == len(fabric.links)
 
@@ -71,7 +73,8 @@ def test_a_rendered_folder_is_replaced_as_a_whole(lab_fabric: Lab, tmp_path: Pat
 
 def test_an_empty_folder_is_taken(lab_fabric: Lab, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    assert write_artifacts(lab_fabric(), tmp_path / "out", find_templates()) == 10
+    assert write_artifacts(lab_fabric(), tmp_path / "out", find_templates(), hosts=False) == 10
+    assert not (tmp_path / "out" / "hosts").exists()
 
 
 def test_a_folder_with_foreign_files_is_left_alone(lab_fabric: Lab, tmp_path: Path) -> None:

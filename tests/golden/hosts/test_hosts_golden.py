@@ -1,0 +1,77 @@
+"""All files of a GPU node; `RAILWEAVE_UPDATE_GOLDEN=1` writes them anew."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.fabric.model import Fabric
+from railweave.hosts.render import PROGRAM, host_files
+from railweave.intent.load import load_intent
+from railweave.templates import find_templates
+
+HERE = Path(__file__).resolve().parent
+REFERENCE = HERE.parents[2] / "intent"
+CASES = (
+    (REFERENCE / "lab-4.yml", "gpu1"),
+    (REFERENCE / "pod-32.yml", "gpu32"),
+    (HERE / "intents" / "broadcom.yml", "gpu2"),
+    (HERE / "intents" / "rack.yml", "gpu8"),
+)
+
+
+def designed(path: Path) -> Fabric:
+    fabric = design(load_intent(path), load_catalog()).fabric
+    assert fabric is not None, path
+    return fabric
+
+
+@pytest.mark.parametrize(("path", "name"), CASES, ids=lambda value: getattr(value, "stem", value))
+def test_a_node_has_the_files_as_recorded(path: Path, name: str) -> None:
+    fabric = designed(path)
+    files = {
+        file: content
+        for file, content in host_files(fabric, fabric.host_of[name], find_templates()).items()
+        if file != PROGRAM  # the same everywhere, and a module with tests of its own
+    }
+    recorded = HERE / "expected" / path.stem / name
+    if os.environ.get("RAILWEAVE_UPDATE_GOLDEN"):
+        shutil.rmtree(recorded, ignore_errors=True)
+        for file, content in files.items():
+            (recorded / file).parent.mkdir(parents=True, exist_ok=True)
+            (recorded / file).write_bytes(content)
+    held = {str(file.relative_to(recorded)): file.read_bytes() for file in recorded.rglob("*") if file.is_file()}
+    assert sorted(held) == sorted(files)
+    for file, content in files.items():
+        assert held[file] == content, f"{recorded / file} differs"
+
+
+@pytest.mark.parametrize(("path", "name"), CASES, ids=lambda value: getattr(value, "stem", value))
+def test_netplan_and_networkd_say_the_same(path: Path, name: str) -> None:
+    fabric = designed(path)
+    files = host_files(fabric, fabric.host_of[name], find_templates())
+    interfaces = yaml.safe_load(files["netplan.yaml"])["network"]["ethernets"]
+    networkd = {
+        file.removeprefix("networkd/10-railweave-").removesuffix(".network"): content.decode().splitlines()
+        for file, content in files.items()
+        if file.endswith(".network")
+    }
+    assert sorted(interfaces) == sorted(networkd)
+    for rail, plan in interfaces.items():
+        own, pool = plan["routes"]
+        rule = plan["routing-policy"][0]
+        for line in (
+            f"MTUBytes={plan['mtu']}",
+            f"Address={plan['addresses'][0]}",
+            f"Gateway={own['via']}",
+            f"Table={own['table']}",
+            f"Destination={pool['to']}",
+            f"Metric={pool['metric']}",
+            f"From={rule['from']}",
+            f"Priority={rule['priority']}",
+        ):
+            assert line in networkd[rail]
