@@ -85,5 +85,5 @@ sim-down: setup ## stop the simulated fabric and forget its state
 	@$(RAILWEAVE) sim down $(INTENT)
 
 clean: ## remove the environment and everything generated
-	@if test -x $(RAILWEAVE); then $(RAILWEAVE) sim down --all; fi
+	@if test -x $(RAILWEAVE); then $(RAILWEAVE) sim down --all; $(RAILWEAVE) lab down --all; fi
 	rm -rf $(VENV) .railweave build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
