@@ -97,6 +97,7 @@ TITLES: Final[Mapping[str, str]] = {
     # Device configuration.
     "RW401": "the underlay is numbered",
     "RW402": "overrides add rows and change none that railweave renders",
+    "RW404": "facts are of the fabric's devices, and can be read",
     "RW403": "marking starts above what one flow at line rate has on its way",
     "RW411": "every row is valid by SONiC's own YANG models",
     "RW412": "every table has a YANG model",

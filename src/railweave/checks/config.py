@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from railweave.checks.buffers import buffer_findings
+from railweave.checks.paths import overridden_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric, LinkKind
 from railweave.routing.instance import MAXIMUM_PATHS
@@ -59,3 +60,4 @@ def _check_overrides(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     configurator = Configurator(fabric, find_templates())
     for switch in fabric.switches:
         yield from configurator.override_faults(switch, where)
+    yield from overridden_findings(fabric, configurator, where)

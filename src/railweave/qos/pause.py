@@ -79,7 +79,7 @@ def tiers(marking: Marking, limits: PauseLimits) -> tuple[Tier, ...]:
     formula = f"alpha {limits.alpha:g}, shared buffer {limits.shared_bytes}"
     queue = limits.queue_bytes
     within = queue is None or high <= queue
-    end = "" if queue is None else f" and end within the queue's {queue} bytes"
+    end = "" if queue is None else f", the last within the queue's {queue} bytes"
     return (
         Tier(
             "E-1", low < high and within, f"marking from {low} to {high} bytes: the first must be below the last{end}"

@@ -21,7 +21,7 @@ from railweave.sonic.neighbours import host_metadata_row, neighbour_row, switch_
 from railweave.sonic.overrides import clashes, override_rows, with_overrides
 from railweave.sonic.panel_rows import PanelRows, PortRows, panel_rows
 from railweave.sonic.ports import used_port_row
-from railweave.sonic.rows import DeviceConfig, Row
+from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
 
 OWN_TABLES = frozenset(
@@ -89,6 +89,14 @@ class Configurator:
         if OWN_TABLES.isdisjoint(row.table for row in extra):
             return ()
         return clashes(switch.name, self._own_rows(switch), extra, where)
+
+    def effective(self, switch: Switch) -> ConfigDb:
+        """Return the tables of ``switch`` as they would be if every override were written over what is rendered."""
+        tables = {table: dict(rows) for table, rows in _tables(self._own_rows(switch)).items()}
+        for row in override_rows(self.fabric.policies.overrides, switch):
+            rows = tables.setdefault(row.table, {})
+            rows[row.key] = {**rows.get(row.key, {}), **row.fields}
+        return tables
 
     def _own_rows(self, switch: Switch) -> tuple[Row, ...]:
         shared = self._shared(switch)
@@ -171,6 +179,13 @@ def unnumbered_refusal(where: Where | None = None) -> Diagnostic:
         where or Where(path="addressing.underlay"),
         fix="write addressing.underlay: numbered, or leave it out",
     )
+
+
+def _tables(rows: Iterable[Row]) -> dict[str, dict[str, Fields]]:
+    tables: dict[str, dict[str, Fields]] = {}
+    for row in rows:
+        tables.setdefault(row.table, {})[row.key] = row.fields
+    return tables
 
 
 def _add_buffers(

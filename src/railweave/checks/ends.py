@@ -1,0 +1,173 @@
+"""The two ends of a link as they are set: what a switch port does by its CONFIG_DB, and what a node's NIC does.
+
+Everything may be unknown (None), because facts of a live device need not tell everything; nothing is then compared.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric, Host
+from railweave.fabric.policy import Marking
+from railweave.hosts.marking import marking
+from railweave.sonic.ownership import MADE_BY_SONIC
+from railweave.sonic.rows import ConfigDb, Fields
+
+DSCPS = range(64)
+_ASIC_DEFAULT = 0
+"""The traffic class of a code point that no map lists."""
+
+_MBPS_PER_GBPS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a link. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class, ``paused_queues`` by
+    PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog, ``marked`` the queues with an
+    ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with headroom. ``sonic_type`` is
+    DEVICE_METADATA.type, which seeds a switch's hash."""
+
+    device: str
+    port: str
+    is_host: bool
+    priorities: Mapping[int, int] | None = None
+    queues: Mapping[int, int] | None = None
+    groups: Mapping[int, int] | None = None
+    paused_queues: Mapping[int, int] | None = None
+    pfc: frozenset[int] | None = None
+    watched: frozenset[int] | None = None
+    marked: frozenset[int] | None = None
+    strict: frozenset[int] | None = None
+    headroom: frozenset[int] | None = None
+    thresholds: Mapping[int, Marking] | None = None
+    mtu_bytes: int | None = None
+    speed_gbps: int | None = None
+    fec: str | None = None
+    autoneg: str | None = None
+    lanes: str | None = None
+    sonic_type: str | None = None
+
+    def __str__(self) -> str:
+        """Return ``device:port``."""
+        return f"{self.device}:{self.port}"
+
+
+def host_end(fabric: Fabric, host: Host, index: int) -> End:
+    """Return a port of a GPU node as the intent wants it."""
+    port = host.ports[index]
+    known = marking(fabric.policies.classes)
+    priorities = None
+    if known is not None:
+        priorities = dict.fromkeys(DSCPS, known.rest_priority) | dict(known.class_dscp)
+    return End(
+        device=host.name,
+        port=port.name,
+        is_host=True,
+        priorities=priorities,
+        pfc=frozenset(one.priority for one in fabric.policies.classes if one.lossless),
+        mtu_bytes=fabric.policies.mtu.hosts_bytes,
+        speed_gbps=port.speed_gbps,
+    )
+
+
+def switch_end(device: str, tables: ConfigDb, port: str) -> End:
+    """Return a switch port as the tables of its CONFIG_DB set it; QoS is unknown where the port has no PORT_QOS_MAP and
+    the tables hold none at all."""
+    row = tables.get("PORT", {}).get(port, {})
+    basics = End(
+        device=device,
+        port=port,
+        is_host=False,
+        mtu_bytes=_number(row.get("mtu")),
+        speed_gbps=_gbps(row.get("speed")),
+        fec=_text(row.get("fec")) or "none" if row else None,
+        autoneg=_text(row.get("autoneg")) or "off" if row else None,
+        lanes=_text(row.get("lanes")),
+        sonic_type=_text(tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("type")),
+    )
+    if "PORT_QOS_MAP" not in tables:
+        return basics
+    return _with_qos(basics, tables)
+
+
+def _with_qos(end: End, tables: ConfigDb) -> End:
+    maps = tables["PORT_QOS_MAP"].get(end.port, {})
+    queues = {key.partition("|")[2]: row for key, row in tables.get("QUEUE", {}).items() if _is_of(key, end.port)}
+    profiles = {queue: _text(row.get("wred_profile")) for span, row in queues.items() for queue in _span(span)}
+    schedulers = {queue: _text(row.get("scheduler")) for span, row in queues.items() for queue in _span(span)}
+    types = {name: row.get("type") for name, row in tables.get("SCHEDULER", {}).items()}
+    priorities = _map(tables, "DSCP_TO_TC_MAP", maps.get("dscp_to_tc_map"))
+    return End(
+        device=end.device,
+        port=end.port,
+        is_host=False,
+        priorities={dscp: priorities.get(dscp, _ASIC_DEFAULT) for dscp in DSCPS},
+        queues=_map(tables, "TC_TO_QUEUE_MAP", maps.get("tc_to_queue_map")),
+        groups=_map(tables, "TC_TO_PRIORITY_GROUP_MAP", maps.get("tc_to_pg_map")),
+        paused_queues=_map(tables, "MAP_PFC_PRIORITY_TO_QUEUE", maps.get("pfc_to_queue_map")),
+        pfc=_numbers(maps.get("pfc_enable")),
+        watched=_numbers(maps.get("pfcwd_sw_enable")) if end.port in tables.get("PFC_WD", {}) else frozenset(),
+        marked=frozenset(queue for queue, profile in profiles.items() if profile),
+        strict=frozenset(queue for queue, name in schedulers.items() if types.get(name or "") == "STRICT"),
+        headroom=_headroom(tables, end.port),
+        thresholds=_thresholds(tables, profiles),
+        mtu_bytes=end.mtu_bytes,
+        speed_gbps=end.speed_gbps,
+        fec=end.fec,
+        autoneg=end.autoneg,
+        lanes=end.lanes,
+        sonic_type=end.sonic_type,
+    )
+
+
+def _is_of(key: str, port: str) -> bool:
+    return key.partition("|")[0] == port
+
+
+def _headroom(tables: ConfigDb, port: str) -> frozenset[int] | None:
+    """Return the groups with headroom; unknown where the tables hold no priority groups at all."""
+    if "BUFFER_PG" not in tables:
+        return None
+    profiles = tables.get("BUFFER_PROFILE", {})
+    found: set[int] = set()
+    for key, row in tables["BUFFER_PG"].items():
+        name = _text(row.get("profile")) or ""
+        if _is_of(key, port) and (name == "NULL" or name.startswith(MADE_BY_SONIC) or "xoff" in profiles.get(name, {})):
+            found.update(_span(key.partition("|")[2]))
+    return frozenset(found)
+
+
+def _thresholds(tables: ConfigDb, profiles: Mapping[int, str | None]) -> dict[int, Marking]:
+    found = {}
+    for queue, name in profiles.items():
+        row = tables.get("WRED_PROFILE", {}).get(name or "", {})
+        low, high = _number(row.get("green_min_threshold")), _number(row.get("green_max_threshold"))
+        if low is not None and high is not None:
+            found[queue] = Marking(low, high, _number(row.get("green_drop_probability")))
+    return found
+
+
+def _map(tables: ConfigDb, table: str, name: object) -> dict[int, int]:
+    row: Fields = tables.get(table, {}).get(str(name), {})
+    return {int(key): int(str(value)) for key, value in row.items() if key.isdigit() and str(value).isdigit()}
+
+
+def _numbers(value: object) -> frozenset[int]:
+    return frozenset(int(one) for one in str(value or "").split(",") if one.strip().isdigit())
+
+
+def _span(text: str) -> Iterable[int]:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1) if first.isdigit() and (last or first).isdigit() else ()
+
+
+def _number(value: object) -> int | None:
+    return int(value) if isinstance(value, str) and value.isdigit() else None
+
+
+def _gbps(value: object) -> int | None:
+    number = _number(value)
+    return None if number is None else number // _MBPS_PER_GBPS
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

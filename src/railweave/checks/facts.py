@@ -1,0 +1,218 @@
+"""Live devices against the intent: what was read from switches and nodes, compared link by link (``check --facts``).
+
+A switch's facts are what ``show runningconfiguration all`` prints. A node's facts are one JSON object; all of it may be
+left out, and what is left out is not compared:
+
+    {"nics": {"rail0": {"mtu": 9000, "speed_gbps": 400, "fec": "rs", "autoneg": "off", "trust": "dscp", "pfc": [3],
+                        "dscp_to_priority": {"26": 3, "48": 6}, "roce_tos": 106, "cnp_dscp": 48, "pcie": "gen5x16"}},
+     "nccl": {"NCCL_IB_TC": "106"}}
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from railweave.catalog.load import Catalog
+from railweave.checks.ends import End, host_end
+from railweave.checks.paths import PathChecker
+from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
+from railweave.fabric.model import Fabric, Host
+from railweave.hosts.marking import marking
+from railweave.sonic.configure import Configurator
+from railweave.sonic.document import DocumentError, parse_running
+from railweave.sonic.rows import ConfigDb
+from railweave.units import format_speed
+
+Files = Mapping[str, tuple[str, str]]
+"""Device name to (file, text)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    switches: Mapping[str, ConfigDb]
+    hosts: Mapping[str, Mapping[str, Any]]
+
+
+def fact_findings(fabric: Fabric, files: Files, configurator: Configurator, catalog: Catalog) -> tuple[Diagnostic, ...]:
+    """Return what the facts in ``files`` show to be otherwise than the intent, both ends named."""
+    found: list[Diagnostic] = []
+    switches: dict[str, ConfigDb] = {}
+    hosts: dict[str, Mapping[str, Any]] = {}
+    for name, (file, text) in files.items():
+        try:
+            if name in fabric.switch_of:
+                switches[name] = parse_running(text).config_db
+            elif name in fabric.host_of:
+                hosts[name] = _node(text)
+            else:
+                found.append(_stranger(fabric, name, file))
+        except (DocumentError, ValueError) as wrong:
+            found.append(_unreadable(name, file, str(wrong)))
+    facts = _Facts(switches, hosts)
+    known = [*switches, *hosts]
+
+    def place(device: str) -> Where:
+        return Where(files[device][0] if device in files else "")
+
+    checker = PathChecker(fabric, configurator, switches, lambda name, index: _host(fabric, facts, name, index))
+    found += checker.findings(known, place)
+    for name, document in hosts.items():
+        found += _node_findings(fabric, fabric.host_of[name], document, catalog, place(name))
+    return in_order(found)
+
+
+def _node(text: str) -> Mapping[str, Any]:
+    """Return a node's facts; raises ValueError where a value is not of its kind."""
+    document = json.loads(text)
+    if not isinstance(document, dict) or not isinstance(document.get("nccl", {}), dict):
+        raise ValueError("a node's facts are an object with `nics` and `nccl`")
+    nics = document.get("nics", {})
+    if not isinstance(nics, dict) or not all(isinstance(one, dict) for one in nics.values()):
+        raise ValueError("`nics` holds an object for each interface")
+    for name, nic in nics.items():
+        for key, value in nic.items():
+            if not _KINDS.get(key, _anything)(value):
+                raise ValueError(f"nics.{name}.{key}: {json.dumps(value)} is not of its kind")
+    return document
+
+
+def _anything(_: object) -> bool:
+    return True
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(_is_number(one) for one in value)
+
+
+def _is_map(value: object) -> bool:
+    return isinstance(value, dict) and all(key.isdigit() and _is_number(one) for key, one in value.items())
+
+
+_KINDS: Mapping[str, Callable[[object], bool]] = {
+    "mtu": _is_number,
+    "speed_gbps": _is_number,
+    "roce_tos": _is_number,
+    "cnp_dscp": _is_number,
+    "fec": _is_text,
+    "autoneg": _is_text,
+    "trust": _is_text,
+    "pcie": _is_text,
+    "pfc": _is_numbers,
+    "dscp_to_priority": _is_map,
+}
+
+
+def _stranger(fabric: Fabric, name: str, file: str) -> Diagnostic:
+    return warning(
+        "RW404",
+        f"{name} is no switch and no node of {fabric.name}",
+        Where(file),
+        fix="name each file after its device, or take it out",
+    )
+
+
+def _unreadable(name: str, file: str, reason: str) -> Diagnostic:
+    return error(
+        "RW404",
+        f"the facts of {name} cannot be read: {reason}",
+        Where(file),
+        fix="write what `show runningconfiguration all` prints for a switch, an object with `nics` for a node",
+        devices=(name,),
+    )
+
+
+def _host(fabric: Fabric, facts: _Facts, name: str, index: int) -> End | None:
+    if name not in facts.hosts:
+        return None
+    wanted = host_end(fabric, fabric.host_of[name], index)
+    nic = facts.hosts[name].get("nics", {}).get(wanted.port)
+    return None if nic is None else _as_found(wanted, nic)
+
+
+def _as_found(wanted: End, nic: Mapping[str, Any]) -> End:
+    pfc, priorities = nic.get("pfc"), nic.get("dscp_to_priority")
+    return replace(
+        wanted,
+        mtu_bytes=nic.get("mtu"),
+        speed_gbps=nic.get("speed_gbps"),
+        fec=nic.get("fec"),
+        autoneg=nic.get("autoneg"),
+        pfc=None if pfc is None else frozenset(pfc),
+        priorities=None if priorities is None else {int(dscp): priority for dscp, priority in priorities.items()},
+    )
+
+
+def _node_findings(
+    fabric: Fabric, host: Host, document: Mapping[str, Any], catalog: Catalog, where: Where
+) -> Iterator[Diagnostic]:
+    """Yield what a node itself shows: trust, marking, PCIe slot and NCCL's traffic class."""
+    leaf_of = {link.lower_port: link.upper for link in fabric.links_of[host.name]}
+    wanted = marking(fabric.policies.classes)
+    for index, port in enumerate(host.ports):
+        nic = document.get("nics", {}).get(port.name, {})
+        end, far = f"{host.name}:{port.name}", leaf_of.get(index, "")
+        devices = (host.name, far) if far else (host.name,)
+        if wanted is not None:
+            told = _marking_findings(nic, end, far, (wanted.tos, wanted.cnp_dscp))
+            yield from (error("Q-2", message, where, fix=fix, devices=devices) for message, fix in told)
+        yield from _slot(host, port.nic, nic, end, catalog, _Told(where, devices))
+    tc = document.get("nccl", {}).get("NCCL_IB_TC")
+    if wanted is not None and tc is not None and str(tc) != str(wanted.tos):
+        yield error(
+            "N-4",
+            f"NCCL of {host.name} marks with NCCL_IB_TC {tc}; {', '.join(sorted(set(leaf_of.values())))} take"
+            f" {wanted.tos} (DSCP {wanted.dscp} x 4 + ECT) for RDMA",
+            where,
+            fix=f"set NCCL_IB_TC={wanted.tos} in /etc/nccl.conf",
+            devices=(host.name, *sorted(set(leaf_of.values()))),
+        )
+
+
+def _marking_findings(
+    nic: Mapping[str, Any], end: str, far: str, wanted: tuple[int, int | None]
+) -> Iterator[tuple[str, str]]:
+    tos, cnp = wanted
+    if nic.get("trust", "dscp") != "dscp":
+        yield f"{end} trusts {nic['trust']} and {far} DSCP: they sort packets differently", f"let {end} trust DSCP"
+    if nic.get("roce_tos", tos) != tos:
+        yield (
+            f"{end} sends RDMA with ToS {nic['roce_tos']} and {far} expects {tos}",
+            f"set the RoCE traffic class of {end} to {tos}",
+        )
+    if cnp is not None and nic.get("cnp_dscp", cnp) != cnp:
+        yield (
+            f"{end} sends congestion notifications with DSCP {nic['cnp_dscp']} and {far} expects {cnp}",
+            f"set the CNP DSCP of {end} to {cnp}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    where: Where
+    devices: tuple[str, ...]
+
+
+def _slot(
+    host: Host, nic: int, facts: Mapping[str, Any], end: str, catalog: Catalog, told: _Told
+) -> Iterator[Diagnostic]:
+    """P-1: the slot as the NIC has trained carries its ports."""
+    slot = catalog.find_pcie_slot(str(facts.get("pcie", "")))
+    needed = sum(port.speed_gbps for port in host.ports if port.nic == nic)
+    if slot is not None and slot.raw_gbps < needed:
+        yield error(
+            "P-1",
+            f"{end} has trained as {slot.id} with {slot.raw_gbps:.0f} Gb/s, its ports and {told.devices[-1]} run"
+            f" {format_speed(needed)}",
+            told.where,
+            fix="seat the NIC in a slot that carries it, and look at LnkSta of lspci -vv",
+            devices=told.devices,
+        )

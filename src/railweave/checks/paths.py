@@ -1,0 +1,85 @@
+"""The links of a fabric, end by end: what overrides make of them, and what live devices were found to do."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+
+from railweave.checks.ends import End, host_end, switch_end
+from railweave.checks.links import Finding, Pair, link_findings, together
+from railweave.diagnostics import Diagnostic, Where
+from railweave.fabric.model import Fabric, Link, LinkKind
+from railweave.qos.buffering import plan_buffers
+from railweave.qos.pause import PauseLimits
+from railweave.sonic.attachments import tier_lengths
+from railweave.sonic.configure import OWN_TABLES, Configurator
+from railweave.sonic.overrides import override_rows
+from railweave.sonic.rows import ConfigDb
+
+HostEnd = Callable[[str, int], End | None]
+"""What is known of a node's port by the node's name and the port's index; None where nothing is."""
+
+
+def overridden_findings(fabric: Fabric, configurator: Configurator, where: Callable[[str], Where]) -> list[Diagnostic]:
+    """Return what does not fit on the links of switches whose overrides meet tables of ours.
+
+    Without overrides both ends follow from one intent, and fit.
+    """
+    touched = [
+        switch
+        for switch in fabric.switches
+        if not OWN_TABLES.isdisjoint(row.table for row in override_rows(fabric.policies.overrides, switch))
+    ]
+    names = {switch.name for switch in touched}
+    if not names:
+        return []
+    checker = PathChecker(fabric, configurator)
+    return list(checker.findings(names, lambda _: where("overrides")))
+
+
+class PathChecker:
+    """Compares the ends of links; ``tables`` and ``hosts`` are what live devices were found to run."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        configurator: Configurator,
+        tables: Mapping[str, ConfigDb] | None = None,
+        hosts: HostEnd = lambda _name, _index: None,
+    ) -> None:
+        """Keep the fabric; nothing is compared yet."""
+        self._fabric = fabric
+        self._configurator = configurator
+        self._found = tables or {}
+        self._hosts = hosts
+        self._lengths = tier_lengths(fabric)
+        self._tables = cache(self._tables_of)
+        self._limits = cache(self._limits_of)
+
+    def findings(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
+        """Return what does not fit on any link of ``devices``; ``place`` tells where a device's settings stand."""
+        return together(self._each_link(devices), place)
+
+    def _each_link(self, devices: Collection[str]) -> Iterator[Finding]:
+        links = {(link.lower, link.lower_port): link for name in devices for link in self._fabric.links_of[name]}
+        for link in links.values():
+            yield from link_findings(self._pair(link), self._fabric.policies, self._limits)
+
+    def _pair(self, link: Link) -> Pair:
+        upper = self._switch(link.upper, link.upper_port)
+        if link.kind is LinkKind.LEAF_SPINE:
+            return Pair(self._switch(link.lower, link.lower_port), upper)
+        host = self._fabric.host_of[link.lower]
+        found = self._hosts(link.lower, link.lower_port)
+        return Pair(found or host_end(self._fabric, host, link.lower_port), upper)
+
+    def _switch(self, name: str, port: int) -> End:
+        panel = self._fabric.switch_of[name].panel
+        return switch_end(name, self._tables(name), panel.ports[port].name)
+
+    def _tables_of(self, name: str) -> ConfigDb:
+        return self._found.get(name) or self._configurator.effective(self._fabric.switch_of[name])
+
+    def _limits_of(self, name: str) -> PauseLimits | None:
+        switch = self._fabric.switch_of[name]
+        lengths = self._lengths.get(switch.role, ())
+        plan = plan_buffers(switch.panel, switch.role, self._fabric.policies, lengths)
+        return plan.limits if plan else None
