@@ -88,6 +88,9 @@ class LabRig:
         assert status is None or done.returncode == status, f"{node}: {command}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    def docker(self, *words: str) -> None:
+        subprocess.run(["docker", *words], capture_output=True, timeout=60, check=True)
+
     def bgp(self, switch: str) -> dict[str, Any]:
         """Return FRR's own neighbours of a switch."""
         told = json.loads(self.on(switch, "vtysh -c 'show bgp ipv4 unicast summary json'"))
@@ -143,13 +146,30 @@ class PingStream:
         self.rig, self.source, self.line = rig, source, line
 
     def stop(self) -> tuple[int, int]:
-        """End the stream; return packets sent and packets lost."""
+        """End the stream; return packets sent and packets lost. A second time it only sees to it that it ended."""
+        if self.process.returncode is not None:
+            return 0, 0
         # the ping inside the container is another process than the one that asked for it
         self.rig.on(self.source, "pkill -INT -x -f '.*ping -i 0.05 -D -O " + self.line + "'", status=None)
         said, _ = self.process.communicate(timeout=20)
         found = re.search(r"(\d+) packets transmitted, (\d+) received", said)
         assert found, said[-500:]
         return int(found[1]), int(found[1]) - int(found[2])
+
+
+@pytest.fixture
+def streams() -> Iterator[Callable[..., list[PingStream]]]:
+    """Return what starts pings from GPU nodes to addresses; all end with the test."""
+    started: list[PingStream] = []
+
+    def start(rig: LabRig, *lines: tuple[str, str]) -> list[PingStream]:
+        new = [PingStream(rig, source, line) for source, line in lines]
+        started.extend(new)
+        return new
+
+    yield start
+    for stream in started:
+        stream.stop()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,172 @@
+"""What breaks on the running fabric: links, a spine, cables, deployments that fail or lose their session."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+LEAF, SPINE, UPLINK, OTHER_UPLINK = "lab-leaf1", "lab-spine1", "Ethernet112", "Ethernet116"
+BETWEEN_RAILS = tuple(
+    (f"gpu{one + 1}", f"-I 10.32.0.{2 * one + 1} 10.32.0.{65 + 2 * other}")
+    for one in range(4)
+    for other in range(4)
+    if one != other
+)
+"""From rail 0 of every node to rail 1 of every other: flows that cross the spines, each by its own hash."""
+LINK_S, HOLD_S = 2.0, 12.0
+"""Longest outages: a link that goes down is seen at once; a silent spine when the hold time of 9 s is over."""
+
+SWAP = """
+ip link set {a} down; ip link set {b} down
+ip link set {a} name swapping; ip link set {b} name {a}; ip link set swapping name {b}
+ip link set {a} up; ip link set {b} up
+redis-cli -n 4 hset 'PORT|{a}' mtu 9100 >/dev/null
+"""
+
+
+@pytest.fixture
+def fabric(deployed: Any) -> Iterator[Any]:
+    """Return the running fabric, and see that the test left it as intended."""
+    yield deployed
+    mended(deployed)
+
+
+def outage_s(running: list[Any]) -> float:
+    """Return how long the worst of the ping streams was without an answer; packets go every 50 ms."""
+    return max(lost for _, lost in (stream.stop() for stream in running)) * 0.05
+
+
+def failed(rig: Any) -> list[dict[str, Any]]:
+    return [check for check in rig.verify(status=1)["checks"] if not check["ok"]]
+
+
+def mended(rig: Any) -> None:
+    """Deploy what a test's spines may have taken, and see that the fabric is as intended."""
+    if rig.plan()["changes"]:
+        assert rig.deploy()["result"] == "done"
+    rig.as_intended()
+
+
+def test_traffic_goes_on_when_a_link_goes_down_and_the_verification_names_it(
+    fabric: Any, streams: Any, proves: Any
+) -> None:
+    running = streams(fabric, *BETWEEN_RAILS)
+    time.sleep(1)
+    fabric.on(LEAF, f"ip link set {UPLINK} down")
+    try:
+        time.sleep(LINK_S + 1)
+        seconds = outage_s(running)
+        faults = failed(fabric)
+    finally:
+        fabric.on(LEAF, f"ip link set {UPLINK} up")
+    named = {(check["device"], check["kind"], check["subject"]) for check in faults}
+    assert (LEAF, "link", UPLINK) in named
+    assert (SPINE, "link", "Ethernet0") in named, "the far end of the cable"
+    lldp = [check["expected"] for check in faults if check["kind"] == "lldp" and check["device"] == LEAF]
+    assert lldp == [f"{SPINE} Ethernet0"]
+    assert seconds <= LINK_S
+    proves(f"link down: traffic back after {seconds:.2f} s; the verification names {LEAF} {UPLINK} - {SPINE} Ethernet0")
+
+
+def test_traffic_goes_on_when_a_spine_stops(fabric: Any, streams: Any, proves: Any) -> None:
+    container = f"clab-{fabric.name}-{SPINE}"
+    running = streams(fabric, *BETWEEN_RAILS)
+    time.sleep(1)
+    # Its processes stop and its kernel drops what passes, without a word to anybody.
+    fabric.on(SPINE, "sysctl -qw net.ipv4.ip_forward=0")
+    fabric.docker("pause", container)
+    try:
+        fabric.wait_until(lambda: established(fabric, LEAF) == 1, 30, "one session left")
+        time.sleep(2)
+        seconds = outage_s(running)
+        faults = failed(fabric)
+    finally:
+        fabric.docker("unpause", container)
+        fabric.on(SPINE, "sysctl -qw net.ipv4.ip_forward=1")
+    assert 1 < seconds <= HOLD_S, "some flows went through this spine"
+    assert (SPINE, "reachable") in {(check["device"], check["kind"]) for check in faults}
+    assert LEAF in {check["device"] for check in faults if check["kind"] == "bgp"}
+    proves(f"spine stopped without a word: traffic back after {seconds:.1f} s (hold time 9 s)")
+
+
+def established(rig: Any, switch: str) -> int:
+    return sum(one["state"] == "Established" for one in rig.bgp(switch).values())
+
+
+def test_two_swapped_cables_are_named_with_the_way_to_put_it_right(fabric: Any, proves: Any) -> None:
+    swap = SWAP.format(a=UPLINK, b=OTHER_UPLINK)
+    fabric.on(LEAF, swap)
+    try:
+        fabric.wait_until(lambda: fabric.verify(status=None).get("advice"), 60, "the swap is seen")
+        advice = fabric.verify(status=1)["advice"]
+    finally:
+        fabric.on(LEAF, swap)
+    assert advice == [
+        f"the cables {LEAF} {UPLINK} - {SPINE} Ethernet0 and {LEAF} {OTHER_UPLINK} - lab-spine2 Ethernet0 are swapped: "
+        f"at {LEAF}, exchange the plugs of {UPLINK} and {OTHER_UPLINK}"
+    ]
+    proves(advice[0])
+
+
+def held(rig: Any, switch: str) -> Any:
+    document = rig.running(switch)
+    return {table: document[table] for table in ("PORT", "INTERFACE", "DSCP_TO_TC_MAP", "bgpraw")}
+
+
+@pytest.fixture
+def impatient(fabric: Any) -> Iterator[Any]:
+    """Return the fabric with short times and files that a test may change; all is put back."""
+    files = [fabric.intent, fabric.folder / "inventory" / "lab.yml", fabric.folder / "templates/frr/frr.conf.j2"]
+    texts = [file.read_text() for file in files]
+    fabric.set_rollout(verify_timeout=10, revert_in=40, verify_interval=1)
+    yield fabric
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+
+
+def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(impatient: Any, proves: Any) -> None:
+    before = {switch: held(impatient, switch) for switch in (LEAF, SPINE)}
+    template = impatient.folder / "templates/frr/frr.conf.j2"
+    wrong = "remote-as {{ remote_asn + 5 if is_leaf else remote_asn }}"
+    assert "remote-as {{ remote_asn }}" in template.read_text()
+    template.write_text(template.read_text().replace("remote-as {{ remote_asn }}", wrong))
+    stopped = impatient.deploy(status=1)
+    assert stopped["result"] == "stopped"
+    assert {name: one["outcome"] for name, one in stopped["devices"].items() if one["error"]} == {LEAF: "old"}
+    assert "bgp" in stopped["devices"][LEAF]["error"].lower()
+    assert {switch: held(impatient, switch) for switch in before} == before
+    proves(f"wrong AS number on purpose: {LEAF} did not come up, went back, and the rollout stopped")
+
+
+def test_a_switch_whose_session_is_cut_goes_back_by_its_own_timer(impatient: Any, proves: Any) -> None:
+    before = held(impatient, LEAF)
+    impatient.intent.write_text(impatient.intent.read_text() + "mtu: {fabric: 9000, hosts: 8900}\n")
+    process = impatient.start("deploy", "--target", "lab", "--yes")
+    try:
+        impatient.wait_until(lambda: status(impatient) == "armed", 120, "the leaf takes the change")
+        impatient.wait_until(lambda: mtu(impatient) == "9000", 30, "the change is in the kernel")
+        # the management network is gone: no new session, and the old ones die
+        impatient.on(LEAF, "supervisorctl stop sshd; pkill -KILL sshd", status=None)
+        seconds = impatient.wait_until(lambda: status(impatient) == "reverted", 70, "the leaf goes back by itself")
+        assert held(impatient, LEAF) == before
+        assert mtu(impatient) == "9100"
+    finally:
+        process.kill()
+        process.communicate(timeout=20)
+        impatient.on(LEAF, "supervisorctl start sshd", status=None)
+    proves(f"session cut after the commit: {LEAF} went back by its own timer after {seconds:.0f} s")
+
+
+def status(rig: Any) -> str:
+    told = rig.on(LEAF, "railweave-confirm status /var/lib/railweave/state.json", status=None)
+    return str(json.loads(told)["status"]) if told.startswith("{") else "none"
+
+
+def mtu(rig: Any) -> str:
+    seen = re.search(r"mtu (\d+)", rig.on(LEAF, f"ip link show {UPLINK}"))
+    return seen[1] if seen else ""
