@@ -1,0 +1,176 @@
+"""Runs on nodes: events to results, batches, the budget, the views."""
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from railweave.cli.node_runs import limited
+from railweave.errors import RailweaveError, RefusedError
+from railweave.fabric.model import Fabric, Host
+from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostsRun, HostState
+from railweave.hosts.render import HostRenderer
+from railweave.report.hosts import hosts_json, hosts_view
+from railweave.templates import find_templates
+from railweave_hosts import rollout, runner
+from railweave_hosts.access import Batches, Connection, HostAccess
+
+Pod = Callable[..., Fabric]
+MTU = HostChange(ChangeKind.SETTING, "rail0", "mtu", "1500", "9000")
+CONF = HostChange(ChangeKind.FILE, "/etc/nccl.conf", "content", "absent", "as intended", "+NCCL_IB_TC=106\n")
+
+
+def event(host: str, kind: str, part: str = "live", **result: Any) -> dict[str, Any]:
+    result["invocation"] = {"module_args": {"part": part}}
+    return {"event": f"runner_on_{kind}", "event_data": {"host": host, "res": result}}
+
+
+def results(*events: dict[str, Any], names: Sequence[str] = ("gpu1",)) -> list[HostResult]:
+    seen = {name: runner._Seen() for name in names}
+    assert all(runner._take(one, seen, None) for one in events)
+    return [one.result(name) for name, one in seen.items()]
+
+
+def test_changes_of_files_and_settings_become_one_result() -> None:
+    told = {"subject": "rail0", "what": "mtu", "before": "1500", "after": "9000", "diff": ""}
+    file = {"subject": "/etc/nccl.conf", "what": "content", "before": "absent", "after": "as intended"}
+    file["diff"] = CONF.diff
+    (found,) = results(event("gpu1", "ok", "files", changes=[file]), event("gpu1", "ok", changes=[told]))
+    assert found == HostResult("gpu1", HostState.CHANGED, (CONF, MTU))
+
+
+def test_a_node_is_done_only_when_it_was_read_back() -> None:
+    unchanged, cut = results(
+        event("gpu1", "ok", "files", changes=[]),
+        event("gpu1", "ok", changes=[]),
+        event("gpu2", "ok", "files", changes=[]),
+        names=("gpu1", "gpu2"),
+    )
+    assert unchanged.state is HostState.UNCHANGED
+    assert (cut.state, cut.error) == (HostState.FAILED, "the run ended before this node was done")
+
+
+def test_failure_and_silence_are_told_apart() -> None:
+    failed, silent = results(
+        event("gpu1", "failed", msg="rail0 pfc: out of order\n", changes=[]),
+        event("gpu2", "unreachable", msg="Host key verification failed.\nmore"),
+        names=("gpu1", "gpu2"),
+    )
+    assert (failed.state, failed.error) == (HostState.FAILED, "rail0 pfc: out of order")
+    assert (silent.state, silent.error) == (HostState.UNREACHABLE, "Host key verification failed.")
+
+
+@pytest.mark.parametrize(
+    ("count", "canary", "size", "wanted"),
+    [(5, 1, 2, [1, 2, 2]), (5, 0, 2, [2, 2, 1]), (1, 1, 50, [1]), (3, 9, 2, [2, 1]), (4, 2, 50, [2, 2])],
+)
+def test_batches_hold_every_node_once(count: int, canary: int, size: int, wanted: list[int]) -> None:
+    names = [f"gpu{number}" for number in range(count)]
+    batches = runner.in_batches(names, canary, size)
+    assert [len(batch) for batch in batches] == wanted
+    assert [name for batch in batches for name in batch] == names
+
+
+class Runs:
+    """Stands for ansible-runner: the nodes in ``bad`` fail."""
+
+    def __init__(self, *bad: str) -> None:
+        self.bad = bad
+        self.batches: list[tuple[str, ...]] = []
+
+    def __call__(self, access: object, inventory: dict[str, object], bundles: object, **_: object) -> Any:
+        self.batches.append(tuple(inventory))
+        return tuple(
+            HostResult(
+                name,
+                HostState.UNREACHABLE if name in self.bad else HostState.CHANGED,
+                (),
+                "" if name not in self.bad else "no answer",
+            )
+            for name in inventory
+        )
+
+
+def applied(fabric: Fabric, runs: Runs, monkeypatch: pytest.MonkeyPatch, **batches: int) -> HostsRun:
+    monkeypatch.setattr(rollout, "run_role", runs)
+    access = HostAccess(connection=Connection.LOCAL, batches=Batches(**batches))
+    made = rollout.HostRollout(fabric, HostRenderer(fabric, find_templates()), access, "test")
+    return made.apply(fabric.hosts)
+
+
+def test_a_change_goes_batch_by_batch(pod: Pod, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Runs()
+    run = applied(pod(), runs, monkeypatch, canary=1, size=4)
+    assert [len(batch) for batch in runs.batches] == [1, 4, 3]
+    assert run.ok
+
+
+def test_more_failures_than_allowed_stop_before_the_next_batch(pod: Pod, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Runs("gpu1", "gpu3")
+    run = applied(pod(), runs, monkeypatch, canary=1, size=3, max_failures=1)
+    assert [len(batch) for batch in runs.batches] == [1, 3]
+    assert run.named(HostState.NOT_ATTEMPTED) == ("gpu5", "gpu6", "gpu7", "gpu8")
+    assert run.stopped_by == "2 failed, 1 allowed; first gpu1: no answer"
+    assert not run.ok
+
+
+def test_without_ansible_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner.sys, "executable", "/nowhere/python")
+    monkeypatch.setattr(runner.shutil, "which", lambda name: None)
+    with pytest.raises(RailweaveError, match=r"pip install 'railweave\[hosts\]'"):
+        runner.run_role(HostAccess(), {}, {}, check=True)
+
+
+def test_nodes_are_named_by_pattern_and_kind(pod: Pod) -> None:
+    hosts: Sequence[Host] = pod(nodes=12).hosts
+    assert [host.name for host in limited(hosts, "gpu2, gpu1?")] == ["gpu2", "gpu10", "gpu11", "gpu12"]
+    assert len(limited(hosts, "gpu")) == len(limited(hosts, "")) == 12
+    with pytest.raises(RefusedError, match="no node is called gpu99"):
+        limited(hosts, "gpu1,gpu99")
+
+
+def shown(run: HostsRun, **options: bool) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=140).print(hosts_view(run, **options))
+    return stream.getvalue()
+
+
+def test_the_json_has_every_node_with_its_changes() -> None:
+    run = HostsRun(
+        "pod",
+        "lab",
+        True,
+        (HostResult("gpu1", HostState.CHANGED, (MTU,)), HostResult("gpu2", HostState.FAILED, (), "no")),
+    )
+    document = hosts_json(run)
+    assert document["result"] == "stopped"
+    assert document["hosts"]["gpu1"]["changes"] == [
+        {"kind": "setting", "subject": "rail0", "what": "mtu", "before": "1500", "after": "9000", "diff": None}
+    ]
+    assert document["hosts"]["gpu2"] == {"state": "failed", "changes": [], "error": "no"}
+    assert document["summary"] == {"unchanged": 0, "changed": 1, "failed": 1, "unreachable": 0, "not-attempted": 0}
+
+
+def test_the_same_change_on_many_nodes_is_one_line() -> None:
+    run = HostsRun(
+        "pod", "lab", False, tuple(HostResult(f"gpu{n}", HostState.CHANGED, (MTU, CONF)) for n in range(1, 33))
+    )
+    text = shown(run)
+    assert "32 nodes would change" in text
+    assert text.count("rail0") == 1
+    assert "(32)" in text
+    assert "NCCL_IB_TC" not in text
+    assert "+NCCL_IB_TC=106" in shown(run, files=True)
+
+
+def test_a_stopped_run_says_why_and_what_was_left() -> None:
+    hosts = (
+        HostResult("gpu1", HostState.FAILED, (), "rail0 pfc: out of order"),
+        HostResult("gpu2", HostState.NOT_ATTEMPTED),
+    )
+    text = shown(HostsRun("pod", "lab", True, hosts, "1 failed, 0 allowed"))
+    assert "stopped: 1 failed, 0 allowed" in text
+    assert "gpu1: rail0 pfc: out of order" in text
+    assert "not attempted: gpu2 (1)" in text

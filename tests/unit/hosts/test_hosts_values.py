@@ -1,0 +1,157 @@
+"""What a node is to be: addresses, tables, marking, NCCL."""
+
+from collections.abc import Callable
+
+import pytest
+
+from railweave.fabric.model import Fabric
+from railweave.fabric.policy import Vendor
+from railweave.hosts.files import installed_files
+from railweave.hosts.marking import marking
+from railweave.hosts.nccl import nccl_settings
+from railweave.hosts.packs import filled_steps, vendor_of, vendor_pack
+from railweave.hosts.render import HostRenderer, host_files
+from railweave.hosts.values import node_of
+from railweave.templates import find_templates
+from railweave.units import ipv4_text
+
+Pod = Callable[..., Fabric]
+STORAGE = """
+traffic_classes:
+  - {name: roce, role: rdma, dscp: [26], lossless: true, priority: 3, share: 50}
+  - {name: nvme, role: storage, dscp: [34], lossless: true, priority: 4, share: 40}
+  - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
+"""
+
+
+def test_every_rail_has_the_odd_end_of_its_link_and_a_table_of_its_own(pod: Pod) -> None:
+    fabric = pod()
+    for host in fabric.hosts:
+        rails = node_of(fabric, host).rails
+        assert [rail.table for rail in rails] == [100, 101, 102, 103]
+        assert [rail.rule_priority for rail in rails] == [1000, 1001, 1002, 1003]
+        for rail, link in zip(rails, fabric.links_of[host.name], strict=True):
+            assert (rail.gateway, rail.address) == (link.network, link.network + 1)
+            assert rail.address % 2 == 1
+            assert rail.leaf == link.upper
+
+
+def test_no_address_is_given_twice_and_all_are_in_the_pool(pod: Pod) -> None:
+    fabric = pod(nodes=64)
+    pool = fabric.policies.addressing.hosts
+    addresses = [
+        address
+        for host in fabric.hosts
+        for rail in node_of(fabric, host).rails
+        for address in (rail.address, rail.gateway)
+    ]
+    assert len(set(addresses)) == len(addresses) == 64 * 4 * 2
+    assert all(pool.first <= address < pool.first + pool.size for address in addresses)
+
+
+def test_growth_changes_no_file_of_a_node_that_runs(pod: Pod) -> None:
+    small, large = pod(nodes=8), pod(nodes=16)
+    for host in small.hosts:
+        before = host_files(small, host, find_templates())
+        assert host_files(large, large.host_of[host.name], find_templates()) == before
+
+
+def test_the_marking_is_that_of_the_classes(pod: Pod) -> None:
+    found = marking(pod().policies.classes)
+    assert found is not None
+    assert (found.dscp, found.tos, found.priority) == (26, 106, 3)
+    assert (found.cnp_dscp, found.cnp_priority) == (48, 6)
+    assert found.pfc == (False, False, False, True, False, False, False, False)
+    assert found.class_dscp == ((26, 3), (48, 6))
+    assert found.rest_priority == 0
+
+
+def test_a_fabric_without_rdma_has_no_marking() -> None:
+    assert marking(()) is None
+
+
+def test_the_vendor_follows_the_nic_model() -> None:
+    assert vendor_of("connectx-7") is Vendor.NVIDIA
+    assert vendor_of("broadcom-thor2") is Vendor.BROADCOM
+    assert vendor_of("amd-pollara-400") is None
+
+
+def test_every_nic_of_a_pack_is_in_the_catalogue() -> None:
+    from railweave.catalog.load import load_catalog
+
+    known = set(load_catalog().nic_ids())
+    assert {nic for vendor in Vendor for nic in vendor_pack(vendor).nics} <= known
+
+
+@pytest.mark.parametrize("vendor", Vendor)
+@pytest.mark.parametrize("rest", ["", STORAGE], ids=["default classes", "storage and no cnp"])
+def test_nothing_of_a_pack_is_left_open_but_what_the_node_knows(pod: Pod, vendor: Vendor, rest: str) -> None:
+    mark = marking(pod(rest=rest).policies.classes)
+    assert mark is not None
+    steps = filled_steps(vendor_pack(vendor), mark)
+    words = repr([(step["writes"], [read | {"pattern": ""} for read in step["reads"]]) for step in steps])
+    assert "$" not in words
+    assert ("cnp" in words) == (mark.cnp_dscp is not None)
+
+
+def test_two_lossless_classes_are_both_paused_and_both_marked_for_congestion(pod: Pod) -> None:
+    mark = marking(pod(rest=STORAGE).policies.classes)
+    assert mark is not None
+    steps = filled_steps(vendor_pack(Vendor.NVIDIA), mark)
+    reads = {read["what"]: read["want"] for step in steps for read in step["reads"]}
+    assert reads["pfc"] == "0 0 0 1 1 0 0 0"
+    assert reads["dcqcn reaction point 3"] == reads["dcqcn reaction point 4"] == "1"
+    assert reads["dscp to priority"] == {"26": "3", "34": "4"}
+
+
+def test_nccl_marks_as_the_switches_expect_and_stays_on_its_rail(pod: Pod) -> None:
+    fabric = pod(rest="hosts: {frontend: eno1}")
+    settings = nccl_settings(fabric, node_of(fabric, fabric.hosts[0]))
+    assert dict(settings) == {
+        "NCCL_IB_TC": "106",
+        "NCCL_IB_HCA": "=mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1",
+        "NCCL_CROSS_NIC": "0",
+        "NCCL_PXN_DISABLE": "0",
+        "NCCL_SOCKET_IFNAME": "eno1",
+    }
+
+
+def test_nccl_may_cross_nics_where_a_rack_shares_a_leaf(pod: Pod) -> None:
+    fabric = pod(shape="rack-aligned")
+    settings = nccl_settings(fabric, node_of(fabric, fabric.hosts[0]))
+    assert settings["NCCL_CROSS_NIC"] == "1"
+    assert "NCCL_PXN_DISABLE" not in settings
+
+
+def test_stated_rdma_devices_and_pci_addresses_are_used(pod: Pod) -> None:
+    addresses = ", ".join(f'"0000:{slot}:00.0"' for slot in ("1a", "3c", "9a", "bc"))
+    fabric = pod(nics=f", pci_addresses: [{addresses}], rdma_devices: [mlx5_0, mlx5_3, mlx5_4, mlx5_5]")
+    files = host_files(fabric, fabric.hosts[0], find_templates())
+    assert b"NCCL_IB_HCA==mlx5_0:1,mlx5_3:1,mlx5_4:1,mlx5_5:1\n" in files["nccl.conf"]
+    assert b"Path=pci-0000:3c:00.0\n" in files["networkd/10-railweave-rail1.link"]
+
+
+@pytest.mark.parametrize(
+    ("network", "wanted"),
+    [("networkd", "/etc/systemd/network/10-railweave-rail0.network"), ("netplan", "/etc/netplan/90-railweave.yaml")],
+)
+def test_a_node_gets_the_files_of_one_network_configuration(pod: Pod, network: str, wanted: str) -> None:
+    fabric = pod(rest=f"hosts: {{network: {network}}}")
+    files = host_files(fabric, fabric.hosts[0], find_templates())
+    places = {one.path: one.mode for one in installed_files(files, fabric.policies.hosts.network)}
+    assert wanted in places
+    assert sum("netplan" in place or place.endswith(".network") for place in places) == (
+        1 if network == "netplan" else 4
+    )
+    assert places["/usr/local/sbin/railweave-host"] == 0o755
+
+
+def test_nodes_of_a_kind_share_what_is_the_same(pod: Pod) -> None:
+    fabric = pod()
+    renderer = HostRenderer(fabric, find_templates())
+    first, second = fabric.hosts[:2]
+    assert renderer.shared(first) is renderer.shared(second)
+    assert renderer.own(first).keys() == renderer.own(second).keys()
+    own = ipv4_text(node_of(fabric, second).rails[0].address).encode()
+    assert own in renderer.own(second)["rails.json"]
+    assert own not in renderer.own(first)["rails.json"]
