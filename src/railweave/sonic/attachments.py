@@ -8,14 +8,14 @@ from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch, SwitchP
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A used port: the far device, its port's name and what LLDP calls that port, this end's /31 address, and the
-    length of the cable in metres."""
+    """A used port: the far device, its port's name and what LLDP calls that port, this end's /31 address
+    (None on an unnumbered link), and the length of the cable in metres."""
 
     port: SwitchPort
     neighbour: str
     neighbour_port: str
     neighbour_lldp_port: str
-    address: int
+    address: int | None
     is_host: bool
     length_m: int
 
@@ -40,10 +40,11 @@ def _attachment(fabric: Fabric, switch: Switch, link: Link) -> Attachment:
     if link.kind is LinkKind.HOST_LEAF:
         name = fabric.host_of[link.lower].ports[link.lower_port].name
         return Attachment(ports[link.upper_port], link.lower, name, name, link.network, True, link.length_m)
+    unnumbered = fabric.policies.addressing.unnumbered
     if link.lower == switch.name:
         far = fabric.switch_of[link.upper].panel.ports[link.upper_port]
-        return Attachment(
-            ports[link.lower_port], link.upper, far.name, far.alias, link.network + 1, False, link.length_m
-        )
+        address = None if unnumbered else link.network + 1
+        return Attachment(ports[link.lower_port], link.upper, far.name, far.alias, address, False, link.length_m)
     far = fabric.switch_of[link.lower].panel.ports[link.lower_port]
-    return Attachment(ports[link.upper_port], link.lower, far.name, far.alias, link.network, False, link.length_m)
+    address = None if unnumbered else link.network
+    return Attachment(ports[link.upper_port], link.lower, far.name, far.alias, address, False, link.length_m)

@@ -6,7 +6,7 @@ so a fabric that grows changes only the switches and ports that the new cables m
 
 from collections.abc import Callable, Iterable, Iterator
 
-from railweave.diagnostics import Diagnostic, Where, error
+from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Role, Switch
 from railweave.fabric.policy import BufferModel
@@ -15,7 +15,7 @@ from railweave.routing.instance import bgp_speaker
 from railweave.sonic.attachments import Attachment, attachments, tier_lengths
 from railweave.sonic.buffer_tables import cable_row
 from railweave.sonic.frr_text import frr_text
-from railweave.sonic.interfaces import address_row, loopback_rows
+from railweave.sonic.interfaces import link_rows, loopback_rows
 from railweave.sonic.metadata import metadata_row
 from railweave.sonic.neighbours import host_metadata_row, neighbour_row, switch_metadata_row
 from railweave.sonic.overrides import clashes, override_rows, with_overrides
@@ -61,9 +61,7 @@ class Configurator:
     """Configures the devices of one fabric; keeps what they share."""
 
     def __init__(self, fabric: Fabric, templates: Templates) -> None:
-        """Raises RefusedError where the fabric asks for what this version cannot configure."""
-        if fabric.policies.addressing.unnumbered:
-            raise RefusedError([unnumbered_refusal()])
+        """Nothing is computed yet."""
         self.fabric = fabric
         self.templates = templates
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
@@ -109,7 +107,7 @@ class Configurator:
         by_table["DEVICE_NEIGHBOR"] = [neighbour_row(one) for one in used]
         by_table["DEVICE_NEIGHBOR_METADATA"] = self._neighbour_metadata(used)
         by_table["INTERFACE"] = [
-            row for one, port in zip(used, ports, strict=True) for row in (port.bare_interface, address_row(one))
+            row for one, port in zip(used, ports, strict=True) for row in link_rows(one, port.bare_interface)
         ]
         by_table["LOOPBACK_INTERFACE"] = list(loopback_rows(switch.loopback))
         by_table["PFC_WD"] = [*(row for port in ports for row in port.watchdog), *shared.watchdog_poll]
@@ -155,7 +153,7 @@ _latest: Configurator | None = None
 def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceConfig:
     """Return everything that railweave owns on ``switch``. For all devices in one go use ``configure_all``.
 
-    Raises RefusedError for an unnumbered underlay and for overrides that meet a rendered row.
+    Raises RefusedError for overrides that meet a rendered row.
     """
     global _latest  # noqa: PLW0603  a cache of one: callers go through the switches of one fabric
     latest = _latest
@@ -169,16 +167,6 @@ def configure_all(fabric: Fabric, templates: Templates) -> Iterator[DeviceConfig
     configurator = Configurator(fabric, templates)
     for switch in fabric.switches:
         yield configurator.device(switch)
-
-
-def unnumbered_refusal(where: Where | None = None) -> Diagnostic:
-    """Return why an unnumbered underlay is refused."""
-    return error(
-        "RW401",
-        "an unnumbered underlay cannot be configured in this version",
-        where or Where(path="addressing.underlay"),
-        fix="write addressing.underlay: numbered, or leave it out",
-    )
 
 
 def _tables(rows: Iterable[Row]) -> dict[str, dict[str, Fields]]:

@@ -9,6 +9,7 @@ from railweave.routing.instance import (
     PoolRule,
     Prefix,
 )
+from railweave.routing.sessions import Session
 from railweave.templates import Templates
 from railweave.units import ipv4_text
 
@@ -29,7 +30,8 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "connect_retry_s": CONNECT_RETRY_S,
             "dscp": speaker.dscp,
             "neighbours": speaker.neighbours,
-            "sessions": [(ipv4_text(one.address), one.remote_asn, one.description) for one in speaker.sessions],
+            "sessions": [(peer_text(one), one.remote_asn, one.description) for one in speaker.sessions],
+            "unnumbered": any(one.address is None for one in speaker.sessions),
             "announced": [prefix_text(one) for one in speaker.announced],
             "host_block": prefix_text(speaker.host_block) if speaker.host_block else "",
             "accepted": [rule_text(one) for one in speaker.accepted],
@@ -39,6 +41,11 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "learned_community": LEARNED_COMMUNITY,
         },
     )
+
+
+def peer_text(session: Session) -> str:
+    """Return the neighbour as FRR names it: its address, or our interface of an unnumbered link."""
+    return session.port if session.address is None else ipv4_text(session.address)
 
 
 def prefix_text(prefix: Prefix) -> str:

@@ -1,4 +1,4 @@
-"""INTERFACE and LOOPBACK_INTERFACE: a routed /31 on every link and the switch's own address.
+"""INTERFACE and LOOPBACK_INTERFACE: a routed link on every used port and the switch's own address.
 
 An address row needs the bare row of its port (sonic-interface.yang); on a /31 both addresses are usable (RFC 3021).
 """
@@ -16,12 +16,25 @@ def bare_interface_row(port: str) -> Row:
     return Row("INTERFACE", port, {}, "A fabric port is routed, not bridged: no flooding reaches lossless queues.")
 
 
-def address_row(attachment: Attachment) -> Row:
-    """Return the row that gives a link's end its address."""
+def link_local_row(port: str) -> Row:
+    """Return the row that makes ``port`` a routed port without an address of its own (unnumbered)."""
+    fields = {"ipv6_use_link_local_only": "enable"}
+    return Row("INTERFACE", port, fields, "An unnumbered link: IPv6 link-local next hops carry IPv4 routes (RFC 8950).")
+
+
+def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
+    """Return the rows of a link's end; ``bare`` is its port's row without fields."""
+    if attachment.address is None:
+        return (link_local_row(attachment.port.name),)
+    return (bare, address_row(attachment, attachment.address))
+
+
+def address_row(attachment: Attachment, address: int) -> Row:
+    """Return the row that gives a link's end its ``address``."""
     pool = "addressing.hosts" if attachment.is_host else "addressing.links"
     return Row(
         "INTERFACE",
-        f"{attachment.port.name}|{ipv4_text(attachment.address)}/{_LINK_LENGTH}",
+        f"{attachment.port.name}|{ipv4_text(address)}/{_LINK_LENGTH}",
         {},
         f"The /31 of the link to {attachment.neighbour}, counted from {pool} by leaf and leaf port, "
         "the even address at the upper end (RFC 3021).",

@@ -37,17 +37,6 @@ def test_without_lossless_classes_there_is_nothing_to_prove(lab_fabric: Lab) -> 
     assert codes(replace(fabric, policies=replace(fabric.policies, classes=lossy))) == []
 
 
-def test_an_unnumbered_underlay_is_an_error_at_its_place(lab_fabric: Lab) -> None:
-    fabric = lab_fabric()
-    addressing = replace(fabric.policies.addressing, unnumbered=True)
-    found = check_config(
-        replace(fabric, policies=replace(fabric.policies, addressing=addressing)),
-        lambda path: Where("pod.yml", 7, 3, path),
-    )
-    assert found[0].code == "RW401"
-    assert found[0].where == Where("pod.yml", 7, 3, "addressing.underlay")
-
-
 def test_overrides_that_change_rendered_fields_are_all_told_at_once(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
     rows = {

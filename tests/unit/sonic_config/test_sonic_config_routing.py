@@ -174,3 +174,20 @@ def test_lines_know_their_context(lab_fabric: Lab) -> None:
     assert ("router bgp 4210000000", "bgp router-id 10.255.0.1") in lines
     assert ("route-map TO-SPINES deny 10", "match community LEARNED-FROM-SPINES") in lines
     assert ("", "ip nht resolve-via-default") in lines
+
+
+def test_an_unnumbered_session_runs_over_its_interface_with_the_far_as_number(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    addressing = replace(fabric.policies.addressing, unnumbered=True)
+    fabric = replace(fabric, policies=replace(fabric.policies, addressing=addressing))
+    text = configure(fabric, fabric.switch_of["lab-leaf1"], find_templates()).frr
+    lines = [line.strip() for line in text.splitlines() if " neighbor Ethernet" in line]
+    assert lines == [
+        "neighbor Ethernet112 interface peer-group SPINES",
+        "neighbor Ethernet112 remote-as 4200001000",
+        "neighbor Ethernet112 description lab-spine1:Ethernet0",
+        "neighbor Ethernet116 interface peer-group SPINES",
+        "neighbor Ethernet116 remote-as 4200001000",
+        "neighbor Ethernet116 description lab-spine2:Ethernet0",
+    ]
+    assert "10.192." not in text.replace("10.192.0.0/11", "")

@@ -133,10 +133,12 @@ def test_an_override_of_a_rendered_field_is_refused(lab_fabric: Lab) -> None:
         tables_of(fabric, "lab-leaf1")
 
 
-def test_an_unnumbered_underlay_is_refused_with_a_way_out(lab_fabric: Lab) -> None:
+def test_an_unnumbered_link_has_no_address_and_uses_link_local_ones(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
     addressing = replace(fabric.policies.addressing, unnumbered=True)
-    with pytest.raises(RefusedError) as refused:
-        tables_of(replace(fabric, policies=replace(fabric.policies, addressing=addressing)), "lab-leaf1")
-    assert refused.value.diagnostics[0].code == "RW401"
-    assert "numbered" in refused.value.diagnostics[0].fix
+    tables = tables_of(replace(fabric, policies=replace(fabric.policies, addressing=addressing)), "lab-leaf1")
+    rows = tables["INTERFACE"]
+    assert rows["Ethernet112"] == {"ipv6_use_link_local_only": "enable"}
+    assert not [key for key in rows if key.startswith("Ethernet112|")]
+    assert rows["Ethernet0"] == {}, "links to nodes keep their addresses"
+    assert [key for key in rows if key.startswith("Ethernet0|")] == ["Ethernet0|10.32.0.0/31"]
