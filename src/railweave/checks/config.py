@@ -8,7 +8,7 @@ from railweave.checks.paths import overridden_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric, LinkKind
 from railweave.routing.instance import MAXIMUM_PATHS
-from railweave.sonic.configure import Configurator, unnumbered_refusal
+from railweave.sonic.configure import Configurator
 from railweave.templates import find_templates
 
 _PATHS_OF_EVERY_ASIC = 64
@@ -54,9 +54,6 @@ def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
 
 
 def _check_overrides(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
-    if fabric.policies.addressing.unnumbered:
-        yield unnumbered_refusal(where("addressing.underlay"))
-        return
     configurator = Configurator(fabric, find_templates())
     for switch in fabric.switches:
         yield from configurator.override_faults(switch, where)
