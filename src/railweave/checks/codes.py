@@ -95,7 +95,6 @@ TITLES: Final[Mapping[str, str]] = {
     "RW209": "oversubscription is what is recommended for the workload",
     "RW210": "super-spines are named only where they are built",
     # Device configuration.
-    "RW401": "the underlay is numbered",
     "RW402": "overrides add rows and change none that railweave renders",
     "RW404": "facts are of the fabric's devices, and can be read",
     "RW403": "marking starts above what one flow at line rate has on its way",
