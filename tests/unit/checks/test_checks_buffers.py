@@ -1,0 +1,142 @@
+"""Headroom, budget and ECN before PFC on whole fabrics."""
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from railweave.diagnostics import Diagnostic, Severity, has_errors
+
+Findings = Callable[..., tuple[Diagnostic, ...]]
+
+ROCE = "traffic_classes:\n  - {{name: roce, dscp: [26], lossless: true, priority: 3, share: {share}{ecn}}}\n{more}"
+REST = """  - {name: cnp, dscp: [48], priority: 6, strict: true}
+  - {name: best-effort, dscp: default, priority: 0, share: 10}
+"""
+
+
+def classes(ecn: str = "", more: str = "", share: int = 60) -> str:
+    return ROCE.format(share=share, ecn=f", ecn: {{{ecn}}}" if ecn else "", more=more) + REST
+
+
+def of(code: str, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    return [one for one in found if one.code == code]
+
+
+def test_a_sound_pod_has_no_error_and_no_warning(findings: Findings) -> None:
+    assert not [one for one in findings() if one.severity is not Severity.INFO]
+
+
+def test_a_cable_without_published_headroom_is_refused_with_the_lengths_that_are(findings: Findings) -> None:
+    (one,) = of("H-headroom", findings("cabling: {leaf_spine: {length_m: 400}}\n"))
+    assert one.severity is Severity.ERROR
+    assert "400G over 400 m" in one.message
+    assert "5 m, 40 m, 300 m" in one.fix
+    assert one.devices == ("pod-leaf1", "pod-leaf2")
+    assert one.where.path == "cabling.leaf_spine.length_m"
+
+
+def test_the_same_cable_is_computed_where_the_vendor_publishes_how(findings: Findings) -> None:
+    found = findings("cabling: {leaf_spine: {length_m: 400}}\n", leaf="nvidia-sn4700")
+    assert not of("H-headroom", found)
+
+
+def test_a_speed_without_published_headroom_is_refused(findings: Findings) -> None:
+    (one,) = of("H-headroom", findings(speed="200G", spine="nokia-ixr7220-h4-64d"))
+    assert one.severity is Severity.ERROR
+    assert "200G" in one.message
+    assert "400G" in one.fix
+
+
+@pytest.mark.parametrize(("asked", "severity"), [("", Severity.WARNING), ("traditional", Severity.ERROR)])
+def test_a_model_without_buffer_facts_is_left_alone_and_refused_where_a_buffer_model_is_asked_for(
+    findings: Findings, asked: str, severity: Severity
+) -> None:
+    extra = f"sonic: {{buffer_model: {asked}}}\n" if asked else ""
+    (one,) = of("H-headroom", findings(extra, leaf="arista-7060dx5-64s", spine="nvidia-sn4700"))
+    assert one.severity is severity
+    assert "Arista-7060DX5-64S" in one.message
+    assert one.devices == ("pod-leaf1", "pod-leaf2")
+
+
+def test_the_dynamic_model_is_refused_on_a_chip_that_has_none(findings: Findings) -> None:
+    found = of("H-headroom", findings("sonic: {buffer_model: dynamic}\n"))
+    assert [one.severity for one in found] == [Severity.ERROR]
+    assert "Nokia-IXR7220-H4-64D" in found[0].message
+
+
+def test_more_lossless_classes_than_the_chip_carries_are_refused(findings: Findings) -> None:
+    more = "".join(
+        f"  - {{name: s{number}, role: storage, dscp: [{number}], lossless: true, priority: {number}, share: 5}}\n"
+        for number in (4, 5)
+    )
+    found = of("H-budget", findings(classes(more=more)))
+    refused = [one for one in found if "for 2" in one.message]
+    assert [one.severity for one in refused] == [Severity.ERROR]
+    assert "roce and s4 and s5" in refused[0].message
+
+
+def test_a_second_lossless_class_for_storage_fits(findings: Findings) -> None:
+    assert not has_errors(findings(classes(more=STORAGE)))
+
+
+def test_a_lossless_class_without_room_for_its_headroom_is_refused_with_the_sum(findings: Findings) -> None:
+    lengths = "cabling: {host: {length_m: 2000}, leaf_spine: {length_m: 2000}}\n"
+    found = findings(lengths + classes(more=STORAGE), leaf="nvidia-sn4700", nodes=28)
+    (one,) = [each for each in of("H-budget", found) if "pod-leaf1" in each.devices]
+    assert one.severity is Severity.ERROR
+    assert "28 ports of 400G over 2000 m" in one.message
+
+
+STORAGE = "  - {name: storage, dscp: [34], lossless: true, priority: 4, share: 30}\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "nodes", "more", "severity"),
+    [
+        ("nokia-ixr7220-h5-64d", 60, "", None),
+        ("nokia-ixr7220-h5-64d", 60, STORAGE, Severity.INFO),
+        ("arista-7060x6-64pe", 100, "", Severity.WARNING),
+    ],
+)
+def test_headroom_that_ports_share_is_told_where_all_at_once_would_exceed_it(
+    findings: Findings, model: str, nodes: int, more: str, severity: Severity | None
+) -> None:
+    found = of("H-budget", findings(classes(more=more), leaf=model, spine=model, nodes=nodes))
+    told = [one for one in found if "pod-leaf1" in one.devices]
+    assert [one.severity for one in told] == ([severity] if severity else [])
+    assert all("headroom pool" in one.message for one in told)
+
+
+@pytest.mark.parametrize(
+    ("ecn", "code", "severity", "number"),
+    [
+        ("min_kb: 33000, max_kb: 34000", "E-2", Severity.ERROR, "32369506"),
+        ("min_kb: 900, max_kb: 33000", "E-3", Severity.WARNING, "32369506"),
+        ("min_kb: 1000, max_kb: 4000", "E-4", Severity.WARNING, "995985"),
+        ("min_kb: 900, max_kb: 4000", "E-5", Severity.INFO, "505774"),
+        ("min_kb: 60000, max_kb: 90000", "E-1", Severity.ERROR, "50286129"),
+    ],
+)
+def test_thresholds_that_let_pfc_come_first_are_told_with_the_numbers(
+    findings: Findings, ecn: str, code: str, severity: Severity, number: str
+) -> None:
+    found = [one for one in of(code, findings(classes(ecn))) if "pod-leaf1" in one.devices]
+    assert [one.severity for one in found] == [severity]
+    assert number in found[0].message
+    assert found[0].where.path == "traffic_classes[0].ecn"
+
+
+def test_thresholds_that_fit_are_not_told(findings: Findings) -> None:
+    found = [one for one in findings(classes("min_kb: 450, max_kb: 900")) if one.code.startswith("E-")]
+    assert not found
+
+
+def test_marking_below_what_one_flow_has_on_its_way_is_told(findings: Findings) -> None:
+    found = of("RW403", findings("preset: nvidia\n"))
+    assert [one.severity for one in found] == [Severity.INFO] * 2
+    assert all("153600" in one.message and "400000" in one.message for one in found)
+
+
+def test_without_a_lossless_class_there_is_nothing_to_check(findings: Findings) -> None:
+    lossy = classes().replace("lossless: true", "lossless: false")
+    assert not [one for one in findings(lossy) if one.code.startswith(("E-", "H-"))]
