@@ -81,7 +81,7 @@ ALL = modules()
 
 @pytest.mark.parametrize(("module", "path"), ALL, ids=[module for module, _ in ALL])
 def test_a_module_imports_only_what_lies_below_it(module: str, path: Path) -> None:
-    package = module.split(".")[0]
+    package = module.split(".", maxsplit=1)[0]
     wrong = [
         f"{path}:{line}: {module} imports {name}"
         for line, name in imports_of(path)
@@ -91,7 +91,7 @@ def test_a_module_imports_only_what_lies_below_it(module: str, path: Path) -> No
 
 
 def allowed(package: str, module: str, name: str) -> bool:
-    target = name.split(".")[0]
+    target = name.split(".", maxsplit=1)[0]
     if target not in SOURCES or target == package != "railweave":
         return True
     if package == "railweave":
@@ -101,7 +101,7 @@ def allowed(package: str, module: str, name: str) -> bool:
     if package == "railweave_hosts":
         return target == "railweave" and not name.startswith("railweave.cli")
     if package == "napalm_sonic":
-        return name == "railweave.sonic" or name.startswith("railweave.sonic.") and driver_allowed(name)
+        return name == "railweave.sonic" or (name.startswith("railweave.sonic.") and driver_allowed(name))
     return False  # the simulator judges the rest, so it knows nothing of it
 
 
@@ -119,9 +119,7 @@ def engine_allowed(module: str, name: str) -> bool:
     return target in RANK and RANK[target] <= RANK[layer]
 
 
-@pytest.mark.parametrize(
-    ("module", "path"), [m for m in ALL if m[0].startswith("railweave.")], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("module", "path"), [m for m in ALL if m[0].startswith("railweave.")], ids=str)
 def test_the_engine_reaches_no_device(module: str, path: Path) -> None:
     if layer_of(module) == "cli":
         return

@@ -1,4 +1,4 @@
-"""Time and memory of a plan of simulated devices on which nothing changed; prints figures, fails nothing by the clock."""
+"""Time and memory of a plan of simulated devices on which nothing changed; prints figures only."""
 
 import os
 import resource

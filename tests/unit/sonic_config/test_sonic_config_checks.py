@@ -5,7 +5,7 @@ import pytest
 
 from railweave.checks import config as checks
 from railweave.checks.config import check_config
-from railweave.diagnostics import Severity, Where
+from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Overrides
 
