@@ -1,0 +1,129 @@
+"""Day 2 on the running fabric: a spine more, then a stripe, under traffic; and no leaf ever in transit."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+DATA = 9000 - 28
+WITHIN_LEAVES = (("gpu1", "-I 10.32.0.1 10.32.0.3"), ("gpu3", "-I 10.32.0.69 10.32.0.71"))
+ACROSS_SPINES = (("gpu1", "-I 10.32.0.1 10.32.0.67"), ("gpu2", "-I 10.32.0.3 10.32.0.69"))
+
+
+def established_at(rig: Any, switch: str) -> dict[str, int]:
+    """Return when each session of a switch came up, by neighbour."""
+    told = json.loads(rig.on(switch, "vtysh -c 'show bgp neighbors json'"))
+    return {
+        peer: one["bgpTimerUpEstablishedEpoch"] for peer, one in told.items() if one.get("bgpState") == "Established"
+    }
+
+
+def set_count(rig: Any, part: str, old: int, new: int) -> None:
+    """Change a count of the intent: of ``leaf``, ``spine`` or ``name: gpu`` (the nodes)."""
+    text = rig.intent.read_text()
+    changed, times = re.subn(rf"({part}.*?count: ){old}\b", rf"\g<1>{new}", text, count=1, flags=re.DOTALL)
+    assert times == 1
+    rig.intent.write_text(changed)
+
+
+def grow(rig: Any, streams: Any, old: tuple[str, ...]) -> tuple[Any, dict[str, int]]:
+    """Deploy the grown intent under traffic; return the result and the packets lost, by kind of path.
+
+    No session between switches that were there before may be reset.
+    """
+    before = {switch: established_at(rig, switch) for switch in old}
+    within, across = streams(rig, *WITHIN_LEAVES), streams(rig, *ACROSS_SPINES)
+    result = rig.deploy()
+    lost = {
+        kind: sum(stream.stop()[1] for stream in running) for kind, running in (("within", within), ("across", across))
+    }
+    for switch, sessions in before.items():
+        now = established_at(rig, switch)
+        # The epochs are computed from an uptime in whole seconds.
+        moved = {peer: (then, now.get(peer)) for peer, then in sessions.items() if abs(now.get(peer, 0) - then) > 1}
+        assert not moved, f"{switch}: sessions of old pairs were reset"
+    return result, lost
+
+
+@pytest.fixture(scope="module")
+def grown(deployed: Any) -> Iterator[Any]:
+    """Return the running fabric; its intent grows in this file."""
+    deployed.as_intended()
+    return deployed
+
+
+def test_one_spine_more_loses_no_packet_and_resets_no_session(grown: Any, streams: Any, proves: Any) -> None:
+    set_count(grown, "spine:", 2, 3)
+    plan = grown.plan()
+    states = {name: one["state"] for name, one in plan["devices"].items()}
+    assert states == dict.fromkeys(("lab-leaf1", "lab-leaf2", "lab-spine3"), "changed") | dict.fromkeys(
+        ("lab-spine1", "lab-spine2"), "unchanged"
+    )
+    result, lost = grow(grown, streams, ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2"))
+    assert result["result"] == "done"
+    assert lost["within"] == 0
+    assert lost["across"] == 0
+    assert {len(grown.bgp(leaf)) for leaf in ("lab-leaf1", "lab-leaf2")} == {3}
+    grown.as_intended()
+    proves(f"a third spine under 20 packets/s a path: lost {lost}; no session of an old pair reset")
+
+
+def test_a_stripe_more_touches_no_old_leaf_and_loses_no_packet(grown: Any, streams: Any, proves: Any) -> None:
+    set_count(grown, "name: gpu", 4, 8)
+    set_count(grown, "leaf:", 2, 4)
+    plan = grown.plan()
+    assert {name for name, one in plan["devices"].items() if one["state"] == "unchanged"} == {"lab-leaf1", "lab-leaf2"}
+    old = ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2", "lab-spine3")
+    result, lost = grow(grown, streams, old)
+    assert result["result"] == "done"
+    assert lost == {"within": 0, "across": 0}
+    assert {switch: len(grown.bgp(switch)) for switch in ("lab-leaf4", "lab-spine3")} == {
+        "lab-leaf4": 3,
+        "lab-spine3": 4,
+    }
+    grown.as_intended()
+    proves(f"2 leaves and 4 nodes more under traffic: lost {lost}; no session of an old pair reset")
+
+
+def test_a_rail_spans_stripes_through_the_spines(grown: Any, proves: Any) -> None:
+    for rail in (0, 1):
+        near, far = f"10.32.0.{64 * rail + 1}", f"10.32.0.{128 + 64 * rail + 1}"
+        assert grown.pings("gpu1", f"-M do -s {DATA} -I {near} {far}"), f"rail {rail}"
+    told = grown.on("gpu1", "traceroute -n -q1 -w2 -s 10.32.0.1 10.32.0.129")
+    assert len(re.findall(r"^ *\d+  \d", told, re.MULTILINE)) == 4, told
+    proves("gpu1 reaches gpu5 on both rails with 9000 bytes, by leaf, spine, leaf")
+
+
+def test_a_leaf_is_never_transit(grown: Any, proves: Any) -> None:
+    links = [link for link in grown.fabric()["links"] if link["kind"] == "leaf_spine"]
+    keeps = {"lab-leaf1": "lab-spine1", "lab-leaf2": "lab-spine2"}
+    cut = [
+        (link["a"]["device"], link["a"]["port"])
+        for link in links
+        if link["a"]["device"] in keeps and link["b"]["device"] != keeps[link["a"]["device"]]
+    ]
+    assert len(cut) == 4
+    for device, port in cut:
+        grown.on(device, f"ip link set {port} down")
+    try:
+        # Leaves 3 and 4 still meet both spines: as transit they would join leaf 1 and leaf 2.
+        grown.wait_until(lambda: grown.pings("gpu1", "-I 10.32.0.1 10.32.0.129"), 20, "leaf 1 still reaches leaf 3")
+        grown.wait_until(lambda: not route(grown, "lab-leaf1", "10.32.0.64/26"), 20, "leaf 1 has no way to leaf 2")
+        assert route(grown, "lab-leaf3", "10.32.0.0/26"), "leaf 3 has a way to leaf 1"
+        assert route(grown, "lab-leaf3", "10.32.0.64/26"), "and one to leaf 2"
+        assert not route(grown, "lab-spine1", "10.32.0.64/26"), "but no spine learns leaf 2 from leaf 3"
+        assert not grown.pings("gpu1", "-I 10.32.0.1 10.32.0.67")
+    finally:
+        for device, port in cut:
+            grown.on(device, f"ip link set {port} up")
+    grown.as_intended()
+    proves("with leaf 1 on spine 1 and leaf 2 on spine 2 alone, no packet goes by leaf 3 or 4")
+
+
+def route(rig: Any, switch: str, prefix: str) -> bool:
+    """Tell whether the switch's kernel has a route of BGP for the prefix."""
+    return "proto bgp" in rig.on(switch, f"ip route show {prefix}")
