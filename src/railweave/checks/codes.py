@@ -110,11 +110,15 @@ TITLES: Final[Mapping[str, str]] = {
     "RW507": "devices are reloaded only with consent",
     "RW508": "no commit of another deployment waits for its confirmation",
     "RW509": "a device is of the model that the intent names",
+    "RW510": "rules that ignore drift are read as they are meant",
+    "RW511": "no rule that ignores drift is past its date",
+    "RW512": "every rule that ignores drift matches some",
     # Reaching devices.
     "RW601": "a target file is a mapping of known keys with values of their kind",
     "RW602": "every device has a management address",
     "RW603": "secrets are in the environment or the SSH agent",
     "RW604": "the simulator or lab of the fabric runs and knows its devices",
+    "RW605": "a device shows the host key that was recorded of it",
     # GPU nodes.
     "RW801": "the tools that set a NIC are its vendor's",
     "RW802": "there is a vendor pack for the NICs of managed nodes",

@@ -12,7 +12,15 @@ from typing import cast
 
 import typer
 
-from railweave.cli import design_commands, fabric_commands, hosts_commands, lab_commands, project_commands, sim_commands
+from railweave.cli import (
+    design_commands,
+    fabric_commands,
+    hosts_commands,
+    lab_commands,
+    project_commands,
+    sim_commands,
+    upkeep_commands,
+)
 from railweave.errors import RailweaveError, RefusedError
 
 EXIT_FAILED = 1
@@ -48,6 +56,7 @@ fabric_commands.register(app)
 sim_commands.register(app)
 lab_commands.register(app)
 hosts_commands.register(app)
+upkeep_commands.register(app)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

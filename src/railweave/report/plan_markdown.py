@@ -9,11 +9,9 @@ from railweave.plan.grouping import group_changes
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
+from railweave.report.markdown import LIMIT_CHARS, cell, code, table
 from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept
 from railweave.sonic.change import Change
-
-LIMIT_CHARS = 65_536
-"""The longest comment of the usual forges."""
 
 _RESERVED = 400
 _MOST_GROUPS = 120
@@ -22,7 +20,7 @@ _MOST_NOTES = 100
 
 def plan_markdown(plan: Plan) -> str:
     """Return ``plan`` as markdown of less than ``LIMIT_CHARS`` characters."""
-    blocks = [f"### {_cell(headline(plan))}\n", *_notes(plan)]
+    blocks = [f"### {cell(headline(plan))}\n", *_notes(plan)]
     if plan.changes:
         blocks += [_disruption(plan), _groups(plan), _order(plan)]
     blocks.append(_foot(plan))
@@ -30,24 +28,6 @@ def plan_markdown(plan: Plan) -> str:
     if len(text) >= LIMIT_CHARS:
         return text[: LIMIT_CHARS - _RESERVED].rpartition("\n")[0] + "\n\n… cut: the plan is too long for a comment.\n"
     return text + _details(plan, LIMIT_CHARS - len(text) - _RESERVED)
-
-
-def _cell(text: str) -> str:
-    """Return text that cannot break out of a table cell or become markup."""
-    for mark, safe in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("`", "'"), ("*", "\\*"), ("\n", " ")):
-        text = text.replace(mark, safe)
-    return text
-
-
-def _code(text: str) -> str:
-    """Return text as code within a table cell."""
-    return f"`{' '.join(text.replace('`', chr(39)).split()).replace('|', chr(92) + '|')}`" if text else ""
-
-
-def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def _notes(plan: Plan) -> Iterable[str]:
@@ -64,11 +44,11 @@ def _notes(plan: Plan) -> Iterable[str]:
     ]
     if notes:
         more = [f"- and {len(notes) - _MOST_NOTES} more"] if len(notes) > _MOST_NOTES else []
-        yield "\n".join([*(f"- {_cell(note)}" for note in notes[:_MOST_NOTES]), *more]) + "\n"
+        yield "\n".join([*(f"- {cell(note)}" for note in notes[:_MOST_NOTES]), *more]) + "\n"
 
 
 def _disruption(plan: Plan) -> str:
-    return _table(
+    return table(
         ("role", "devices", "changes", "at worst", "methods"),
         (
             (
@@ -88,21 +68,21 @@ def _groups(plan: Plan) -> str:
     rows = [
         (
             GLYPHS[group.op],
-            _code(subject(group)),
-            _code(effect(group)),
-            _cell(devices(group)),
+            code(subject(group)),
+            code(effect(group)),
+            cell(devices(group)),
             group.disruption.value,
             group.method.value,
         )
         for group in groups[:_MOST_GROUPS]
     ]
     more = f"\nand {len(groups) - _MOST_GROUPS} groups more\n" if len(groups) > _MOST_GROUPS else ""
-    return _table(("", "what", "change", "devices", "disruption", "method"), rows) + more
+    return table(("", "what", "change", "devices", "disruption", "method"), rows) + more
 
 
 def _order(plan: Plan) -> str:
     waves = "; ".join(f"{number}. {compact(wave)}" for number, wave in enumerate(plan.waves, start=1))
-    return f"Order: {_cell(waves)}\n"
+    return f"Order: {cell(waves)}\n"
 
 
 def _foot(plan: Plan) -> str:
@@ -110,7 +90,7 @@ def _foot(plan: Plan) -> str:
     rows = kept(plan)
     kept_text = f" Not ours, kept: {', '.join(f'{table} {count}' for table, count in rows.items())}." if rows else ""
     states = ", ".join(f"{len(plan.names(state))} {state.value}" for state in DeviceState if plan.names(state))
-    return f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {states}.{_cell(kept_text)}\n"
+    return f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {states}.{cell(kept_text)}\n"
 
 
 def _details(plan: Plan, room_chars: int) -> str:

@@ -1,0 +1,53 @@
+"""Commands that keep watch: drift."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to ``app``."""
+    for command in (drift,):
+        app.command()(command)
+
+
+def drift(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    ignore: Annotated[Path, typer.Option("--ignore", metavar="FILE", help="Agreed exceptions.")] = Path(
+        "drift-ignore.yml"
+    ),
+    json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pipeline's summary.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there is drift.")] = False,
+) -> int:
+    """Tell what runs otherwise than the intent says; nothing is changed."""
+    from datetime import UTC, datetime
+
+    from railweave.cli.project import find_intent
+    from railweave.cli.reaching import reached_fabric
+    from railweave.cli.show import print_diagnostics, print_json, print_view
+    from railweave.plan.drift import judge, remarks
+    from railweave.plan.drift_rules import load_rules
+    from railweave.report.drift import drift_json, drift_markdown, drift_view
+
+    rules = load_rules(ignore)
+    fabric = reached_fabric(find_intent(intent, option), target)
+    with fabric.progress():
+        made = fabric.plan()
+    found = judge(made, rules, datetime.now(UTC).date())
+    if json:
+        print_json(drift_json(found))
+    elif markdown:
+        print(drift_markdown(found))
+    else:
+        print_view(drift_view(found))
+    if not json:
+        print_diagnostics(remarks(found))
+    if found.unread:
+        return 1
+    return 2 if exit_code and found.found else 0

@@ -1,0 +1,130 @@
+"""Drift: what runs otherwise than the intent says, without what people agreed to leave for a while.
+
+A plan against the running devices holds every difference. Rules take some of them out, each with a reason and a last
+day; from the day after it, a rule takes out nothing and is told as an error, so that no exception lives for ever.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fnmatch import fnmatchcase
+
+from railweave.diagnostics import Diagnostic, Where, error, warning
+from railweave.plan.model import DeviceState, Plan
+from railweave.sonic.change import Change
+
+_NOWHERE = Where()
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRule:
+    """One agreed exception; ``table``, ``key``, ``field`` and ``device`` are shell patterns, ``until`` is its last day.
+
+    For FRR the table is ``frr``, the key the context and the field the line. A rule with a ``field`` other than ``*``
+    does not reach rows that are missing or too many as a whole.
+    """
+
+    table: str
+    reason: str
+    until: date
+    key: str = "*"
+    field: str = "*"
+    device: str = "*"
+    where: Where = _NOWHERE
+
+    def matches(self, change: Change) -> bool:
+        """Tell whether the rule speaks of ``change``, expired or not."""
+        return (
+            fnmatchcase(change.device, self.device)
+            and fnmatchcase(change.table, self.table)
+            and fnmatchcase(change.key, self.key)
+            and (self.field == "*" or (change.field is not None and fnmatchcase(change.field, self.field)))
+        )
+
+    def __str__(self) -> str:
+        """Return what the rule matches, as a person would point at it."""
+        return f"{self.table}|{self.key} {self.field} on {self.device}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A rule at work and the differences that it takes out."""
+
+    rule: IgnoreRule
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What came of looking: ``plan`` holds what remains, and would mend it; ``expired`` and ``idle`` are rules."""
+
+    plan: Plan
+    ignored: tuple[Ignored, ...] = ()
+    expired: tuple[IgnoreRule, ...] = ()
+    idle: tuple[IgnoreRule, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Tell whether any device that was read runs otherwise than intended."""
+        return bool(self.plan.changes) or any(device.conflicts for device in self.plan.devices.values())
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Return the devices of which nothing is known."""
+        return self.plan.names(DeviceState.UNREACHABLE)
+
+
+def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
+    """Return the drift that ``plan`` shows, without what rules that hold ``today`` ignore.
+
+    A difference that several rules match counts for the first of them. A rule is idle where it matches no difference;
+    that is not said while devices are unread, because the difference may be theirs.
+    """
+    valid = [rule for rule in rules if rule.until >= today]
+    taken: dict[IgnoreRule, list[Change]] = {rule: [] for rule in valid}
+    left: list[Change] = []
+    for change in plan.changes:
+        rule = _first(valid, change)
+        (left if rule is None else taken[rule]).append(change)
+    whole = not plan.names(DeviceState.UNREACHABLE)
+    return Drift(
+        plan=_only(plan, tuple(left)),
+        ignored=tuple(Ignored(rule, tuple(changes)) for rule, changes in taken.items() if changes),
+        expired=tuple(rule for rule in rules if rule.until < today),
+        idle=tuple(rule for rule in valid if whole and not any(map(rule.matches, plan.changes))),
+    )
+
+
+def _first(rules: Iterable[IgnoreRule], change: Change) -> IgnoreRule | None:
+    return next((rule for rule in rules if rule.matches(change)), None)
+
+
+def _only(plan: Plan, changes: tuple[Change, ...]) -> Plan:
+    """Return ``plan`` with these changes alone; a device whose every difference is ignored counts as unchanged."""
+    drifted = {change.device for change in changes}
+    devices = {
+        name: replace(device, state=DeviceState.UNCHANGED)
+        if device.state is DeviceState.CHANGED and name not in drifted
+        else device
+        for name, device in plan.devices.items()
+    }
+    waves = (tuple(name for name in wave if name in drifted) for wave in plan.waves)
+    return replace(plan, devices=devices, changes=changes, waves=tuple(wave for wave in waves if wave))
+
+
+def remarks(drift: Drift) -> tuple[Diagnostic, ...]:
+    """Return what is to be said of the rules: expired ones are errors, idle ones warnings."""
+    expired = (
+        error(
+            "RW511",
+            f"this rule ended on {rule.until}: {rule} ({rule.reason})",
+            rule.where,
+            fix="mend the drift with `railweave deploy`, or agree on a new date",
+        )
+        for rule in drift.expired
+    )
+    idle = (
+        warning("RW512", f"nothing drifts that this rule ignores: {rule}", rule.where, fix="remove the rule")
+        for rule in drift.idle
+    )
+    return (*expired, *idle)
