@@ -296,3 +296,57 @@ def test_the_hash_moves_with_what_is_ours_and_with_nothing_else() -> None:
         running(frr=None),
     ]
     assert len({start, *(running_sha256(one, wanted()) for one in ours)}) == len(ours) + 1
+
+
+POOLS = {"ingress_lossless_pool": {"size": "1"}}
+LOSSLESS = {"profile": "pg_lossless_100000_40m_profile"}
+
+
+def test_where_the_engine_computes_buffers_the_tables_are_ours() -> None:
+    device = running(
+        {
+            "BUFFER_POOL": {**POOLS, "theirs_pool": {"size": "2"}},
+            "BUFFER_PROFILE": {"old": {"pool": "theirs_pool"}, "service": {"pool": "ingress_lossless_pool"}},
+            "BUFFER_PG": {"Ethernet0|0": {"profile": "old"}, "Ethernet120|0": {"profile": "service"}},
+        }
+    )
+    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": LOSSLESS}})
+    assert lines(compare(device, intent).changes) == [
+        "remove BUFFER_PG|Ethernet0|0",
+        "add BUFFER_PG|Ethernet0|3",
+        "remove BUFFER_POOL|theirs_pool",
+        "remove BUFFER_PROFILE|old",
+    ]
+
+
+def test_profiles_that_sonic_made_stay_and_their_pool_with_them() -> None:
+    device = running(
+        {
+            "BUFFER_POOL": {**POOLS, "other_pool": {"size": "2"}},
+            "BUFFER_PROFILE": {"pg_lossless_100000_5m_profile": {"pool": "other_pool"}},
+        }
+    )
+    assert compare(device, wanted({"BUFFER_POOL": POOLS})).changes == ()
+
+
+def test_a_group_that_no_longer_is_lossless_goes_so_that_ranges_never_overlap() -> None:
+    device = running({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": LOSSLESS}})
+    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3-4": LOSSLESS}})
+    assert lines(compare(device, intent).changes) == ["remove BUFFER_PG|Ethernet0|3", "add BUFFER_PG|Ethernet0|3-4"]
+
+
+def test_cable_lengths_of_other_ports_stay_and_those_of_removed_ports_go() -> None:
+    device = running(
+        {
+            "PORT": {"Ethernet0": port(0), "Ethernet2": port(1), "Ethernet120": port(30)},
+            "BUFFER_POOL": POOLS,
+            "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet2": "5m", "Ethernet120": "5m"}},
+        }
+    )
+    intent = wanted({"BUFFER_POOL": POOLS, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m"}}})
+    found = compare(device, intent)
+    assert [line for line in lines(found.changes) if "CABLE" in line] == [
+        "update CABLE_LENGTH|AZURE|Ethernet0",
+        "remove CABLE_LENGTH|AZURE|Ethernet2",
+    ]
+    assert not found.conflicts

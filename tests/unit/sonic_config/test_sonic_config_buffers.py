@@ -1,0 +1,175 @@
+"""The buffer tables of every catalogue model that has buffer facts."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent_text
+from railweave.sonic.configure import configure
+from railweave.sonic.rows import ConfigDb, DeviceConfig
+from railweave.templates import find_templates
+
+Lab = Callable[..., Fabric]
+CATALOG = load_catalog()
+
+INTENT = """
+fabric: pod
+workload: {{kind: pretraining}}
+nodes:
+  - {{name: gpu, count: 4, gpus: 8, nics: {{count: 2, speed: {speed}G, model: {nic}}}}}
+topology:
+  stripe: 4
+  links_per_pair: 1
+  oversubscription: "8:1"
+  leaf: {{model: {model}, count: 2}}
+  spine: {{model: {model}, count: 2}}
+"""
+SPEEDS = {
+    "arista-7060x6-64pe": 400,
+    "dell-z9664f": 400,
+    "nokia-ixr7220-h4-64d": 400,
+    "nokia-ixr7220-h5-64d": 400,
+    "nvidia-sn2700": 100,
+    "nvidia-sn4700": 400,
+    "nvidia-sn5600": 400,
+    "sonic-vs": 100,
+}
+"""Every model with buffer facts, at a speed that a NIC has."""
+
+
+@cache
+def leaf(model: str, extra: str = "") -> DeviceConfig:
+    nic = "connectx-7" if SPEEDS.get(model, 400) == 400 else "connectx-6"
+    text = INTENT.format(model=model, speed=SPEEDS.get(model, 400), nic=nic) + extra
+    fabric = design(load_intent_text(text, "pod.yml"), CATALOG).fabric
+    assert fabric is not None
+    return configure(fabric, fabric.switch_of["pod-leaf1"], find_templates())
+
+
+def tables(model: str, extra: str = "") -> ConfigDb:
+    return leaf(model, extra).config_db()
+
+
+def test_the_models_are_those_with_buffer_facts() -> None:
+    facts = {name for name in CATALOG.switch_ids() if any(one.buffers for one in CATALOG.switch(name).hwskus)}
+    assert facts == set(SPEEDS)
+
+
+@pytest.mark.parametrize("model", SPEEDS)
+def test_every_used_port_has_its_groups_queues_and_cable_length(model: str) -> None:
+    found = tables(model)
+    ports = list(found["DEVICE_NEIGHBOR"])
+    assert [key.split("|")[0] for key in found["BUFFER_PG"]] == [port for port in ports for _ in range(2)]
+    assert list(found["BUFFER_QUEUE"]) == [f"{port}|{queues}" for port in ports for queues in ("0-2", "3", "4-6")]
+    assert list(found["CABLE_LENGTH"]["AZURE"]) == ports
+    assert found["DEVICE_METADATA"]["localhost"]["buffer_model"] in {"traditional", "dynamic"}
+
+
+@pytest.mark.parametrize("model", SPEEDS)
+def test_every_reference_of_the_buffer_tables_is_there(model: str) -> None:
+    found = tables(model)
+    profiles = found["BUFFER_PROFILE"]
+    assert {str(row["pool"]) for row in profiles.values()} <= set(found["BUFFER_POOL"])
+    used = {str(row["profile"]) for table in ("BUFFER_PG", "BUFFER_QUEUE") for row in found[table].values()}
+    lists = [found.get(f"BUFFER_PORT_{way}_PROFILE_LIST", {}) for way in ("INGRESS", "EGRESS")]
+    used |= {name for rows in lists for row in rows.values() for name in str(row["profile_list"]).split(",")}
+    assert used - {"NULL"} <= set(profiles)
+
+
+@pytest.mark.parametrize("model", SPEEDS)
+def test_headroom_is_told_with_its_formula_and_source(model: str) -> None:
+    (row,) = [one for one in leaf(model).rows if one.table == "BUFFER_PG" and one.key == "Ethernet0|3"]
+    assert "xoff" in row.reason
+    assert "sonic-net/" in row.reason
+    assert "H-headroom" in row.reason
+
+
+def test_a_traditional_switch_has_the_published_profile_under_buffermgrds_name() -> None:
+    found = tables("nokia-ixr7220-h4-64d")
+    assert found["BUFFER_PG"]["Ethernet0|3"] == {"profile": "pg_lossless_400000_40m_profile"}
+    assert found["BUFFER_PROFILE"]["pg_lossless_400000_40m_profile"] == {
+        "dynamic_th": "0",
+        "pool": "ingress_lossless_pool",
+        "size": "1248",
+        "xoff": "330200",
+        "xon": "2288",
+        "xon_offset": "2288",
+    }
+    assert set(found["CABLE_LENGTH"]["AZURE"].values()) == {"40m"}
+    assert found["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] == "48404780"
+    assert "LOSSLESS_TRAFFIC_PATTERN" not in found
+
+
+def test_a_dynamic_switch_computes_headroom_from_the_cables_own_length() -> None:
+    found = tables("nvidia-sn4700", "cabling: {host: {length_m: 7}, leaf_spine: {length_m: 33}}\n")
+    assert found["BUFFER_PG"]["Ethernet0|3"] == {"profile": "NULL"}
+    assert set(found["CABLE_LENGTH"]["AZURE"].values()) == {"7m", "33m"}
+    assert found["DEFAULT_LOSSLESS_BUFFER_PARAMETER"] == {"AZURE": {"default_dynamic_th": "0"}}
+    assert found["LOSSLESS_TRAFFIC_PATTERN"] == {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}
+    assert "size" not in found["BUFFER_POOL"]["ingress_lossless_pool"]
+    assert found["BUFFER_POOL"]["egress_lossless_pool"]["size"] == "60817392"
+    assert not [name for name in found["BUFFER_PROFILE"] if name.startswith("pg_lossless")]
+
+
+def test_an_intent_may_ask_for_the_table_on_a_switch_that_computes() -> None:
+    found = tables("nvidia-sn4700", "sonic: {buffer_model: traditional}\n")
+    assert found["BUFFER_PROFILE"]["pg_lossless_400000_40m_profile"]["xoff"] == "77824"
+    assert found["BUFFER_POOL"]["ingress_lossless_pool"]["size"] == "26451968"
+    assert found["DEVICE_METADATA"]["localhost"]["buffer_model"] == "traditional"
+    assert found["BUFFER_PORT_INGRESS_PROFILE_LIST"]["Ethernet0"] == {
+        "profile_list": "ingress_lossless_profile,ingress_lossy_profile"
+    }
+
+
+def test_two_lossless_classes_share_one_row_of_neighbouring_groups() -> None:
+    found = tables("nokia-ixr7220-h4-64d", "preset: microsoft\n")
+    assert found["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "3,4"
+    assert [key for key in found["BUFFER_PG"] if key.startswith("Ethernet0|")] == ["Ethernet0|0", "Ethernet0|3-4"]
+    assert [key for key in found["BUFFER_QUEUE"] if key.startswith("Ethernet0|")] == [
+        "Ethernet0|0-2",
+        "Ethernet0|3-4",
+        "Ethernet0|5-6",
+    ]
+
+
+def test_a_class_on_the_highest_queue_gives_it_a_profile() -> None:
+    found = tables("nokia-ixr7220-h4-64d", "preset: cisco\n")
+    assert "Ethernet0|4-7" in found["BUFFER_QUEUE"]
+
+
+def test_without_buffer_facts_or_lossless_classes_the_devices_buffers_stay() -> None:
+    lossy = "traffic_classes:\n  - {name: best-effort, dscp: default, priority: 0, share: 10}\n"
+    for found in (tables("arista-7060dx5-64s"), tables("nokia-ixr7220-h4-64d", lossy)):
+        assert not [name for name in found if name.startswith(("BUFFER_", "CABLE_", "LOSSLESS_"))]
+        assert "buffer_model" not in found["DEVICE_METADATA"]["localhost"]
+
+
+def test_a_cable_beyond_the_table_gets_no_headroom_that_nobody_published() -> None:
+    found = tables("nokia-ixr7220-h4-64d", "cabling: {leaf_spine: {length_m: 400}}\n")
+    ports = found["DEVICE_NEIGHBOR"]
+    spines = [port for port, row in ports.items() if str(row["name"]).startswith("pod-spine")]
+    assert spines
+    for port in spines:
+        assert f"{port}|3" not in found["BUFFER_PG"]
+        assert port not in found["CABLE_LENGTH"]["AZURE"]
+
+
+def test_the_watchdog_can_be_set_and_turned_off() -> None:
+    found = tables("sonic-vs", "pfc_watchdog: {detection_ms: 300, restoration_ms: 900, action: forward}\n")
+    assert found["PFC_WD"]["Ethernet0"] == {"action": "forward", "detection_time": "300", "restoration_time": "900"}
+    off = tables("sonic-vs", "pfc_watchdog: {enabled: false}\n")
+    assert "PFC_WD" not in off or not off["PFC_WD"]
+    assert "pfcwd_sw_enable" not in off["PORT_QOS_MAP"]["Ethernet0"]
+
+
+def test_thresholds_say_where_they_come_from() -> None:
+    def reason(extra: str) -> str:
+        return next(row.reason for row in leaf("nokia-ixr7220-h4-64d", extra).rows if row.table == "WRED_PROFILE")
+
+    assert "995984" in reason("") or "995985" in reason("")
+    assert "lowered to 995 KB" in reason("")
+    assert "preset nvidia" in reason("preset: nvidia\n")
