@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.cli.auditing import audited
 from railweave.cli.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError
 
@@ -52,8 +53,10 @@ def run_deployment(path: Path, target: str, reviewed: Path | None, agreement: Ag
         _show(plan)
     if plan.changes and not agreement.yes and not _asked(plan, fabric):
         return None
-    with fabric.progress():
-        return fabric.deploy(plan, policy)
+    with audited(f"deploy {reviewed or path}", plan) as note, fabric.progress():
+        result = fabric.deploy(plan, policy)
+        note(result)
+        return result
 
 
 def show_result(result: "DeployResult", *, as_json: bool) -> None:

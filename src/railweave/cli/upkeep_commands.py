@@ -1,4 +1,4 @@
-"""Commands that keep watch: drift."""
+"""Commands that keep watch: what drifts, and who deployed what."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOp
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (drift,):
+    for command in (drift, audit):
         app.command()(command)
 
 
@@ -51,3 +51,16 @@ def drift(
     if found.unread:
         return 1
     return 2 if exit_code and found.found else 0
+
+
+def audit(json: AsJson = False) -> None:
+    """Print who deployed what from this project, and what came of it."""
+    from railweave.cli.auditing import read_lines
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.audit import audit_json, audit_view, read_audit
+
+    log = read_audit(read_lines())
+    if json:
+        print_json(audit_json(log))
+    else:
+        print_view(audit_view(log))

@@ -1,0 +1,121 @@
+"""The audit log: two lines a deployment, appended whole, readable after anything."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railweave.cli import auditing
+from railweave.cli.auditing import audited, read_lines
+from railweave.diagnostics import error
+from railweave.errors import RailweaveError, RefusedError
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result
+from railweave.report.audit import audit_json, audit_view, read_audit
+
+PLAN = Plan("pod1", "production", "f" * 64, {"leaf1": DevicePlan(DeviceState.UNCHANGED)}, (), ())
+DONE = DeployResult(
+    Result.STOPPED,
+    {"leaf1": DeviceOutcome(Outcome.NEW), "leaf2": DeviceOutcome(Outcome.OLD, "a session is down")},
+    stopped_by="leaf2: a session is down",
+    journal="j.jsonl",
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / ".railweave" / "audit.jsonl"
+
+
+def entries(log: Path) -> list[dict[str, Any]]:
+    return audit_json(read_audit(read_lines(log)))["entries"]
+
+
+def test_a_deployment_is_told_with_who_what_and_each_device(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTOR", "ada")
+    with audited("deploy plan.json", PLAN, log) as note:
+        note(DONE)
+    (entry,) = entries(log)
+    assert (entry["user"], entry["command"], entry["target"], entry["intent_sha256"]) == (
+        "ada",
+        "deploy plan.json",
+        "production",
+        "f" * 64,
+    )
+    assert len(entry["plan_digest"]) == 64
+    assert entry["result"] == "stopped"
+    assert entry["devices"] == {"leaf1": {"outcome": "new"}, "leaf2": {"outcome": "old", "error": "a session is down"}}
+    assert entry["began_at"] <= entry["ended_at"]
+
+
+def test_the_first_line_stands_before_anything_is_done(log: Path) -> None:
+    with audited("deploy", PLAN, log) as note:
+        assert [entry["result"] for entry in entries(log)] == ["not ended"]
+        note(DONE)
+    assert len(read_lines(log)) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "result"),
+    [
+        (RefusedError([error("RW507", "the plan reloads leaf1", fix="--provision")]), "refused"),
+        (RuntimeError("a fault"), "failed"),
+        (KeyboardInterrupt(), "failed"),
+    ],
+)
+def test_a_deployment_that_ends_by_an_exception_is_told(log: Path, fault: BaseException, result: str) -> None:
+    with pytest.raises(type(fault)), audited("deploy", PLAN, log):
+        raise fault
+    assert [entry["result"] for entry in entries(log)] == [result]
+
+
+def test_every_line_is_synchronised_and_nothing_is_overwritten(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(auditing.os, "fsync", synced.append)
+    for _ in range(3):
+        with audited("deploy", PLAN, log) as note:
+            note(DONE)
+    assert len(synced) == len(read_lines(log)) == 6
+    assert len(entries(log)) == 3
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_line_cut_short_swallows_no_other(log: Path) -> None:
+    with audited("deploy", PLAN, log) as note:
+        note(DONE)
+    whole = log.read_bytes()
+    log.write_bytes(whole + b'{"at": "2026-01-01T00:0')
+    with audited("deploy", PLAN, log) as note:
+        note(DONE)
+    found = read_audit(read_lines(log))
+    assert (len(found.entries), found.torn) == (2, 1)
+
+
+@pytest.mark.parametrize("cut", range(0, 400, 37))
+def test_a_log_cut_anywhere_can_be_read(log: Path, cut: int) -> None:
+    with audited("deploy", PLAN, log) as note:
+        note(DONE)
+    log.write_bytes(log.read_bytes()[:-cut] if cut else log.read_bytes())
+    found = read_audit(read_lines(log))
+    json.dumps(audit_json(found))
+    audit_view(found)
+    assert len(found.entries) <= 1
+
+
+def test_a_log_that_cannot_be_written_stops_a_deployment_before_it_begins(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    begun = False
+    with pytest.raises(RailweaveError, match="audit log"), audited("deploy", PLAN, tmp_path / "file" / "audit.jsonl"):
+        begun = True
+    assert not begun
+
+
+def test_lines_of_anything_else_are_counted_not_shown(log: Path) -> None:
+    log.parent.mkdir()
+    log.write_text('[]\n{"id": 3}\nnull\n\n')
+    assert audit_json(read_audit(read_lines(log))) == {"entries": [], "torn_lines": 3}
+
+
+def test_a_project_without_deployments_has_an_empty_log(log: Path) -> None:
+    assert entries(log) == []
