@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -139,10 +139,18 @@ def wait_for_switches(lab: LabFolder, ready_s: float) -> None:
     while waiting:
         waiting = {name: port for name, port in waiting.items() if not _greets(port)}
         if waiting and time.monotonic() > limit:
-            names = ", ".join(waiting)
-            raise ContainerlabError(f"{names}: no SSH within {ready_s:g} s; the lab is taken down again")
+            late = f"{', '.join(waiting)}: no SSH within {ready_s:g} s; the lab is taken down again"
+            raise ContainerlabError(late + _boot_log(lab, waiting))
         if waiting:
             time.sleep(_POLL_S)
+
+
+def _boot_log(lab: LabFolder, waiting: Iterable[str]) -> str:
+    """Return the last lines that the first waiting node's boot printed, where it is our image and says anything."""
+    if not lab.own_image:
+        return ""
+    said = lab.containerlab.exec(next(iter(waiting)), "tail -n 5 /var/log/swss.log").stdout.strip()
+    return "".join(f"\n  {line}" for line in said.splitlines())
 
 
 def _greets(port: int) -> bool:
