@@ -10,6 +10,7 @@ from typing import Any
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Policies, Pool
 from railweave.intent.model import Intent, Nodes, Shape
+from railweave.lab.reserve import nodes_of_stripe
 from railweave.units import ipv4_text
 
 VIRTUAL_MODEL = "sonic-vs"
@@ -147,7 +148,7 @@ def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tupl
         ("traffic classes, MTU, timers, pools", "as written", "the same"),
         ("switch models", models, VIRTUAL_MODEL),
         ("GPU nodes", str(len(fabric.hosts)), str(nodes)),
-        ("nodes of a stripe", str(fabric.sizing.leaf.down), str(_STRIPE_NODES)),
+        ("nodes of a stripe", str(nodes_of_stripe(fabric)), str(_STRIPE_NODES)),
         ("leaves", str(fabric.sizing.leaves), str(topology["leaf"]["count"] * planes)),
         ("spines", str(fabric.sizing.spines), str(topology["spine"]["count"] * planes)),
         ("links of a leaf-spine pair", str(fabric.links_per_pair), "1"),
