@@ -21,6 +21,8 @@ from railweave_hosts.access import HostAccess
 ROLES = Path(__file__).resolve().parent / "roles"
 ROLE = "railweave_host"
 _TAIL_LINES = 5
+_LONGEST_ERROR = 600
+_WRONG_HOST_KEY = "Host Key checking is enabled"
 _KINDS = {"files": ChangeKind.FILE, "live": ChangeKind.SETTING}
 
 Told = Callable[[str, HostState], None]
@@ -149,6 +151,8 @@ def _environment(folder: Path, access: HostAccess, program: Path) -> dict[str, s
         "ANSIBLE_ROLES_PATH": str(ROLES),
         "ANSIBLE_HOST_KEY_CHECKING": str(access.login.strict),
         "ANSIBLE_PIPELINING": "True",
+        # One session serves all tasks of a node, and ends soon after them.
+        "ANSIBLE_SSH_ARGS": "-C -o ControlMaster=auto -o ControlPersist=5s",
         "ANSIBLE_RETRY_FILES_ENABLED": "False",
         "ANSIBLE_NOCOWS": "1",
         "ANSIBLE_FORCE_COLOR": "False",
@@ -166,9 +170,11 @@ def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None
     part = (result.get("invocation") or {}).get("module_args", {}).get("part", "")
     one.changes += [_change(part, each) for each in result.get("changes") or ()]
     if kind == "runner_on_unreachable":
-        one.unreachable, one.error = True, _first_line(result.get("msg"))
+        one.unreachable, one.error = True, _in_a_line(result.get("msg"))
     elif kind == "runner_on_failed" and not data.get("ignore_errors"):
-        one.error = str(result.get("msg") or "failed without a word").strip()
+        one.error = _in_a_line(result.get("msg"))
+        # With a password Ansible tells a wrong host key as a failure of the task, which never ran.
+        one.unreachable = _WRONG_HOST_KEY in one.error
     one.done = one.done or part == "live"
     if told and (one.done or one.error):
         told(name, one.result(name).state)
@@ -186,9 +192,9 @@ def _change(part: str, told: Mapping[str, str]) -> HostChange:
     )
 
 
-def _first_line(text: object) -> str:
-    lines = str(text or "").strip().splitlines()
-    return lines[0] if lines else "no answer"
+def _in_a_line(text: object) -> str:
+    said = " ".join(str(text or "").split()).removeprefix("Task failed: ") or "no answer"
+    return said if len(said) <= _LONGEST_ERROR else said[: _LONGEST_ERROR - 1] + "…"
 
 
 def _said(runner: Any) -> str:

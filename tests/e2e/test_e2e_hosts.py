@@ -3,15 +3,18 @@
 Addresses, rules, routes, MTU and sysctls are the kernel's own; the vendors' tools are recorders that keep state.
 """
 
+import asyncio
 import json
 import os
 import secrets
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import asyncssh
 import pytest
 
 pytestmark = [
@@ -311,3 +314,127 @@ def test_unmanaged_nodes_are_planned_and_never_changed(nodes: Nodes) -> None:
     refused = nodes.run("apply", status=1)
     assert [one["code"] for one in refused["diagnostics"]] == ["RW805"]
     assert not nodes["gpu1"].file("/etc").exists()
+
+
+class SshServer:
+    """A real SSH server on loopback that runs what it is asked on this machine, as root's login on a node does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.key = asyncssh.generate_private_key("ssh-ed25519")
+        self.logins = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+
+    def __enter__(self) -> "SshServer":
+        self._thread.start()
+        self.port = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(20)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(20)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(20)
+        self._loop.close()
+
+    def known_hosts(self, key: asyncssh.SSHKey) -> Path:
+        path = self.folder / "known_hosts"
+        path.write_text(f"[127.0.0.1]:{self.port} {key.export_public_key().decode()}")
+        return path
+
+    async def _listen(self) -> int:
+        owner = self
+
+        class Login(asyncssh.SSHServer):
+            def begin_auth(self, username: str) -> bool:
+                return True
+
+            def password_auth_supported(self) -> bool:
+                return True
+
+            def validate_password(self, username: str, password: str) -> bool:
+                owner.logins += password == PASSWORD
+                return password == PASSWORD
+
+        self._server = await asyncssh.create_server(
+            Login, "127.0.0.1", 0, server_host_keys=[self.key], process_factory=self._run, encoding=None
+        )
+        return int(self._server.get_port())
+
+    async def _close(self) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _run(self, process: Any) -> None:
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_shell(process.command, stdin=pipe, stdout=pipe, stderr=pipe)
+        await asyncio.gather(
+            self._pass(process.stdin, child.stdin),
+            self._pass(child.stdout, process.stdout),
+            self._pass(child.stderr, process.stderr),
+        )
+        process.exit(await child.wait())
+
+    async def _pass(self, source: Any, sink: Any) -> None:
+        while data := await source.read(65536):
+            sink.write(data)
+        if isinstance(sink, asyncio.StreamWriter):
+            sink.close()  # the program's input ends; its outputs end with it
+
+
+def ssh_target(nodes: Nodes, server: SshServer, known_hosts: Path) -> None:
+    node = nodes["gpu1"]
+    nodes.target(
+        connection="ssh",
+        nodes={"gpu1": {"address": "127.0.0.1", "python": str(node.python), "root": str(node.folder)}},
+        ssh={"port": server.port, "password_env": "NODE_PASSWORD", "known_hosts": str(known_hosts)},
+    )
+
+
+def test_a_node_is_reached_by_ssh_and_its_host_key_is_checked(nodes: Nodes, tmp_path: Path) -> None:
+    nodes.add("gpu1")
+    with SshServer(tmp_path) as server:
+        stranger = asyncssh.generate_private_key("ssh-ed25519")
+        ssh_target(nodes, server, server.known_hosts(stranger))
+        refused = nodes.run("apply", status=1, NODE_PASSWORD=PASSWORD)
+        assert states(refused) == {"gpu1": "unreachable"}, refused
+        assert server.logins == 0
+
+        ssh_target(nodes, server, server.known_hosts(server.key))
+        assert states(nodes.run("apply", NODE_PASSWORD=PASSWORD)) == {"gpu1": "changed"}
+        assert server.logins > 0
+        assert states(nodes.run("plan", NODE_PASSWORD=PASSWORD)) == {"gpu1": "unchanged"}
+    assert_linux_is_set(nodes["gpu1"], ["10.32.0.1/31", "10.32.0.65/31"])
+
+
+def test_no_file_of_a_run_holds_a_secret_and_none_is_left(nodes: Nodes, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    nodes.add("gpu1")
+    seen: list[str] = []
+    with SshServer(tmp_path) as server:
+        ssh_target(nodes, server, server.known_hosts(server.key))
+        words = ["hosts", "plan", "--target", "bench", "--limit", "gpu1"]
+        nodes.project.environ |= {"NODE_PASSWORD": PASSWORD, "TMPDIR": str(scratch)}
+        running = nodes.project.start(*words)
+        while running.poll() is None:
+            # A walk that lives with files and folders that vanish meanwhile.
+            files = [Path(folder, name) for folder, _, names in os.walk(scratch) for name in names]
+            seen += [str(path) for path in files if path.is_file() and PASSWORD.encode() in contents(path)]
+            seen += arguments_with_the_secret()
+        said = running.communicate(timeout=10)[0]
+    assert running.returncode == 0, said
+    assert seen == []
+    assert list(scratch.iterdir()) == []
+
+
+def contents(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def arguments_with_the_secret() -> list[str]:
+    lines = [contents(path / "cmdline") for path in Path("/proc").iterdir() if path.name.isdigit()]
+    return [line.decode(errors="replace") for line in lines if PASSWORD.encode() in line]

@@ -55,7 +55,7 @@ def test_a_node_is_done_only_when_it_was_read_back() -> None:
 def test_failure_and_silence_are_told_apart() -> None:
     failed, silent = results(
         event("gpu1", "failed", msg="rail0 pfc: out of order\n", changes=[]),
-        event("gpu2", "unreachable", msg="Host key verification failed.\nmore"),
+        event("gpu2", "unreachable", msg="Task failed: Host key verification failed.\n"),
         names=("gpu1", "gpu2"),
     )
     assert (failed.state, failed.error) == (HostState.FAILED, "rail0 pfc: out of order")
