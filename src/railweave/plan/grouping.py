@@ -20,6 +20,8 @@ MOST_VARIANTS = 4
 """How many different values of one table and field the same devices may have before they are summed up."""
 
 _SAMPLES = 3
+_OF_PORTS = frozenset({"CABLE_LENGTH"})
+"""Tables whose rows have a field a port, so that a field there is what a row is elsewhere."""
 _AS_NUMBER = re.compile(r"^router bgp \d+")
 
 
@@ -27,7 +29,8 @@ _AS_NUMBER = re.compile(r"^router bgp \d+")
 class ChangeGroup:
     """Changes that are told in one line.
 
-    ``keys`` are the rows (for FRR the lines) touched, of all devices together; ``count`` is the number of changes.
+    ``keys`` are the rows (for FRR the lines, for CABLE_LENGTH the ports) touched, of all devices together; ``count`` is
+    the number of changes.
     With ``uniform`` every device gets the same: ``before`` and ``after`` hold for all. Without it values differ, both
     are None, and ``samples`` shows the first changes. Devices that are provisioned have one group a table, without
     samples. ``context`` is FRR's, with the device's AS number left out.
@@ -78,8 +81,12 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
 
 
 def _subject(change: Change) -> str:
-    """Return what a change is about within its table: the row's key, or FRR's line."""
-    return (change.field or "") if change.table == FRR_TABLE else change.key
+    """Return what a change is about within its table: the row's key, FRR's line, or the port that a field is of."""
+    if change.table == FRR_TABLE:
+        return change.field or ""
+    if change.table in _OF_PORTS and change.field is not None:
+        return change.field
+    return change.key
 
 
 def context_of(change: Change) -> str:
@@ -88,7 +95,7 @@ def context_of(change: Change) -> str:
 
 
 def _field(change: Change) -> str | None:
-    return None if change.table == FRR_TABLE else change.field
+    return None if change.table in {FRR_TABLE, *_OF_PORTS} else change.field
 
 
 def _kind(change: Change) -> tuple[Hashable, ...]:

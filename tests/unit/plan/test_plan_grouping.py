@@ -24,6 +24,14 @@ def test_the_same_change_on_many_rows_is_one_group(plan_of, change):
     assert group.count == 256
 
 
+def test_the_same_cable_length_on_many_ports_is_one_group(plan_of, change):
+    lengths = {"table": "CABLE_LENGTH", "key": "AZURE", "op": Op.ADD, "before": None, "after": "40m"}
+    changes = [change(device="spine1", field=f"Ethernet{port}", **lengths) for port in (8, 16, 104)]
+    (group,) = group_changes(plan_of(*changes))
+    assert group.keys == ("Ethernet8", "Ethernet16", "Ethernet104")
+    assert (group.after, group.uniform, group.count) == ("40m", True, 3)
+
+
 def test_another_value_is_another_group(plan_of, change):
     groups = group_changes(plan_of(change(device="leaf1"), change(device="leaf2", after="1500")))
     # One device each: these are summed up, and say that they differ.
