@@ -116,8 +116,18 @@ def stop(lab: LabFolder) -> bool:
     ran = bool(lab.containerlab.inspect())
     if (lab.folder / TOPOLOGY).exists():
         lab.containerlab.destroy()
+    elif ran:
+        _remove_remains(lab.name)
     shutil.rmtree(lab.folder, ignore_errors=True)
     return ran
+
+
+def _remove_remains(name: str) -> None:
+    """Remove a lab whose files are gone: Containerlab itself wants the topology for that."""
+    found = _docker("ps", "--all", "--quiet", "--filter", f"label=containerlab={name}").stdout.split()
+    if found:
+        _docker("rm", "--force", "--volumes", *found, timeout_s=300.0)
+    _docker("network", "rm", f"railweave-{name}")
 
 
 def refuse_used_ports(lab: LabFolder) -> None:
