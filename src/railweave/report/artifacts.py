@@ -8,10 +8,12 @@ import gc
 import multiprocessing
 import os
 import threading
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import orjson
 
@@ -22,7 +24,7 @@ from railweave.hosts.render import HostRenderer
 from railweave.report.folder import replacing
 from railweave.report.host_artifacts import file_count, write_hosts
 from railweave.sonic.configure import Configurator
-from railweave.sonic.rows import DeviceConfig
+from railweave.sonic.rows import Block, DeviceConfig
 from railweave.templates import Templates
 
 SWITCHES = "switches"
@@ -75,6 +77,26 @@ def config_db_json(config: DeviceConfig) -> bytes:
     return orjson.dumps(config.config_db(), option=_JSON)
 
 
+_fragments: WeakKeyDictionary[Block, bytes] = WeakKeyDictionary()
+"""The JSON of blocks that many switches share; it changes no result."""
+
+
+def blocks_json(blocks: Iterable[Block]) -> bytes:
+    """Return CONFIG_DB rows as ``config_db_json`` does, writing what switches share only once."""
+    return orjson.dumps({block.table: _block_value(block) for block in blocks}, option=_JSON)
+
+
+def _block_value(block: Block) -> object:
+    if not block.shared:
+        return {row.key: row.fields for row in block.rows}
+    text = _fragments.get(block)
+    if text is None:
+        alone = orjson.dumps({row.key: row.fields for row in block.rows}, option=orjson.OPT_INDENT_2)
+        # One level down; a JSON text holds line breaks only between its values.
+        text = _fragments[block] = alone.replace(b"\n", b"\n  ")
+    return orjson.Fragment(text)
+
+
 def _processes(devices: int) -> int:
     # A fork of a process with threads may inherit a lock that nobody will release.
     forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
@@ -101,11 +123,11 @@ class _Maker:
     def write(self, switches: slice, hosts: slice, folder: Path) -> None:
         """Write some switches and some nodes of the fabric."""
         for switch in self.configurator.fabric.switches[switches]:
-            config = self.configurator.device(switch)
+            text = blocks_json(self.configurator.blocks(switch))
             own = folder / SWITCHES / switch.name
             own.mkdir()
-            (own / "config_db.json").write_bytes(config_db_json(config))
-            (own / "frr.conf").write_text(config.frr, encoding="utf-8", newline="\n")
+            (own / "config_db.json").write_bytes(text)
+            (own / "frr.conf").write_text(self.configurator.frr(switch), encoding="utf-8", newline="\n")
         write_hosts(self.renderer, self.renderer.fabric.hosts[hosts], folder / HOSTS)
 
 

@@ -4,24 +4,23 @@ Rows stand in natural order of table and key. Everything about a port follows fr
 so a fabric that grows changes only the switches and ports that the new cables meet.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Role, Switch
-from railweave.fabric.policy import BufferModel
 from railweave.names import natural_key
 from railweave.routing.instance import bgp_speaker
 from railweave.sonic.attachments import Attachment, attachments, tier_lengths
-from railweave.sonic.buffer_tables import cable_row
 from railweave.sonic.frr_text import frr_text
 from railweave.sonic.interfaces import link_rows, loopback_rows
 from railweave.sonic.metadata import metadata_row
 from railweave.sonic.neighbours import host_metadata_row, neighbour_row, switch_metadata_row
 from railweave.sonic.overrides import clashes, override_rows, with_overrides
-from railweave.sonic.panel_rows import PanelRows, PortRows, panel_rows
+from railweave.sonic.panel_rows import PanelRows, panel_rows, use_blocks
 from railweave.sonic.ports import used_port_row
-from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Row
+from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
 
 OWN_TABLES = frozenset(
@@ -57,6 +56,10 @@ OWN_TABLES = frozenset(
 """The tables that railweave renders rows of."""
 
 
+_USES_KEPT = 64
+"""Sets of used ports that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""
+
+
 class Configurator:
     """Configures the devices of one fabric; keeps what they share."""
 
@@ -67,59 +70,75 @@ class Configurator:
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
         self._panels: dict[tuple[int, Role], PanelRows] = {}
         self._lengths_m = tier_lengths(fabric)
+        self._uses: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[Block, ...]] = {}
         self._switch_metadata: dict[str, Row] = {}
         self._order: dict[str, tuple[tuple[int, int, str], ...]] = {}
 
     def device(self, switch: Switch) -> DeviceConfig:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
-        rows = self._own_rows(switch)
+        return DeviceConfig(switch.name, _rows(self.blocks(switch)), self.frr(switch))
+
+    def frr(self, switch: Switch) -> str:
+        """Return the FRR file of ``switch``."""
+        return frr_text(bgp_speaker(self.fabric, switch), self.templates)
+
+    def blocks(self, switch: Switch) -> tuple[Block, ...]:
+        """Return the CONFIG_DB rows of ``switch`` table by table, in the order of the tables' names.
+
+        Raises RefusedError when an override meets one of its rows."""
+        blocks = self._own_blocks(switch)
         extra = override_rows(self.fabric.policies.overrides, switch)
-        if extra:
-            if found := clashes(switch.name, rows, extra):
-                raise RefusedError(found)
-            rows = with_overrides(rows, extra)
-        text = frr_text(bgp_speaker(self.fabric, switch), self.templates)
-        return DeviceConfig(switch.name, rows, text)
+        if not extra:
+            return blocks
+        rows = _rows(blocks)
+        if found := clashes(switch.name, rows, extra):
+            raise RefusedError(found)
+        return tuple(
+            Block(table, tuple(own), False)
+            for table, own in groupby(with_overrides(rows, extra), lambda row: row.table)
+        )
 
     def override_faults(self, switch: Switch, where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return an error for each override that meets a row of ``switch``; ``where`` finds an intent path's place."""
         extra = override_rows(self.fabric.policies.overrides, switch)
         if OWN_TABLES.isdisjoint(row.table for row in extra):
             return ()
-        return clashes(switch.name, self._own_rows(switch), extra, where)
+        return clashes(switch.name, _rows(self._own_blocks(switch)), extra, where)
 
     def effective(self, switch: Switch) -> ConfigDb:
         """Return the tables of ``switch`` as they would be if every override were written over what is rendered."""
-        tables = {table: dict(rows) for table, rows in _tables(self._own_rows(switch)).items()}
+        tables = {table: dict(rows) for table, rows in _tables(_rows(self._own_blocks(switch))).items()}
         for row in override_rows(self.fabric.policies.overrides, switch):
             rows = tables.setdefault(row.table, {})
             rows[row.key] = {**rows.get(row.key, {}), **row.fields}
         return tables
 
-    def _own_rows(self, switch: Switch) -> tuple[Row, ...]:
+    def _own_blocks(self, switch: Switch) -> tuple[Block, ...]:
         shared = self._shared(switch)
         used = attachments(self.fabric, switch)
-        ports = [shared.ports[one.port.index] for one in used]
-        by_table = {row.table: [row] for row in (metadata_row(switch, shared.buffer_model),)}
-        for row in shared.qos:
-            by_table.setdefault(row.table, []).append(row)
-        by_table["BREAKOUT_CFG"] = list(shared.breakout)
-        by_table["DEVICE_NEIGHBOR"] = [neighbour_row(one) for one in used]
-        by_table["DEVICE_NEIGHBOR_METADATA"] = self._neighbour_metadata(used)
-        by_table["INTERFACE"] = [
-            row for one, port in zip(used, ports, strict=True) for row in link_rows(one, port.bare_interface)
+        own = {
+            "DEVICE_METADATA": [metadata_row(switch, shared.buffer_model)],
+            "DEVICE_NEIGHBOR": [neighbour_row(one) for one in used],
+            "DEVICE_NEIGHBOR_METADATA": self._neighbour_metadata(used),
+            "INTERFACE": [row for one in used for row in link_rows(one, shared.ports[one.port.index].bare_interface)],
+            "LOOPBACK_INTERFACE": list(loopback_rows(switch.loopback)),
+            "PORT": _port_table(shared, used),
+        }
+        blocks = [
+            *self._of_use(shared, used),
+            *(Block(table, tuple(rows), False) for table, rows in own.items() if rows),
         ]
-        by_table["LOOPBACK_INTERFACE"] = list(loopback_rows(switch.loopback))
-        by_table["PFC_WD"] = [*(row for port in ports for row in port.watchdog), *shared.watchdog_poll]
-        by_table["PORT"] = _port_table(shared, used)
-        by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
-        by_table["QUEUE"] = [row for port in ports for row in port.queues]
-        if shared.buffer_model is not None:
-            _add_buffers(by_table, used, ports, shared.buffer_model)
-        rows: list[Row] = []
-        for table in sorted(by_table):
-            rows += by_table[table]
-        return tuple(rows)
+        return tuple(sorted(blocks, key=lambda block: block.table))
+
+    def _of_use(self, shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
+        """Return the tables that follow from which ports are in use, and with which lengths of cable."""
+        place = (id(shared), tuple((one.port.index, one.length_m) for one in used))
+        known = self._uses.get(place)
+        if known is None:
+            if len(self._uses) >= _USES_KEPT:
+                self._uses.clear()
+            known = self._uses[place] = use_blocks(shared, used)
+        return known
 
     def _shared(self, switch: Switch) -> PanelRows:
         place = (id(switch.panel), switch.role)
@@ -176,25 +195,8 @@ def _tables(rows: Iterable[Row]) -> dict[str, dict[str, Fields]]:
     return tables
 
 
-def _add_buffers(
-    by_table: dict[str, list[Row]], used: Iterable[Attachment], ports: Iterable[PortRows], model: BufferModel
-) -> None:
-    """Add the buffer rows of the ports in use, and the one row that tells the lengths of all their cables."""
-    lengths: dict[str, str] = {}
-    groups: list[Row] = []
-    queues: list[Row] = []
-    for one, port in zip(used, ports, strict=True):
-        cabled = port.cabled[one.length_m]
-        groups += cabled.groups
-        queues += port.buffer_queues
-        if cabled.cable is not None:
-            lengths[one.port.name] = cabled.cable
-        for row in port.profile_lists:
-            by_table.setdefault(row.table, []).append(row)
-    by_table["BUFFER_PG"] = groups
-    by_table["BUFFER_QUEUE"] = queues
-    if lengths:
-        by_table["CABLE_LENGTH"] = [cable_row(lengths, model)]
+def _rows(blocks: Iterable[Block]) -> tuple[Row, ...]:
+    return tuple(row for block in blocks for row in block.rows)
 
 
 def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:

@@ -3,7 +3,7 @@
 A fabric of thousands of switches has two or three panels, so most rows of a device are values that exist already.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railweave.fabric.model import Panel, Role
@@ -12,7 +12,8 @@ from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.mapping import MapChain, map_chain
 from railweave.qos.scheduling import QueueShare, queue_shares
 from railweave.qos.watchdog import Watchdog, watchdog
-from railweave.sonic.buffer_tables import cable_text, group_rows, profile_list_rows, shared_rows
+from railweave.sonic.attachments import Attachment
+from railweave.sonic.buffer_tables import cable_row, cable_text, group_rows, profile_list_rows, shared_rows
 from railweave.sonic.buffer_tables import queue_rows as buffer_queue_rows
 from railweave.sonic.interfaces import bare_interface_row
 from railweave.sonic.ports import breakout_rows, port_fields, reserved_port_row
@@ -27,7 +28,7 @@ from railweave.sonic.qos_tables import (
     watchdog_poll_row,
     watchdog_row,
 )
-from railweave.sonic.rows import Fields, Row
+from railweave.sonic.rows import Block, Fields, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +124,32 @@ def _port_rows(panel: Panel, policies: Policies, settings: _Settings) -> tuple[P
             )
         )
     return tuple(found)
+
+
+def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
+    """Return the tables of a switch that follow from its panel, the ports in use and the lengths of their cables."""
+    ports = [shared.ports[one.port.index] for one in used]
+    by_table: dict[str, list[Row]] = {}
+    for row in shared.qos:
+        by_table.setdefault(row.table, []).append(row)
+    by_table["BREAKOUT_CFG"] = list(shared.breakout)
+    by_table["PFC_WD"] = [*(row for port in ports for row in port.watchdog), *shared.watchdog_poll]
+    by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
+    by_table["QUEUE"] = [row for port in ports for row in port.queues]
+    if shared.buffer_model is not None:
+        for row in _buffer_rows(used, ports, shared.buffer_model):
+            by_table.setdefault(row.table, []).append(row)
+    return tuple(Block(table, tuple(rows), True) for table, rows in by_table.items() if rows)
+
+
+def _buffer_rows(used: Iterable[Attachment], ports: Iterable[PortRows], model: BufferModel) -> Iterable[Row]:
+    lengths: dict[str, str] = {}
+    for one, port in zip(used, ports, strict=True):
+        cabled = port.cabled[one.length_m]
+        yield from cabled.groups
+        yield from port.buffer_queues
+        yield from port.profile_lists
+        if cabled.cable is not None:
+            lengths[one.port.name] = cabled.cable
+    if lengths:
+        yield cable_row(lengths, model)

@@ -22,6 +22,16 @@ class Row:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Block:
+    """The rows of one table on a device. A ``shared`` block is one object on all switches that use the same ports of
+    one panel, so what is made of its rows can be kept."""
+
+    table: str
+    rows: tuple[Row, ...]
+    shared: bool
+
+
 @dataclass(frozen=True, slots=True)
 class FrrLine:
     """One line of an FRR configuration in its context (``router bgp 4210000000``, sub-contexts joined by `` / ``;

@@ -10,8 +10,9 @@ from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Overrides
 from railweave.names import natural_key
-from railweave.report.artifacts import write_artifacts
+from railweave.report.artifacts import blocks_json, config_db_json, write_artifacts
 from railweave.report.folder import MARKER, replacing
+from railweave.sonic.configure import Configurator
 from railweave.templates import Templates, find_templates
 
 Lab = Callable[..., Fabric]
@@ -126,3 +127,11 @@ def test_an_interrupt_leaves_the_old_folder(tmp_path: Path) -> None:
 
 def test_nothing_is_read_before_a_template_is_needed() -> None:
     assert Templates([Path("/nowhere")]).folders == (Path("/nowhere"),)
+
+
+def test_what_switches_share_is_written_as_if_it_stood_alone(lab_fabric: Callable[..., Fabric]) -> None:
+    for extra in ("", "overrides: {leaf: {SYSLOG_SERVER: {10.9.9.9: {}}}}\n"):
+        fabric = lab_fabric(extra)
+        configurator = Configurator(fabric, find_templates())
+        for switch in fabric.switches:
+            assert blocks_json(configurator.blocks(switch)) == config_db_json(configurator.device(switch))
