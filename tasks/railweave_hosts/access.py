@@ -1,5 +1,6 @@
 """How GPU nodes are reached, from ``hosts:`` of ``inventory/TARGET.yml``, and what Ansible is told of it."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -121,6 +122,33 @@ def _variables(access: HostAccess, host: Host) -> dict[str, Any] | None:
     if login.key_file is not None:
         variables["ansible_ssh_private_key_file"] = str(login.key_file)
     return variables
+
+
+@dataclass(frozen=True, slots=True)
+class Password:
+    """A password that Ansible asks for: the option that makes it ask, the prompt as a pattern, the secret."""
+
+    option: str
+    prompt: str
+    secret: str = field(repr=False)
+
+
+def login_passwords(login: NodeLogin, environ: Mapping[str, str] | None = None) -> tuple[Password, ...]:
+    """Return the passwords that ``login`` names; raises RefusedError where an environment variable is not set."""
+    environ = os.environ if environ is None else environ
+    named = (
+        (login.password_env, "--ask-pass", r"SSH password:\s*?$"),
+        (login.become_password_env, "--ask-become-pass", r"BECOME password.*:\s*?$"),
+    )
+    unset = [name for name, _, _ in named if name and not environ.get(name)]
+    if unset:
+        raise RefusedError(
+            [
+                error("RW603", f"the environment variable {name} is not set", fix=f"export {name}, or use a key")
+                for name in unset
+            ]
+        )
+    return tuple(Password(option, prompt, environ[name]) for name, option, prompt in named if name)
 
 
 def _ssh_words(login: NodeLogin) -> Iterable[str]:

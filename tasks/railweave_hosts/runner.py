@@ -1,7 +1,8 @@
 """One run of ansible-runner over some nodes, and what its events tell of each.
 
 ansible-runner keeps its arguments in its folder and would use them again, so every run has a fresh one, which is
-removed afterwards. Secrets reach Ansible through environment variables and stand in no file and no argument.
+removed afterwards. It writes Ansible's whole environment there too, so that holds no secret either: Ansible asks for
+passwords on its terminal and is answered from memory.
 """
 
 import os
@@ -16,13 +17,14 @@ from typing import Any
 
 from railweave.errors import RailweaveError
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostState
-from railweave_hosts.access import HostAccess
+from railweave_hosts.access import HostAccess, login_passwords
 
 ROLES = Path(__file__).resolve().parent / "roles"
 ROLE = "railweave_host"
 _TAIL_LINES = 5
 _LONGEST_ERROR = 600
 _WRONG_HOST_KEY = "Host Key checking is enabled"
+_PASSED_ON = frozenset({"HOME", "LANG", "LC_ALL", "LOGNAME", "SSH_AUTH_SOCK", "TERM", "TMPDIR", "USER"})
 _KINDS = {"files": ChangeKind.FILE, "live": ChangeKind.SETTING}
 
 Told = Callable[[str, HostState], None]
@@ -67,7 +69,9 @@ def run_role(
     try:
         paths = _write_bundles(folder, bundles)
         hosts = {name: {**variables, "railweave_bundle": paths[name]} for name, variables in inventory.items()}
-        runner = _run(folder, access, hosts, program, check=check, listen=lambda event: _take(event, seen, told))
+        runner = _runner(folder, access, hosts, program, check=check)
+        runner.event_handler = lambda event: _take(event, seen, told)
+        runner.run()
         if runner.rc and not any(one.done or one.error for one in seen.values()):
             raise RailweaveError(f"ansible-playbook did not run: {_said(runner)}")
     finally:
@@ -97,45 +101,42 @@ def _write_bundles(folder: Path, bundles: Mapping[str, bytes]) -> dict[str, str]
     return paths
 
 
-def _run(
-    folder: Path,
-    access: HostAccess,
-    hosts: Mapping[str, Mapping[str, Any]],
-    program: Path,
-    *,
-    check: bool,
-    listen: Callable[[Mapping[str, Any]], bool],
+def _runner(
+    folder: Path, access: HostAccess, hosts: Mapping[str, Mapping[str, Any]], program: Path, *, check: bool
 ) -> Any:
-    import ansible_runner
+    """Return the runner, ready to run."""
+    from ansible_runner.interface import init_runner
 
-    return ansible_runner.run(
+    passwords = login_passwords(access.login)
+    words = ["--diff", *(("--check",) if check else ()), *(one.option for one in passwords)]
+    settings = _environment(folder, access, program)
+    runner = init_runner(
         private_data_dir=str(folder),
         playbook=[_play(access)],
         inventory={"all": {"hosts": dict(hosts)}},
-        cmdline="--check --diff" if check else "--diff",
+        cmdline=" ".join(words),
         forks=access.batches.forks,
         timeout=access.batches.timeout_s,
-        envvars=_environment(folder, access, program),
-        event_handler=listen,
+        envvars=settings,
+        passwords={one.prompt: one.secret for one in passwords},
         suppress_env_files=True,
         quiet=True,
     )
+    # What ansible-runner set itself stays; of the rest of our own environment only what Ansible needs.
+    runner.config.env = {
+        key: value
+        for key, value in runner.config.env.items()
+        if key in settings or key in _PASSED_ON or os.environ.get(key) != value
+    }
+    return runner
 
 
 def _play(access: HostAccess) -> dict[str, Any]:
-    login = access.login
-    variables: dict[str, Any] = {}
-    # Ansible reads the variables itself when it logs in.
-    if login.password_env:
-        variables["ansible_password"] = f"{{{{ lookup('ansible.builtin.env', '{login.password_env}') }}}}"
-    if login.become_password_env:
-        variables["ansible_become_password"] = f"{{{{ lookup('ansible.builtin.env', '{login.become_password_env}') }}}}"
     return {
         "name": "railweave hosts",
         "hosts": "all",
         "gather_facts": False,
-        "become": login.become and login.username != "root",
-        "vars": variables,
+        "become": access.login.become and access.login.username != "root",
         "roles": [ROLE],
     }
 

@@ -323,6 +323,7 @@ class SshServer:
         self.folder = folder
         self.key = asyncssh.generate_private_key("ssh-ed25519")
         self.logins = 0
+        self.connections: list[asyncssh.SSHServerConnection] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
@@ -346,6 +347,9 @@ class SshServer:
         owner = self
 
         class Login(asyncssh.SSHServer):
+            def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+                owner.connections.append(conn)
+
             def begin_auth(self, username: str) -> bool:
                 return True
 
@@ -363,6 +367,9 @@ class SshServer:
 
     async def _close(self) -> None:
         self._server.close()
+        for connection in self.connections:
+            connection.abort()
+            await connection.wait_closed()
         await self._server.wait_closed()
 
     async def _run(self, process: Any) -> None:
