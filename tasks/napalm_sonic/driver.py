@@ -46,6 +46,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             netmiko_arguments=self._options.netmiko,
             command_timeout_s=self._options.command_timeout_s,
             sudo=self._options.sudo,
+            jump=self._options.jump,
         )
         self._lock = Lock(self.device, self._options.lock_wait_s)
         self.revert_timer = ConfirmProgram(self.device, self._options.reload_timeout_s + self._options.apply_timeout_s)

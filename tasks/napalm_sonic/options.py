@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from napalm_sonic.jump import Jump, parse_jump
+
 _NAPALM_CONVENTIONS = frozenset(
     {"config_lock", "dest_file_system", "force_no_enable", "inline_transfer", "lock_disable", "secret"}
 )
@@ -31,6 +33,7 @@ class Options:
     apply_timeout_s: float = 1800.0
     reload_timeout_s: float = 900.0
     reload_poll_s: float = 2.0
+    jump: Jump | None = None
     netmiko: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -55,8 +58,9 @@ def parse_options(optional_args: Mapping[str, Any] | None, timeout_s: float) -> 
     ``timeout_s`` is the constructor's timeout: the default for reading commands.
     """
     given = dict(optional_args or {})
+    jump = parse_jump(given.pop("jump")) if given.get("jump") is not None else None
     netmiko_names = _netmiko_names()
-    known = netmiko_names | _SPELLED.keys() | _NAPALM_CONVENTIONS
+    known = netmiko_names | _SPELLED.keys() | _NAPALM_CONVENTIONS | {"jump"}
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name, sorted(known), n=1)
@@ -64,7 +68,7 @@ def parse_options(optional_args: Mapping[str, Any] | None, timeout_s: float) -> 
             raise ValueError(f"unknown optional_args key {name!r}{hint}")
     own = {_SPELLED[name]: _checked(name, value) for name, value in given.items() if name in _SPELLED}
     own.setdefault("command_timeout_s", float(timeout_s))
-    return Options(**own, netmiko=_netmiko_arguments({k: v for k, v in given.items() if k in netmiko_names}))
+    return Options(**own, jump=jump, netmiko=_netmiko_arguments({k: v for k, v in given.items() if k in netmiko_names}))
 
 
 def _checked(name: str, value: Any) -> Any:

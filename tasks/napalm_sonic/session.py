@@ -9,7 +9,6 @@ import functools
 import io
 import logging
 import select
-import socket
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -27,6 +26,8 @@ from napalm.base.exceptions import (
 )
 
 from napalm_sonic.host_keys import add_known_keys, known_name
+from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
+from napalm_sonic.sockets import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     import paramiko
 
 _CHUNK_BYTES = 65536
-_DEAD_AFTER_MS = 60_000
 _log = logging.getLogger(__name__)
 
 
@@ -64,6 +64,7 @@ class Session:
     netmiko_arguments: "Mapping[str, Any]" = field(default_factory=dict)
     command_timeout_s: float = 60.0
     sudo: bool = True
+    jump: Jump | None = None
     _connection: Any = None
     _sftp: "paramiko.SFTPClient | None" = None
 
@@ -212,20 +213,13 @@ def _connect(session: Session) -> Any:
     import paramiko
     from netmiko.exceptions import NetmikoAuthenticationException, NetmikoBaseException, NetmikoTimeoutException
 
-    where = f"{session.hostname}:{session.netmiko_arguments.get('port', 22)}"
+    port = int(session.netmiko_arguments.get("port") or 22)
+    where = f"{session.hostname}:{port}"
+    timeout_s = float(session.netmiko_arguments.get("conn_timeout") or session.timeout_s)
+    tunnel = dial(session.jump, session.hostname, port, timeout_s) if session.jump is not None else None
     try:
-        return _connection_class()(
-            device_type="linux",
-            host=session.hostname,
-            username=session.username,
-            password=session.password,
-            **{
-                "conn_timeout": session.timeout_s,
-                "banner_timeout": session.timeout_s,
-                "auth_timeout": session.timeout_s,
-                **session.netmiko_arguments,
-            },
-        )
+        with closed_on_failure(tunnel):
+            return _logged_in(session, tunnel)
     except NetmikoAuthenticationException as error:
         raise ConnectAuthError(
             f"{where}: login as {session.username!r} was refused; check user, password or key"
@@ -238,6 +232,22 @@ def _connect(session: Session) -> Any:
         raise ConnectionException(f"{where}: cannot connect: {getattr(error, 'strerror', None) or error}") from error
 
 
+def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
+    return _connection_class()(
+        device_type="linux",
+        host=session.hostname,
+        username=session.username,
+        password=session.password,
+        **{
+            "conn_timeout": session.timeout_s,
+            "banner_timeout": session.timeout_s,
+            "auth_timeout": session.timeout_s,
+            **session.netmiko_arguments,
+            **({} if tunnel is None else {"sock": tunnel}),
+        },
+    )
+
+
 @functools.cache
 def _connection_class() -> type[Any]:
     from netmiko.linux import LinuxSSH
@@ -246,12 +256,10 @@ def _connection_class() -> type[Any]:
         """A ``linux`` connection whose shell is never read: waiting for its prompt would cost 0.3 s a device."""
 
         def _connect_params_dict(self) -> dict[str, Any]:
-            """Connect the socket here, without Nagle's algorithm: with it every step waits 40 ms (measured)."""
+            """Connect the socket here, so that it can be tuned for SSH."""
             parameters: dict[str, Any] = super()._connect_params_dict()
             if parameters.get("sock") is None:
-                where = (parameters["hostname"], parameters["port"])
-                parameters["sock"] = socket.create_connection(where, parameters["timeout"])
-                _tune(parameters["sock"])
+                parameters["sock"] = connect(parameters["hostname"], parameters["port"], parameters["timeout"])
             self._known_name = known_name(parameters["hostname"], parameters["port"])
             return parameters
 
@@ -272,13 +280,6 @@ def _connection_class() -> type[Any]:
             """Leave the shell alone: closing the transport ends it."""
 
     return ExecOnly
-
-
-def _tune(sock: socket.socket) -> None:
-    """Send at once, and notice within a minute that the far end is gone: a reloading switch says no goodbye."""
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; it counts while keepalives stay unanswered
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_AFTER_MS)
 
 
 def _explained(where: str, error: Exception) -> ConnectionException:

@@ -1,0 +1,252 @@
+"""Switches behind a jump host: one SSH session to the jump host carries a channel to each switch.
+
+A process for every switch (``ProxyCommand``) costs 75 ms of CPU each, and an sshd refuses many logins at once
+(``MaxStartups``). Here the first switch opens the session, all others share it as ``direct-tcpip`` channels (RFC 4254
+section 7.2), and the last one closes it. The jump host's key is always checked.
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import ConnectAuthError, ConnectionException, ConnectTimeoutError
+
+from napalm_sonic.host_keys import add_known_keys, known_name
+from napalm_sonic.sockets import connect
+
+if TYPE_CHECKING:
+    import paramiko
+
+_KEEPALIVE_S = 15
+_FORBIDDEN = 1
+_WAIT_FOR_CHANNEL_S = 600.0
+_USERS_KNOWN_HOSTS = "~/.ssh/known_hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A jump host and the login there. Without ``known_hosts`` the user's own file holds its key.
+
+    ``channels`` bounds the switches reached at once.
+    """
+
+    host: str
+    username: str
+    port: int = 22
+    password: str = field(default="", repr=False)
+    key_file: str = ""
+    passphrase: str = field(default="", repr=False)
+    allow_agent: bool = True
+    known_hosts: str = ""
+    channels: int = 50
+
+    def __str__(self) -> str:
+        """Return the jump host as known_hosts files name it."""
+        return known_name(self.host, self.port)
+
+    @property
+    def known_hosts_file(self) -> Path:
+        """Return the file that holds the jump host's key."""
+        return Path(self.known_hosts or _USERS_KNOWN_HOSTS).expanduser()
+
+
+def parse_jump(given: Any) -> Jump:
+    """Return the jump host that the mapping ``given`` describes; raises ValueError that says what is wrong."""
+    if not isinstance(given, Mapping):
+        raise ValueError("optional_args 'jump' is a mapping: {'host': …, 'username': …}")
+    wanted: dict[str, Any] = {one.name: one.type for one in fields(Jump)}
+    for name, value in given.items():
+        if name not in wanted:
+            raise ValueError(f"optional_args 'jump' has no key {name!r}; known: {', '.join(wanted)}")
+        # A bool is an int, too, but no port.
+        right = type(value) is wanted[name] and (not isinstance(value, int) or isinstance(value, bool) or value > 0)
+        if not right:
+            raise ValueError(f"optional_args 'jump' has a wrong {name!r}: {value!r}")
+    missing = [name for name in ("host", "username") if not given.get(name)]
+    if missing:
+        raise ValueError(f"optional_args 'jump' needs {' and '.join(missing)}")
+    return Jump(**given)
+
+
+class _SessionLostError(ConnectionException):  # type: ignore[misc]
+    """The session to the jump host ended while a channel was being opened."""
+
+
+def dial(jump: Jump, host: str, port: int, timeout_s: float) -> "Tunnel":
+    """Return a channel through ``jump`` to ``host``, for use as a socket.
+
+    Raises ConnectAuthError, ConnectTimeoutError or ConnectionException, each saying whether the jump host or the way
+    behind it is at fault.
+    """
+    with _gates_lock:
+        gate = _gates.setdefault(jump, _Gate(jump))
+    return gate.open(host, port, timeout_s)
+
+
+class Tunnel:
+    """A channel to one switch that counts itself out when it closes; everything else is paramiko's channel."""
+
+    def __init__(self, channel: "paramiko.Channel", gate: "_Gate") -> None:
+        self._channel = channel
+        self._gate = gate
+        self._closed = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the channel has."""
+        return getattr(self._channel, name)
+
+    def close(self) -> None:
+        """Close the channel; safe to call more than once and from any thread."""
+        if self._closed.acquire(blocking=False):
+            self._channel.close()
+            self._gate.leave()
+
+
+@contextmanager
+def closed_on_failure(tunnel: Tunnel | None) -> Iterator[None]:
+    """Close ``tunnel`` where the block that should use it fails."""
+    try:
+        yield
+    except BaseException:
+        if tunnel is not None:
+            tunnel.close()
+        raise
+
+
+class _Gate:
+    """The shared session to one jump host: opened for the first channel, closed with the last."""
+
+    def __init__(self, jump: Jump) -> None:
+        self._jump = jump
+        self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(jump.channels)
+        self._client: paramiko.SSHClient | None = None
+        self._users = 0
+
+    def open(self, host: str, port: int, timeout_s: float) -> Tunnel:
+        if not self._free.acquire(timeout=_WAIT_FOR_CHANNEL_S):
+            raise ConnectTimeoutError(f"jump host {self._jump}: all {self._jump.channels} channels are in use")
+        try:
+            try:
+                return self._tunnel(host, port, timeout_s)
+            except _SessionLostError:
+                # It broke since it was last used; a new one is worth one attempt.
+                return self._tunnel(host, port, timeout_s)
+        except BaseException:
+            self._free.release()
+            raise
+
+    def _tunnel(self, host: str, port: int, timeout_s: float) -> Tunnel:
+        transport = self._enter(timeout_s)
+        try:
+            return Tunnel(_channel(transport, self._jump, host, port, timeout_s), self)
+        except BaseException:
+            self._leave()
+            raise
+
+    def _enter(self, timeout_s: float) -> "paramiko.Transport":
+        """Count a user in and return the session's transport; opens the session where there is none, or a dead one."""
+        with self._lock:
+            transport = self._client.get_transport() if self._client is not None else None
+            if transport is None or not transport.is_active():
+                self._close()
+                self._client = _login(self._jump, timeout_s)
+                transport = self._client.get_transport()
+            if transport is None:
+                raise ConnectionException(f"jump host {self._jump}: the session ended at once")
+            self._users += 1
+            return transport
+
+    def leave(self) -> None:
+        """Count a user out and let the next one in."""
+        self._leave()
+        self._free.release()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._close()
+
+    def _close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+_gates: dict[Jump, _Gate] = {}
+_gates_lock = threading.Lock()
+
+
+def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
+    """Return a client logged in to the jump host."""
+    import paramiko
+
+    client = paramiko.SSHClient()
+    client.set_missing_host_key_policy(paramiko.RejectPolicy())
+    add_known_keys(client, jump.known_hosts_file, str(jump))
+    if client.get_host_keys().lookup(str(jump)) is None:
+        raise ConnectionException(
+            f"jump host {jump}: its host key is unknown: {jump.known_hosts_file} does not hold it; "
+            f"record it with `railweave trust`, or by ssh-keyscan and a look at the fingerprint"
+        )
+    try:
+        client.connect(
+            jump.host,
+            jump.port,
+            username=jump.username,
+            password=jump.password or None,
+            key_filename=jump.key_file or None,
+            passphrase=jump.passphrase or None,
+            allow_agent=jump.allow_agent,
+            look_for_keys=jump.allow_agent and not jump.key_file,
+            sock=connect(jump.host, jump.port, timeout_s),
+            timeout=timeout_s,
+            banner_timeout=timeout_s,
+            auth_timeout=timeout_s,
+        )
+    except paramiko.BadHostKeyException:
+        client.close()
+        raise ConnectionException(
+            f"jump host {jump}: the host key is not the known one. If the jump host was reinstalled, record the new "
+            f"key (`railweave trust --replace`); else someone may stand between"
+        ) from None
+    except paramiko.AuthenticationException as fault:
+        client.close()
+        raise ConnectAuthError(
+            f"jump host {jump}: login as {jump.username!r} was refused; check user, password or key"
+        ) from fault
+    except TimeoutError as fault:
+        client.close()
+        raise ConnectTimeoutError(f"jump host {jump}: no answer within {timeout_s:g} s") from fault
+    except (paramiko.SSHException, EOFError, OSError, ValueError) as fault:
+        client.close()
+        raise ConnectionException(
+            f"jump host {jump}: cannot connect: {getattr(fault, 'strerror', None) or fault}"
+        ) from fault
+    transport = client.get_transport()
+    if transport is not None:
+        transport.set_keepalive(_KEEPALIVE_S)
+    return client
+
+
+def _channel(transport: "paramiko.Transport", jump: Jump, host: str, port: int, timeout_s: float) -> "paramiko.Channel":
+    import paramiko
+
+    where = f"{host}:{port} through jump host {jump}"
+    began = time.monotonic()
+    try:
+        return transport.open_channel("direct-tcpip", (host, port), ("127.0.0.1", 0), timeout=timeout_s)
+    except paramiko.ChannelException as fault:
+        if fault.code == _FORBIDDEN:
+            raise ConnectionException(f"{where}: the jump host forbids forwarding (AllowTcpForwarding)") from fault
+        raise ConnectionException(f"{where}: cannot connect: {fault.text}") from fault
+    except (paramiko.SSHException, EOFError, OSError) as fault:
+        if time.monotonic() - began >= timeout_s:
+            raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from fault
+        lost = ConnectionException if transport.is_active() else _SessionLostError
+        raise lost(f"{where}: {fault or 'the session to the jump host was lost'}") from fault
