@@ -46,6 +46,7 @@ endif
 
 deploy: fabric ## plan, deploy and verify INTENT on TARGET
 	@$(RAILWEAVE) deploy $(INTENT) --target $(TARGET) $(CONSENT)
+	@$(RAILWEAVE) hosts apply $(INTENT) --target $(TARGET) --if-managed $(filter --yes,$(CONSENT))
 
 diff: fabric ## dry run: what a deploy would change
 	@$(RAILWEAVE) plan $(INTENT) --target $(TARGET)

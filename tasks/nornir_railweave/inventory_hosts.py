@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from railweave_hosts.access import Batches, Connection, HostAccess, NodeAddress, NodeLogin
 
-_PATTERN_FIELDS = {"name", "kind", "number"}
+_PATTERN_FIELDS = {"name", "kind", "number", "fabric"}
 
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -81,7 +81,7 @@ class HostsKeys(_Strict):
         except ValueError as fault:
             raise ValueError(f"the pattern cannot be read: {fault}") from None
         if fields - _PATTERN_FIELDS or ("name" not in fields and not {"kind", "number"} <= fields):
-            raise ValueError("a pattern over {name}, {kind} and {number} that differs for every node")
+            raise ValueError("a pattern over {name}, {kind}, {number}, {fabric} that differs for every node")
         return value
 
 

@@ -13,10 +13,12 @@ from railweave.fabric.model import Host
 
 
 class Connection(StrEnum):
-    """How Ansible runs programs on a node: over SSH, or on this machine (a node that manages itself, a test)."""
+    """How Ansible runs programs on a node: over SSH, on this machine (a node that manages itself, a test), or in a
+    container of it (a lab)."""
 
     SSH = "ssh"
     LOCAL = "local"
+    CONTAINER = "container"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ class Batches:
 
 @dataclass(frozen=True, slots=True)
 class HostAccess:
-    """The ``hosts:`` of a target. ``address`` is a pattern over ``{name}``, ``{kind}`` and ``{number}``.
+    """The ``hosts:`` of a target. ``address`` is a pattern over ``{name}``, ``{kind}``, ``{number}`` and ``{fabric}``:
+    of host names or IP addresses, or of containers' names.
 
     ``root`` stands before every path of a file and of /sys, empty on real nodes; ``nic_settings`` is off where nodes
     have no such NICs, as in a lab.
@@ -79,9 +82,13 @@ class HostAccess:
 _SHOWN = 8
 
 
-def inventory_of(access: HostAccess, hosts: Iterable[Host]) -> dict[str, dict[str, Any]]:
+CONTAINER_VARIABLE = "railweave_container"
+"""The variable that names a node's container."""
+
+
+def inventory_of(access: HostAccess, hosts: Iterable[Host], fabric: str = "") -> dict[str, dict[str, Any]]:
     """Return Ansible's variables of each node; raises RefusedError naming every node without an address."""
-    found = {host.name: _variables(access, host) for host in hosts}
+    found = {host.name: _variables(access, host, fabric) for host in hosts}
     missing = tuple(name for name, variables in found.items() if variables is None)
     if missing:
         listed = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
@@ -98,7 +105,7 @@ def inventory_of(access: HostAccess, hosts: Iterable[Host]) -> dict[str, dict[st
     return {name: variables for name, variables in found.items() if variables is not None}
 
 
-def _variables(access: HostAccess, host: Host) -> dict[str, Any] | None:
+def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | None:
     own = access.nodes.get(host.name, NodeAddress())
     variables: dict[str, Any] = {
         "ansible_python_interpreter": own.python or access.python,
@@ -108,9 +115,11 @@ def _variables(access: HostAccess, host: Host) -> dict[str, Any] | None:
         return variables | {"ansible_connection": "local"}
     address = own.host
     if address is None and access.address is not None:
-        address = access.address.format(name=host.name, kind=host.kind, number=host.number + 1)
+        address = access.address.format(name=host.name, kind=host.kind, number=host.number + 1, fabric=fabric)
     if address is None:
         return None
+    if access.connection is Connection.CONTAINER:
+        return variables | {"ansible_connection": "local", CONTAINER_VARIABLE: address}
     login = access.login
     variables |= {
         "ansible_connection": "ssh",

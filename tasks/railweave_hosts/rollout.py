@@ -25,7 +25,7 @@ class HostRollout:
 
     def apply(self, hosts: Sequence[Host], told: Told | None = None) -> HostsRun:
         """Bring ``hosts`` in line, batch by batch, until more of them fail than the budget allows."""
-        inventory_of(self._access, hosts)  # refuses before the first batch
+        inventory_of(self._access, hosts, self._fabric.name)  # refuses before the first batch
         batches = self._access.batches
         by_name = {host.name: host for host in hosts}
         results: dict[str, HostResult] = {}
@@ -47,7 +47,9 @@ class HostRollout:
             host.name: bundle(self._renderer.files(host), backend, nic_settings=self._access.nic_settings)
             for host in hosts
         }
-        return run_role(self._access, inventory_of(self._access, hosts), bundles, check=check, told=told)
+        return run_role(
+            self._access, inventory_of(self._access, hosts, self._fabric.name), bundles, check=check, told=told
+        )
 
 
 def _reason(bad: Sequence[HostResult], allowed: int) -> str:

@@ -6,6 +6,7 @@ passwords on its terminal and is answered from memory.
 """
 
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from typing import Any
 
 from railweave.errors import RailweaveError
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostState
-from railweave_hosts.access import HostAccess, login_passwords
+from railweave_hosts.access import CONTAINER_VARIABLE, HostAccess, login_passwords
 
 ROLES = Path(__file__).resolve().parent / "roles"
 ROLE = "railweave_host"
@@ -68,7 +69,10 @@ def run_role(
     seen = {name: _Seen() for name in inventory}
     try:
         paths = _write_bundles(folder, bundles)
-        hosts = {name: {**variables, "railweave_bundle": paths[name]} for name, variables in inventory.items()}
+        hosts = {
+            name: {**_interpreted(folder, name, variables), "railweave_bundle": paths[name]}
+            for name, variables in inventory.items()
+        }
         runner = _runner(folder, access, hosts, program, check=check)
         runner.event_handler = lambda event: _take(event, seen, told)
         runner.run()
@@ -99,6 +103,18 @@ def _write_bundles(folder: Path, bundles: Mapping[str, bytes]) -> dict[str, str]
         (place / name).write_bytes(content)
         paths[name] = str(place / name)
     return paths
+
+
+def _interpreted(folder: Path, name: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the variables of a node; the interpreter of a container is a script that runs Python inside it."""
+    container = variables.get(CONTAINER_VARIABLE)
+    if container is None:
+        return variables
+    script = folder / "bundles" / f"{name}.python"
+    words = shlex.join(["docker", "exec", "-i", container, variables["ansible_python_interpreter"]])
+    script.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
+    script.chmod(0o700)
+    return {**variables, "ansible_python_interpreter": str(script)}
 
 
 def _runner(

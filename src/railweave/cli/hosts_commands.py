@@ -48,13 +48,19 @@ def apply(
     target: TargetOption = "sim",
     limit: Limit = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    if_managed: Annotated[
+        bool, typer.Option("--if-managed", help="Do nothing where the intent or the target leaves the nodes alone.")
+    ] = False,
     json: AsJson = False,
 ) -> int:
     """Bring the nodes in line with the intent, batch by batch, and read every setting back."""
-    from railweave.cli.node_runs import agreed, reached_nodes, refuse_unmanaged, show_run
+    from railweave.cli.node_runs import agreed, left_alone, reached_nodes, refuse_unmanaged, show_run
     from railweave.cli.project import find_intent
 
-    nodes = reached_nodes(find_intent(intent, option), target, limit)
+    path = find_intent(intent, option)
+    if if_managed and left_alone(path, target):
+        return 0
+    nodes = reached_nodes(path, target, limit)
     refuse_unmanaged(nodes)
     if not yes and not agreed(nodes, as_json=json):
         return 1

@@ -68,6 +68,19 @@ def reached_nodes(path: Path, target: str, limit: str) -> ReachedNodes:
     return ReachedNodes(designed, chosen, rollout, target)
 
 
+def left_alone(path: Path, target: str) -> bool:
+    """Tell whether the intent leaves its nodes to somebody else, or the target does not reach any."""
+    from nornir_railweave.target import load_target
+    from railweave.intent.load import load_intent
+
+    if not load_intent(path).policies.hosts.manage:
+        return True
+    if load_target(find_target(target)).hosts is None:
+        print(f"the GPU nodes are left alone: target {target} does not say how they are reached", file=sys.stderr)
+        return True
+    return False
+
+
 def limited(hosts: "Sequence[Host]", limit: str) -> "tuple[Host, ...]":
     """Return the nodes whose name or kind a comma-separated list of patterns names; raises RefusedError (RW807)."""
     patterns = [pattern for pattern in (part.strip() for part in limit.split(",")) if pattern]

@@ -8,7 +8,7 @@ import pytest
 from nornir_railweave.target_file import parse_target
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave_hosts.access import Connection, HostAccess, inventory_of
+from railweave_hosts.access import Connection, HostAccess, NodeLogin, inventory_of, login_passwords
 
 Pod = Callable[..., Fabric]
 ROOT = Path(__file__).resolve().parents[3]
@@ -69,6 +69,23 @@ def test_a_local_node_needs_no_address(pod: Pod) -> None:
     assert inventory["gpu1"]["railweave_root"] == "/tree"
 
 
+def test_a_container_is_named_by_its_fabric_and_node(pod: Pod) -> None:
+    access = HostAccess(connection=Connection.CONTAINER, address="clab-{fabric}-{name}")
+    assert inventory_of(access, pod().hosts[:1], "pod")["gpu1"]["railweave_container"] == "clab-pod-gpu1"
+
+
+def test_a_password_comes_from_the_environment_and_a_missing_one_is_named() -> None:
+    login = NodeLogin(password_env="NODE", become_password_env="SUDO")
+    found = login_passwords(login, {"NODE": "one-secret", "SUDO": "another-secret"})
+    assert [one.option for one in found] == ["--ask-pass", "--ask-become-pass"]
+    assert "secret" not in repr(found)
+    with pytest.raises(RefusedError) as refused:
+        login_passwords(login, {"NODE": "one-secret"})
+    assert [(one.code, one.message) for one in refused.value.diagnostics] == [
+        ("RW603", "the environment variable SUDO is not set")
+    ]
+
+
 def test_batches_are_read() -> None:
     batches = access_of(TARGET).batches
     assert (batches.size, batches.canary, batches.max_failures, batches.forks, batches.timeout_s) == (10, 2, 1, 5, 60)
@@ -82,7 +99,10 @@ def test_batches_are_read() -> None:
         ("{ssh: {password: x}}", ("RW603", "`password` would put a secret into a file")),
         (
             '{address: "{rack}"}',
-            ("RW601", "hosts.address: a pattern over {name}, {kind} and {number} that differs for every node"),
+            (
+                "RW601",
+                "hosts.address: a pattern over {name}, {kind}, {number}, {fabric} that differs for every node",
+            ),
         ),
         ("{batches: {size: 0}}", ("RW601", "hosts.batches.size: Input should be greater than or equal to 1")),
     ],
