@@ -7,13 +7,21 @@ from typing import Any
 from napalm.base.base import NetworkDriver
 from napalm.base.exceptions import CommitError, MergeConfigException, ReplaceConfigException
 
-from napalm_sonic import getters_config, getters_facts, getters_interfaces, getters_neighbors
+from napalm_sonic import (
+    getters_config,
+    getters_environment,
+    getters_facts,
+    getters_interfaces,
+    getters_neighbors,
+    getters_tables,
+)
 from napalm_sonic.candidate import Candidate, Kind, read_candidate
 from napalm_sonic.commit import Committer
 from napalm_sonic.compare import difference
 from napalm_sonic.confirm import ConfirmProgram
 from napalm_sonic.lock import Lock
 from napalm_sonic.options import parse_options
+from napalm_sonic.ping import ping, ping_command
 from napalm_sonic.running import read_running
 from napalm_sonic.session import Session
 from railweave.sonic.document import DocumentError, RunningConfig
@@ -157,6 +165,33 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
         """Return the BGP neighbours of every VRF."""
         return getters_neighbors.get_bgp_neighbors(self.device)
+
+    def get_arp_table(self, vrf: str = "") -> list[dict[str, Any]]:
+        """Return the ARP entries of a VRF."""
+        return getters_tables.get_arp_table(self.device, vrf)
+
+    def get_mac_address_table(self) -> list[dict[str, Any]]:
+        """Return the MAC addresses that the switch has learned."""
+        return getters_tables.get_mac_address_table(self.device)
+
+    def get_environment(self) -> dict[str, Any]:
+        """Return fans, power, temperature, processor and memory."""
+        return getters_environment.get_environment(self.device)
+
+    def ping(
+        self,
+        destination: str,
+        source: str = "",
+        ttl: int = 255,
+        timeout: int = 2,
+        size: int = 100,
+        count: int = 5,
+        vrf: str | None = "",
+        source_interface: str = "",
+    ) -> dict[str, Any]:
+        """Ping from the switch; ``timeout`` in seconds for each answer, ``size`` in bytes of data."""
+        command = ping_command(destination, source or source_interface, ttl, timeout, size, count, vrf or "")
+        return ping(self.device, command, float(count * (timeout + 1)))
 
     def get_config(
         self,

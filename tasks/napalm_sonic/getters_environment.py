@@ -1,0 +1,83 @@
+"""NAPALM's getter of fans, power, temperature, processor and memory.
+
+The platform daemons (thermalctld, psud) write what they measure into the state database; a virtual switch has none.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from napalm_sonic.codec import database_rows, natural
+
+if TYPE_CHECKING:
+    from napalm_sonic.session import Session
+
+FANS = "sonic-db-dump -n STATE_DB -y -k 'FAN_INFO|*'"
+POWER = "sonic-db-dump -n STATE_DB -y -k 'PSU_INFO|*'"
+TEMPERATURES = "sonic-db-dump -n STATE_DB -y -k 'TEMPERATURE_INFO|*'"
+MEMORY = "cat /proc/meminfo"
+LOAD = "cat /proc/loadavg"
+PROCESSORS = "cat /proc/cpuinfo"
+
+_UNKNOWN = -1.0
+
+
+def get_environment(session: "Session") -> dict[str, Any]:
+    """Return ``{fans, temperature, power, cpu, memory}``; -1.0 where a value is not measured, memory in bytes.
+
+    The processor's use is the load of the last minute by its cores, at most 100.
+    """
+    return {
+        "fans": {name: {"status": _good(row)} for name, row in _rows(session, FANS).items()},
+        "temperature": {name: _temperature(row) for name, row in _rows(session, TEMPERATURES).items()},
+        "power": {name: _power(row) for name, row in _rows(session, POWER).items()},
+        "cpu": {0: {"%usage": _usage(session)}},
+        "memory": _memory(session.run_checked(MEMORY)),
+    }
+
+
+def _rows(session: "Session", command: str) -> dict[str, dict[str, str]]:
+    found = {key.partition("|")[2]: row for key, row in database_rows(session.run_checked(command), command).items()}
+    return {name: found[name] for name in sorted(found, key=natural)}
+
+
+def _good(row: Mapping[str, str]) -> bool:
+    return row.get("presence", "true").lower() == "true" and row.get("status", "").lower() == "true"
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        return _UNKNOWN
+
+
+def _temperature(row: Mapping[str, str]) -> dict[str, Any]:
+    measured, critical = _number(row.get("temperature")), _number(row.get("critical_high_threshold"))
+    return {
+        "temperature": measured,
+        "is_alert": row.get("warning_status", "").lower() == "true",
+        "is_critical": critical > 0 and measured >= critical,
+    }
+
+
+def _power(row: Mapping[str, str]) -> dict[str, Any]:
+    capacity, output = _number(row.get("max_power")), _number(row.get("power"))
+    return {"status": _good(row), "capacity": capacity, "output": output}
+
+
+def _usage(session: "Session") -> float:
+    load = session.run_checked(LOAD).split()
+    cores = sum(line.startswith("processor") for line in session.run_checked(PROCESSORS).splitlines())
+    if not load or not cores:
+        return _UNKNOWN
+    return round(min(100.0, 100 * _number(load[0]) / cores), 1)
+
+
+def _memory(text: str) -> dict[str, int]:
+    kibibytes = {
+        name: int(value.split()[0])
+        for name, colon, value in (line.partition(":") for line in text.splitlines())
+        if colon and value.split() and value.split()[0].isdecimal()
+    }
+    total = kibibytes.get("MemTotal", 0)
+    return {"available_ram": total * 1024, "used_ram": (total - kibibytes.get("MemAvailable", total)) * 1024}

@@ -1,0 +1,50 @@
+"""NAPALM's getters of learned addresses: ARP from the kernel, MAC addresses from the state database."""
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from napalm_sonic.codec import database_rows, first_json, natural
+
+if TYPE_CHECKING:
+    from napalm_sonic.session import Session
+
+ARP = "ip -j -4 neigh show"
+MACS = "sonic-db-dump -n STATE_DB -y -k 'FDB_TABLE|*'"
+
+_FDB_PREFIX = "FDB_TABLE|Vlan"
+_UNANSWERED = frozenset({"FAILED", "INCOMPLETE", "NOARP"})
+_UNKNOWN = -1
+_UNKNOWN_S = -1.0
+
+
+def get_arp_table(session: "Session", vrf: str) -> list[dict[str, Any]]:
+    """Return ``[{interface, mac, ip, age}]`` of a VRF, "" the default one; the age is unknown (-1.0)."""
+    command = f"{ARP} vrf {shlex.quote(vrf)}" if vrf else ARP
+    entries = first_json(session.run_checked(command), command) or []
+    found = [
+        {"interface": one["dev"], "mac": one["lladdr"], "ip": one["dst"], "age": _UNKNOWN_S}
+        for one in entries
+        if one.get("lladdr") and not _UNANSWERED & set(one.get("state", ()))
+    ]
+    return sorted(found, key=lambda one: (natural(one["interface"]), natural(one["ip"])))
+
+
+def get_mac_address_table(session: "Session") -> list[dict[str, Any]]:
+    """Return ``[{mac, interface, vlan, static, active, moves, last_move}]``; moves are unknown (-1)."""
+    rows = database_rows(session.run_checked(MACS), MACS)
+    found = []
+    for key, fields in rows.items():
+        vlan, _, mac = key.removeprefix(_FDB_PREFIX).partition(":")
+        if vlan.isdecimal() and mac:
+            found.append(
+                {
+                    "mac": mac.upper(),
+                    "interface": fields.get("port", ""),
+                    "vlan": int(vlan),
+                    "static": fields.get("type") == "static",
+                    "active": True,
+                    "moves": _UNKNOWN,
+                    "last_move": _UNKNOWN_S,
+                }
+            )
+    return sorted(found, key=lambda one: (one["vlan"], one["mac"]))
