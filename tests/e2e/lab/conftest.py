@@ -1,9 +1,10 @@
 """The lab on Containerlab, started once for all its tests and taken down however they end.
 
 The tests run one after the other on one running fabric: each begins and ends with the fabric as its intent says. They
-run in the order of their files: bare nodes, faults, growth.
+run in the order of their files: bare nodes, faults, growth, the simulator beside the lab, unnumbered.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -26,11 +27,11 @@ PROVEN: list[tuple[str, str]] = []
 class LabRig:
     """A project folder, the lab of its intent, and the commands of users and of engineers at the nodes."""
 
-    def __init__(self, folder: Path, intent: str) -> None:
+    def __init__(self, folder: Path, intent: str | Callable[[Path], str]) -> None:
         self.folder = folder
         for name in ("intent", "inventory", "templates"):
             shutil.copytree(ROOT / name, folder / name)
-        self.intent = folder / "intent" / intent
+        self.intent = folder / "intent" / (intent if isinstance(intent, str) else intent(folder))
         self.environ = {**os.environ, "RAILWEAVE_INTENT": str(self.intent), "NO_COLOR": "1"}
         self.name = re.search(r"^fabric: (\S+)", self.intent.read_text(), re.MULTILINE)[1]
 
@@ -173,14 +174,26 @@ def streams() -> Iterator[Callable[..., list[PingStream]]]:
 
 
 @pytest.fixture(scope="session")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabRig]:
+def start_lab(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Return what starts the lab of an intent for a ``with`` block: a file's name, or what writes one and names it."""
+
+    @contextlib.contextmanager
+    def start(intent: str | Callable[[Path], str]) -> Iterator[LabRig]:
+        rig = LabRig(tmp_path_factory.mktemp("lab") / "project", intent)
+        try:
+            rig.run("lab", "up")
+            yield rig
+        finally:
+            rig.run("lab", "down", "--all", status=None)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def rig(start_lab: Any) -> Iterator[LabRig]:
     """Start the lab of lab-4.yml, bare, and take it down at the end of the run, however it ends."""
-    rig = LabRig(tmp_path_factory.mktemp("lab") / "project", "lab-4.yml")
-    try:
-        rig.run("lab", "up")
+    with start_lab("lab-4.yml") as rig:
         yield rig
-    finally:
-        rig.run("lab", "down", "--all", status=None)
 
 
 @pytest.fixture(scope="session")
