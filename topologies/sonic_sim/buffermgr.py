@@ -14,8 +14,15 @@ _XOFF_BYTES = {
 """``pg_profile_lookup.ini``: headroom by speed (Mb/s) and cable length, the values of one 400G platform."""
 
 
-def make_lossless_rows(db: ConfigDb) -> None:
-    """Write the profile and priority groups of every port with speed, cable length and PFC, where they are missing."""
+Seen = dict[str, tuple[str, str, str]]
+"""Speed, cable length and PFC of each port when the buffer manager last looked."""
+
+
+def make_lossless_rows(db: ConfigDb, seen: Seen) -> None:
+    """Write the profile and priority groups of every port whose speed, cable length or PFC is other than ``seen``.
+
+    Like the daemon it wakes only for these: a priority group that someone deletes does not come back by itself.
+    """
     metadata = db.get("DEVICE_METADATA|localhost")
     if (
         metadata.get("buffer_model", "traditional") != "traditional"
@@ -27,6 +34,9 @@ def make_lossless_rows(db: ConfigDb) -> None:
         priorities = maps.get("pfc_enable", "")
         length = lengths.get(port, "0m")
         speed = db.get(f"PORT|{port}").get("speed", "")
+        if seen.get(port) == (speed, length, priorities):
+            continue
+        seen[port] = (speed, length, priorities)
         headroom = _XOFF_BYTES.get((speed, length))
         if not priorities or headroom is None:
             continue

@@ -89,6 +89,7 @@ class Device:
         self.faults = Faults()
         self.timer_running = False
         self._reacted_to = -1
+        self._lossless_seen: dict[str, tuple[str, str, str]] = {}
         self.network: Network | None = None
         self.on_effect: Callable[[Device, Effect], None] | None = None
 
@@ -165,6 +166,7 @@ class Device:
     def start_services(self) -> None:
         """Start swss, bgp and the rest; FRR takes its boot configuration by the routing mode."""
         now = self.clock.now()
+        self._lossless_seen.clear()
         self.times.swss_up = now
         self.times.management_up = now + self.clock.real_s(_MANAGEMENT_GONE_S)
         self.times.frr_up = now + self.clock.real_s(_FRR_STARTS_S)
@@ -192,5 +194,5 @@ class Device:
         if wanted and wanted != self.hostname:
             self.hostname = wanted
             self.frr.rename(wanted)
-        make_lossless_rows(self.db)
+        make_lossless_rows(self.db, self._lossless_seen)
         self._reacted_to = self.db.version

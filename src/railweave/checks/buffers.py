@@ -23,6 +23,10 @@ _POOL_SHARED_WIDELY = 2
 """Headroom of all ports in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
 
 
+_VIRTUAL = "SONiC VS"
+"""The ASIC of the virtual switch: a preset that does not suit its nominal buffer is no reason not to rehearse it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """Switches of one panel and tier. ``cables`` counts (speed, length, kind of link) of the one with the most."""
@@ -186,7 +190,11 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
             place = where(_place(fabric, index, one))
             subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
             for tier in _broken(tiers(marking, plan.limits)):
-                yield _not_held(tier, subject, place, plan, kind)
+                found = _not_held(tier, subject, place, plan, kind)
+                if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == _VIRTUAL:
+                    message = f"{found.message}; a virtual switch has no buffer, hardware like this would be refused"
+                    found = replace(found, severity=Severity.WARNING, message=message)
+                yield found
             least = bandwidth_delay_bytes(speed_gbps)
             if marking.minimum_bytes < least:
                 message = f"{subject}: marking starts at {marking.minimum_bytes} bytes, below the {least} that one flow"

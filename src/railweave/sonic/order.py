@@ -42,6 +42,7 @@ _FAMILIES = {
     "DEVICE_NEIGHBOR_METADATA": "DEVICE_NEIGHBOR",
 }
 _FAMILY_STAGE = {"INTERFACE": _ADDRESS, "DEVICE_NEIGHBOR": _STAGE["DEVICE_NEIGHBOR"], "PORT": _PORT_UP}
+_SPANNED = frozenset({"BUFFER_PG", "BUFFER_QUEUE", "QUEUE"})
 _IN_THE_WAY = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE", *MEMBERSHIPS})
 
 
@@ -55,7 +56,26 @@ def phases(edits: Sequence[Edit]) -> tuple[Phase, ...]:
     comes = [edit.key.split("|", 1) for edit in edits if _is_address(edit) and edit.op is Op.ADD]
     ports = {port for port, _ in comes}
     prefixes = {prefix for _, prefix in comes}
-    return tuple(_phase(edit, ports, prefixes) for edit in edits)
+    taken = {span for edit in edits if edit.op is Op.ADD for span in _spans(edit)}
+    return tuple(
+        Phase.CLEAR if edit.op is Op.REMOVE and not taken.isdisjoint(_spans(edit)) else _phase(edit, ports, prefixes)
+        for edit in edits
+    )
+
+
+def _spans(edit: Edit) -> set[tuple[str, str, int]]:
+    """Return the priority groups or queues that a row sets; none for a row of another table.
+
+    The row of ``3`` must go before that of ``3-4`` comes: removed later, it would take the profile of 3 away again
+    (swss orchagent/bufferorch.cpp), and the configuration would not show it.
+    """
+    if edit.field is not None or edit.table not in _SPANNED:
+        return set()
+    port, _, span = edit.key.partition("|")
+    first, _, last = span.partition("-")
+    if not first.isdigit() or not (last or first).isdigit():
+        return set()
+    return {(edit.table, port, number) for number in range(int(first), int(last or first) + 1)}
 
 
 def _phase(edit: Edit, ports: Container[str], prefixes: Container[str]) -> Phase:

@@ -162,3 +162,14 @@ def test_a_rollback_file_has_the_four_kinds_and_no_patch() -> None:
     }
     with pytest.raises(ValueError, match="never patches"):
         rollback_document([PatchStep(())])
+
+
+def test_a_group_goes_before_a_range_that_holds_it_comes() -> None:
+    profile = {"profile": "pg_lossless_100000_40m_profile"}
+    device = running(BUFFER_PG={"Ethernet0|3": profile, "Ethernet4|3": profile})
+    merge = {"BUFFER_PG": {"Ethernet0|3": None, "Ethernet0|3-4": profile, "Ethernet4|3": None}}
+    assert apply_steps(merge, device) == (
+        LoadStep({"BUFFER_PG": {"Ethernet0|3": None}}),
+        LoadStep({"BUFFER_PG": {"Ethernet0|3-4": profile}}),
+        LoadStep({"BUFFER_PG": {"Ethernet4|3": None}}),
+    )

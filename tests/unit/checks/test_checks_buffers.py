@@ -140,3 +140,11 @@ def test_marking_below_what_one_flow_has_on_its_way_is_told(findings: Findings) 
 def test_without_a_lossless_class_there_is_nothing_to_check(findings: Findings) -> None:
     lossy = classes().replace("lossless: true", "lossless: false")
     assert not [one for one in findings(lossy) if one.code.startswith(("E-", "H-"))]
+
+
+def test_a_preset_that_hardware_like_the_virtual_switch_would_refuse_can_be_rehearsed_on_it(findings: Findings) -> None:
+    lab = {"leaf": "sonic-vs", "spine": "sonic-vs", "speed": "100G", "nic": "connectx-6"}
+    found = of("E-2", findings("preset: microsoft\n", **lab))
+    assert [one.severity for one in found] == [Severity.WARNING] * 2
+    stated = of("E-2", findings(classes("min_kb: 2000, max_kb: 3000"), **lab))
+    assert [one.severity for one in stated] == [Severity.ERROR]
