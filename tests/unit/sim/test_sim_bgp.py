@@ -139,6 +139,8 @@ def test_unnumbered_neighbours_meet_over_the_cable(run: Run, fabric: Network) ->
 
 def test_the_summary_counts_prefixes_both_ways(run: Run, fabric: Network) -> None:
     document = json.loads(run(fabric.devices["spine1"], "vtysh -c 'show bgp summary json'")[1])["ipv4Unicast"]
+    one_family = json.loads(run(fabric.devices["spine1"], "vtysh -c 'show bgp ipv4 unicast summary json'")[1])
+    assert one_family.keys() == document.keys(), "asked for one family, FRR leaves out the level of families"
     assert document["as"] == 65100
     assert {peer: (one["pfxRcd"], one["pfxSnt"]) for peer, one in document["peers"].items()} == {
         "10.0.0.1": (1, 2),
