@@ -1,0 +1,67 @@
+"""GPU nodes of a lab set up through Ansible, and the fabric carrying their packets afterwards."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+DATA = 9000 - 28
+NODES = ("gpu1", "gpu2")
+ADDRESSES = {"gpu1": ("10.32.0.1", "10.32.0.65"), "gpu2": ("10.32.0.3", "10.32.0.67")}
+
+
+@pytest.fixture(scope="module")
+def managed(start_lab: Any) -> Iterator[Any]:
+    """Start a lab of its own: two nodes that the intent manages, without reserve."""
+
+    def write(folder: Path) -> str:
+        text = (folder / "intent" / "lab-4.yml").read_text()
+        for old, new in (
+            ("fabric: lab\n", "fabric: nodes\n"),
+            ("count: 4\n", "count: 2\n"),
+            ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 2}"),
+        ):
+            assert old in text, old
+            text = text.replace(old, new)
+        (folder / "intent" / "nodes.yml").write_text(text + "hosts: {manage: true}\n")
+        return "nodes.yml"
+
+    with start_lab(write) as rig:
+        assert rig.deploy()["result"] == "done"
+        yield rig
+
+
+def changes(run: Any, node: str) -> set[tuple[str, str]]:
+    return {(one["subject"], one["what"]) for one in run["hosts"][node]["changes"]}
+
+
+def test_nodes_are_set_up_and_reach_each_other_on_every_rail(managed: Any, proves: Any) -> None:
+    for node in NODES:
+        # As a node comes from its installer: links down, no address, no rule.
+        managed.on(node, "for rail in rail0 rail1; do ip addr flush dev $rail; ip link set $rail down mtu 1500; done")
+        managed.on(node, "ip rule flush; ip rule add lookup main prio 32766; ip route flush table 100", status=None)
+    assert not managed.pings("gpu1", "-I 10.32.0.1 10.32.0.3")
+    applied = managed.json("hosts", "apply", "--target", "lab", "--yes")
+    assert (applied["result"], applied["summary"]["changed"]) == ("done", 2)
+    assert managed.json("hosts", "apply", "--target", "lab", "--yes")["result"] == "unchanged"
+    for own in ADDRESSES["gpu1"]:
+        for far in ADDRESSES["gpu2"]:
+            managed.wait_until(lambda: managed.pings("gpu1", f"-M do -s {DATA} -I {own} {far}"), 30, f"{own} to {far}")  # noqa: B023
+    managed.as_intended()
+    proves("2 nodes set up once; 9000 bytes from each rail to each rail, across leaves and spines, with don't-fragment")
+
+
+def test_a_node_changed_by_hand_is_found_and_mended(managed: Any, proves: Any) -> None:
+    managed.on("gpu1", "ip link set rail1 mtu 1500 && ip route del default table 100 && rm /etc/nccl.conf")
+    assert not managed.pings("gpu1", f"-M do -s {DATA} -I 10.32.0.65 10.32.0.67")
+    planned = managed.json("hosts", "plan", "--target", "lab", "--exit-code", status=2)
+    wanted = {("rail1", "mtu"), ("rail0", "route default table 100"), ("/etc/nccl.conf", "content")}
+    assert changes(planned, "gpu1") == wanted
+    assert changes(planned, "gpu2") == set()
+    assert changes(managed.json("hosts", "apply", "--target", "lab", "--yes"), "gpu1") == wanted
+    assert managed.pings("gpu1", f"-M do -s {DATA} -I 10.32.0.65 10.32.0.67")
+    assert managed.json("hosts", "plan", "--target", "lab")["summary"]["unchanged"] == 2
+    proves("a wrong MTU, a lost route and a lost file found on one node, mended, and the other left alone")
