@@ -1,0 +1,73 @@
+"""Lossless classes on a running fabric: buffers deployed, changed while traffic runs, and found when set by hand."""
+
+import json
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+SECOND_CLASS = """
+preset: microsoft
+cabling: {host: {length_m: 5}, leaf_spine: {length_m: 150}}
+pfc_watchdog: {detection_ms: 300, action: alert}
+"""
+
+
+def test_classes_thresholds_and_cables_change_on_a_running_fabric_and_back(new_project: Any) -> None:
+    project = new_project("lab-4.yml")
+    project.up()
+    project.deploy()
+    first = project.running("lab-leaf1")
+    assert first["BUFFER_PG"]["Ethernet0|3"] == {"profile": "pg_lossless_100000_40m_profile"}
+
+    text = project.intent.read_text(encoding="utf-8")
+    project.intent.write_text(text + SECOND_CLASS, encoding="utf-8")
+    plan = project.plan()
+    assert {change["disruption"] for change in plan["changes"]} == {"none"}
+    assert project.deploy()["result"] == "done"
+    assert project.plan()["changes"] == []
+    changed = project.running("lab-leaf1")
+    groups = {key: row["profile"] for key, row in changed["BUFFER_PG"].items() if key.startswith("Ethernet0|")}
+    assert groups == {"Ethernet0|0": "ingress_lossy_profile", "Ethernet0|3-4": "pg_lossless_100000_5m_profile"}
+    assert changed["CABLE_LENGTH"]["AZURE"]["Ethernet112"] == "300m"
+    assert changed["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "3,4"
+
+    project.intent.write_text(text, encoding="utf-8")
+    assert project.deploy()["result"] == "done"
+    assert project.plan()["changes"] == []
+    assert project.running("lab-leaf1")["BUFFER_PG"] == first["BUFFER_PG"]
+
+
+def test_a_live_switch_that_was_set_by_hand_is_found_by_its_facts_and_mended(new_project: Any) -> None:
+    project = new_project("lab-4.yml")
+    project.up()
+    project.deploy()
+    project.on("lab-leaf1", "sudo sonic-db-cli CONFIG_DB HSET 'PORT_QOS_MAP|Ethernet0' pfc_enable 4")
+    facts = project.folder / "facts"
+    facts.mkdir()
+    (facts / "lab-leaf1.json").write_text(json.dumps(project.running("lab-leaf1")), encoding="utf-8")
+    found = project.json("check", "--facts", str(facts), status=1)["diagnostics"]
+    (told,) = [one for one in found if one["code"] == "Q-3"]
+    assert "lab-leaf1:Ethernet0 pauses 4 and gpu1:rail0 3" in told["message"]
+    project.deploy()
+    (facts / "lab-leaf1.json").write_text(json.dumps(project.running("lab-leaf1")), encoding="utf-8")
+    project.json("check", "--facts", str(facts))
+
+
+def test_an_intent_by_which_pfc_would_fire_before_ecn_is_refused_with_the_numbers(new_project: Any) -> None:
+    project = new_project("pod-32.yml")
+    with project.intent.open("a", encoding="utf-8") as file:
+        file.write(
+            "traffic_classes:\n"
+            "  - {name: roce, dscp: [26], lossless: true, priority: 3, share: 90,\n"
+            "     ecn: {min_kb: 40000, max_kb: 50000}}\n"
+            "  - {name: cnp, dscp: [48], priority: 6, strict: true}\n"
+            "  - {name: best-effort, dscp: default, priority: 0, share: 10}\n"
+        )
+    found = project.json("check", status=1)["diagnostics"]
+    told = [one for one in found if one["code"] == "E-2" and "pod1-leaf1" in one["devices"]]
+    assert (
+        "marking starts at 40000000 bytes, a single congested priority group pauses at 32369506" in told[0]["message"]
+    )
+    project.run("render", "--out", "out", status=1)
