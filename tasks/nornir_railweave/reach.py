@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nornir_railweave.target import Address, Login, Source, Target
+from nornir_railweave.target import Address, JumpLogin, Login, Source, Target
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
@@ -44,6 +44,9 @@ def resolve(
     _refuse_missing(addresses, target)
     password = _secret(login.password_env, environ)
     options = _options(target, login, _secret(login.passphrase_env, environ))
+    # Also for a simulator or lab: it may run on another machine.
+    if target.login.jump is not None:
+        options["jump"] = _jump(target.login.jump, login, environ)
     return {
         name: Reach(
             host=address.host,
@@ -121,6 +124,22 @@ def _secret(variable: str | None, environ: Mapping[str, str]) -> str:
             [error("RW603", f"the environment variable {variable} is not set", fix=f"export {variable}, or use a key")]
         )
     return environ[variable]
+
+
+def _jump(jump: JumpLogin, login: Login, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the driver's option ``jump``."""
+    known_hosts = jump.known_hosts or login.known_hosts
+    return {
+        "host": jump.host,
+        "port": jump.port,
+        "username": jump.username,
+        "password": _secret(jump.password_env, environ),
+        "key_file": str(jump.key_file or ""),
+        "passphrase": _secret(jump.passphrase_env, environ),
+        "allow_agent": jump.agent,
+        "known_hosts": str(known_hosts or ""),
+        "channels": jump.channels,
+    }
 
 
 def _options(target: Target, login: Login, passphrase: str) -> dict[str, Any]:

@@ -31,6 +31,24 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class JumpLogin:
+    """A jump host and how to log in there; without a file of its own its key stands in that of the switches.
+
+    ``channels`` bounds the switches reached at once.
+    """
+
+    host: str
+    username: str = "admin"
+    port: int = 22
+    key_file: Path | None = None
+    agent: bool = True
+    password_env: str | None = None
+    passphrase_env: str | None = None
+    known_hosts: Path | None = None
+    channels: int = 50
+
+
+@dataclass(frozen=True, slots=True)
 class Login:
     """How to log in by SSH. ``password_env`` and ``passphrase_env`` name environment variables, not secrets.
 
@@ -45,6 +63,7 @@ class Login:
     passphrase_env: str | None = None
     strict: bool = True
     known_hosts: Path | None = None
+    jump: JumpLogin | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from nornir_railweave.inventory_hosts import BatchKeys, HostsKeys, LoginKeys, NodeKeys, host_access
-from nornir_railweave.target import Address, Login, Rollout, Source, Target, Timeouts
+from nornir_railweave.target import Address, JumpLogin, Login, Rollout, Source, Target, Timeouts
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
@@ -38,6 +38,18 @@ class _Address(_Strict):
     port: Port | None = None
 
 
+class _Jump(_Strict):
+    host: Host
+    port: Port = 22
+    username: Annotated[str, Field(min_length=1)] = "admin"
+    key_file: Annotated[str, Field(min_length=1)] | None = None
+    agent: bool = True
+    password_env: Variable | None = None
+    passphrase_env: Variable | None = None
+    known_hosts: Annotated[str, Field(min_length=1)] | None = None
+    channels: Annotated[int, Field(ge=1, le=1000)] = 50
+
+
 class _Login(_Strict):
     username: Annotated[str, Field(min_length=1)] = "admin"
     port: Port = 22
@@ -47,6 +59,7 @@ class _Login(_Strict):
     passphrase_env: Variable | None = None
     strict: bool = True
     known_hosts: Annotated[str, Field(min_length=1)] | None = None
+    jump: _Jump | None = None
 
 
 class _Timeouts(_Strict):
@@ -118,6 +131,8 @@ class _Target(_Strict):
             raise ValueError(
                 f"source `{self.source}` takes its addresses from the running {what}; leave out address and devices"
             )
+        if self.ssh.jump is not None and self.driver != "sonic":
+            raise ValueError("a jump host needs the driver `sonic`; give another driver its own options instead")
         return self
 
 
@@ -178,6 +193,8 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
     if parts and parts[0] == "hosts":
         of_hosts: dict[Any, type[BaseModel]] = {"ssh": LoginKeys, "nodes": NodeKeys, "batches": BatchKeys}
         return list((of_hosts[parts[1]] if len(parts) > 1 else HostsKeys).model_fields)
+    if parts[:2] == ("ssh", "jump"):
+        return list(_Jump.model_fields)
     return list((models[parts[0]] if parts else _Target).model_fields)
 
 
@@ -205,19 +222,35 @@ def _target(parsed: _Target, name: str) -> Target:
             passphrase_env=ssh.passphrase_env,
             strict=ssh.strict,
             known_hosts=_path(ssh.known_hosts),
+            jump=_jump(ssh.jump) if ssh.jump is not None else None,
         ),
         address=parsed.address,
         devices={device: Address(one.address, one.port) for device, one in parsed.devices.items()},
         options=dict(parsed.options),
         timeouts=Timeouts(parsed.timeouts.connect, parsed.timeouts.command, parsed.timeouts.reconnect),
         rollout=Rollout(
-            workers=rollout.workers,
+            # A worker that waits for a channel would look like a switch that does not answer.
+            workers=min(rollout.workers, ssh.jump.channels) if ssh.jump is not None else rollout.workers,
             max_failures=rollout.max_failures,
             revert_in_s=rollout.revert_in,
             verify_timeout_s=rollout.verify_timeout,
             verify_interval_s=rollout.verify_interval,
         ),
         hosts=host_access(parsed.hosts) if parsed.hosts else None,
+    )
+
+
+def _jump(parsed: _Jump) -> JumpLogin:
+    return JumpLogin(
+        host=parsed.host,
+        username=parsed.username,
+        port=parsed.port,
+        key_file=_path(parsed.key_file),
+        agent=parsed.agent,
+        password_env=parsed.password_env,
+        passphrase_env=parsed.passphrase_env,
+        known_hosts=_path(parsed.known_hosts),
+        channels=parsed.channels,
     )
 
 

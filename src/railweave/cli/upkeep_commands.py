@@ -1,4 +1,4 @@
-"""Commands that keep watch: what drifts, and who deployed what."""
+"""Commands that keep watch: what drifts, which host keys are trusted, who deployed what."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOp
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (drift, audit):
+    for command in (drift, trust, audit):
         app.command()(command)
 
 
@@ -51,6 +51,31 @@ def drift(
     if found.unread:
         return 1
     return 2 if exit_code and found.found else 0
+
+
+def trust(
+    devices: Annotated[list[str] | None, typer.Argument(metavar="[DEVICE]...", help="Default: all.")] = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Record without asking.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Also keys in place of other ones.")] = False,
+    json: AsJson = False,
+) -> int:
+    """Show the devices' host keys and record new ones in the target's known_hosts file."""
+    from railweave.cli.project import find_intent
+    from railweave.cli.show import print_json, print_view
+    from railweave.cli.trusting import Consent, key_words, run_trust
+    from railweave.report.trust import trust_json
+
+    consent = Consent(yes=yes, replace=replace, quiet=json)
+    found = run_trust(find_intent(None, option), target, devices or (), consent)
+    if json:
+        print_json(trust_json(map(key_words, found.keys), str(found.known_hosts), found.recorded))
+    elif found.recorded:
+        print_view(f"recorded in {found.known_hosts}: {', '.join(found.recorded)}")
+    elif found.agreed:
+        print_view("nothing to record")
+    return 0 if found.ok else 1
 
 
 def audit(json: AsJson = False) -> None:

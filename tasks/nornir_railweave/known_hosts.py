@@ -1,0 +1,60 @@
+"""The known_hosts file of a target: which keys it holds for a host, and keys put into it, whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from napalm_sonic.host_keys import known_lines
+
+_MODE = 0o644
+
+
+def recorded_keys(path: Path, name: str) -> tuple[tuple[str, str], ...]:
+    """Return (type, base64 of the key) of every key that the file holds for ``name``."""
+    parts = (line.split() for line in known_lines(path, name))
+    return tuple((words[1], words[2]) for words in parts if len(words) >= 3)
+
+
+def record(path: Path, keys: Mapping[str, str]) -> None:
+    """Let the file hold exactly the key ``keys[name]`` (``type base64``) for each name; other hosts keep theirs.
+
+    The file is replaced as a whole, after the new one is on the disk. Raises OSError.
+    """
+    target = path.expanduser().resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lines = target.read_text(encoding="utf-8", errors="surrogateescape").splitlines() if target.exists() else []
+    stale = {line for name in keys for line in known_lines(target, name)}
+    kept: list[str] = []
+    for line in lines:
+        left = _without(line, keys) if line in stale else line
+        if left or line not in stale:
+            kept.append(left)
+    mode = target.stat().st_mode & 0o777 if target.exists() else _MODE
+    _replace(target, [*kept, *(f"{name} {key}" for name, key in keys.items())], mode)
+
+
+def _without(line: str, names: Iterable[str]) -> str:
+    """Return a line without these names; empty where it speaks of nobody else. A hashed line names one host."""
+    listed, _, rest = line.strip().partition(" ")
+    if listed.startswith("|1|"):
+        return ""
+    gone = set(names)
+    left = [name for name in listed.split(",") if name not in gone]
+    return f"{','.join(left)} {rest}" if left else ""
+
+
+def _replace(target: Path, lines: Iterable[str], mode: int) -> None:
+    descriptor, fresh = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.writelines(f"{line}\n" for line in lines)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        Path(fresh).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(fresh).unlink()
+        raise
