@@ -89,6 +89,17 @@ class LabRig:
         assert status is None or done.returncode == status, f"{node}: {command}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    def driver(self, switch: str) -> Any:
+        """Return the NAPALM driver on a switch, logging in as the lab's inventory does."""
+        from napalm import get_network_driver
+
+        told = json.loads((self.folder / ".railweave" / "lab" / self.name / "endpoints.json").read_text())
+        there = told["devices"][switch]
+        keys = {"use_keys": True, "key_file": told["key_file"], "allow_agent": False}
+        hosts = {"ssh_strict": True, "alt_host_keys": True, "alt_key_file": told["known_hosts"]}
+        options = {"port": there["port"], "system_host_keys": False, **keys, **hosts}
+        return get_network_driver("sonic")(there["address"], told["username"], "", optional_args=options)
+
     def docker(self, *words: str) -> None:
         subprocess.run(["docker", *words], capture_output=True, timeout=60, check=True)
 

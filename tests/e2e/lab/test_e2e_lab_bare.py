@@ -134,6 +134,23 @@ def frr_agrees(rendered: Path, running: str) -> None:
     assert frr_delta(parse_frr(running), parse_frr(rendered.read_text())) == ""
 
 
+def test_the_driver_reads_neighbours_and_pings_from_a_switch(rig: Any, proves: Any) -> None:
+    driver = rig.driver(LEAVES[0])
+    driver.open()
+    try:
+        told = driver.ping("10.192.0.56", count=2)["success"]
+        table = {(one["interface"], one["ip"]) for one in driver.get_arp_table()}
+        environment = driver.get_environment()
+        learned = driver.get_mac_address_table()
+    finally:
+        driver.close()
+    assert (told["probes_sent"], told["packet_loss"]) == (2, 0)
+    assert {("Ethernet112", "10.192.0.56"), ("Ethernet116", "10.192.0.58"), ("Ethernet0", "10.32.0.1")} <= table
+    assert environment["memory"]["available_ram"] > environment["memory"]["used_ram"] > 0
+    assert learned == [], "a routed fabric learns no MAC addresses"
+    proves(f"ARP ({len(table)} entries), environment and ping by the driver, from a real kernel")
+
+
 def test_a_second_deployment_changes_nothing(rig: Any, proves: Any) -> None:
     assert rig.deploy()["result"] == "unchanged"
     proves("no change planned, none made")

@@ -18,10 +18,10 @@ class Shown:
         self.run = run
 
     def sessions(self) -> dict[str, Any]:
-        """Return state, AS number and prefixes received of every neighbour."""
+        """Return state, AS number and prefixes both ways of every neighbour."""
         told = json.loads(self.run("sudo vtysh -c 'show bgp ipv4 unicast summary json'"))
         return {
-            peer: {name: one.get(name) for name in ("remoteAs", "state", "pfxRcd")}
+            peer: {name: one.get(name) for name in ("remoteAs", "state", "pfxRcd", "pfxSnt")}
             for peer, one in told.get("peers", {}).items()
         }
 
@@ -32,7 +32,7 @@ class Shown:
 
     def routes(self) -> dict[str, Any]:
         """Return the installed routes of BGP with the interfaces of their next hops."""
-        told = json.loads(self.run("sudo vtysh -c 'show ip route bgp json'"))
+        told = json.loads(self.run("sudo vtysh -c 'show ip route json'"))
         return {
             prefix: sorted(hop["interfaceName"] for hop in one["nexthops"] if hop.get("active"))
             for prefix, entries in told.items()

@@ -6,7 +6,6 @@ sh /lab/network.sh
 mkdir -p /run/lldpd
 lldpd -c -I 'rail*,!eth0'
 for _ in 1 2 3 4 5 6 7 8 9 10; do lldpcli configure lldp tx-interval 5 >/dev/null 2>&1 && break; sleep 0.2; done
-for port in $(ls /sys/class/net | grep '^rail'); do
-  lldpcli configure ports "$port" lldp portidsubtype ifname >/dev/null 2>&1 || \
-    lldpcli configure ports "$port" lldp portidsubtype local "$port" >/dev/null
-done
+# a port is called by its name, not by its MAC address
+lldpcli configure lldp portidsubtype ifname >/dev/null
+lldpcli update >/dev/null
