@@ -27,13 +27,6 @@ from railweave.qos.headroom import (
 CATALOG = load_catalog()
 SPECTRUM_2 = HeadroomChip(cell_bytes=144, pipeline_kib=19, mac_phy_bytes=819.2)
 
-# sonic-net/sonic-buildimage@ff3c0c9: device/mellanox/x86_64-mlnx_msn3700-r0/ACS-MSN3700/pg_profile_lookup.ini, xoff.
-SN3700 = {
-    (10, 5): 32768, (25, 5): 32768, (40, 5): 33792, (50, 5): 33792, (100, 5): 33792, (200, 5): 35840,
-    (10, 40): 33792, (25, 40): 35840, (40, 40): 37888, (50, 40): 38912, (100, 40): 44032, (200, 40): 55296,
-    (10, 300): 40960, (25, 300): 54272, (40, 300): 66560, (50, 300): 75776, (100, 300): 117760, (200, 300): 203776,
-}  # fmt: skip
-
 
 def rows_of(model: str) -> dict[tuple[int, int], int]:
     return {(row.speed_gbps, row.cable_m): row.xoff_bytes for row in CATALOG.switch(model).hwskus[0].pg_profiles}
@@ -44,6 +37,9 @@ def chip_of(model: str) -> HeadroomChip:
     assert chip is not None
     return chip
 
+
+# The table of SN3700 (Spectrum-2, 200G) is that of SN4700 up to its own speed: chips with the same cells.
+SN3700 = {place: xoff for place, xoff in rows_of("nvidia-sn4700").items() if place[0] <= 200}
 
 PUBLISHED: dict[str, tuple[HeadroomChip, Variant, dict[tuple[int, int], int], int]] = {
     "SN2700": (chip_of("nvidia-sn2700"), TABLE_2021, rows_of("nvidia-sn2700"), 15),
