@@ -8,10 +8,12 @@ passwords on its terminal and is answered from memory.
 import os
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,14 +43,14 @@ class _Seen:
     unreachable: bool = False
     done: bool = False
 
-    def result(self, name: str) -> HostResult:
+    def result(self, name: str, unfinished: str = "") -> HostResult:
         changes = tuple(self.changes)
         if self.unreachable:
             return HostResult(name, HostState.UNREACHABLE, changes, self.error)
         if self.error:
             return HostResult(name, HostState.FAILED, changes, self.error)
         if not self.done:
-            return HostResult(name, HostState.FAILED, changes, "the run ended before this node was done")
+            return HostResult(name, HostState.FAILED, changes, unfinished)
         return HostResult(name, HostState.CHANGED if changes else HostState.UNCHANGED, changes)
 
 
@@ -62,7 +64,8 @@ def run_role(
 ) -> tuple[HostResult, ...]:
     """Run the role on the nodes of ``inventory`` and return their results in its order.
 
-    ``check`` changes nothing. Raises RailweaveError where Ansible is not installed or does not run at all.
+    ``check`` changes nothing. Raises RailweaveError where Ansible is not installed or does not run at all,
+    KeyboardInterrupt when the run was interrupted.
     """
     program = _playbook_program()
     folder = Path(tempfile.mkdtemp(prefix="railweave-hosts-"))
@@ -73,14 +76,32 @@ def run_role(
             name: {**_interpreted(folder, name, variables), "railweave_bundle": paths[name]}
             for name, variables in inventory.items()
         }
-        runner = _runner(folder, access, hosts, program, check=check)
-        runner.event_handler = lambda event: _take(event, seen, told)
-        runner.run()
+        with _own_signals():
+            runner = _runner(folder, access, hosts, program, check=check)
+            runner.event_handler = lambda event: _take(event, seen, told)
+            runner.run()
+        if runner.status == "canceled":
+            raise KeyboardInterrupt
         if runner.rc and not any(one.done or one.error for one in seen.values()):
             raise RailweaveError(f"ansible-playbook did not run: {_said(runner)}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return tuple(one.result(name) for name, one in seen.items())
+    unfinished = "the run ended before this node was done"
+    if runner.status == "timeout":
+        unfinished = f"this node was not done within {access.batches.timeout_s} s"
+    return tuple(one.result(name, unfinished) for name, one in seen.items())
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Put back the handlers of signals that ansible-runner replaces and leaves."""
+    main = threading.current_thread() is threading.main_thread()
+    held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if main else {}
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
 
 
 def _playbook_program() -> Path:

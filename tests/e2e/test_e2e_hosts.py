@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -314,6 +315,21 @@ def test_unmanaged_nodes_are_planned_and_never_changed(nodes: Nodes) -> None:
     refused = nodes.run("apply", status=1)
     assert [one["code"] for one in refused["diagnostics"]] == ["RW805"]
     assert not nodes["gpu1"].file("/etc").exists()
+
+
+def test_an_interrupt_ends_the_change_and_leaves_nothing_behind(nodes: Nodes, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    nodes.add("gpu1", "gpu2")
+    nodes.target(batches={"canary": 1, "size": 1, "max_failures": 9})
+    nodes.project.environ |= {"TMPDIR": str(scratch)}
+    running = nodes.project.start("hosts", "apply", "--target", "bench", "--limit", "gpu1,gpu2", "--yes")
+    nodes.project.wait_until(lambda: list(scratch.glob("railweave-hosts-*/artifacts")), 60, "ansible-runner began")
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=60)[0]
+    assert running.returncode == 130, said
+    assert list(scratch.iterdir()) == []
+    assert not nodes["gpu2"].file("/etc").exists()
 
 
 class SshServer:

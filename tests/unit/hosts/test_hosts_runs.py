@@ -30,7 +30,7 @@ def event(host: str, kind: str, part: str = "live", **result: Any) -> dict[str, 
 def results(*events: dict[str, Any], names: Sequence[str] = ("gpu1",)) -> list[HostResult]:
     seen = {name: runner._Seen() for name in names}
     assert all(runner._take(one, seen, None) for one in events)
-    return [one.result(name) for name, one in seen.items()]
+    return [one.result(name, "cut short") for name, one in seen.items()]
 
 
 def test_changes_of_files_and_settings_become_one_result() -> None:
@@ -49,7 +49,7 @@ def test_a_node_is_done_only_when_it_was_read_back() -> None:
         names=("gpu1", "gpu2"),
     )
     assert unchanged.state is HostState.UNCHANGED
-    assert (cut.state, cut.error) == (HostState.FAILED, "the run ended before this node was done")
+    assert (cut.state, cut.error) == (HostState.FAILED, "cut short")
 
 
 def test_failure_and_silence_are_told_apart() -> None:
