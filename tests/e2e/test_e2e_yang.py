@@ -34,7 +34,7 @@ from sonic_sim.factory import factory_config
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "sonic-yang"
 RELEASES = ("202305", "202405", "202411", "202505")
-INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "src/railweave/starter/intent").glob("*.yml")))
+INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
 
 pytestmark = [
     pytest.mark.e2e,
