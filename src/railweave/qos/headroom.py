@@ -161,8 +161,10 @@ def spectrum_headroom(
     arriving = mtu_bytes + cable_bytes + 2 * gearbox_bytes + chip.mac_phy_bytes + peer_bytes + tile_bytes
     xoff = _whole_kib(lossless_mtu_bytes + arriving * occupancy)
     mixed = not shared_pool and variant.small_packet_percent != 100
+    compensation = 0
     if variant.compensates and mixed and xoff + _COMPENSATION_BYTES < _whole_kib(lossless_mtu_bytes + arriving * worst):
-        xoff += _COMPENSATION_BYTES
+        compensation = _COMPENSATION_BYTES
+    xoff += compensation
     wide = port.lanes == _WIDE_LANES
     xon = _whole_kib(chip.pipeline_kib * _KIB * (2 if wide else 1))
     return Headroom(
@@ -172,10 +174,12 @@ def spectrum_headroom(
         xon_offset_bytes=None,
         dynamic_th=0,
         row_m=None,
-        formula=f"xoff {xoff} bytes = {lossless_mtu_bytes} + (MTU {mtu_bytes} + cable {cable_bytes:.0f} + MAC and PHY"
-        f" {chip.mac_phy_bytes:.0f} + peer response {peer_bytes:.0f} + tile {tile_bytes:.0f}) x {occupancy:.4f} in"
-        f" whole KiB, for {format_speed(port.speed_gbps)} and {port.length_m} m ({variant.name}: sonic-net/sonic-swss,"
-        " buffer_headroom_mellanox.lua)",
+        formula=(
+            f"xoff {xoff} bytes = {lossless_mtu_bytes} + (MTU {mtu_bytes} + cable {cable_bytes:.0f} + MAC and PHY"
+            f" {chip.mac_phy_bytes:.0f} + peer response {peer_bytes:.0f} + tile {tile_bytes:.0f}) x {occupancy:.4f} in"
+            f" whole KiB{f' + {compensation}' if compensation else ''}, for {format_speed(port.speed_gbps)} and"
+            f" {port.length_m} m ({variant.name}: sonic-net/sonic-swss, buffer_headroom_mellanox.lua)"
+        ),
     )
 
 
