@@ -43,10 +43,17 @@ def test_nodes_are_set_up_and_reach_each_other_on_every_rail(managed: Any, prove
         # As a node comes from its installer: links down, no address, no rule.
         managed.on(node, "for rail in rail0 rail1; do ip addr flush dev $rail; ip link set $rail down mtu 1500; done")
         managed.on(node, "ip rule flush; ip rule add lookup main prio 32766; ip route flush table 100", status=None)
+        # The lab's nodes have no systemd: what would be told to it is written down.
+        managed.on(node, "mkdir -p /run/systemd/system")
+        for tool in ("systemctl", "networkctl"):
+            script = f"#!/bin/sh\\necho {tool} \\$@ >> /tmp/calls\\n"
+            managed.on(node, f'printf "{script}" > /usr/local/bin/{tool} && chmod 755 /usr/local/bin/{tool}')
     assert not managed.pings("gpu1", "-I 10.32.0.1 10.32.0.3")
     applied = managed.json("hosts", "apply", "--target", "lab", "--yes")
     assert (applied["result"], applied["summary"]["changed"]) == ("done", 2)
     assert managed.json("hosts", "apply", "--target", "lab", "--yes")["result"] == "unchanged"
+    # Changed files were loaded once, by the run that changed them.
+    assert managed.on("gpu1", "sort /tmp/calls").splitlines() == ["networkctl reload", "systemctl daemon-reload"]
     for own in ADDRESSES["gpu1"]:
         for far in ADDRESSES["gpu2"]:
             managed.wait_until(lambda: managed.pings("gpu1", f"-M do -s {DATA} -I {own} {far}"), 30, f"{own} to {far}")  # noqa: B023
