@@ -3,14 +3,19 @@
 import base64
 import hashlib
 import hmac
+import socket
 from pathlib import Path
 
 import pytest
+from napalm.base.exceptions import ConnectionException
 
+from napalm_sonic.driver import SonicDriver
 from nornir_railweave import known_hosts as module
 from nornir_railweave.known_hosts import record, recorded_keys
+from nornir_railweave.reach import resolve
 from nornir_railweave.target import JumpLogin
 from nornir_railweave.target_file import parse_target
+from railweave.cli.project import load_designed
 from railweave.errors import RefusedError
 
 JUMP = "source: addresses\naddress: '{name}.example'\nssh:\n  jump:\n    host: jump.example\n"
@@ -74,3 +79,16 @@ def test_a_wrong_jump_host_is_refused(text: str, code: str, words: str) -> None:
     (found,) = refused.value.diagnostics
     assert found.code == code
     assert words in found.message
+
+
+def test_the_agent_alone_is_a_login_that_netmiko_takes(tmp_path: Path) -> None:
+    fabric = load_designed(Path(__file__).resolve().parents[3] / "intent" / "lab-4.yml").fabric
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        target = parse_target(f"source: addresses\naddress: '{{name}}.invalid'\nssh: {{port: {port}}}\n", "t", "t")
+        options = dict(resolve(fabric, target, tmp_path, {})["lab-leaf1"].options)
+        with pytest.raises(ConnectionException) as refused:
+            SonicDriver("127.0.0.1", "admin", "", optional_args=options).open()
+    assert "key_file" not in str(refused.value)
+    assert "refused" in str(refused.value).lower()
