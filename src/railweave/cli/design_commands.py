@@ -82,7 +82,7 @@ def render(
     intent: IntentArgument = None,
     option: IntentOption = None,
     hosts: Annotated[
-        bool | None, typer.Option("--hosts/--no-hosts", help="Write the GPU nodes; default: unless they are thousands.")
+        bool | None, typer.Option("--hosts/--no-hosts", help="Write the GPU nodes; default: up to 1,000 ports.")
     ] = None,
     json: AsJson = False,
 ) -> None:

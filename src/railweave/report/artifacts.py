@@ -31,7 +31,7 @@ SWITCHES = "switches"
 HOSTS = "hosts"
 """Folders with a folder a device."""
 
-MOST_HOST_PORTS = 4096
+MOST_HOST_PORTS = 1000
 """Ports of nodes up to which their files are written unasked."""
 
 SHARED_ABOVE = 200
@@ -42,8 +42,8 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def writes_hosts(fabric: Fabric) -> bool:
-    """Tell whether the nodes of ``fabric`` are written unasked: some files a port, a hundred thousand and more where
-    there are thousands of nodes, which nobody reads."""
+    """Tell whether the nodes of ``fabric`` are written unasked: a file a port and more, which takes longer than all
+    switches where the nodes are many, and which `railweave hosts` does not need."""
     return sum(len(host.ports) for host in fabric.hosts) <= MOST_HOST_PORTS
 
 
