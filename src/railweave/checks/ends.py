@@ -43,7 +43,6 @@ class End:
     speed_gbps: int | None = None
     fec: str | None = None
     autoneg: str | None = None
-    lanes: str | None = None
     sonic_type: str | None = None
 
     def __str__(self) -> str:
@@ -81,7 +80,6 @@ def switch_end(device: str, tables: ConfigDb, port: str) -> End:
         speed_gbps=_gbps(row.get("speed")),
         fec=_text(row.get("fec")) or "none" if row else None,
         autoneg=_text(row.get("autoneg")) or "off" if row else None,
-        lanes=_text(row.get("lanes")),
         sonic_type=_text(tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("type")),
     )
     if "PORT_QOS_MAP" not in tables:
@@ -114,7 +112,6 @@ def _with_qos(end: End, tables: ConfigDb) -> End:
         speed_gbps=end.speed_gbps,
         fec=end.fec,
         autoneg=end.autoneg,
-        lanes=end.lanes,
         sonic_type=end.sonic_type,
     )
 
