@@ -18,7 +18,6 @@ from sonic_sim.device import CONFIG_FILE, INIT_FILE
 _TICK_S = 1.0
 _LLDP_EVERY_S = 2.0
 _SETTLE_S = 0.05
-_LLDP_INTERVAL_S = 5
 _FACTORY = Path("/lab/config_db.json")
 _SYSCTLS = {
     "net.ipv4.ip_forward": "1",
@@ -169,8 +168,6 @@ class Follower:
 
     def lldp(self) -> None:
         """Tell lldpd the ports' aliases, and ask it for neighbours."""
-        if not self.lldp_ports and lldpcli("configure", "lldp", "tx-interval", str(_LLDP_INTERVAL_S)) is None:
-            return
         self.lldp_hostname()
         for name, row in state.ports_by_name(self.rows).items():
             alias = row.get("alias", name)

@@ -3,10 +3,7 @@
 set -e
 ip route del default 2>/dev/null || true
 sh /lab/network.sh
+# a port is called by its name, not by its MAC address; lldpd reads this itself when it starts
+echo 'configure lldp portidsubtype ifname' >>/etc/lldpd.d/lab.conf
 mkdir -p /run/lldpd
 lldpd -c -I 'rail*,!eth0'
-# lldpd takes a while to answer where many nodes start at once
-for _ in $(seq 100); do lldpcli configure lldp tx-interval 5 >/dev/null 2>&1 && break; sleep 0.2; done
-# a port is called by its name, not by its MAC address
-lldpcli configure lldp portidsubtype ifname >/dev/null
-lldpcli update >/dev/null
