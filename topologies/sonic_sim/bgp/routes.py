@@ -1,7 +1,7 @@
 """Routes of every switch: announcements travel session by session through the policies until nothing changes."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
@@ -189,17 +189,23 @@ def _outgoing(rib: Rib, export: Export, prefixes: Iterable[str]) -> dict[str, Ro
 
 
 def _count_sent(rib: Rib) -> None:
-    """Count what is sent to each peer: all that leaves but what came from it."""
+    """Count what is sent to each peer.
+
+    FRR builds its updates for all peers of one outbound policy at once: it keeps a route from the peer that it came
+    from only where that peer is alone in its update group. Elsewhere the peer gets its own routes back, and drops them
+    by its AS number (seen on 8.4).
+    """
     leaving: dict[Export, dict[str, Route]] = {}
     came_from: dict[str, list[str]] = {}
     for prefix, (_, source) in rib.best.items():
         came_from.setdefault(source, []).append(prefix)
-    for peer, one in rib.sessions.items():
-        export = _export(rib, one.neighbor)
+    exports = {peer: _export(rib, one.neighbor) for peer, one in rib.sessions.items()}
+    members = Counter(exports.values())
+    for peer, export in exports.items():
         if export not in leaving:
             leaving[export] = _outgoing(rib, export, rib.best)
-        returned = sum(1 for prefix in came_from.get(peer, ()) if prefix in leaving[export])
-        rib.sent[peer] = len(leaving[export]) - returned
+        alone = came_from.get(peer, ()) if members[export] == 1 else ()
+        rib.sent[peer] = len(leaving[export]) - sum(1 for prefix in alone if prefix in leaving[export])
 
 
 def _choose(rib: Rib, prefix: str) -> bool:
