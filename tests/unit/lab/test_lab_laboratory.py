@@ -1,0 +1,134 @@
+"""Bringing a lab up, without Docker: image names, ports, keys, readiness, and how it is reached then."""
+
+import os
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nornir_railweave import laboratory
+from nornir_railweave.containerlab import ContainerlabError
+from nornir_railweave.laboratory import LabFolder
+from nornir_railweave.reach import resolve
+from nornir_railweave.target import load_target
+from railweave.cli.project import load_designed
+from railweave.errors import RefusedError
+
+ROOT = Path(__file__).resolve().parents[3]
+SWITCHES = ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2")
+
+
+@pytest.fixture
+def listening() -> Iterator[Any]:
+    """Return what opens a loopback port that greets with a text, and gives its number."""
+    open_now: list[socket.socket] = []
+
+    def serve(listener: socket.socket, greeting: bytes) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.sendall(greeting)
+
+    def start(greeting: bytes) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+        open_now.append(listener)
+        threading.Thread(target=serve, args=(listener, greeting), daemon=True).start()
+        return int(listener.getsockname()[1])
+
+    yield start
+    for listener in open_now:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def lab_of(folder: Path, ports: dict[str, int], *, own_image: bool = True) -> LabFolder:
+    for name in ports:
+        (folder / "nodes" / name).mkdir(parents=True)
+    return LabFolder(folder, "lab", ports, own_image=own_image)
+
+
+def test_the_images_name_changes_with_what_it_is_built_from(tmp_path: Path) -> None:
+    for name in ("lab_node", "sonic_sim"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "code.py").write_text("x = 1\n")
+    first = laboratory.image_tag(tmp_path)
+    (tmp_path / "sonic_sim" / "__pycache__").mkdir()
+    (tmp_path / "sonic_sim" / "__pycache__" / "code.pyc").write_text("cache")
+    assert laboratory.image_tag(tmp_path) == first
+    (tmp_path / "sonic_sim" / "code.py").write_text("x = 2\n")
+    assert laboratory.image_tag(tmp_path) != first
+
+
+def test_a_port_that_another_program_holds_is_named_with_its_switch(tmp_path: Path, listening: Any) -> None:
+    port = listening(b"")
+    with pytest.raises(ContainerlabError, match=f"port {port} .* lab-leaf1"):
+        laboratory.refuse_used_ports(lab_of(tmp_path, {"lab-leaf1": port}))
+
+
+def test_a_switch_is_ready_when_ssh_greets(tmp_path: Path, listening: Any) -> None:
+    laboratory.wait_for_switches(lab_of(tmp_path, {"lab-leaf1": listening(b"SSH-2.0-OpenSSH")}), 5)
+
+
+def test_a_switch_behind_a_proxy_that_says_nothing_is_not_ready(tmp_path: Path, listening: Any) -> None:
+    lab = lab_of(tmp_path, {"lab-leaf1": listening(b"")}, own_image=False)
+    with pytest.raises(ContainerlabError, match="lab-leaf1: no SSH within"):
+        laboratory.wait_for_switches(lab, 0.3)
+
+
+def test_private_keys_are_for_their_owner_and_every_switch_has_its_own_host_key(tmp_path: Path) -> None:
+    lab = lab_of(tmp_path, dict.fromkeys(SWITCHES[:2], 20001) | {"lab-leaf2": 20002})
+    laboratory.write_keys(lab)
+    keys = [tmp_path / "id_ed25519", *(tmp_path / "nodes" / name / "ssh_host_ed25519_key" for name in lab.ssh_ports)]
+    assert {stat.S_IMODE(os.stat(key).st_mode) for key in keys} == {0o600}
+    assert len({key.read_bytes() for key in keys}) == 3
+    known = (tmp_path / "known_hosts").read_text().splitlines()
+    assert [line.split()[0] for line in known] == ["[127.0.0.1]:20001", "[127.0.0.1]:20002"]
+    assert len({line.split()[2] for line in known}) == 2
+
+
+def reached(tmp_path: Path, ports: dict[str, int], *, own_image: bool = True) -> Any:
+    folder = tmp_path / "lab" / "lab"
+    folder.mkdir(parents=True)
+    laboratory.write_endpoints(LabFolder(folder, "lab", ports, own_image=own_image))
+    target = load_target(ROOT / "inventory" / "lab.yml")
+    return resolve(load_designed(ROOT / "intent" / "lab-4.yml").fabric, target, tmp_path, {})
+
+
+def test_a_running_lab_is_reached_on_loopback_with_its_own_key(tmp_path: Path) -> None:
+    found = reached(tmp_path, {name: 20000 + place for place, name in enumerate(SWITCHES)})
+    assert {(one.host, one.port) for one in found.values()} == {("127.0.0.1", 20000 + place) for place in range(4)}
+    options = found["lab-leaf1"].options
+    assert options["key_file"] == str(tmp_path / "lab" / "lab" / "id_ed25519")
+    assert options["ssh_strict"] is True
+
+
+def test_images_of_others_are_reached_with_the_inventorys_login(tmp_path: Path) -> None:
+    found = reached(tmp_path, dict.fromkeys(SWITCHES, 20000), own_image=False)
+    assert "key_file" not in found["lab-leaf1"].options
+
+
+def test_a_switch_that_the_lab_was_not_cabled_for_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError) as refused:
+        reached(tmp_path, dict.fromkeys(SWITCHES[:3], 20000))
+    (fault,) = refused.value.diagnostics
+    assert (fault.code, fault.devices) == ("RW604", ("lab-spine2",))
+    assert "lab up" in fault.fix
+
+
+def test_a_lab_that_does_not_run_is_told_so(tmp_path: Path) -> None:
+    target = load_target(ROOT / "inventory" / "lab.yml")
+    with pytest.raises(RefusedError, match="no lab of lab runs"):
+        resolve(load_designed(ROOT / "intent" / "lab-4.yml").fabric, target, tmp_path, {})
+
+
+def test_no_lab_is_started_without_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(ContainerlabError, match="root"):
+        laboratory.start(LabFolder(tmp_path, "lab", {}, own_image=True), lambda: pytest.fail("nothing is written"))
