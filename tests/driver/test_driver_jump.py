@@ -144,6 +144,8 @@ def test_channels_at_once_are_bounded(served: Any, jump: JumpHost) -> None:
     assert most <= 2
 
 
+# The connection is broken off in the middle, so sockets may end with their last reference.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_jump_session_that_broke_is_opened_again(served: Any, jump: JumpHost) -> None:
     with served.driver(jump=jump.options()) as first:
         assert first.is_alive()["is_alive"]
