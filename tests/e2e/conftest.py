@@ -1,11 +1,8 @@
 """A project of its own for every scenario, driven by the command that users type, on a simulator of its own."""
 
 import json
-import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,50 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
-
-ROOT = Path(__file__).resolve().parents[2]
-RAILWEAVE = Path(sys.executable).with_name("railweave")
-COMMAND_SECONDS = 240
+from command_rig import CommandRig
 
 
-class Project:
-    """A copy of the repository's project files with one intent, and the commands on it."""
-
-    def __init__(self, folder: Path, intent: str) -> None:
-        self.folder = folder
-        for name in ("intent", "inventory", "templates"):
-            shutil.copytree(ROOT / name, folder / name)
-        self.intent = folder / "intent" / intent
-        self.environ = {**os.environ, "RAILWEAVE_INTENT": str(self.intent), "NO_COLOR": "1"}
-
-    def run(self, *words: str, status: int | None = 0, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Run ``railweave WORDS`` in the project and check its exit status; a traceback is never acceptable."""
-        done = subprocess.run(
-            [str(RAILWEAVE), *words],
-            cwd=self.folder,
-            env={**self.environ, **environ},
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_SECONDS,
-            check=False,
-        )
-        said = f"railweave {' '.join(words)} -> {done.returncode}\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in said, said
-        assert status is None or done.returncode == status, said
-        return done
-
-    def json(self, *words: str, status: int | None = 0) -> Any:
-        return json.loads(self.run(*words, "--json", status=status).stdout)
-
-    def start(self, *words: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [str(RAILWEAVE), *words],
-            cwd=self.folder,
-            env=self.environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+class Project(CommandRig):
+    """A project on a simulator of its own."""
 
     def up(self) -> None:
         self.run("sim", "up")

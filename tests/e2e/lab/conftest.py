@@ -6,62 +6,29 @@ run in the order of their files: bare nodes, faults, growth, the simulator besid
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_rig import CommandRig
 
-ROOT = Path(__file__).resolve().parents[3]
-RAILWEAVE = Path(sys.executable).with_name("railweave")
-COMMAND_SECONDS = 420
 PROVEN: list[tuple[str, str]] = []
 
 
-class LabRig:
-    """A project folder, the lab of its intent, and the commands of users and of engineers at the nodes."""
+class LabRig(CommandRig):
+    """A project, the lab of its intent, and the commands of engineers at the nodes."""
 
-    def __init__(self, folder: Path, intent: str | Callable[[Path], str]) -> None:
-        self.folder = folder
-        for name in ("intent", "inventory", "templates"):
-            shutil.copytree(ROOT / name, folder / name)
-        self.intent = folder / "intent" / (intent if isinstance(intent, str) else intent(folder))
-        self.environ = {**os.environ, "RAILWEAVE_INTENT": str(self.intent), "NO_COLOR": "1"}
-        self.name = re.search(r"^fabric: (\S+)", self.intent.read_text(), re.MULTILINE)[1]
+    command_seconds = 420
 
-    def run(self, *words: str, status: int | None = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [str(RAILWEAVE), *words],
-            cwd=self.folder,
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_SECONDS,
-            check=False,
-        )
-        said = f"railweave {' '.join(words)} -> {done.returncode}\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in said, said
-        assert status is None or done.returncode == status, said
-        return done
-
-    def json(self, *words: str, status: int | None = 0) -> Any:
-        return json.loads(self.run(*words, "--json", status=status).stdout)
-
-    def start(self, *words: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [str(RAILWEAVE), *words],
-            cwd=self.folder,
-            env=self.environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+    @property
+    def name(self) -> str:
+        """The fabric's name, which is the lab's."""
+        return re.search(r"^fabric: (\S+)", self.intent.read_text(), re.MULTILINE)[1]
 
     def plan(self, *words: str, status: int | None = 0) -> Any:
         return self.json("plan", "--target", "lab", *words, status=status)

@@ -1,0 +1,56 @@
+"""A copy of the project's files with one intent, and the command that users type, run in it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RAILWEAVE = Path(sys.executable).with_name("railweave")
+
+
+class CommandRig:
+    """A project folder of a scenario. ``command_seconds`` bounds every command."""
+
+    command_seconds = 240
+
+    def __init__(self, folder: Path, intent: str | Callable[[Path], str]) -> None:
+        """Use ``intent/INTENT``; a callable may write it first and returns its name."""
+        self.folder = folder
+        for name in ("intent", "inventory", "templates"):
+            shutil.copytree(ROOT / name, folder / name)
+        self.intent = folder / "intent" / (intent if isinstance(intent, str) else intent(folder))
+        self.environ = {**os.environ, "RAILWEAVE_INTENT": str(self.intent), "NO_COLOR": "1"}
+
+    def run(self, *words: str, status: int | None = 0, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run ``railweave WORDS`` in the project and check its exit status; a traceback is never acceptable."""
+        done = subprocess.run(
+            [str(RAILWEAVE), *words],
+            cwd=self.folder,
+            env={**self.environ, **environ},
+            capture_output=True,
+            text=True,
+            timeout=self.command_seconds,
+            check=False,
+        )
+        said = f"railweave {' '.join(words)} -> {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in said, said
+        assert status is None or done.returncode == status, said
+        return done
+
+    def json(self, *words: str, status: int | None = 0) -> Any:
+        return json.loads(self.run(*words, "--json", status=status).stdout)
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [str(RAILWEAVE), *words],
+            cwd=self.folder,
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
