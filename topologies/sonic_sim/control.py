@@ -135,6 +135,14 @@ def cable(state_dir: Path, a: str, b: str) -> None:
     _must_ask(state_dir.resolve(), {"verb": "cable", "a": a, "b": b})
 
 
+def replace(state_dir: Path, device: str) -> dict[str, str]:
+    """Put a factory-fresh switch of the same model in a switch's place; return its ``serial`` and ``mac``.
+
+    Raises SimulatorError.
+    """
+    return dict(_must_ask(state_dir.resolve(), {"verb": "replace", "device": device}))
+
+
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let only one ``up`` or ``down`` work on a folder."""
@@ -218,5 +226,5 @@ def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
 
 __all__ = [
     "Endpoint", "Endpoints", "SimOptions", "SimulatorError", "cable", "clear_fault", "down", "endpoints", "fault",
-    "status", "up",
+    "replace", "status", "up",
 ]  # fmt: skip

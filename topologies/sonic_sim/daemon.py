@@ -34,24 +34,31 @@ class Daemon:
 
     async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Do what a request asks. Raises SimulatorError."""
-        simulation, verb = self.simulation, request["verb"]
-        if verb == "up":
-            spec = spec_from_json(Path(request["spec"]).read_bytes())
-            return await simulation.reconcile(spec)
+        verb = request["verb"]
+        if verb in ("up", "fault", "clear-fault", "replace"):
+            return await self._change(verb, request)
         if verb == "status":
-            return {**simulation.status(), "pid": os.getpid()}
-        if verb == "fault":
-            await simulation.fault(request["device"], request["kind"], request["details"])
-            return {"armed": simulation.device(request["device"]).faults.to_json()}
-        if verb == "clear-fault":
-            return {"cleared": await simulation.clear_fault(request["device"], request["kind"])}
+            return {**self.simulation.status(), "pid": os.getpid()}
         if verb == "cable":
-            simulation.plug(request["a"], request["b"])
-            return {}
-        if verb == "down":
+            self.simulation.plug(request["a"], request["b"])
+        elif verb == "down":
             self.ended.set()
-            return {}
-        raise SimulatorError(f"unknown request {verb}")
+        else:
+            raise SimulatorError(f"unknown request {verb}")
+        return {}
+
+    async def _change(self, verb: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Do what opens or closes listeners, and so takes a while."""
+        simulation = self.simulation
+        if verb == "up":
+            return await simulation.reconcile(spec_from_json(Path(request["spec"]).read_bytes()))
+        device = request["device"]
+        if verb == "replace":
+            return {**await simulation.replace(device)}
+        if verb == "clear-fault":
+            return {"cleared": await simulation.clear_fault(device, request["kind"])}
+        await simulation.fault(device, request["kind"], request["details"])
+        return {"armed": simulation.device(device).faults.to_json()}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request."""

@@ -63,7 +63,8 @@ class Network:
         self._kept: dict[tuple[str, str], tuple[object, object]] = {}
 
     def add_device(self, device: Device) -> None:
-        """Take a switch into the fabric."""
+        """Take a switch into the fabric, in the place of one with its name; cables stay in their ports."""
+        self._kept = {place: held for place, held in self._kept.items() if place[0] != device.name}
         self.devices[device.name] = device
         device.network = self
         self.version += 1

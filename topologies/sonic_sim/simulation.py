@@ -3,9 +3,10 @@
 import asyncio
 import json
 import resource
+import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sonic_sim.kept import Keeper, write_whole
 from sonic_sim.network import Network, end_of
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
-from sonic_sim.spec import SimCable, SimDevice, SimSpec
+from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec
 
 _LISTENS_AT_ONCE = 50
 _RESTARTS_LISTENER = frozenset({FaultKind.UNREACHABLE, FaultKind.WRONG_HOST_KEY})
@@ -134,6 +135,23 @@ class Simulation:
             self.addresses[spec.name] = device_address(self.fabric, len(self.addresses))
         return device
 
+    async def replace(self, name: str) -> dict[str, str]:
+        """Put another switch of the same model in the place of one: its serial number, MAC address and host key are
+        new, it boots with the factory configuration, and the cables are in the same ports.
+
+        Returns its ``serial`` and ``mac``. The host key that ``known_hosts`` holds stays the old one, as on any machine
+        that reached the old switch. Raises SimulatorError.
+        """
+        old = self.device(name)
+        mac = _another_mac(old.spec.mac)
+        spec = replace(old.spec, factory=_with_mac(old.spec.factory, mac), serial=secrets.token_hex(6).upper(), mac=mac)
+        await self.listeners[name].close()
+        self.paths.host_key(name).unlink(missing_ok=True)
+        device = self._new_device(spec)
+        self.keeper.save_device(device)
+        await self._listen([device])
+        return {"serial": spec.serial, "mac": spec.mac}
+
     def _choose_port(self) -> int:
         addresses = list(self.addresses.values())
         for _ in range(20):
@@ -162,11 +180,15 @@ class Simulation:
         return key
 
     def _write_endpoints(self) -> None:
-        lines = []
+        known = self.paths.known_hosts.read_text(encoding="utf-8") if self.paths.known_hosts.exists() else ""
+        # Only new switches are added: a key that changed is for `railweave trust` to find.
+        held = {line.split(maxsplit=1)[0] for line in known.splitlines() if line.strip()}
         for name, listener in self.listeners.items():
-            public = listener.key.export_public_key().decode().split()
-            lines.append(f"[{self.addresses[name]}]:{self.port} {public[0]} {public[1]}\n")
-        write_whole(self.paths.known_hosts, "".join(lines).encode())
+            place = f"[{self.addresses[name]}]:{self.port}"
+            if place not in held:
+                public = listener.key.export_public_key().decode().split()
+                known += f"{place} {public[0]} {public[1]}\n"
+        write_whole(self.paths.known_hosts, known.encode())
         write_whole(self.paths.endpoints, json.dumps(self.endpoints(), indent=1).encode())
 
     def endpoints(self) -> dict[str, Any]:
@@ -247,6 +269,18 @@ class Simulation:
             "devices": devices,
             "cables": cables,
         }
+
+
+def _another_mac(mac: str) -> str:
+    """Return another address with the same first octet, which says that it is locally administered."""
+    return ":".join((mac.split(":", 1)[0], *(f"{byte:02x}" for byte in secrets.token_bytes(5))))
+
+
+def _with_mac(factory: ConfigDbDocument, mac: str) -> ConfigDbDocument:
+    """Return a factory configuration as another switch of the model has it."""
+    metadata = factory.get("DEVICE_METADATA", {})
+    localhost = {**metadata.get("localhost", {}), "mac": mac}
+    return {**factory, "DEVICE_METADATA": {**metadata, "localhost": localhost}}
 
 
 def remove_state(folder: Path) -> None:

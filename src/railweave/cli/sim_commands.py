@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    for command in (up, down, status, ssh, cable, fault):
+    for command in (up, down, status, ssh, cable, replace, fault):
         group.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
     app.add_typer(group, name="sim")
 
@@ -112,6 +112,21 @@ def cable(
     with simulator_words():
         control.cable(simulator_state(fabric_name(None, option)), a, b)
     print_view(f"cable between {a} and {b}; what was in these ports is pulled")
+
+
+def replace(device: Device, option: IntentOption = None, json: AsJson = False) -> None:
+    """Put another switch in its place, as from the factory: other serial, MAC and host key, same cables."""
+    from railweave.cli.project import simulator_state
+    from railweave.cli.show import print_json, print_view
+    from railweave.cli.simulating import simulator_words
+    from sonic_sim import control
+
+    with simulator_words():
+        made = control.replace(simulator_state(fabric_name(None, option)), device)
+    if json:
+        print_json({"device": device, **made})
+    else:
+        print_view(f"{device}: another switch, serial {made['serial']}, MAC {made['mac']}, as from the factory")
 
 
 def fault(

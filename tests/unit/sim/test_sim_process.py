@@ -151,6 +151,29 @@ def test_an_unreachable_switch_refuses_connections_until_cleared(state: Path) ->
     assert ask(state, "spine1", "true")[0] == 0
 
 
+def test_another_switch_in_its_place_is_known_by_its_key_serial_and_mac(tmp_path: Path) -> None:
+    control.up(tmp_path, SPEC)
+    try:
+        ask(tmp_path, "leaf1", "sudo sonic-db-cli CONFIG_DB HSET 'PORT|Ethernet0' mtu 4000")
+        mac = "sonic-db-cli CONFIG_DB HGET 'DEVICE_METADATA|localhost' mac"
+        old_mac, known = ask(tmp_path, "leaf1", mac)[1], (tmp_path / "known_hosts").read_text()
+        made = control.replace(tmp_path, "leaf1")
+        with pytest.raises(paramiko.BadHostKeyException):
+            ask(tmp_path, "leaf1", "true")
+        assert (tmp_path / "known_hosts").read_text() == known
+        (tmp_path / "known_hosts").unlink()
+        control.up(tmp_path, SPEC)
+        assert mtu(tmp_path) == "9100"
+        assert ask(tmp_path, "leaf1", mac)[1].strip() == made["mac"] != old_mac.strip()
+        assert made["serial"] in ask(tmp_path, "leaf1", "show platform summary; show version")[1]
+        cables = [(one["a"], one["b"]) for one in control.status(tmp_path)["cables"]]
+        assert ("leaf1:Ethernet0", "spine1:Ethernet0") in cables
+        with pytest.raises(control.SimulatorError, match="no device leaf7"):
+            control.replace(tmp_path, "leaf7")
+    finally:
+        control.down(tmp_path)
+
+
 def test_a_wrong_host_key_is_seen_and_the_right_one_comes_back(state: Path) -> None:
     control.fault(state, "spine1", "wrong-host-key")
     with pytest.raises(paramiko.BadHostKeyException), login(state, "spine1"):
