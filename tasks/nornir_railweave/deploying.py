@@ -26,32 +26,32 @@ from railweave.plan.refusal import refusals
 
 
 def deploy(
-    nr: Nornir, fabric: Fabric, plan: Plan, wanted: Wanted, *, policy: Policy, events: Events = silent
+    nr: Nornir,
+    fabric: Fabric,
+    plan: Plan,
+    wanted: Wanted,
+    *,
+    policy: Policy,
+    events: Events = silent,
+    journal: Journal | None = None,
 ) -> DeployResult:
     """Carry out ``plan``, which was made through ``nr`` a moment ago, and verify the whole fabric afterwards.
 
+    ``journal`` is that of a rollout which is carried on, or which does something else than bring devices to the intent.
     Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
     give. Everything that happens on devices is in the result and, step by step, in the journal.
     """
     refused = refusals(plan, policy.consent)
     if refused:
         raise RefusedError(refused)
-    with Journal(policy.journal_dir, fabric.name) as journal:
-        announce = Announcer([journal, events])
-        announce(Event(Step.STARTED, details=_started(plan)))
+    with journal or Journal(policy.journal_dir, fabric.name, plan.target) as opened:
+        announce = Announcer([opened, events])
+        announce(opened.opening(plan))
+        policy = replace(policy, message=f"{policy.message} {opened.name}")
         result = _Deployment(nr, Comparer(fabric, wanted, policy.take_ports), plan, policy, announce).run()
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
         announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
-        return replace(result, journal=str(journal.path))
-
-
-def _started(plan: Plan) -> dict[str, object]:
-    return {
-        "fabric": plan.fabric,
-        "target": plan.target,
-        "intent_sha256": plan.intent_sha256,
-        "waves": [list(wave) for wave in plan.waves],
-    }
+        return replace(result, journal=str(opened.path))
 
 
 class _Deployment:

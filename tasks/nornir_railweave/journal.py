@@ -1,29 +1,119 @@
 """The journal: every step of a rollout, appended and synchronised as it happens, so that it survives a kill.
 
-One file a rollout, ``.railweave/journal/TIME-FABRIC-ID.jsonl``, one JSON object a line: ``at`` (UTC), ``step``,
-``device``, ``text`` and the step's details.
+One file a rollout, ``.railweave/journal/TIME-FABRIC-ID.jsonl``, whose stem is the rollout's name; one JSON object a
+line: ``at`` (UTC), ``step``, ``device``, ``text`` and the step's details. The process that writes it holds a lock on
+it, so a journal is locked exactly while its rollout lives. A second lock, one a fabric and target, keeps two rollouts
+of one machine apart; the switches' own locks keep those of two machines apart.
 """
 
+import fcntl
+import getpass
+import hashlib
 import json
 import os
 import secrets
+import socket
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from nornir_railweave.events import Event
+from nornir_railweave.events import Event, Step
+from railweave.diagnostics import Diagnostic, error
+from railweave.errors import RefusedError
+from railweave.plan.document import change_json, plan_json
+from railweave.plan.model import Plan
+from railweave.sonic.change import Change
+
+SUFFIX = ".jsonl"
+_LOCK_ATTEMPTS = 5
+_LOCK_PAUSE_S = 0.05
+_SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
+"""What makes two changes the same one; reasons and grades of disruption are words about it."""
+
+
+class Kind(StrEnum):
+    """What a rollout does: bring devices to the intent, or bring back what an earlier rollout changed."""
+
+    DEPLOY = "deploy"
+    ROLLBACK = "rollback"
+
+
+@dataclass(frozen=True, slots=True)
+class Undertaking:
+    """What a rollout is about, beside its plan: ``of`` names the rollout rolled back, ``intent`` the intent's file.
+
+    ``take_ports`` is what the plan was made with, which a resumed rollout has to plan with again.
+    """
+
+    kind: Kind = Kind.DEPLOY
+    of: str = ""
+    intent: str = ""
+    take_ports: bool = False
+
+
+ORDINARY = Undertaking()
 
 
 class Journal:
-    """An append-only file of events; a listener for ``events.Announcer``, which calls it one event at a time."""
+    """An append-only file of events; a listener for ``events.Announcer``, which calls it one event at a time.
 
-    def __init__(self, folder: Path, fabric: str) -> None:
-        """Create the file of a new rollout in ``folder``, readable by its owner alone."""
+    ``name`` is the rollout's. ``fault`` says why a line could not be written, and is empty while all were: a rollout
+    that nobody could resume should not go on.
+    """
+
+    def __init__(self, folder: Path, fabric: str, target: str = "", undertaking: Undertaking = ORDINARY) -> None:
+        """Create the file of a new rollout in ``folder``, readable by its owner alone.
+
+        Raises RefusedError where another process rolls out to the same fabric and target.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        self.path = folder / f"{begun}-{fabric}-{secrets.token_hex(3)}.jsonl"
-        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+        path = folder / f"{begun}-{fabric}-{secrets.token_hex(3)}{SUFFIX}"
+        claim = _claim(folder, fabric, target, path.stem)
+        try:
+            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+            _synchronise_folder(folder)
+        except OSError:
+            os.close(claim)
+            raise
+        self._take(path, file, claim, undertaking, resumed=False)
+
+    @classmethod
+    def reopen(cls, path: Path, fabric: str, target: str, undertaking: Undertaking) -> Self:
+        """Return the journal of a rollout that was not finished, to be carried on at its end.
+
+        Raises RefusedError where another process rolls out to the same fabric and target.
+        """
+        journal = cls.__new__(cls)
+        claim = _claim(path.parent, fabric, target, path.stem)
+        try:
+            file = os.open(path, os.O_RDWR | os.O_APPEND)
+        except OSError:
+            os.close(claim)
+            raise
+        journal._take(path, file, claim, undertaking, resumed=True)
+        return journal
+
+    def _take(self, path: Path, file: int, claim: int, undertaking: Undertaking, *, resumed: bool) -> None:
+        if not _locked(file, fcntl.LOCK_EX):
+            os.close(file)
+            os.close(claim)
+            raise RefusedError([_busy(b"", path.stem)])
+        size = os.fstat(file).st_size
+        self.path = path
+        self.name = path.stem
+        self.undertaking = undertaking
+        self.resumed = resumed
+        self.fault = ""
+        self._file = file
+        self._claim = claim
+        # A line that a kill or a full disk cut short must not swallow the next one.
+        self._torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
 
     def __call__(self, event: Event) -> None:
         """Append ``event`` and wait until it is on the disk."""
@@ -34,8 +124,30 @@ class Journal:
             "text": event.text,
             **event.details,
         }
-        os.write(self._file, (json.dumps(line) + "\n").encode())
-        os.fsync(self._file)
+        try:
+            self._append((json.dumps(line) + "\n").encode())
+            os.fsync(self._file)
+        except OSError as problem:
+            self.fault = f"the journal {self.path} cannot be written: {problem.strerror}"
+
+    def _append(self, data: bytes) -> None:
+        if self._torn:
+            data = b"\n" + data
+        self._torn = True
+        while data:
+            data = data[os.write(self._file, data) :]
+        self._torn = False
+
+    def opening(self, plan: Plan) -> Event:
+        """Return the first event of the rollout, ``started`` or ``resumed``: all that a later process must know."""
+        return Event(
+            Step.RESUMED if self.resumed else Step.STARTED, details=opening_details(self.name, plan, self.undertaking)
+        )
+
+    def close(self) -> None:
+        """Give the locks back."""
+        os.close(self._file)
+        os.close(self._claim)
 
     def __enter__(self) -> Self:
         """Return the journal."""
@@ -45,4 +157,108 @@ class Journal:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the file."""
-        os.close(self._file)
+        self.close()
+
+
+def opening_details(rollout: str, plan: Plan, undertaking: Undertaking) -> dict[str, Any]:
+    """Return what ``started`` and ``resumed`` say: the rollout, who runs it, and each device's part of the plan."""
+    changes = plan.changes_by_device()
+    return {
+        "rollout": rollout,
+        "fabric": plan.fabric,
+        "target": plan.target,
+        "intent": undertaking.intent,
+        "intent_sha256": plan.intent_sha256,
+        "plan_digest": plan_json(plan)["digest"],
+        "kind": undertaking.kind.value,
+        "of": undertaking.of,
+        "take_ports": undertaking.take_ports,
+        **_holder(),
+        "devices": {
+            name: {
+                "wave": number,
+                "before_sha256": plan.devices[name].running_sha256,
+                "changes_sha256": changes_sha256(changes.get(name, ())),
+                "drain": list(getattr(plan.devices[name], "drain", ())),
+            }
+            for number, wave in enumerate(plan.waves, start=1)
+            for name in wave
+        },
+        "waves": [list(wave) for wave in plan.waves],
+    }
+
+
+def changes_sha256(changes: Iterable[Change]) -> str:
+    """Return the digest of a device's changes, in their order; secrets are no part of it."""
+    shown = [{name: document[name] for name in _SEEN_BY_THE_DEVICE} for document in map(change_json, changes)]
+    return hashlib.sha256(json.dumps(shown, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def is_alive(path: Path) -> bool:
+    """Tell whether the process that writes this journal lives. Raises OSError where there is no such file."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return not _locked(file, fcntl.LOCK_SH)
+    finally:
+        os.close(file)
+
+
+def refuse_while_running(folder: Path, fabric: str, target: str) -> None:
+    """Raise RefusedError, naming who is at work, where a rollout of this fabric and target runs on this machine."""
+    if folder.is_dir():
+        os.close(_claim(folder, fabric, target, ""))
+
+
+def _claim(folder: Path, fabric: str, target: str, rollout: str) -> int:
+    """Return the open file that keeps other rollouts of this fabric and target away until it is closed."""
+    file = os.open(folder / f"{fabric}@{target}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    if not _locked(file, fcntl.LOCK_EX):
+        told = os.pread(file, 4096, 0)
+        os.close(file)
+        raise RefusedError([_busy(told, f"{fabric} on {target}")])
+    os.ftruncate(file, 0)
+    os.pwrite(file, json.dumps({"rollout": rollout, **_holder()}).encode(), 0)
+    return file
+
+
+def _locked(file: int, how: int) -> bool:
+    """Lock an open file; who only looks whether it is locked holds it for an instant, which is waited for."""
+    for _ in range(_LOCK_ATTEMPTS):
+        try:
+            fcntl.flock(file, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE_S)
+        else:
+            return True
+    return False
+
+
+def _busy(told: bytes, what: str) -> Diagnostic:
+    """Return that somebody is at work, by the name that ``told``, the content of the lock's file, gives."""
+    try:
+        holder = json.loads(told)
+        name, who = str(holder["rollout"]), f": process {holder['pid']} of {holder['by']}"
+    except (ValueError, KeyError, TypeError):
+        name, who = "", ""
+    return error(
+        "RW530",
+        f"another rollout of {what} is at work{f', {name}' if name else ''}{who}",
+        fix=f"wait for its end, or end it: `railweave rollout abort {name}`".rstrip(),
+    )
+
+
+def _holder() -> dict[str, Any]:
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):
+        user = f"uid {os.getuid()}"
+    return {"pid": os.getpid(), "by": f"{user}@{socket.gethostname()}"}
+
+
+def _synchronise_folder(folder: Path) -> None:
+    """Make a new file's name as durable as its lines will be."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
