@@ -1,6 +1,7 @@
-"""A project of its own for every scenario, driven by the command that users type, on a simulator of its own."""
+"""A project of its own for every scenario, driven by the commands that users type, on a simulator of its own."""
 
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -12,9 +13,13 @@ import pytest
 import yaml
 from command_rig import CommandRig
 
+from sonic_sim import control
+
 
 class Project(CommandRig):
     """A project on a simulator of its own."""
+
+    in_process = True
 
     def up(self) -> None:
         self.run("sim", "up")
@@ -34,6 +39,17 @@ class Project(CommandRig):
 
     def on(self, device: str, command: str) -> str:
         return self.run("sim", "ssh", device, command).stdout
+
+    def keep(self, folder: Path) -> None:
+        """Stop the simulator and put what its switches held into ``folder``."""
+        for state in (self.folder / ".railweave" / "sim").iterdir():
+            control.down(state, keep_state=True)
+        shutil.copytree(self.folder / ".railweave" / "sim", folder)
+
+    def bring_back(self, folder: Path) -> None:
+        """Start the simulator as it was when it was kept in ``folder``."""
+        shutil.copytree(folder, self.folder / ".railweave" / "sim")
+        self.up()
 
     def edit(self, *replacements: tuple[str, str]) -> None:
         """Change the intent; every text to be replaced must be there."""
@@ -69,6 +85,27 @@ class Project(CommandRig):
         out = self.folder / "rendered"
         self.run("render", "--out", str(out))
         return json.loads((out / "fabric.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def kept_lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Deploy lab-4.yml on bare switches once for all tests of a process, and keep the switches."""
+    project = Project(tmp_path_factory.mktemp("kept") / "project", "lab-4.yml")
+    project.up()
+    try:
+        assert project.deploy()["result"] == "done"
+        project.keep(project.folder.parent / "sim")
+    finally:
+        project.run("sim", "down", "--all", status=None)
+    return project.folder.parent / "sim"
+
+
+@pytest.fixture
+def deployed_lab(new_project: Any, kept_lab: Path) -> Project:
+    """Return a project with lab-4.yml running on switches of its own."""
+    project = new_project("lab-4.yml")
+    project.bring_back(kept_lab)
+    return project
 
 
 @pytest.fixture

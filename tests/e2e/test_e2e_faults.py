@@ -87,11 +87,8 @@ def rendered(project: Any, device: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def rig(new_project: Any) -> Rig:
-    project = new_project("lab-4.yml")
-    project.up()
-    project.deploy()
-    return Rig(project)
+def rig(deployed_lab: Any) -> Rig:
+    return Rig(deployed_lab)
 
 
 def test_an_unreachable_device_stops_the_deployment_before_anything_changes(rig: Rig) -> None:
