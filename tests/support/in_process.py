@@ -66,13 +66,11 @@ def _caught(descriptor: int, file: BinaryIO) -> Iterator[None]:
     stream.flush()
     kept = os.dup(descriptor)
     os.dup2(file.fileno(), descriptor)
-    caught = open(descriptor, "w", encoding="utf-8", closefd=False)
-    setattr(sys, name, caught)
     try:
-        yield
+        with open(descriptor, "w", encoding="utf-8", closefd=False) as caught:
+            setattr(sys, name, caught)
+            yield
     finally:
-        with contextlib.suppress(OSError):
-            caught.close()
         setattr(sys, name, stream)
         os.dup2(kept, descriptor)
         os.close(kept)
