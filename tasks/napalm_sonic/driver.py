@@ -23,7 +23,7 @@ from napalm_sonic.lock import Lock
 from napalm_sonic.options import parse_options
 from napalm_sonic.ping import ping, ping_command
 from napalm_sonic.running import read_running
-from napalm_sonic.session import Session
+from napalm_sonic.transport import new_session
 from railweave.sonic.document import DocumentError, RunningConfig
 
 
@@ -46,16 +46,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self.password = password
         self.timeout = timeout
         self._options = parse_options(optional_args, timeout)
-        self.device = Session(
-            hostname=hostname,
-            username=username,
-            password=password,
-            timeout_s=float(timeout),
-            netmiko_arguments=self._options.netmiko,
-            command_timeout_s=self._options.command_timeout_s,
-            sudo=self._options.sudo,
-            jump=self._options.jump,
-        )
+        self.device = new_session(hostname, username, password, float(timeout), self._options)
         self._lock = Lock(self.device, self._options.lock_wait_s)
         self.revert_timer = ConfirmProgram(self.device, self._options.reload_timeout_s + self._options.apply_timeout_s)
         self._candidate: Candidate | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from napalm_sonic.jump import Jump, parse_jump
+from napalm_sonic.transport import SSH, TRANSPORTS
 
 _NAPALM_CONVENTIONS = frozenset(
     {"config_lock", "dest_file_system", "force_no_enable", "inline_transfer", "lock_disable", "secret"}
@@ -25,6 +26,7 @@ class Options:
     generic updater needs many minutes for some patches), ``reload_timeout_s`` the way back after ``config reload``.
     """
 
+    transport: str = SSH
     sudo: bool = True
     lock_disable: bool = False
     config_lock: bool = False
@@ -40,6 +42,7 @@ class Options:
 _KEEPALIVE_S = 15
 
 _SPELLED = {
+    "transport": "transport",
     "sudo": "sudo",
     "lock_disable": "lock_disable",
     "config_lock": "config_lock",
@@ -73,6 +76,10 @@ def parse_options(optional_args: Mapping[str, Any] | None, timeout_s: float) -> 
 
 def _checked(name: str, value: Any) -> Any:
     """Return the value of one of our own options, or raise ValueError with what is wanted."""
+    if name == "transport":
+        if value not in TRANSPORTS:
+            raise ValueError(f"optional_args 'transport' is one of {', '.join(TRANSPORTS)}, not {value!r}")
+        return value
     wanted = {f.name: f.type for f in fields(Options)}[_SPELLED[name]]
     if wanted in (bool, "bool"):
         if not isinstance(value, bool):

@@ -1,0 +1,273 @@
+"""A session to a switch that runs as a container, over ``docker exec`` instead of SSH.
+
+``docker-sonic-vs`` has no sshd, no admin user and no sudo (sonic-facts §4): commands run there as root. Exit status,
+stdout and stderr are apart and byte-exact as on SSH's exec channels. A process that is kept running in the container
+stands for the session: when the container stops it ends, and the session is lost as an SSH session would be.
+"""
+
+import contextlib
+import logging
+import queue
+import shlex
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from napalm.base.exceptions import (
+    CommandTimeoutException,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ConnectionException,
+    ConnectTimeoutError,
+)
+
+from napalm_sonic.session import Completed, Session
+
+_KEEP = "echo open; exec cat"
+"""Says that it runs, and ends when either side goes: Docker closes its input with the client."""
+
+_CHUNK_BYTES = 65536
+_ENDS_S = 5.0
+_NOTICED_S = 1.0
+"""How long the kept process may still seem to run after its container was killed."""
+
+_DOCKERS_OWN = ("Error: No such container", "Error response from daemon", "Cannot connect to the Docker daemon")
+_NO_RIGHT = "permission denied while trying to connect"
+_log = logging.getLogger(__name__)
+
+
+class ProcessChannel:
+    """A command that runs in the container and stays in hand: what the lock needs of paramiko's channels."""
+
+    def __init__(self, words: list[str]) -> None:
+        """Start it. Raises OSError."""
+        self._process = _client(words)
+        self._timeout_s: float | None = None
+        self._out: queue.Queue[bytes] = queue.Queue()
+        self._err: queue.Queue[bytes] = queue.Queue()
+        self.status_event = Ended(self._process)
+        for stream, sink in ((self._process.stdout, self._out), (self._process.stderr, self._err)):
+            threading.Thread(target=_pump, args=(stream, sink), daemon=True).start()
+
+    @property
+    def closed(self) -> bool:
+        """True when the command has ended, in whichever way."""
+        return self._process.poll() is not None
+
+    def settimeout(self, timeout_s: float | None) -> None:
+        """Bound the reads that follow."""
+        self._timeout_s = timeout_s
+
+    def recv(self, count: int) -> bytes:
+        """Return some of stdout, ``b""`` at its end. Raises TimeoutError."""
+        return self._take(self._out)
+
+    def recv_stderr(self, count: int) -> bytes:
+        """Return some of stderr, ``b""`` at its end. Raises TimeoutError."""
+        return self._take(self._err)
+
+    def recv_exit_status(self) -> int:
+        """Wait for the end and return the exit status."""
+        return self._process.wait(self._timeout_s)
+
+    def shutdown_write(self) -> None:
+        """Close stdin: the command sees the end of its input."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+    def close(self) -> None:
+        """End the client; Docker then closes the input of the command in the container."""
+        self.shutdown_write()
+        if self._process.poll() is None:
+            self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDS_S)
+
+    def _take(self, source: "queue.Queue[bytes]") -> bytes:
+        try:
+            return source.get(timeout=self._timeout_s)
+        except queue.Empty:
+            raise TimeoutError("no answer in time") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of a process, to be waited for as paramiko's ``status_event``."""
+
+    process: "subprocess.Popen[bytes]"
+
+    def wait(self, timeout_s: float) -> bool:
+        """Tell whether the process ended within ``timeout_s``."""
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+
+def _client(words: list[str]) -> "subprocess.Popen[bytes]":
+    """Start Docker's client apart from the terminal: an interrupt there must not cut a session."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+
+
+def _pump(stream: IO[bytes] | None, sink: "queue.Queue[bytes]") -> None:
+    """Move a stream into a queue; an empty piece marks its end."""
+    if stream is None:
+        return
+    with stream, contextlib.suppress(OSError, ValueError):
+        while piece := stream.read1(_CHUNK_BYTES):  # type: ignore[attr-defined]
+            sink.put(piece)
+    sink.put(b"")
+
+
+@dataclass
+class ContainerSession(Session):
+    """The session to one container; ``hostname`` is its name. Not for several threads at once."""
+
+    docker: str = "docker"
+    _kept: ProcessChannel | None = None
+
+    def open(self) -> None:
+        """See that commands can run there; raises ConnectAuthError, ConnectTimeoutError or ConnectionException."""
+        if self._kept is not None:
+            return
+        kept = self._started(_KEEP)
+        kept.settimeout(self.timeout_s)
+        try:
+            first = kept.recv(_CHUNK_BYTES)
+            said = "" if first else kept.recv_stderr(_CHUNK_BYTES).decode("utf-8", "replace").strip()
+        except TimeoutError as error:
+            kept.close()
+            raise ConnectTimeoutError(f"{self.hostname}: Docker gives no answer within {self.timeout_s:g} s") from error
+        if not first.startswith(b"open"):
+            kept.close()
+            raise _refusal(self.hostname, said)
+        self._kept = kept
+
+    def close(self) -> None:
+        """End the session; safe to call at any time and more than once."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.close()
+
+    def alive(self) -> bool:
+        """Say whether the container still runs what stands for the session; asks nothing of it."""
+        return self._kept is not None and not self._kept.closed
+
+    def run(self, command: str, timeout_s: float | None = None) -> Completed:
+        """Run a command and return what it left, whatever its exit status.
+
+        Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
+        the session is lost.
+        """
+        exit_status, stdout, stderr = self._finished(command, b"", timeout_s)
+        return Completed(command, exit_status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
+
+    def as_root(self, command: str) -> str:
+        """Return the command: in the container everything runs as root, and there may be no sudo."""
+        return command
+
+    def channel(self, command: str) -> Any:
+        """Start a command and return it as an open channel."""
+        self._refuse_closed()
+        return self._started(command)
+
+    def upload(self, path: str, data: bytes) -> None:
+        """Write a file through the command's input, readable by root alone."""
+        where = shlex.quote(path)
+        what = f"write of {path}"
+        status, stdout, stderr = self._finished(f"umask 077; cat >{where} && wc -c <{where}", data, None, what)
+        if status != 0:
+            raise ConnectionException(f"{self.hostname}: {what} failed: {stderr.decode('utf-8', 'replace').strip()}")
+        if int(stdout) != len(data):
+            raise ConnectionException(f"{self.hostname}: {path} arrived incomplete (is /tmp full?)")
+
+    def remove(self, path: str) -> None:
+        """Remove an uploaded file; a file that is gone is no error."""
+        done = self.run(f"rm -f {shlex.quote(path)}")
+        if done.exit_status != 0:
+            raise ConnectionException(f"{self.hostname}: removal of {path} failed: {done.words()}")
+
+    def _finished(self, command: str, data: bytes, timeout_s: float | None, what: str = "") -> tuple[int, bytes, bytes]:
+        """Run a command with ``data`` as its input; return exit status, stdout and stderr."""
+        self._refuse_closed()
+        began = time.monotonic()
+        what = what or repr(command)
+        with self._running(command) as process:
+            try:
+                stdout, stderr = process.communicate(
+                    data, timeout=self.command_timeout_s if timeout_s is None else timeout_s
+                )
+            except subprocess.TimeoutExpired:
+                if not self.alive():
+                    raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}") from None
+                raise CommandTimeoutException(f"{self.hostname}: {what} did not end in time") from None
+        if process.returncode != 0:
+            self._refuse_lost(process.returncode, stderr.decode("utf-8", "replace"), what)
+        took_s = time.monotonic() - began
+        _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, what, process.returncode, took_s)
+        return process.returncode, stdout, stderr
+
+    @contextlib.contextmanager
+    def _running(self, command: str) -> "Iterator[subprocess.Popen[bytes]]":
+        """Start Docker's client on a command, and leave nothing of it running."""
+        with self._readable_start():
+            process = _client(self._words(command))
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+
+    def _started(self, command: str) -> ProcessChannel:
+        with self._readable_start():
+            return ProcessChannel(self._words(command))
+
+    def _words(self, command: str) -> list[str]:
+        return [self.docker, "exec", "--interactive", self.hostname, "sh", "-c", command]
+
+    @contextlib.contextmanager
+    def _readable_start(self) -> "Iterator[None]":
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise ConnectionException(
+                f"{self.hostname}: the transport is `docker`, and Docker is not installed here"
+            ) from error
+        except OSError as error:
+            raise ConnectionException(f"{self.hostname}: Docker cannot be run: {error.strerror}") from error
+
+    def _refuse_closed(self) -> None:
+        if not self.alive():
+            raise ConnectionClosedException(
+                f"{self.hostname}: the session is closed: the container was stopped or left"
+            )
+
+    def _refuse_lost(self, exit_status: int, stderr: str, what: str) -> None:
+        """Raise where a failure is none of the command's: the container went, or Docker does not run commands."""
+        killed = exit_status > 128
+        if killed and self._kept is not None:
+            self._kept.status_event.wait(_NOTICED_S)
+        if not self.alive():
+            raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}")
+        if stderr.startswith(_DOCKERS_OWN):
+            raise ConnectionException(f"{self.hostname}: {what} failed: {stderr.strip()}")
+
+
+def _refusal(container: str, said: str) -> ConnectionException:
+    """Return what keeps a session from opening, in words with a way out."""
+    if _NO_RIGHT in said:
+        return ConnectAuthError(f"{container}: this user may not use Docker: run the command as root or with sudo")
+    if "Cannot connect to the Docker daemon" in said:
+        return ConnectionException(f"{container}: Docker does not answer: see that `docker info` works")
+    if "No such container" in said:
+        return ConnectionException(f"{container}: there is no such container: start the lab (`railweave lab up`)")
+    if "is not running" in said or "is paused" in said:
+        return ConnectionException(f"{container}: the container is there and does not run: {said}")
+    return ConnectionException(f"{container}: `docker exec` failed: {said or 'without a word'}")
