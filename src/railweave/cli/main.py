@@ -18,6 +18,7 @@ from railweave.cli import (
     hosts_commands,
     lab_commands,
     project_commands,
+    service_commands,
     sim_commands,
     upkeep_commands,
 )
@@ -56,6 +57,7 @@ fabric_commands.register(app)
 sim_commands.register(app)
 lab_commands.register(app)
 hosts_commands.register(app)
+service_commands.register(app)
 upkeep_commands.register(app)
 
 

@@ -1,0 +1,156 @@
+"""Replacing a switch by another one of its model: same role and name, new serial number, MAC address and host key.
+
+The steps are ordered so that nothing carries traffic while hands are on it, and each tells from what is seen of the
+device whether it is done (fabric-facts section 10, removal and safe order for a new device).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from railweave.cabling.table import CableRow, cable_rows
+from railweave.fabric.model import Fabric, LinkKind, Role, Switch
+
+
+class Progress(StrEnum):
+    """How far a step is."""
+
+    DONE = "done"
+    NEXT = "next"
+    LATER = "later"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkStep:
+    """A step of work on a device: a command to type, or hands where ``command`` is empty. ``details`` are its lines."""
+
+    title: str
+    command: str
+    details: tuple[str, ...]
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What is seen at a device's place. None stands for what could not be read.
+
+    ``answers``: something answers at its management address; ``key_known``: with the host key that is recorded;
+    ``drained``: out of traffic; ``fault`` says why it could not be read.
+    """
+
+    answers: bool
+    key_known: bool
+    provisioned: bool | None = None
+    as_intended: bool | None = None
+    drained: bool | None = None
+    verified: bool | None = None
+    serial: str = ""
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    title: str
+    command: str
+    details: tuple[str, ...]
+    done: bool
+
+
+def replacement_steps(
+    fabric: Fabric, switch: Switch, seen: Condition, *, target: str, new_serial: str = ""
+) -> tuple[WorkStep, ...]:
+    """Return the steps of replacing ``switch``, those done first.
+
+    Without ``new_serial`` a switch that is configured, known and not drained counts as the old one.
+    """
+    return tuple(_with_progress(_drafts(fabric, switch, seen, target, new_serial)))
+
+
+def _with_progress(drafts: tuple[_Draft, ...]) -> Iterator[WorkStep]:
+    """Yield the steps: the first that is not done is next, and nothing after it counts as done."""
+    open_before = False
+    for draft in drafts:
+        progress = Progress.LATER if open_before else Progress.DONE if draft.done else Progress.NEXT
+        open_before = open_before or not draft.done
+        yield WorkStep(draft.title, draft.command, draft.details, progress)
+
+
+def _drafts(fabric: Fabric, switch: Switch, seen: Condition, target: str, new_serial: str) -> tuple[_Draft, ...]:
+    there = is_swapped(seen, new_serial)
+    ready = there and bool(seen.provisioned) and bool(seen.as_intended)
+    name = switch.name
+    return (
+        _out_of_traffic(fabric, switch, seen, target, there=there),
+        _Draft(
+            "put the new switch in its place, every cable into the same port",
+            "",
+            (*_which_box(seen, new_serial), *_cables(fabric, name)),
+            there,
+        ),
+        _Draft(
+            "record its host key",
+            f"railweave trust {name} --target {target} --replace",
+            ("compare the fingerprint with the one on its console: until then this may be any machine",),
+            there and seen.key_known,
+        ),
+        _Draft(
+            "provision it",
+            f"railweave deploy --target {target} --provision",
+            (f"the plan must name {name} alone; all others stay as they are",),
+            ready,
+        ),
+        _Draft(
+            "verify its links, sessions and neighbours",
+            f"railweave verify --target {target}",
+            (),
+            ready and bool(seen.verified),
+        ),
+    )
+
+
+def is_swapped(seen: Condition, new_serial: str) -> bool:
+    """Tell whether the new switch is in place, by its serial number where both are known, else by what it knows."""
+    if not seen.answers:
+        return False
+    if new_serial and seen.serial:
+        return seen.serial == new_serial
+    return not seen.key_known or seen.provisioned is False
+
+
+def _which_box(seen: Condition, new_serial: str) -> tuple[str, ...]:
+    """Return what is to say of the box that stands there."""
+    if new_serial and seen.serial and seen.serial != new_serial:
+        return (f"the switch that stands there has serial number {seen.serial}, not {new_serial}",)
+    if not new_serial and seen.provisioned:
+        return ("if that is done already, name the new switch with --serial: nothing else tells the two apart",)
+    return ()
+
+
+def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str, *, there: bool) -> _Draft:
+    done = there or not seen.answers
+    if switch.role is not Role.LEAF:
+        command = f"railweave drain {switch.name} --target {target}"
+        return _Draft("take it out of traffic", command, (), done or bool(seen.drained))
+    nodes = sorted(
+        {link.lower for link in fabric.links_of.get(switch.name, ()) if link.kind is LinkKind.HOST_LEAF},
+        key=lambda host: fabric.host_of[host].number,
+    )
+    if not nodes:
+        return _Draft("take it out of traffic", "", ("no GPU node is attached",), True)
+    what = "the fabric" if switch.rail is None else f"rail {switch.rail}"
+    lines = (f"{', '.join(nodes)} lose {what} while it is away; no other leaf can carry that",)
+    return _Draft("stop the jobs that use it", "", lines, done)
+
+
+def _cables(fabric: Fabric, device: str) -> tuple[str, ...]:
+    """Return the cables of a device, one a line, by its own ports as they are labelled."""
+    rows = [row for row in cable_rows(fabric) if device in (row.a_device, row.b_device)]
+    return tuple(_cable(row, device) for row in rows)
+
+
+def _cable(row: CableRow, device: str) -> str:
+    own, far = (row.a_port, row.a_alias), (row.b_device, row.b_port, row.b_alias)
+    if row.b_device == device:
+        own, far = (row.b_port, row.b_alias), (row.a_device, row.a_port, row.a_alias)
+    far_label = f" ({far[2]})" if far[2] else ""
+    return f"{own[0]} ({own[1]}): {far[0]} {far[1]}{far_label}, {row.media} {row.length_m} m"

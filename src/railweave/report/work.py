@@ -1,0 +1,59 @@
+"""Steps of work on a device: what is done, what is next, and everything that hands need to know."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from railweave.plan.replacement import Progress, WorkStep
+from railweave.report.markdown import cell, code
+
+_GLYPHS = {Progress.DONE: ("✓", "green"), Progress.NEXT: ("→", "bold yellow"), Progress.LATER: ("·", "dim")}
+_MOST_SHOWN = 6
+
+
+def work_json(title: str, steps: Sequence[WorkStep]) -> dict[str, Any]:
+    """Return the steps for programs; ``next`` is the number of the one to do now, None where all is done."""
+    upcoming = [number for number, step in enumerate(steps, start=1) if step.progress is Progress.NEXT]
+    return {
+        "work": title,
+        "next": upcoming[0] if upcoming else None,
+        "steps": [
+            {
+                "title": step.title,
+                "command": step.command or None,
+                "details": list(step.details),
+                "progress": step.progress.value,
+            }
+            for step in steps
+        ],
+    }
+
+
+def work_view(title: str, steps: Sequence[WorkStep]) -> RenderableType:
+    """Return the steps with their state; the details of what is done or far off are cut short."""
+    parts: list[RenderableType] = [Text(title, style="bold"), Text()]
+    for number, step in enumerate(steps, start=1):
+        glyph, style = _GLYPHS[step.progress]
+        parts.append(Text.assemble((f"{glyph} ", style), f"{number}. {step.title}"))
+        if step.command:
+            parts.append(Text(f"     {step.command}", style="cyan" if step.progress is Progress.NEXT else "dim"))
+        shown = step.details if step.progress is Progress.NEXT else step.details[:_MOST_SHOWN]
+        parts += [Text(f"     {line}", style="" if step.progress is Progress.NEXT else "dim") for line in shown]
+        hidden = len(step.details) - len(shown)
+        parts += [Text(f"     and {hidden} more", style="dim")] if hidden else []
+    if all(step.progress is Progress.DONE for step in steps):
+        parts += [Text(), Text.assemble(("✓ ", "green"), "all done")]
+    return Group(*parts)
+
+
+def work_markdown(title: str, steps: Sequence[WorkStep]) -> str:
+    """Return the steps as a work order to print: a box to tick for each step and each line of it."""
+    lines = [f"### {cell(title)}", ""]
+    for number, step in enumerate(steps, start=1):
+        mark = "x" if step.progress is Progress.DONE else " "
+        command = f": {code(step.command)}" if step.command else ""
+        lines.append(f"- [{mark}] {number}. {cell(step.title)}{command}")
+        lines += [f"  - [{mark}] {cell(line)}" for line in step.details]
+    return "\n".join(lines) + "\n"

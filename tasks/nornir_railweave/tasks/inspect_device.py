@@ -1,0 +1,39 @@
+"""Look at one device for work on it: what it runs, whether it is out of traffic, and which box it is."""
+
+from dataclasses import dataclass
+
+from nornir.core.task import Result, Task
+
+from nornir_railweave.reading import Comparer
+from nornir_railweave.session import DEVICE_FAULTS, session, words
+from railweave.sonic.document import DocumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """One device. ``fault`` says why the rest is not known; ``changes`` counts how far it is from the intent."""
+
+    provisioned: bool = False
+    changes: int = 0
+    drained: bool = False
+    serial: str = ""
+    fault: str = ""
+
+
+def inspect_device(task: Task, compare: Comparer) -> Result:
+    """Return an ``Inspected``."""
+    with session(task) as opened:
+        try:
+            driver = opened.driver
+            found = compare(driver, task.host.name).difference
+            # Drivers other than our own have no way to drain.
+            drained = getattr(driver, "drained", None)
+            seen = Inspected(
+                provisioned=not found.unprovisioned,
+                changes=len(found.changes),
+                drained=bool(drained()) if drained is not None else False,
+                serial=str(driver.get_facts()["serial_number"]),
+            )
+        except (*DEVICE_FAULTS, DocumentError) as fault:
+            seen = Inspected(fault=words(fault))
+    return Result(host=task.host, result=seen)
