@@ -9,6 +9,7 @@ from railweave.names import natural_key
 from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
 from railweave.sonic.conflicts import Conflict, find_conflicts, planned_edits
 from railweave.sonic.document import RunningConfig, canonical
+from railweave.sonic.drain import drained_peers
 from railweave.sonic.edits import Edit, frr_edits, row_edits
 from railweave.sonic.frr import FrrDocument, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr_reasons import frr_reason
@@ -34,6 +35,8 @@ class DeviceDiff:
     """What a device needs. ``not_ours`` counts the kept rows of each table. With refusals there are no changes.
 
     ``frr_delta`` is the FRR text of the merge with its secrets, for ``merge_document`` only, never for showing.
+    ``drained`` names the BGP peers that are drained, ``("*",)`` for the whole switch: operational state, so neither a
+    change nor part of ``running_sha256``.
     """
 
     changes: tuple[Change, ...]
@@ -42,6 +45,7 @@ class DeviceDiff:
     unprovisioned: bool
     refusals: tuple[Refusal, ...] = ()
     frr_delta: str = field(default="", repr=False)
+    drained: tuple[str, ...] = ()
 
 
 def diff(
@@ -55,13 +59,14 @@ def diff(
     refusals = tuple(_refusals(running, platform))
     unprovisioned = is_unprovisioned(device, running)
     if running.frr is None or refusals:
-        return DeviceDiff((), not_ours(running, wanted), (), unprovisioned, refusals)
+        return DeviceDiff((), not_ours(running, wanted), (), unprovisioned, refusals, drained=drained(running))
     wanted_db = wanted.config_db()
     scope = scope_of(running.config_db, wanted_db)
     edits = list(_edits(running.config_db, wanted_db, scope))
     conflicts = find_conflicts(running.config_db, scope, _needed(wanted_db, edits, scope))
     taken = planned_edits(conflicts) if take_ports else ()
-    lines = frr_difference(parse_frr(running.frr), parse_frr(wanted.frr))
+    found = parse_frr(running.frr)
+    lines = frr_difference(found, parse_frr(wanted.frr))
     everything = sorted([*edits, *taken, *frr_edits(*lines)], key=_place)
     return DeviceDiff(
         _changes(device, everything, _treatments(everything, running, unprovisioned), _reasons(wanted, taken)),
@@ -70,7 +75,13 @@ def diff(
         unprovisioned,
         (),
         delta_text(*lines),
+        drained_peers(found),
     )
+
+
+def drained(running: RunningConfig) -> tuple[str, ...]:
+    """Return the BGP peers of a switch that are drained; ``("*",)`` where it is drained as a whole."""
+    return () if running.frr is None else drained_peers(parse_frr(running.frr))
 
 
 def is_unprovisioned(device: str, running: RunningConfig) -> bool:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from railweave.names import natural_key
-from railweave.sonic.frr_lines import JOIN, FrrEntry, is_default_on, rank
+from railweave.sonic.frr_drain import binding, is_drain_line, separate
+from railweave.sonic.frr_lines import JOIN, FrrEntry, defined_neighbor, is_default_on, rank
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
@@ -97,11 +98,13 @@ class FrrDocument:
     """The lines of an FRR configuration, each once, in the order read.
 
     ``system`` holds the lines never compared, ``version`` the text of ``frr version``, empty where there is none.
+    ``drain`` holds the lines that drain the switch or some of its links: operational state, never compared either.
     """
 
     entries: tuple[FrrEntry, ...]
     system: tuple[str, ...] = ()
     version: str = ""
+    drain: tuple[FrrEntry, ...] = ()
 
     @property
     def implied(self) -> frozenset[FrrEntry]:
@@ -131,12 +134,13 @@ def parse_frr(text: str) -> FrrDocument:
             system.append(entry.line)
         elif not IMPLICIT.match(entry.line):
             entries.append(entry)
-    return FrrDocument(normalise(entries), tuple(dict.fromkeys(system)), version)
+    kept, drain = separate(entries)
+    return FrrDocument(normalise(kept), tuple(dict.fromkeys(system)), version, tuple(dict.fromkeys(drain)))
 
 
 def is_foreign(entry: FrrEntry) -> bool:
-    """Tell whether a line is none of the routing's and never compared."""
-    return _says_nothing(entry) or _is_system(entry)
+    """Tell whether a line is never compared: none of the routing's, or of a drain."""
+    return _says_nothing(entry) or _is_system(entry) or is_drain_line(entry.context, entry.line)
 
 
 def _says_nothing(entry: FrrEntry) -> bool:
@@ -230,8 +234,31 @@ def render_frr(document: FrrDocument) -> str:
     """Return a configuration file: what is referred to before what refers to it, contexts closed, FRR's own layout."""
     version = [f"frr version {document.version}"] if document.version else []
     system = [line for line in document.system if not _is_kernel_state(line)]
-    ordered = sorted(document.entries, key=_place)
+    ordered = sorted([*_without_held_maps(document), *_standing(document)], key=_place)
     return "\n".join([*version, "frr defaults traditional", *system, "!", *write_lines(ordered), "end"]) + "\n"
+
+
+def _without_held_maps(document: FrrDocument) -> Iterator[FrrEntry]:
+    """Yield the lines but for the route-maps of neighbours that a drain holds the place of."""
+    held = {(one.context, one.peer, one.way) for one in map(binding, document.drain) if one is not None}
+    for entry in document.entries:
+        words = entry.line.split()
+        is_map = len(words) == 5 and words[0] == "neighbor" and words[2] == "route-map"
+        if not (is_map and (entry.context, words[1], words[4]) in held):
+            yield entry
+
+
+def _standing(document: FrrDocument) -> Iterator[FrrEntry]:
+    """Yield the lines that drain, but for routers and neighbours that are gone."""
+    routers = {entry.line for entry in document.entries if entry.line.startswith("router ")}
+    neighbors = {(entry.context, defined_neighbor(entry.line)) for entry in document.entries}
+    for entry in document.drain:
+        bound = binding(entry)
+        router = entry.path[0] if entry.context else ""
+        if router.startswith("router ") and router not in routers:
+            continue
+        if bound is None or (router, bound.peer) in neighbors:
+            yield entry
 
 
 def _is_kernel_state(line: str) -> bool:

@@ -1,0 +1,167 @@
+"""Taking traffic off a switch, or off some of its links, by BGP while all sessions stay up (RFC 8326).
+
+The whole switch: ``bgp graceful-shutdown`` makes FRR announce everything with the community 65535:0, which receivers
+answer with local preference 0, and give what it receives local preference 0. Some links: a route-map in each direction
+that calls the one in force and then adds the same community and preference; the community travels on, so the switches
+behind prefer other ways to what is beyond the link. Both need another way: then nothing is lost (run on FRR 8.4.4).
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from railweave.names import natural_key
+from railweave.sonic.frr_document import FrrDocument, parse_frr, write_lines
+from railweave.sonic.frr_drain import MAP_PREFIX, NO_MAP, OWN_PREFIX, WHOLE_LINE, binding, is_drain_line
+from railweave.sonic.frr_lines import JOIN, FrrEntry, defined_neighbor, is_group, membership, neighbor_of
+
+__all__ = ["WHOLE", "drain_text", "drained_peers", "is_drain_line", "is_whole", "undo_text", "undrain_text"]
+
+WHOLE = ("*",)
+"""What ``drained_peers`` says of a switch that is drained as a whole."""
+
+_WAYS = ("in", "out")
+_COMMUNITY = "set community graceful-shutdown additive"
+
+
+def drain_text(running_frr: str, peers: Sequence[str] | None) -> str:
+    """Return the text for ``vtysh -f`` that drains these BGP peers; None or ``("*",)`` drains the whole switch.
+
+    Peers that FRR does not have carry nothing and are passed over; empty text: there is nothing left to drain.
+    """
+    document = parse_frr(running_frr)
+    return _text(_missing(document, peers))
+
+
+def undo_text(running_frr: str, peers: Sequence[str] | None) -> str:
+    """Return the text that takes back exactly what ``drain_text`` with the same arguments adds."""
+    document = parse_frr(running_frr)
+    return _text(_removals(_missing(document, peers)))
+
+
+def undrain_text(running_frr: str) -> str:
+    """Return the text for ``vtysh -f`` that removes every line that drains; empty where there is none."""
+    return _text(_removals(parse_frr(running_frr).drain))
+
+
+def drained_peers(document: FrrDocument) -> tuple[str, ...]:
+    """Return the BGP peers that are drained, in natural order; ``("*",)`` for the whole switch, ``()`` for none."""
+    if any(entry.line == WHOLE_LINE for entry in document.drain):
+        return WHOLE
+    bound = (binding(entry) for entry in document.drain)
+    return tuple(sorted({one.peer for one in bound if one is not None}, key=natural_key))
+
+
+def is_whole(peers: Collection[str] | None) -> bool:
+    """Tell whether these peers mean the whole switch."""
+    return peers is None or "*" in peers
+
+
+def _text(entries: Iterable[FrrEntry]) -> str:
+    lines = list(write_lines(entries))
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _missing(document: FrrDocument, peers: Sequence[str] | None) -> list[FrrEntry]:
+    """Return the lines that drain and are not there, in an order that can be applied."""
+    present = set(document.drain)
+    if any(entry.line == WHOLE_LINE for entry in present):
+        return []
+    if is_whole(peers):
+        routers = [entry.line for entry in document.entries if entry.line.startswith("router bgp ")]
+        return [FrrEntry(router, WHOLE_LINE) for router in routers]
+    bindings = [entry for entry in _bindings(document, frozenset(peers or ())) if entry not in present]
+    names = dict.fromkeys(one.route_map for one in map(binding, bindings) if one is not None)
+    maps = [entry for name in names for entry in _route_map(name, _way_of(name, bindings))]
+    return [*(entry for entry in maps if entry not in present), *bindings]
+
+
+def _way_of(name: str, bindings: Iterable[FrrEntry]) -> str:
+    return next(one.way for one in map(binding, bindings) if one is not None and one.route_map == name)
+
+
+def _route_map(name: str, way: str) -> Iterator[FrrEntry]:
+    """Yield a route-map that lets the one in force decide and then marks what it lets through."""
+    header = f"route-map {name} permit"
+    yield FrrEntry("", f"{header} 10")
+    if name not in NO_MAP.values():
+        yield FrrEntry(f"{header} 10", f"call {name.removeprefix(OWN_PREFIX).removeprefix(MAP_PREFIX)}")
+    yield FrrEntry(f"{header} 10", "on-match next")
+    yield FrrEntry("", f"{header} 20")
+    yield FrrEntry(f"{header} 20", _COMMUNITY)
+    if way == "in":
+        yield FrrEntry(f"{header} 20", "set local-preference 0")
+
+
+def _bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[FrrEntry]:
+    """Yield the lines that put our route-maps before those in force, for each address family that a peer talks."""
+    drained = {(one.context, one.peer, one.way) for one in map(binding, document.drain) if one is not None}
+    for router in (entry.line for entry in document.entries if entry.line.startswith("router bgp ")):
+        groups = _neighbors(document, router)
+        for context in _families(document, router):
+            lines = {entry.line for entry in document.entries if entry.context == context}
+            for peer in sorted(peers & groups.keys(), key=natural_key):
+                if not _talks(lines, peer, groups[peer]) and not _talks_anyway(document, context):
+                    continue
+                for way in _WAYS:
+                    if (context, peer, way) not in drained:
+                        yield FrrEntry(context, f"neighbor {peer} route-map {_name(lines, peer, groups, way)} {way}")
+
+
+def _neighbors(document: FrrDocument, router: str) -> dict[str, str]:
+    """Return the neighbours of an instance with their peer groups, empty for none; groups themselves are left out."""
+    found: dict[str, str] = {}
+    for entry in document.entries:
+        name = defined_neighbor(entry.line) if entry.context == router else None
+        if name and not is_group(entry.line):
+            found[name] = membership(entry.line) or found.get(name, "")
+    groups = {neighbor_of(entry.line) for entry in document.entries if is_group(entry.line)}
+    return {name: group for name, group in found.items() if name not in groups}
+
+
+def _families(document: FrrDocument, router: str) -> list[str]:
+    start = f"{router}{JOIN}address-family "
+    found = dict.fromkeys(entry.context for entry in document.entries if entry.context.startswith(start))
+    return [*found] or [f"{start}ipv4 unicast"]
+
+
+def _talks(lines: Collection[str], peer: str, group: str) -> bool:
+    return f"neighbor {peer} activate" in lines or (bool(group) and f"neighbor {group} activate" in lines)
+
+
+def _talks_anyway(document: FrrDocument, context: str) -> bool:
+    """Tell whether neighbours exchange IPv4 routes without being told: FRR's default."""
+    router, _, family = context.partition(JOIN)
+    return family == "address-family ipv4 unicast" and (
+        FrrEntry(router, "no bgp default ipv4-unicast") not in document.entries
+    )
+
+
+def _name(lines: Collection[str], peer: str, groups: dict[str, str], way: str) -> str:
+    """Return the name of the route-map that takes the place of the one in force."""
+    own, inherited = _map_of(lines, peer, way), _map_of(lines, groups[peer], way)
+    if own:
+        return f"{OWN_PREFIX}{own}"
+    return f"{MAP_PREFIX}{inherited}" if inherited else NO_MAP[way]
+
+
+def _map_of(lines: Iterable[str], name: str, way: str) -> str:
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["neighbor"] and words[1:3] == [name, "route-map"] and words[-1] == way:
+            return words[3]
+    return ""
+
+
+def _removals(entries: Iterable[FrrEntry]) -> list[FrrEntry]:
+    """Return the commands that remove these lines: neighbours first, then the route-maps that nobody uses any more."""
+    commands: list[FrrEntry] = []
+    maps: dict[str, None] = {}
+    for entry in entries:
+        bound = binding(entry)
+        if bound is not None:
+            own = f"neighbor {bound.peer} route-map {bound.own} {bound.way}"
+            commands.append(FrrEntry(entry.context, own if bound.own else f"no {entry.line}"))
+        elif entry.line == WHOLE_LINE:
+            commands.append(FrrEntry(entry.context, f"no {WHOLE_LINE}"))
+        elif not entry.context:
+            maps[entry.line.split()[1]] = None
+    return [*commands, *(FrrEntry("", f"no route-map {name}") for name in maps)]

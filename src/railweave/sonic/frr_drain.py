@@ -1,0 +1,69 @@
+"""Which FRR lines drain a switch or some of its links: operational state, no part of a configuration.
+
+A whole switch is drained by ``bgp graceful-shutdown`` (RFC 8326), a link by route-maps of ours that stand in the place
+of its peer group's and call them. FRR 8.4 has no ``neighbor … graceful-shutdown``; there, and later, a member's own
+route-map goes before its group's, and ``no`` brings the group's back (run on 8.4.4).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from railweave.sonic.frr_lines import FrrEntry
+
+WHOLE_LINE = "bgp graceful-shutdown"
+MAP_PREFIX = "DRAINED-"
+OWN_PREFIX = "DRAINED-OWN-"
+"""Begins the name where the neighbour had a route-map of its own, which comes back with the undrain."""
+NO_MAP = {"in": "DRAINED-IN", "out": "DRAINED-OUT"}
+"""The names where neither the neighbour nor its group had a route-map."""
+
+_MAP = re.compile(rf"(no )?route-map {MAP_PREFIX}\S+")
+_BINDING = re.compile(rf"(no )?neighbor (?P<peer>\S+) route-map (?P<map>{MAP_PREFIX}\S+) (?P<way>in|out)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A neighbour that has one of our route-maps; ``own`` is the one that it had itself, empty for its group's."""
+
+    context: str
+    peer: str
+    route_map: str
+    way: str
+
+    @property
+    def own(self) -> str:
+        """Return the route-map of the neighbour itself that the drain took the place of."""
+        return self.route_map.removeprefix(OWN_PREFIX) if self.route_map.startswith(OWN_PREFIX) else ""
+
+
+def binding(entry: FrrEntry) -> Binding | None:
+    """Return the neighbour that a line drains, or None."""
+    match = _BINDING.match(entry.line) if entry.context else None
+    return Binding(entry.context, match["peer"], match["map"], match["way"]) if match else None
+
+
+def is_drain_line(context: str, line: str) -> bool:
+    """Tell whether a line (or its ``no``) drains, or stands in a route-map that does."""
+    if _MAP.match(context):
+        return True
+    if not context:
+        return _MAP.match(line) is not None or line.removeprefix("no ") == WHOLE_LINE
+    if not context.startswith("router bgp "):
+        return False
+    return line.removeprefix("no ") == WHOLE_LINE or _BINDING.match(line) is not None
+
+
+def separate(entries: Iterable[FrrEntry]) -> tuple[list[FrrEntry], list[FrrEntry]]:
+    """Return the configuration, with what a neighbour had itself in its place, and the lines that drain."""
+    kept: list[FrrEntry] = []
+    drain: list[FrrEntry] = []
+    for entry in entries:
+        if not is_drain_line(entry.context, entry.line):
+            kept.append(entry)
+            continue
+        drain.append(entry)
+        bound = binding(entry)
+        if bound is not None and bound.own:
+            kept.append(FrrEntry(entry.context, f"neighbor {bound.peer} route-map {bound.own} {bound.way}"))
+    return kept, drain
