@@ -1,11 +1,14 @@
 """From NAPALM's getters to what was observed of one device."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
-from railweave.plan.observation import BgpSession, LldpNeighbor, Observation, PortState
+from railweave.plan.observation import BgpSession, Counters, LldpNeighbor, Observation, PortState
+
+UNKNOWN = -1
 
 
 def observe(driver: Any) -> Observation:
@@ -19,6 +22,25 @@ def observe(driver: Any) -> Observation:
         lldp={port: tuple(map(_neighbor, seen)) for port, seen in driver.get_lldp_neighbors_detail().items()},
         bgp=_sessions(driver),
     )
+
+
+def count_losses(driver: Any) -> Counters | None:
+    """Return the errors and discards of every port so far; None where the driver or the device does not count."""
+    try:
+        counted = driver.get_interfaces_counters()
+    except (NotImplementedError, AttributeError, CommandErrorException):
+        return None
+    return Counters(time.monotonic(), _summed(counted, "errors"), _summed(counted, "discards"))
+
+
+def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for port, counters in counted.items():
+        both = (counters.get(f"rx_{what}", UNKNOWN), counters.get(f"tx_{what}", UNKNOWN))
+        known = [value for value in both if value >= 0]
+        if known:
+            found[port] = sum(known)
+    return found
 
 
 def _addresses(families: Mapping[str, Any]) -> frozenset[str]:
@@ -38,4 +60,14 @@ def _sessions(driver: Any) -> dict[str, BgpSession]:
         # bgpd does not run (yet): no session is what can be said, and every check of one says so.
         return {}
     peers = instances.get("global", {}).get("peers", {})
-    return {peer: BgpSession(int(one["remote_as"]), bool(one["is_up"])) for peer, one in peers.items()}
+    return {
+        peer: BgpSession(int(one["remote_as"]), bool(one["is_up"]), _accepted(one.get("address_family", {}).values()))
+        for peer, one in peers.items()
+    }
+
+
+def _accepted(families: Iterable[Mapping[str, Any]]) -> int:
+    """Return the prefixes accepted over all address families; what was received and refused serves nobody."""
+    known = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families]
+    known = [count for count in known if count >= 0]
+    return sum(known) if known else UNKNOWN

@@ -24,10 +24,26 @@ class LldpNeighbor:
 
 @dataclass(frozen=True, slots=True)
 class BgpSession:
-    """A BGP session: the neighbour's AS number and whether it is established (RFC 4271 section 8.2.2)."""
+    """A BGP session: the neighbour's AS number and whether it is established (RFC 4271 section 8.2.2).
+
+    ``prefixes`` is the number of prefixes accepted from the neighbour over all address families, -1 where unknown.
+    """
 
     remote_asn: int
     established: bool
+    prefixes: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Packets that ports lost so far, both directions together, read at ``at_s`` of a steady clock (seconds).
+
+    A port that does not count is missing.
+    """
+
+    at_s: float
+    errors: Mapping[str, int] = field(default_factory=dict)
+    discards: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 
 
 class Outcome(StrEnum):
@@ -44,6 +45,9 @@ class CheckKind(StrEnum):
     ADDRESS = "address"
     LLDP = "lldp"
     BGP = "bgp"
+    PREFIXES = "prefixes"
+    ERRORS = "errors"
+    DISCARDS = "discards"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +81,27 @@ class VerifyResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a rollout came: whole waves of how many, and the devices that need a word.
+
+    ``undone``: they held the new configuration and were taken back with their wave. ``failed``: with a fault of their
+    own. ``drained``: still drained by the rollout. ``saved``: they ran the new configuration already and would have
+    booted the old one, by a rollout that was cut off between confirming and saving.
+    """
+
+    waves_done: int = 0
+    waves: int = 0
+    undone: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    drained: tuple[str, ...] = ()
+    saved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DeployResult:
-    """The end of a deployment. ``stopped_by`` is the reason of a stop in one sentence; ``verification`` is of the
-    whole fabric afterwards, None where it was not made; ``journal`` is the file that tells every step. ``interrupted``:
-    a person stopped it."""
+    """The end of a rollout. ``stopped_by`` is the reason of a stop in one sentence; ``verification`` is of the
+    whole fabric afterwards, None where it was not made; ``journal`` is the file that tells every step, and its stem
+    the rollout's name. ``interrupted``: a person stopped it."""
 
     result: Result
     devices: Mapping[str, DeviceOutcome]
@@ -88,11 +109,19 @@ class DeployResult:
     verification: VerifyResult | None = None
     journal: str = ""
     interrupted: bool = False
+    target: str = ""
+    progress: Progress = Progress()
 
     @property
     def ok(self) -> bool:
-        """Tell whether the fabric is as intended: nothing stopped and nothing that was verified failed."""
-        return self.result is not Result.STOPPED and (self.verification is None or self.verification.ok)
+        """Tell whether all went well: nothing stopped, no device failed, and nothing that was verified failed."""
+        verified = self.verification is None or self.verification.ok
+        return self.result is not Result.STOPPED and not self.progress.failed and verified
+
+    @property
+    def rollout(self) -> str:
+        """Return the rollout's name, by which it is resumed and rolled back; empty where it left no journal."""
+        return PurePath(self.journal).stem
 
     def names(self, outcome: Outcome) -> tuple[str, ...]:
         """Return the devices that ended with ``outcome``."""

@@ -17,6 +17,9 @@ _MEANING = {
     CheckKind.ADDRESS: "interface addresses",
     CheckKind.LLDP: "LLDP neighbours where the cabling plan has them",
     CheckKind.BGP: "BGP sessions established with the right AS number",
+    CheckKind.PREFIXES: "prefixes of each session, no fewer than before",
+    CheckKind.ERRORS: "errors of used ports, rising no faster than before",
+    CheckKind.DISCARDS: "discards of used ports, rising no faster than before",
 }
 _MOST_SHOWN = 60
 
