@@ -95,10 +95,8 @@ def test_a_second_stripe_touches_only_new_devices_and_the_ports_that_meet_them(n
     assert project.plan()["changes"] == []
 
 
-def test_a_stripe_and_then_two_spines_grow_the_small_fabric(new_project: Any) -> None:
-    project = new_project("lab-4.yml")
-    project.up()
-    project.deploy()
+def test_a_stripe_and_then_two_spines_grow_the_small_fabric(deployed_lab: Any) -> None:
+    project = deployed_lab
     first = project.fabric()
 
     grow_stripe(project)
@@ -150,10 +148,8 @@ def test_a_second_stripe_on_full_spines_is_refused_with_the_ways_out(new_project
     assert "8 spines" in said, "more spines is a way out"
 
 
-def test_a_changed_roce_dscp_is_one_group_over_all_devices(new_project: Any) -> None:
-    project = new_project("lab-4.yml")
-    project.up()
-    project.deploy()
+def test_a_changed_roce_dscp_is_one_group_over_all_devices(deployed_lab: Any) -> None:
+    project = deployed_lab
     classes = (
         "traffic_classes:\n"
         "  - {name: roce, role: rdma, dscp: [24], lossless: true, priority: 3, share: 90}\n"

@@ -14,10 +14,8 @@ pfc_watchdog: {detection_ms: 300, action: alert}
 """
 
 
-def test_classes_thresholds_and_cables_change_on_a_running_fabric_and_back(new_project: Any) -> None:
-    project = new_project("lab-4.yml")
-    project.up()
-    project.deploy()
+def test_classes_thresholds_and_cables_change_on_a_running_fabric_and_back(deployed_lab: Any) -> None:
+    project = deployed_lab
     first = project.running("lab-leaf1")
     assert first["BUFFER_PG"]["Ethernet0|3"] == {"profile": "pg_lossless_100000_40m_profile"}
 
@@ -39,10 +37,8 @@ def test_classes_thresholds_and_cables_change_on_a_running_fabric_and_back(new_p
     assert project.running("lab-leaf1")["BUFFER_PG"] == first["BUFFER_PG"]
 
 
-def test_a_live_switch_that_was_set_by_hand_is_found_by_its_facts_and_mended(new_project: Any) -> None:
-    project = new_project("lab-4.yml")
-    project.up()
-    project.deploy()
+def test_a_live_switch_that_was_set_by_hand_is_found_by_its_facts_and_mended(deployed_lab: Any) -> None:
+    project = deployed_lab
     project.on("lab-leaf1", "sudo sonic-db-cli CONFIG_DB HSET 'PORT_QOS_MAP|Ethernet0' pfc_enable 4")
     facts = project.folder / "facts"
     facts.mkdir()

@@ -148,10 +148,8 @@ def test_a_site_behind_a_jump_host_is_trusted_deployed_and_found_without_drift(n
     assert project.run("plan", "--exit-code").returncode == 0
 
 
-def test_drift_is_found_ignored_for_a_time_and_mended(new_project: Any) -> None:
-    project = new_project("lab-4.yml")
-    project.up()
-    project.deploy()
+def test_drift_is_found_ignored_for_a_time_and_mended(deployed_lab: Any) -> None:
+    project = deployed_lab
     assert project.json("drift", "--exit-code")["drift"] is False
     project.on("lab-leaf1", "sudo -n config interface mtu Ethernet0 9000")
     found = project.json("drift", "--exit-code", status=2)

@@ -25,11 +25,9 @@ def test_an_unnumbered_fabric_is_deployed_and_grows(new_project: Any) -> None:
     assert project.verify()["ok"] is True
 
 
-def test_numbered_links_become_unnumbered_and_back(new_project: Any) -> None:
-    project = new_project("lab-4.yml")
+def test_numbered_links_become_unnumbered_and_back(deployed_lab: Any) -> None:
+    project = deployed_lab
     numbered = project.intent.read_text()
-    project.up()
-    project.deploy()
     for text in (numbered + "addressing: {underlay: unnumbered}\n", numbered):
         project.intent.write_text(text)
         assert project.deploy("--renumber")["result"] == "done"
