@@ -40,11 +40,15 @@ def plan_between(path: Path, base: str, head: str, *, renumber: bool) -> "Plan":
     """
     from railweave.plan.offline import plan_offline
 
-    before, after = _designed_at(base, path), _designed_at(head, path)
+    before, after = designed_at(base, path), designed_at(head, path)
     plan = plan_offline(before.fabric, after.fabric, project_templates(), renumber=renumber)
     return replace(plan, intent_sha256=after.intent.sha256)
 
 
-def _designed_at(revision: str, path: Path) -> Designed:
+def designed_at(revision: str, path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty.
+
+    Raises RailweaveError and RefusedError as `text_at` and `design_text` do.
+    """
     name = f"{revision}:{path}" if revision else str(path)
     return design_text(text_at(revision, path), name)
