@@ -14,6 +14,7 @@ from nornir_railweave.tasks.take_back import take_back
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
+from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 
 _POLL_S = 1.0
 
@@ -27,6 +28,7 @@ def plan(
     intent_sha256: str,
     take_ports: bool = False,
     pending_wait_s: float = 0,
+    rollout_policy: RolloutPolicy = DEFAULT_POLICY,
     events: Events = silent,
 ) -> Plan:
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
@@ -34,6 +36,7 @@ def plan(
     A device that cannot be read is in the plan as unreachable. With ``pending_wait_s`` devices on which an interrupted
     deployment left a commit that waits for its confirmation are read again until their own timers took it back, for at
     most that many seconds; where a switch lost its timer, the commit is taken back once its deadline has passed.
+    The waves keep to ``rollout_policy``.
     """
     announce = Announcer([events])
     compare = Comparer(fabric, wanted, take_ports)
@@ -47,7 +50,7 @@ def plan(
         time.sleep(_POLL_S)
         only(nr, waiting).run(take_back, on_failed=True, announce=announce)
         readings |= _read(nr, waiting, compare, announce)
-    return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256)
+    return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
 
 
 def _pending(readings: dict[str, Reading]) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
+from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave_hosts.access import HostAccess
 
 
@@ -80,6 +81,8 @@ class Rollout:
     """How many devices at once, after how many failures a wave takes no further device, and the times in seconds.
 
     ``revert_in_s`` is the switch's own timer: it covers applying and verifying, and restores what was there.
+    ``drain_timeout_s`` is how long drained ports may take to fall below ``quiet_packets_per_s``; ``soak_s`` is how long
+    the devices of a wave are watched before the next wave. ``policy`` bounds what is out of service at once.
     """
 
     workers: int = 50
@@ -87,6 +90,10 @@ class Rollout:
     revert_in_s: int = 900
     verify_timeout_s: float = 180
     verify_interval_s: float = 2
+    soak_s: float = 0
+    drain_timeout_s: float = 60
+    quiet_packets_per_s: float = 100
+    policy: RolloutPolicy = DEFAULT_POLICY
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW510": "rules that ignore drift are read as they are meant",
     "RW511": "no rule that ignores drift is past its date",
     "RW512": "every rule that ignores drift matches some",
+    "RW513": "the rollout policy can be met",
     # Reaching devices.
     "RW601": "a target file is a mapping of known keys with values of their kind",
     "RW602": "every device has a management address",

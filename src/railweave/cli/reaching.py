@@ -55,6 +55,7 @@ class ReachedFabric:
             intent_sha256=self.designed.intent.sha256,
             take_ports=take_ports,
             pending_wait_s=pending_wait_s,
+            rollout_policy=self.target.rollout.policy,
             events=self.shown,
         )
 

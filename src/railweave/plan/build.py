@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
-from railweave.plan.waves import plan_waves
+from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.plan.waves import arrange
 from railweave.sonic.change import Change, Disruption
 from railweave.sonic.diff import DeviceDiff
 
@@ -30,8 +31,12 @@ def build_plan(
     target: str,
     intent_sha256: str,
     gone: tuple[str, ...] = (),
+    policy: RolloutPolicy = DEFAULT_POLICY,
 ) -> Plan:
-    """Return the plan that brings every device read to the intent; ``readings`` has every switch of ``fabric``."""
+    """Return the plan that brings every device read to the intent; ``readings`` has every switch of ``fabric``.
+
+    Its waves keep to ``policy``; what of it no order can keep stands in the plan.
+    """
     devices: dict[str, DevicePlan] = {}
     changes: list[Change] = []
     careful: set[str] = set()
@@ -43,14 +48,18 @@ def build_plan(
             if not device.unprovisioned and _disturbs(reading.difference.changes):
                 careful.add(switch.name)
     changed = {name for name, device in devices.items() if device.state is DeviceState.CHANGED}
+    idle = {name for name, device in devices.items() if device.unprovisioned}
+    order = arrange(fabric, changed, careful, policy, idle=idle)
     return Plan(
         fabric=fabric.name,
         target=target,
         intent_sha256=intent_sha256,
         devices=devices,
         changes=tuple(changes),
-        waves=plan_waves(fabric, changed, careful),
+        waves=order.waves,
         gone=gone,
+        policy=policy,
+        unmet=order.unmet,
     )
 
 

@@ -13,7 +13,9 @@ from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.plan.cables import moved_cables
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
+from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.redaction import redacted
+from railweave.plan.waves import Unmet
 from railweave.sonic.change import Change, Disruption, Method, Op
 
 _AGAIN = "make the plan again with `railweave plan -o FILE`"
@@ -30,6 +32,10 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "devices": {name: _device_json(device) for name, device in plan.devices.items()},
         "changes": [change_json(change) for change in plan.changes],
         "waves": [list(wave) for wave in plan.waves],
+        "policy": _policy_json(plan.policy),
+        "unmet": [
+            {"key": one.key, "message": one.message, "fix": one.fix, "devices": list(one.devices)} for one in plan.unmet
+        ],
         "gone": list(plan.gone),
         "cables_to_move": [
             {"device": cable.device, "port": cable.port, "before": cable.before, "after": cable.after}
@@ -54,7 +60,21 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "unprovisioned": device.unprovisioned,
         "pending": device.pending,
         "error": device.error,
+        "drain": list(device.drain),
     }
+
+
+def _policy_json(policy: RolloutPolicy) -> dict[str, Any]:
+    """Return what the waves keep to, in the words of the inventory."""
+    return {
+        "max_unavailable": {"spines": _share_json(policy.spines), "leaves": _share_json(policy.leaves)},
+        "floor": {"uplinks": policy.uplink_floor_percent, "paths": policy.path_floor},
+        "wave_size": policy.wave_size,
+    }
+
+
+def _share_json(share: Share) -> int | str:
+    return str(share) if share.count is None else share.count
 
 
 def change_json(change: Change) -> dict[str, Any]:
@@ -100,15 +120,20 @@ def parse_plan(text: str, file: str) -> Plan:
     if not isinstance(document, dict) or "version" not in document or "changes" not in document:
         raise _refused("this is not a plan", file)
     if document["version"] != PLAN_VERSION:
-        raise _refused(
-            f"this plan has version {document['version']!r}; this program writes and reads {PLAN_VERSION}", file
-        )
+        raise _refused(_other_version(document["version"]), file)
     if document.get("digest") != _digest(document):
         raise _refused("this plan was changed after it was made: its digest does not fit its content", file)
     try:
         return _plan(document)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         raise _refused(f"this plan is not whole: {type(fault).__name__} {fault}", file) from None
+
+
+def _other_version(version: object) -> str:
+    """Return why a plan of ``version`` is not read: what a plan holds is part of what was reviewed."""
+    older = isinstance(version, int) and version < PLAN_VERSION
+    who = "an older" if older else "another"
+    return f"this plan is of {who} railweave: it has version {version!r}, and this program reads version {PLAN_VERSION}"
 
 
 def _refused(message: str, file: str, line: int = 1, column: int = 1) -> RefusedError:
@@ -124,7 +149,23 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         changes=tuple(_change(change) for change in document["changes"]),
         waves=tuple(tuple(wave) for wave in document["waves"]),
         gone=tuple(document["gone"]),
+        policy=_policy(document["policy"]),
+        unmet=tuple(Unmet(one["key"], one["message"], one["fix"], tuple(one["devices"])) for one in document["unmet"]),
     )
+
+
+def _policy(document: Mapping[str, Any]) -> RolloutPolicy:
+    return RolloutPolicy(
+        spines=_share(document["max_unavailable"]["spines"]),
+        leaves=_share(document["max_unavailable"]["leaves"]),
+        wave_size=document["wave_size"],
+        uplink_floor_percent=document["floor"]["uplinks"],
+        path_floor=document["floor"]["paths"],
+    )
+
+
+def _share(value: int | str) -> Share:
+    return Share(percent=float(value.removesuffix("%"))) if isinstance(value, str) else Share(count=value)
 
 
 def _device(document: Mapping[str, Any]) -> DevicePlan:
@@ -138,6 +179,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         unprovisioned=document["unprovisioned"],
         pending=document["pending"],
         error=document["error"],
+        drain=tuple(document["drain"]),
     )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.plan.waves import Unmet
 from railweave.sonic.change import Change, Disruption, Method, Op
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 """The version of the file form; a plan of another version is refused."""
 
 
@@ -46,6 +48,8 @@ class DevicePlan:
     ``running_sha256`` is of the rows and FRR lines that we own, as they were read; empty where the device could not be
     reached, and ``error`` then says why. ``not_ours`` counts the rows kept by table. ``pending`` tells that a commit
     still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
+    ``drain`` are the BGP peers whose traffic is led away before the change (``plan.draining``): ``("*",)`` is the whole
+    device, nothing is none.
     """
 
     state: DeviceState
@@ -57,6 +61,7 @@ class DevicePlan:
     unprovisioned: bool = False
     pending: bool = False
     error: str = ""
+    drain: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,8 @@ class Plan:
 
     ``changes`` stand by device in the order of ``devices``; ``waves`` holds every changed device once, in the order of
     the rollout. ``gone`` names devices of the base that the intent no longer has (offline plans only): nothing is done
-    to them. ``target`` is empty for a plan that compares two intents offline.
+    to them. ``target`` is empty for a plan that compares two intents offline. ``policy`` is what the waves keep to, and
+    ``unmet`` is what of it no order can keep: such a plan is shown and never carried out.
     """
 
     fabric: str
@@ -89,6 +95,8 @@ class Plan:
     changes: tuple[Change, ...]
     waves: tuple[tuple[str, ...], ...]
     gone: tuple[str, ...] = ()
+    policy: RolloutPolicy = DEFAULT_POLICY
+    unmet: tuple[Unmet, ...] = ()
     version: int = PLAN_VERSION
 
     @property
@@ -109,6 +117,20 @@ class Plan:
         for change in self.changes:
             grouped.setdefault(change.device, []).append(change)
         return {name: tuple(changes) for name, changes in grouped.items()}
+
+    @property
+    def disturbed(self) -> frozenset[str]:
+        """Return the devices that carry traffic and that their changes disturb: session, flap or reload."""
+        return frozenset(
+            change.device
+            for change in self.changes
+            if change.disruption is not Disruption.NONE and not self.devices[change.device].unprovisioned
+        )
+
+    @property
+    def idle(self) -> frozenset[str]:
+        """Return the devices that are provisioned for the first time, so carry nothing yet."""
+        return frozenset(name for name, device in self.devices.items() if device.unprovisioned)
 
     @property
     def reloading(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from railweave.diagnostics import Diagnostic, error
 from railweave.plan.identity import find_renumbering
 from railweave.plan.model import Plan
+from railweave.plan.waves import unmet_diagnostics
 
 _SHOWN = 8
 
@@ -26,7 +27,8 @@ def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
 def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
     """Return why parts of ``plan`` cannot be carried out whatever is agreed to; these are errors of planning already.
 
-    A device that is not what the intent takes it for, and rows that are not ours and cannot stand beside ours.
+    A device that is not what the intent takes it for, rows that are not ours and cannot stand beside ours, and a
+    rollout policy that no order can keep.
     """
     refused = tuple(
         error("RW509", f"{name}: {one.message}", devices=(name,), fix=one.fix)
@@ -43,7 +45,7 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
         for name, device in plan.devices.items()
         for one in device.conflicts
     )
-    return (*refused, *rows)
+    return (*refused, *rows, *unmet_diagnostics(plan.unmet, plan.policy))
 
 
 def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:

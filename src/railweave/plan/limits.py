@@ -1,0 +1,126 @@
+"""Whether devices may be out of service together under a policy, and if not, why, in a sentence."""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric, Link, Role, Switch
+from railweave.plan.capacity import Service
+from railweave.plan.policy import RolloutPolicy, Share
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A rule of the policy that would be broken: its key in the inventory's ``rollout``, why, and the way out."""
+
+    key: str
+    message: str
+    fix: str
+
+
+class Limits:
+    """A policy applied to one fabric; ``idle`` are the devices that carry nothing because they are provisioned."""
+
+    def __init__(self, fabric: Fabric, policy: RolloutPolicy, idle: Collection[str] = ()) -> None:
+        self._switch_of = fabric.switch_of
+        self._policy = policy
+        self._idle = frozenset(idle)
+        self._service = Service(fabric, self._idle)
+        self._sizes = Counter(_group(switch) for switch in fabric.switches if switch.name not in self._idle)
+
+    def breach(self, out: Collection[str], down: Collection[Link] = ()) -> Breach | None:
+        """Return the first rule that is broken with these devices and links out of service; None where none is."""
+        devices = [self._switch_of[name] for name in out if name in self._switch_of and name not in self._idle]
+        return self._planes(devices) or self._shares(devices) or self.floors(out, down)
+
+    def _planes(self, devices: Iterable[Switch]) -> Breach | None:
+        planes = sorted({switch.plane for switch in devices})
+        if len(planes) < 2:
+            return None
+        return Breach(
+            "",
+            f"planes {' and '.join(str(plane + 1) for plane in planes)} would be disturbed at once",
+            "bring what is out of service back first",
+        )
+
+    def _shares(self, devices: Iterable[Switch]) -> Breach | None:
+        counts = Counter(_group(switch) for switch in devices)
+        for group, count in counts.items():
+            spine = group[0] is not Role.LEAF
+            allowed = self._allowed(group)
+            if count > allowed:
+                share = self._policy.spines if spine else self._policy.leaves
+                return _over(group, count, allowed, self._sizes[group], share)
+        return None
+
+    def _allowed(self, group: "_Group") -> int:
+        role, _, stripe = group
+        total = self._sizes[group]
+        if role is not Role.LEAF:
+            return self._policy.spines.of(total)
+        allowed = self._policy.leaves.of(total)
+        # Two leaves of a stripe are two rails of every node below them.
+        return min(1, allowed) if stripe is not None else allowed
+
+    def floors(self, out: Collection[str], down: Collection[Link] = ()) -> Breach | None:
+        """Return the floor that is crossed with these devices and links out of service; None where none is."""
+        floor = self._policy.uplink_floor_percent
+        if floor is not None:
+            left = self._service.least_uplink_percent(out, down)
+            # Shares of bandwidth are ratios of whole numbers; a floor that is met exactly is met.
+            if left < floor - 1e-9:
+                return Breach(
+                    "floor.uplinks",
+                    f"a leaf keeps {left:.4g}% of its uplink bandwidth, and the floor is {floor:g}%",
+                    f"lower `floor.uplinks` to {_floor_percent(left)}%, or add spines",
+                )
+        paths = self._service.least_paths(out, down)
+        if paths is not None and paths < self._policy.path_floor:
+            return Breach(
+                "floor.paths",
+                f"two leaves keep {_paths(paths)} between them, and the floor is {self._policy.path_floor}",
+                f"lower `floor.paths` to {paths}"
+                + (", which accepts that leaves are cut off" if not paths else "")
+                + ", or add spines",
+            )
+        return None
+
+
+_Group = tuple[Role, int, Hashable]
+"""Devices that share a limit: role, plane, and the stripe of a leaf with rails."""
+
+
+def _group(switch: Switch) -> _Group:
+    stripe = switch.stripe if switch.role is Role.LEAF and switch.rail is not None else None
+    return (switch.role, switch.plane, stripe)
+
+
+def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> Breach:
+    role, plane, stripe = group
+    key = "max_unavailable.leaves" if role is Role.LEAF else "max_unavailable.spines"
+    noun = ("leaf" if total == 1 else "leaves") if role is Role.LEAF else role.value + ("" if total == 1 else "s")
+    where = f"plane {plane + 1}" if stripe is None else f"one stripe of plane {plane + 1}"
+    if not allowed:
+        return Breach(
+            key,
+            f"{share} of the {total} {noun} of {where} is not a whole device, so none may ever be disturbed",
+            f"raise `{key}` to 1 or to {_ceil_percent(total)}%",
+        )
+    return Breach(
+        key,
+        f"{count} of the {total} {noun} of {where} would be out of service, and {allowed} may be",
+        "bring what is out of service back first" + (f", or raise `{key}`" if stripe is None else ""),
+    )
+
+
+def _ceil_percent(total: int) -> int:
+    """Return the least whole percentage of ``total`` that is a whole device."""
+    return -(-100 // total)
+
+
+def _floor_percent(percent: float) -> int:
+    return int(percent + 1e-9)
+
+
+def _paths(count: int) -> str:
+    return "no path" if not count else f"{count} path{'' if count == 1 else 's'}"

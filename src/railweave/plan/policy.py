@@ -1,0 +1,54 @@
+"""What a rollout may take away from a fabric that runs: the policy, as a site states it in its inventory."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from railweave.diagnostics import Where
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a group of devices: a ``count`` of them, or a ``percent`` of the group; exactly one is given."""
+
+    count: int | None = None
+    percent: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.count is None) == (self.percent is None):
+            raise ValueError("a share is a count or a percentage")
+
+    def of(self, total: int) -> int:
+        """Return how many of ``total`` devices: of a percentage only whole devices, so it may be none."""
+        if self.count is not None:
+            return min(self.count, total)
+        return math.floor(total * (self.percent or 0) / 100)
+
+    def __str__(self) -> str:
+        """Return the share as the inventory states it: ``1`` or ``25%``."""
+        return str(self.count) if self.count is not None else f"{self.percent:g}%"
+
+
+ONE = Share(count=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutPolicy:
+    """What may be out of service at once while a change is rolled out.
+
+    ``spines``: disturbed spines of one plane. ``leaves``: disturbed leaves of one stripe in a rail-optimized plane
+    (never more than one, whatever is said), of the whole plane in a rack-aligned one. ``wave_size``: devices of a wave,
+    disturbed or not. ``uplink_floor_percent``: the least uplink bandwidth of a leaf in service, in percent of what it
+    has in the intent; None leaves it to ``spines``. ``path_floor``: the least spines that join any two leaves in
+    service. ``places`` says where the inventory states a key such as ``floor.uplinks``.
+    """
+
+    spines: Share = ONE
+    leaves: Share = ONE
+    wave_size: int = 50
+    uplink_floor_percent: float | None = None
+    path_floor: int = 1
+    places: Mapping[str, Where] = field(default_factory=dict, compare=False, repr=False)
+
+
+DEFAULT_POLICY = RolloutPolicy()
