@@ -8,44 +8,13 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
+from railweave.plan.rollout_step import Step
+
+__all__ = ["Announcer", "Event", "Events", "Step", "silent"]
+
 _LOG = logging.getLogger("nornir_railweave")
-
-
-class Step(StrEnum):
-    """The steps of a run; every message kind there is."""
-
-    STARTED = "started"
-    RESUMED = "resumed"
-    WAVE = "wave"
-    READING = "reading"
-    READ = "read"
-    UNREACHABLE = "unreachable"
-    MOVED = "moved"
-    WAITING = "waiting"
-    DRAINING = "draining"
-    DRAINED = "drained"
-    QUIET = "quiet"
-    APPLYING = "applying"
-    APPLIED = "applied"
-    LOST = "lost"
-    RECONNECTED = "reconnected"
-    VERIFYING = "verifying"
-    VERIFIED = "verified"
-    UNDRAINED = "undrained"
-    CONFIRMED = "confirmed"
-    ROLLING_BACK = "rolling-back"
-    ROLLED_BACK = "rolled-back"
-    WAVE_UNDONE = "wave-undone"
-    SOAKING = "soaking"
-    SOAKED = "soaked"
-    PAUSED = "paused"
-    CONTINUED = "continued"
-    OUTCOME = "outcome"
-    STOPPED = "stopped"
-    ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,6 +26,7 @@ from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError
 from railweave.plan.document import change_json, plan_json
 from railweave.plan.model import Plan
+from railweave.plan.rollout import Kind
 from railweave.sonic.change import Change
 
 SUFFIX = ".jsonl"
@@ -34,13 +34,6 @@ _LOCK_ATTEMPTS = 5
 _LOCK_PAUSE_S = 0.05
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
 """What makes two changes the same one; reasons and grades of disruption are words about it."""
-
-
-class Kind(StrEnum):
-    """What a rollout does: bring devices to the intent, or bring back what an earlier rollout changed."""
-
-    DEPLOY = "deploy"
-    ROLLBACK = "rollback"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,37 @@
+"""The steps of a rollout: every kind of message that a run tells and a journal holds."""
+
+from enum import StrEnum
+
+
+class Step(StrEnum):
+    """The steps of a run; every message kind there is."""
+
+    STARTED = "started"
+    RESUMED = "resumed"
+    WAVE = "wave"
+    READING = "reading"
+    READ = "read"
+    UNREACHABLE = "unreachable"
+    MOVED = "moved"
+    WAITING = "waiting"
+    DRAINING = "draining"
+    DRAINED = "drained"
+    QUIET = "quiet"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    LOST = "lost"
+    RECONNECTED = "reconnected"
+    VERIFYING = "verifying"
+    VERIFIED = "verified"
+    UNDRAINED = "undrained"
+    CONFIRMED = "confirmed"
+    ROLLING_BACK = "rolling-back"
+    ROLLED_BACK = "rolled-back"
+    WAVE_UNDONE = "wave-undone"
+    SOAKING = "soaking"
+    SOAKED = "soaked"
+    PAUSED = "paused"
+    CONTINUED = "continued"
+    OUTCOME = "outcome"
+    STOPPED = "stopped"
+    ENDED = "ended"
