@@ -46,3 +46,15 @@ class FileControl:
         except (OSError, UnicodeDecodeError):
             return GO_ON
         return word if word in (PAUSE, ABORT) else GO_ON
+
+
+def ask(journal: Path, word: str) -> None:
+    """Write the wish for the rollout of ``journal``; ``GO_ON`` takes an earlier one back. Raises OSError."""
+    file = control_file(journal)
+    if word == GO_ON:
+        file.unlink(missing_ok=True)
+        return
+    # Whoever asks meanwhile sees the old wish or the new one, never half a word.
+    fresh = file.with_suffix(".control.new")
+    fresh.write_text(f"{word}\n", encoding="utf-8")
+    fresh.replace(file)

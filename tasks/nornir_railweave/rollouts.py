@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nornir_railweave.journal import SUFFIX, is_alive
-from railweave.plan.rollout import NAME, DeviceRecord, Entry, Kind, Rollout, parse_rollout
+from railweave.errors import UsageError
+from railweave.plan.rollout import NAME, Rollout, parse_rollout
 
-__all__ = ["DeviceRecord", "Entry", "Kind", "Rollout", "journals", "read_rollout", "rollouts"]
+_SHOWN = 4
 
 
 def read_rollout(path: Path) -> Rollout:
@@ -45,3 +46,20 @@ def rollouts(folder: Path, fabric: str = "", target: str = "") -> Iterator[Rollo
             continue
         if not target or rollout.target in (target, ""):
             yield rollout
+
+
+def named_rollout(folder: Path, name: str) -> Rollout:
+    """Return the rollout of this name; a part of it is enough where only one has it, and a journal's path is as good.
+
+    Raises UsageError that says which rollouts there are.
+    """
+    wanted = Path(name).name.removesuffix(SUFFIX)
+    paths = journals(folder)
+    found = [path for path in paths if path.stem == wanted] or [path for path in paths if wanted in path.stem]
+    if len(found) == 1:
+        return read_rollout(found[0])
+    if found:
+        shown = ", ".join(path.stem for path in found[:_SHOWN])
+        raise UsageError(f"{len(found)} rollouts have {name!r} in their names: {shown}{' …' * (len(found) > _SHOWN)}")
+    known = ", ".join(path.stem for path in paths[:_SHOWN]) or "none"
+    raise UsageError(f"no rollout {name!r} (the newest here: {known}; `railweave rollout list` shows them all)")

@@ -18,6 +18,7 @@ from railweave.cli import (
     hosts_commands,
     lab_commands,
     project_commands,
+    rollout_commands,
     service_commands,
     sim_commands,
     upkeep_commands,
@@ -54,6 +55,7 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 project_commands.register(app)
 design_commands.register(app)
 fabric_commands.register(app)
+rollout_commands.register(app)
 sim_commands.register(app)
 lab_commands.register(app)
 hosts_commands.register(app)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 STATE = Path(".railweave")
 """The folder of everything that is generated beside a project: simulators, journals, plans."""
 
+JOURNALS = STATE / "journal"
+"""Where every rollout of the project leaves its journal."""
+
 
 @dataclass(frozen=True, slots=True)
 class Designed:

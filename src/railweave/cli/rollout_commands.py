@@ -1,0 +1,128 @@
+"""Commands about rollouts: which there were, what one did step by step, and what a running one is asked to do."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from railweave.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from railweave.plan.rollout import Rollout
+
+_NEWEST = 20
+
+RolloutArgument = Annotated[
+    str | None, typer.Argument(metavar="[ROLLOUT]", help="A rollout's name or a part of it; default: the newest.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``railweave rollout …`` to ``app``."""
+    group = typer.Typer(
+        help="Rollouts: those that were, and the one at work.", no_args_is_help=True, rich_markup_mode=None
+    )
+    group.command("list")(list_rollouts)
+    group.command("show")(show)
+    group.command("pause")(pause)
+    group.command("continue")(go_on)
+    group.command("abort")(abort)
+    app.add_typer(group, name="rollout")
+
+
+def list_rollouts(
+    everything: Annotated[bool, typer.Option("--all", help="Also those before the newest 20.")] = False,
+    json: AsJson = False,
+) -> None:
+    """List the rollouts of this project, newest first."""
+    from itertools import islice
+
+    from nornir_railweave.rollouts import journals, rollouts
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.rollouts import rollouts_json, rollouts_view
+
+    found = list(islice(rollouts(_folder()), None if everything else _NEWEST))
+    if json:
+        print_json(rollouts_json(found))
+    else:
+        print_view(rollouts_view(found, max(0, len(journals(_folder())) - len(found))))
+
+
+def show(rollout: RolloutArgument = None, json: AsJson = False) -> None:
+    """Tell one rollout: its devices and every step."""
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.rollouts import rollout_json, rollout_view
+
+    found = _found(rollout)
+    if json:
+        print_json(rollout_json(found))
+    else:
+        print_view(rollout_view(found))
+
+
+def pause(rollout: RolloutArgument = None, json: AsJson = False) -> None:
+    """Ask a running rollout to wait after the wave at work."""
+    from nornir_railweave.control import PAUSE
+
+    _ask(rollout, PAUSE, "pauses after the wave at work; `railweave rollout continue` lets it go on", as_json=json)
+
+
+def go_on(rollout: RolloutArgument = None, json: AsJson = False) -> None:
+    """Let a paused rollout go on."""
+    from nornir_railweave.control import GO_ON
+
+    _ask(rollout, GO_ON, "goes on", as_json=json)
+
+
+def abort(rollout: RolloutArgument = None, json: AsJson = False) -> None:
+    """Ask a running rollout to stop after the wave at work; what is done stays."""
+    from nornir_railweave.control import ABORT
+
+    _ask(rollout, ABORT, "stops after the wave at work; what is done stays", as_json=json)
+
+
+def _folder() -> Path:
+    from railweave.cli.project import JOURNALS
+
+    return JOURNALS
+
+
+def _found(name: str | None) -> "Rollout":
+    """Return the rollout named, else the newest; raises UsageError."""
+    from nornir_railweave.rollouts import named_rollout, rollouts
+    from railweave.errors import UsageError
+
+    if name is not None:
+        return named_rollout(_folder(), name)
+    newest = next(rollouts(_folder()), None)
+    if newest is None:
+        raise UsageError("nothing was rolled out from here yet")
+    return newest
+
+
+def _ask(name: str | None, word: str, told: str, *, as_json: bool) -> None:
+    """Write the wish beside the journal of a running rollout; raises RefusedError where it does not run."""
+    from nornir_railweave.control import ask
+    from nornir_railweave.rollouts import rollouts
+    from railweave.cli.show import print_json, print_view
+    from railweave.diagnostics import error
+    from railweave.errors import RailweaveError, RefusedError
+
+    running = None if name else next((one for one in rollouts(_folder()) if one.alive), None)
+    rollout = running or _found(name)
+    if not rollout.alive:
+        fix = (
+            "nothing is left to be done"
+            if rollout.finished
+            else f"carry it on with `railweave deploy --resume {rollout.name}`, "
+            f"or go back with `railweave rollback {rollout.name}`"
+        )
+        raise RefusedError([error("RW538", f"rollout {rollout.name} does not run: it is {rollout.state}", fix=fix)])
+    try:
+        ask(rollout.path, word)
+    except OSError as problem:
+        raise RailweaveError(f"{rollout.path}: the wish cannot be written: {problem.strerror}") from problem
+    if as_json:
+        print_json({"rollout": rollout.name, "asked": word or "continue"})
+    else:
+        print_view(f"rollout {rollout.name} {told}")
