@@ -5,8 +5,9 @@ finishes what this one began.
 """
 
 import json
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 PENDING = frozenset({"armed", "expired", "reverting"})
 """States in which a commit waits for its confirmation or for its revert."""
 
+COMMIT, DRAIN, ROLLBACK = "commit", "drain", "rollback"
+"""What a state is about."""
+
+KEPT_COMMITS = 10
+"""The switch keeps the rollback files of so many confirmed commits before the last."""
+
+_OF_A_TIMER = ("id", "deadline_at", "rollback")
+_COMMIT_ID = re.compile(r"[0-9A-Za-z-]+")
 _NO_DEADLINE_S = 0
 _FINAL_POLL_S = 0.5
 
@@ -48,6 +57,21 @@ class Status:
         return self.status == "expired"
 
 
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The way back from a change: the steps of its rollback file, and the merge document that says the same.
+
+    ``kind`` is ``commit``, ``drain`` or ``rollback``; ``drain`` is the FRR text that ends the temporary drain under
+    which a commit is made.
+    """
+
+    commit_id: str
+    steps: Sequence[dict[str, Any]] = field(repr=False)
+    document: Mapping[str, Any] | None = field(default=None, repr=False)
+    kind: str = COMMIT
+    drain: str = ""
+
+
 @dataclass
 class ConfirmProgram:
     """The program of one switch, reached over a session."""
@@ -55,29 +79,38 @@ class ConfirmProgram:
     session: "Session"
     revert_limit_s: float = 1800.0
     _installed: bool = field(default=False)
+    _dropped: list[str] = field(default_factory=list)
 
-    def prepare(self, commit_id: str, steps: Sequence[dict[str, Any]], revert_in_s: int | None, message: str) -> None:
-        """Put program, rollback file and state on the switch; nothing runs yet."""
+    def prepare(self, undo: Undo, revert_in_s: int | None, message: str) -> None:
+        """Put program, rollback file and state on the switch; nothing runs yet.
+
+        A temporary drain whose timer runs is superseded: until the new timer is armed, the old one still undoes it.
+        """
         self._install()
         earlier = self._read_state()
-        self._place(rollback_file(commit_id), {"version": 1, "steps": list(steps)})
+        self._place(rollback_file(undo.commit_id), {"version": 1, "steps": list(undo.steps), "undo": undo.document})
+        kept, self._dropped = _kept(earlier, undo)
+        drain_waits = earlier.get("kind") == DRAIN and earlier.get("status") == "armed"
         self._write_state(
             {
                 "version": 1,
-                "id": commit_id,
+                "id": undo.commit_id,
+                "kind": undo.kind,
                 "status": "prepared",
                 "deadline_s": _NO_DEADLINE_S if revert_in_s is None else revert_in_s,
                 "deadline_at": None,
-                "rollback": rollback_file(commit_id),
+                "rollback": rollback_file(undo.commit_id),
                 "pid": None,
                 "by": who(),
                 "message": message,
                 "prepared_at": int(time.time()),
+                "kept": kept,
+                "drain": undo.drain,
+                "supersedes": {name: earlier[name] for name in _OF_A_TIMER} if drain_waits else None,
             }
         )
-        superseded = earlier.get("id")
-        if superseded and superseded != commit_id:
-            self.session.run_root(f"rm -f {rollback_file(superseded)}")
+        if not drain_waits:
+            self._drop()
 
     def arm(self) -> None:
         """Start the timer; raises CommitConfirmException where the switch cannot."""
@@ -86,6 +119,7 @@ class ConfirmProgram:
             raise CommitConfirmException(
                 f"{self.session.hostname}: the revert timer does not start: {status.error or done.words()}"
             )
+        self._drop()
 
     def status(self) -> Status:
         """Ask the switch; a switch that never had the program has nothing pending."""
@@ -115,20 +149,46 @@ class ConfirmProgram:
         except ConnectionException:
             return self._await_final()
 
+    def message(self) -> str:
+        """Return the message of the last commit, empty where the switch knows of none."""
+        return str(self._read_state().get("message") or "")
+
     def settle(self, status: str) -> None:
         """Write the end of a commit into the state file: ``confirmed`` or ``reverted``."""
         state = self._read_state()
         if state:
-            self._write_state({**state, "status": status, "error": None})
+            self._write_state({**state, "status": status, "error": None, "supersedes": None})
+        self._drop()
 
-    def rollback_steps(self) -> list[dict[str, Any]]:
-        """Return the steps of the last commit's rollback file; empty where there is none."""
-        path = self._read_state().get("rollback")
-        done = self.session.run_root(f"cat {path}") if path else None
-        if done is None or done.exit_status != 0:
-            return []
-        steps = first_json(done.stdout, f"cat {path}").get("steps", [])
-        return steps if isinstance(steps, list) else []
+    def last_confirmed(self) -> str:
+        """Return the id of the last commit if it was kept, empty where there is none; drains are no commits."""
+        state = self._read_state()
+        if state.get("kind") == DRAIN:
+            return str((state.get("kept") or [""])[-1])
+        return str(state["id"]) if state.get("status") == "confirmed" else ""
+
+    def waits_for_drain(self) -> bool:
+        """Tell whether what is pending is a temporary drain alone."""
+        state = self._read_state()
+        return state.get("kind") == DRAIN and state.get("status") in PENDING
+
+    def drain_to_undo(self) -> str:
+        """Return the FRR text that undoes the drain which the pending commit was made under; empty for none."""
+        return str(self._read_state().get("drain") or "")
+
+    def rollback(self, commit_id: str) -> dict[str, Any]:
+        """Return the rollback file of a commit; empty where the switch does not have it (any more)."""
+        if not _COMMIT_ID.fullmatch(commit_id):
+            return {}
+        done = self.session.run_root(f"cat {rollback_file(commit_id)}")
+        found = first_json(done.stdout, rollback_file(commit_id)) if done.exit_status == 0 else {}
+        return found if isinstance(found, dict) else {}
+
+    def _drop(self) -> None:
+        """Remove the rollback files that nobody can need any more."""
+        dropped, self._dropped = self._dropped, []
+        if dropped:
+            self.session.run_root("rm -f " + " ".join(rollback_file(one) for one in dropped))
 
     def _await_final(self) -> Status:
         deadline = time.monotonic() + self.revert_limit_s
@@ -183,6 +243,17 @@ class ConfirmProgram:
         done = self.session.run_root(command)
         if done.exit_status != 0:
             raise CommitConfirmException(f"{self.session.hostname}: {command}: {done.words()}")
+
+
+def _kept(earlier: Mapping[str, Any], undo: Undo) -> tuple[list[str], list[str]]:
+    """Return the commits whose rollback files stay beside the new one, oldest first, and those whose files go."""
+    kept = [str(one) for one in earlier.get("kept") or []]
+    last = str(earlier.get("id") or "")
+    dropped: list[str] = []
+    if last and last != undo.commit_id:
+        confirmed = earlier.get("status") == "confirmed" and earlier.get("kind", COMMIT) == COMMIT
+        (kept if confirmed and undo.kind != ROLLBACK else dropped).append(last)
+    return kept[-KEPT_COMMITS:], [*kept[:-KEPT_COMMITS], *dropped]
 
 
 def _parsed(done: "Completed") -> Status | None:
