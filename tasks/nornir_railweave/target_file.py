@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from nornir_railweave.inventory_hosts import BatchKeys, HostsKeys, LoginKeys, NodeKeys, host_access
+from nornir_railweave.inventory_rollout import ROLLOUT_MODELS, RolloutKeys, rollout_policy
 from nornir_railweave.target import Address, JumpLogin, Login, Rollout, Source, Target, Timeouts
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
@@ -68,7 +69,7 @@ class _Timeouts(_Strict):
     reconnect: Seconds = 300
 
 
-class _Rollout(_Strict):
+class _Rollout(RolloutKeys):
     workers: Annotated[int, Field(ge=1, le=1000)] = 50
     max_failures: Annotated[int, Field(ge=1)] = 1
     revert_in: Annotated[int, Field(ge=1, le=86400)] = 900
@@ -76,12 +77,13 @@ class _Rollout(_Strict):
     verify_interval: Seconds = 2
 
     @model_validator(mode="after")
-    def _timer_outlives_verification(self) -> Self:
-        if self.revert_in < self.verify_timeout + _CONSENT_MARGIN_S:
-            raise ValueError(
-                f"revert_in is {self.revert_in} s: the switch would go back before a verification of "
-                f"{self.verify_timeout:g} s can end; set at least {self.verify_timeout + _CONSENT_MARGIN_S:g}"
-            )
+    def _timer_outlives_what_it_covers(self) -> Self:
+        for what, seconds in (("a verification", self.verify_timeout), ("draining", self.drain_timeout)):
+            if self.revert_in < seconds + _CONSENT_MARGIN_S:
+                raise ValueError(
+                    f"revert_in is {self.revert_in} s: the switch would go back before {what} of "
+                    f"{seconds:g} s can end; set at least {seconds + _CONSENT_MARGIN_S:g}"
+                )
         return self
 
 
@@ -152,7 +154,7 @@ def parse_target(text: str, file: str, name: str) -> Target:
         raise RefusedError([*faults, *dict.fromkeys(found)]) from None
     if faults:
         raise RefusedError(faults)
-    return _target(parsed, name)
+    return _target(parsed, name, document.places)
 
 
 def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
@@ -193,6 +195,8 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
     if parts and parts[0] == "hosts":
         of_hosts: dict[Any, type[BaseModel]] = {"ssh": LoginKeys, "nodes": NodeKeys, "batches": BatchKeys}
         return list((of_hosts[parts[1]] if len(parts) > 1 else HostsKeys).model_fields)
+    if parts[:2] in ROLLOUT_MODELS:
+        return list(ROLLOUT_MODELS[parts[:2]].model_fields)
     if parts[:2] == ("ssh", "jump"):
         return list(_Jump.model_fields)
     return list((models[parts[0]] if parts else _Target).model_fields)
@@ -207,7 +211,7 @@ def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Wh
     return Where(file, 1, 1)
 
 
-def _target(parsed: _Target, name: str) -> Target:
+def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
     ssh, rollout = parsed.ssh, parsed.rollout
     return Target(
         name=name,
@@ -235,6 +239,10 @@ def _target(parsed: _Target, name: str) -> Target:
             revert_in_s=rollout.revert_in,
             verify_timeout_s=rollout.verify_timeout,
             verify_interval_s=rollout.verify_interval,
+            soak_s=rollout.soak,
+            drain_timeout_s=rollout.drain_timeout,
+            quiet_packets_per_s=rollout.quiet,
+            policy=rollout_policy(rollout, places),
         ),
         hosts=host_access(parsed.hosts) if parsed.hosts else None,
     )

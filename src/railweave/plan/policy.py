@@ -40,7 +40,8 @@ class RolloutPolicy:
     (never more than one, whatever is said), of the whole plane in a rack-aligned one. ``wave_size``: devices of a wave,
     disturbed or not. ``uplink_floor_percent``: the least uplink bandwidth of a leaf in service, in percent of what it
     has in the intent; None leaves it to ``spines``. ``path_floor``: the least spines that join any two leaves in
-    service. ``places`` says where the inventory states a key such as ``floor.uplinks``.
+    service. ``places`` says where the inventory states a key such as ``floor.uplinks``, under the
+    empty key where it states the policy at all.
     """
 
     spines: Share = ONE
