@@ -30,7 +30,6 @@ _KEEP = "echo open; exec cat"
 """Says that it runs, and ends when either side goes: Docker closes its input with the client."""
 
 _CHUNK_BYTES = 65536
-_ENDS_S = 5.0
 _NOTICED_S = 1.0
 """How long the kept process may still seem to run after its container was killed."""
 
@@ -84,8 +83,7 @@ class ProcessChannel:
         self.shutdown_write()
         if self._process.poll() is None:
             self._process.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_ENDS_S)
+        self._process.wait()
 
     def _take(self, source: "queue.Queue[bytes]") -> bytes:
         try:
@@ -113,6 +111,17 @@ def _client(words: list[str]) -> "subprocess.Popen[bytes]":
     """Start Docker's client apart from the terminal: an interrupt there must not cut a session."""
     pipe = subprocess.PIPE
     return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> None:
+    """End a client that still runs, without a wait for what its command may still say."""
+    if process.poll() is None:
+        process.kill()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    process.wait()
 
 
 def _pump(stream: IO[bytes] | None, sink: "queue.Queue[bytes]") -> None:
@@ -221,9 +230,7 @@ class ContainerSession(Session):
         try:
             yield process
         finally:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
+            _ended(process)
 
     def _started(self, command: str) -> ProcessChannel:
         with self._readable_start():

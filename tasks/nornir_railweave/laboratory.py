@@ -29,12 +29,16 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LabFolder:
-    """A rendered lab: ``ssh_ports`` on 127.0.0.1 by switch; ``own_image``: its switches are railweave's node image."""
+    """A rendered lab: ``ssh_ports`` on 127.0.0.1 by switch; ``own_image``: its switches are railweave's node image.
+
+    ``containers`` are the switches that are reached by ``docker exec``, none where SSH is the way.
+    """
 
     folder: Path
     name: str
     ssh_ports: Mapping[str, int]
     own_image: bool
+    containers: tuple[str, ...] = ()
 
     @property
     def containerlab(self) -> Containerlab:
@@ -105,6 +109,8 @@ def start(lab: LabFolder, write: Callable[[], None], *, ready_s: float = 120.0) 
     containerlab.deploy()
     try:
         wait_for_switches(lab, ready_s)
+        if not lab.own_image:
+            prepare_containers(lab)
         write_endpoints(lab)
     except BaseException:
         containerlab.destroy()
@@ -153,6 +159,31 @@ def wait_for_switches(lab: LabFolder, ready_s: float) -> None:
             raise ContainerlabError(late + _boot_log(lab, waiting))
         if waiting:
             time.sleep(_POLL_S)
+
+
+def prepare_containers(lab: LabFolder, ready_s: float = 300.0) -> None:
+    """Bring switches that are no image of ours to where SONiC's commands manage them: each runs its ``prepare.sh``."""
+    pending = {name: _preparing(f"clab-{lab.name}-{name}") for name in lab.containers}
+    limit = time.monotonic() + ready_s
+    try:
+        for name, process in pending.items():
+            said, _ = process.communicate(timeout=max(0.0, limit - time.monotonic()))
+            if process.returncode:
+                last = "".join(f"\n  {line}" for line in said.strip().splitlines()[-6:])
+                raise ContainerlabError(f"{name} cannot be prepared; the lab is taken down again{last}")
+    except subprocess.TimeoutExpired:
+        raise ContainerlabError(
+            f"{name}: CONFIG_DB and FRR are not there within {ready_s:g} s; the lab is taken down again"
+        ) from None
+    finally:
+        for process in pending.values():
+            process.kill()
+            process.communicate()
+
+
+def _preparing(container: str) -> "subprocess.Popen[str]":
+    words = ["docker", "exec", container, "sh", "/lab/prepare.sh"]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def _boot_log(lab: LabFolder, waiting: Iterable[str]) -> str:
@@ -211,6 +242,10 @@ def write_endpoints(lab: LabFolder) -> None:
     document: dict[str, Any] = {
         "devices": {name: {"address": HOST_ADDRESS, "port": port} for name, port in lab.ssh_ports.items()}
     }
+    if lab.containers:
+        # No port is asked: the address is the container's name.
+        document["devices"] = {name: {"address": f"clab-{lab.name}-{name}", "port": 0} for name in lab.containers}
+        document["options"] = {"transport": "docker"}
     if lab.own_image:
         document |= {
             "username": "admin",

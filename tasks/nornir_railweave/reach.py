@@ -37,13 +37,14 @@ def resolve(
     """
     environ = os.environ if environ is None else environ
     login = target.login
+    started: Mapping[str, Any] = {}
     if target.source is not Source.ADDRESSES:
-        addresses, login = _started(fabric, target, state_dir)
+        addresses, login, started = _started(fabric, target, state_dir)
     else:
         addresses = {switch.name: _address(target, switch) for switch in fabric.switches}
     _refuse_missing(addresses, target)
     password = _secret(login.password_env, environ)
-    options = _options(target, login, _secret(login.passphrase_env, environ))
+    options = {**_options(target, login, _secret(login.passphrase_env, environ)), **started}
     # Also for a simulator or lab: it may run on another machine.
     if target.login.jump is not None:
         options["jump"] = _jump(target.login.jump, login, environ)
@@ -85,8 +86,10 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
     raise RefusedError([error(code, message, devices=missing, fix=fix)])
 
 
-def _started(fabric: Fabric, target: Target, state_dir: Path) -> tuple[dict[str, Address | None], Login]:
-    """Return the addresses and the login that the simulator or lab of ``fabric`` wrote when it started.
+def _started(
+    fabric: Fabric, target: Target, state_dir: Path
+) -> tuple[dict[str, Address | None], Login, Mapping[str, Any]]:
+    """Return addresses, login and driver options that the simulator or lab of ``fabric`` wrote when it started.
 
     A lab of somebody's own images has no key of ours: the target's login stands.
     """
@@ -109,11 +112,12 @@ def _started(fabric: Fabric, target: Target, state_dir: Path) -> tuple[dict[str,
                 strict=True,
                 known_hosts=Path(endpoints["known_hosts"]),
             )
+        options = dict(endpoints.get("options", {}))
     except (OSError, ValueError, KeyError, TypeError):
         what = "simulator" if target.source is Source.SIM else "lab"
         message = f"no {what} of {fabric.name} runs: {path} cannot be read"
         raise RefusedError([error("RW604", message, fix=f"start it: `railweave {target.source} up`")]) from None
-    return addresses, login
+    return addresses, login, options
 
 
 def _secret(variable: str | None, environ: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SCALED_INTENT = "intent.yml"
 MAPPING = "mapping.md"
 _UNBUILT = "railweave-lab-node"
-_KINDS = ("sonic-vs", "sonic-vm")
+_KINDS, _TRANSPORTS = ("sonic-vs", "sonic-vm"), ("ssh", "docker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,11 @@ class RenderedLab:
         """Return what starts and stops it in the folder ``path``."""
         from nornir_railweave.laboratory import LabFolder
 
-        ours = self.lab.image.ours
-        has_ssh = ours or self.lab.image.kind == "sonic-vm"
-        ports = {one.switch.name: one.ssh_port for one in self.lab.switches} if has_ssh else {}
-        return LabFolder(path, self.name, ports, own_image=ours)
+        image = self.lab.image
+        names = [one.switch.name for one in self.lab.switches]
+        ports = {one.switch.name: one.ssh_port for one in self.lab.switches} if image.has_ssh else {}
+        containers = tuple(names) if image.transport == "docker" else ()
+        return LabFolder(path, self.name, ports, own_image=image.ours, containers=containers)
 
     def deploy_intent(self, folder: Path) -> Path:
         """Return the intent to deploy on the lab."""
@@ -55,6 +56,7 @@ class RenderedLab:
             "intent": str(self.deploy_intent(folder)),
             "image": self.lab.image.name,
             "kind": self.lab.image.kind,
+            "transport": self.lab.image.transport,
             "switches": len(self.lab.switches),
             "claimed": self.claimed,
             "hosts": len(self.lab.fabric.hosts),
@@ -69,17 +71,26 @@ def lab_folder(fabric: str) -> Path:
 
 
 def chosen_image(environ: Mapping[str, str]) -> "NodeImage":
-    """Return the switch image that SONIC_IMAGE and SONIC_KIND name, else railweave's own."""
+    """Return the switch image that SONIC_IMAGE and SONIC_KIND name, else railweave's own.
+
+    SONIC_TRANSPORT says how commands get there: ``ssh`` or ``docker``; docker-sonic-vs has no SSH server.
+    """
     from railweave.lab.topology import NodeImage
 
-    name, kind = environ.get("SONIC_IMAGE", ""), environ.get("SONIC_KIND", "")
-    if kind and kind not in _KINDS:
-        raise UsageError(f"SONIC_KIND is {kind!r}; it is one of {', '.join(_KINDS)}")
+    name, kind, transport = (environ.get(f"SONIC_{what}", "") for what in ("IMAGE", "KIND", "TRANSPORT"))
+    for variable, value, known in (("KIND", kind, _KINDS), ("TRANSPORT", transport, _TRANSPORTS)):
+        if value and value not in known:
+            raise UsageError(f"SONIC_{variable} is {value!r}; it is one of {', '.join(known)}")
+    if kind == "sonic-vm" and transport == "docker":
+        raise UsageError(
+            "SONIC_TRANSPORT=docker does not reach a sonic-vm: `docker exec` enters the machine's launcher"
+        )
     if not name:
         if kind == "sonic-vm":
             raise UsageError("SONIC_KIND=sonic-vm needs SONIC_IMAGE: railweave's node image is no virtual machine")
-        return NodeImage(_UNBUILT)
-    return NodeImage(name, kind or "sonic-vs", ours=False)
+        return NodeImage(_UNBUILT, transport=transport or "ssh")
+    kind = kind or "sonic-vs"
+    return NodeImage(name, kind, ours=False, transport=transport or ("docker" if kind == "sonic-vs" else "ssh"))
 
 
 def rendered(path: Path, image: "NodeImage") -> RenderedLab:

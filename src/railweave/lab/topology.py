@@ -14,11 +14,13 @@ from typing import Any
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric, Host, Link, Switch, SwitchPort
 from railweave.lab.hosts import network_script
+from railweave.lab.virtual_switch import PREPARE
 
 LINK_MTU_BYTES = 9500
 """MTU of the cables: above the fabric's, so that the ports' own MTU decides."""
 
 NODE_KIND, MACHINE_KIND = "sonic-vs", "sonic-vm"
+SSH, DOCKER = "ssh", "docker"
 _FIRST_SSH_PORT, _SSH_PORTS_OF_A_LAB, _LABS = 20000, 128, 90
 _MANAGEMENT_SECOND, _MANAGEMENT_NETS = 20, 10
 
@@ -27,11 +29,17 @@ ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class NodeImage:
-    """What runs as a switch. ``ours``: the node image that comes with railweave, which brings up SSH itself."""
+    """What runs as a switch, and how commands get there. ``ours``: the node image that comes with railweave."""
 
     name: str
     kind: str = NODE_KIND
     ours: bool = True
+    transport: str = SSH
+
+    @property
+    def has_ssh(self) -> bool:
+        """Tell whether an SSH server runs in it that can be published."""
+        return self.ours or self.transport == SSH
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,8 @@ def node_files(lab: Lab) -> dict[str, str]:
         folder = f"nodes/{one.switch.name}"
         files[f"{folder}/config_db.json"] = _json(one.boot)
         files[f"{folder}/node.json"] = _json(_node_facts(one))
+        if lab.image.kind == NODE_KIND and not lab.image.ours:
+            files[f"{folder}/prepare.sh"] = PREPARE
     for host in lab.fabric.hosts:
         files[f"nodes/{host.name}/network.sh"] = network_script(lab.fabric, host)
     return files
@@ -119,12 +129,12 @@ def _switch_node(one: LabSwitch, image: NodeImage) -> dict[str, Any]:
     folder = f"nodes/{one.switch.name}"
     labels = {"railweave-role": one.switch.role.value, "railweave-state": "claimed" if one.claimed else "reserve"}
     node: dict[str, Any] = {"kind": image.kind, "image": image.name, "labels": labels}
+    published = {"ports": [f"127.0.0.1:{one.ssh_port}:22"]} if image.has_ssh else {}
     if image.kind == MACHINE_KIND:
-        return {**node, "startup-config": f"{folder}/config_db.json", "ports": [f"127.0.0.1:{one.ssh_port}:22"]}
-    if image.ours:
-        return {**node, "binds": [f"{folder}:/lab:ro"], "ports": [f"127.0.0.1:{one.ssh_port}:22"]}
-    # docker-sonic-vs merges this file over what its SKU gives; it has no sshd to publish.
-    return {**node, "binds": [f"{folder}/config_db.json:/etc/sonic/config_db.json"]}
+        return {**node, "startup-config": f"{folder}/config_db.json", **published}
+    # Not as /etc/sonic/config_db.json: docker-sonic-vs moves a file of its own there when it starts, which a mount
+    # would not let it do.
+    return {**node, "binds": [f"{folder}:/lab:ro"], **published}
 
 
 def _host_node(host: Host, image: str) -> dict[str, Any]:

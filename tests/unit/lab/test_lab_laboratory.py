@@ -114,6 +114,47 @@ def test_images_of_others_are_reached_with_the_inventorys_login(tmp_path: Path) 
     assert "key_file" not in found["lab-leaf1"].options
 
 
+def test_containers_are_reached_by_name_over_docker_exec(tmp_path: Path) -> None:
+    folder = tmp_path / "lab" / "lab"
+    folder.mkdir(parents=True)
+    laboratory.write_endpoints(LabFolder(folder, "lab", {}, own_image=False, containers=SWITCHES))
+    target = load_target(ROOT / "inventory" / "lab.yml")
+    found = resolve(load_designed(ROOT / "intent" / "lab-4.yml").fabric, target, tmp_path, {})
+    assert {name: one.host for name, one in found.items()} == {name: f"clab-lab-{name}" for name in SWITCHES}
+    assert found["lab-leaf1"].options["transport"] == "docker"
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what puts a program `docker` of a given shell text first in the path."""
+
+    def install(text: str) -> None:
+        program = tmp_path / "bin" / "docker"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    return install
+
+
+def test_every_switch_of_another_image_is_prepared(tmp_path: Path, docker: Any) -> None:
+    docker(f'echo "$@" >> {tmp_path}/calls')
+    laboratory.prepare_containers(LabFolder(tmp_path, "lab", {}, own_image=False, containers=SWITCHES))
+    calls = sorted((tmp_path / "calls").read_text().splitlines())
+    assert calls == [f"exec clab-lab-{name} sh /lab/prepare.sh" for name in SWITCHES]
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [("echo no such table; exit 1", "lab-leaf1 cannot be prepared.*\n  no such table"), ("sleep 5", "within 0.2 s")],
+)
+def test_a_switch_that_cannot_be_prepared_is_named(tmp_path: Path, docker: Any, text: str, meaning: str) -> None:
+    docker(f"exec {text}" if text.startswith("sleep") else text)
+    with pytest.raises(ContainerlabError, match=meaning):
+        laboratory.prepare_containers(LabFolder(tmp_path, "lab", {}, own_image=False, containers=SWITCHES), 0.2)
+
+
 def test_a_switch_that_the_lab_was_not_cabled_for_is_refused_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as refused:
         reached(tmp_path, dict.fromkeys(SWITCHES[:3], 20000))

@@ -143,7 +143,12 @@ def test_a_real_image_takes_the_place_of_the_node_image(render_lab: Any) -> None
     nodes = clab_document(made.lab)["topology"]["nodes"]
     assert nodes["lab-leaf1"]["image"] == "docker-sonic-vs:202505"
     assert nodes["lab-leaf1"]["kind"] == "sonic-vs"
-    assert nodes["lab-leaf1"]["binds"] == ["nodes/lab-leaf1/config_db.json:/etc/sonic/config_db.json"]
+    assert nodes["lab-leaf1"]["binds"] == ["nodes/lab-leaf1:/lab:ro"]
+    assert "ports" not in nodes["lab-leaf1"], "it has no SSH server"
+    assert "config load -y /lab/config_db.json" in node_files(made.lab)["nodes/lab-leaf1/prepare.sh"]
+    assert made.folder(Path("lab")).containers == tuple(
+        f"lab-{role}{number}" for role in ("leaf", "spine") for number in range(1, 5)
+    )
     assert nodes["gpu1"]["image"] != "docker-sonic-vs:202505", "hosts are ours"
     machine = render_lab("lab-4.yml", SONIC_IMAGE="vrnetlab/sonic", SONIC_KIND="sonic-vm")
     node = clab_document(machine.lab)["topology"]["nodes"]["lab-leaf1"]
@@ -151,8 +156,23 @@ def test_a_real_image_takes_the_place_of_the_node_image(render_lab: Any) -> None
     assert node["ports"][0].endswith(":22")
 
 
-@pytest.mark.parametrize("environ", [{"SONIC_KIND": "sonic"}, {"SONIC_KIND": "sonic-vm"}])
-def test_a_kind_that_cannot_be_is_refused(render_lab: Any, environ: dict[str, str]) -> None:
+def test_the_node_image_is_reached_over_docker_exec_where_that_is_asked(render_lab: Any) -> None:
+    made = render_lab("lab-4.yml", SONIC_TRANSPORT="docker").folder(Path("lab"))
+    assert "lab-leaf1" in made.containers
+    assert "lab-leaf1" in made.ssh_ports, "its sshd says when it has booted"
+    assert render_lab("lab-4.yml").folder(Path("lab")).containers == ()
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"SONIC_KIND": "sonic"},
+        {"SONIC_KIND": "sonic-vm"},
+        {"SONIC_TRANSPORT": "telnet"},
+        {"SONIC_IMAGE": "sonic-vm:1", "SONIC_KIND": "sonic-vm", "SONIC_TRANSPORT": "docker"},
+    ],
+)
+def test_a_kind_or_transport_that_cannot_be_is_refused(render_lab: Any, environ: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="SONIC_"):
         render_lab("lab-4.yml", **environ)
 
