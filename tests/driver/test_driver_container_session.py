@@ -138,7 +138,7 @@ def kept_pid(folder: Path) -> int:
 def test_a_container_that_stops_is_a_lost_session(session: ContainerSession, tmp_path: Path) -> None:
     assert session.alive()
     with pytest.raises(ConnectionClosedException, match="the session was lost during"):
-        session.run(f"kill -9 {kept_pid(tmp_path)}; kill -9 $$")
+        session.run(f"kill -9 {kept_pid(tmp_path)}; exit 137")
     assert not session.alive()
     with pytest.raises(ConnectionClosedException, match="the session is closed"):
         session.run("true")
