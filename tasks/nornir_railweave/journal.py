@@ -8,13 +8,11 @@ of one machine apart; the switches' own locks keep those of two machines apart.
 
 import fcntl
 import getpass
-import hashlib
 import json
 import os
 import secrets
 import socket
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,16 +22,14 @@ from typing import Any, Self
 from nornir_railweave.events import Event, Step
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError
-from railweave.plan.document import change_json, plan_json
+from railweave.plan.document import plan_json
 from railweave.plan.model import Plan
+from railweave.plan.resumption import changes_sha256
 from railweave.plan.rollout import Kind
-from railweave.sonic.change import Change
 
 SUFFIX = ".jsonl"
 _LOCK_ATTEMPTS = 5
 _LOCK_PAUSE_S = 0.05
-_SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
-"""What makes two changes the same one; reasons and grades of disruption are words about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +134,11 @@ class Journal:
         )
 
     def close(self) -> None:
-        """Give the locks back."""
-        os.close(self._file)
-        os.close(self._claim)
+        """Give the locks back; once is enough."""
+        for handle in (self._file, self._claim):
+            if handle >= 0:
+                os.close(handle)
+        self._file = self._claim = -1
 
     def __enter__(self) -> Self:
         """Return the journal."""
@@ -179,12 +177,6 @@ def opening_details(rollout: str, plan: Plan, undertaking: Undertaking) -> dict[
         },
         "waves": [list(wave) for wave in plan.waves],
     }
-
-
-def changes_sha256(changes: Iterable[Change]) -> str:
-    """Return the digest of a device's changes, in their order; secrets are no part of it."""
-    shown = [{name: document[name] for name in _SEEN_BY_THE_DEVICE} for document in map(change_json, changes)]
-    return hashlib.sha256(json.dumps(shown, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def is_alive(path: Path) -> bool:

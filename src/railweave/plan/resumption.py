@@ -1,0 +1,137 @@
+"""A rollout that was not finished: whether it may be carried on, and what of it is left.
+
+A resumed rollout does what was planned and reviewed, nothing else: the intent is the same file, and every device that
+still holds its old configuration gets exactly the changes that the journal has the digest of, in the journal's order.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.plan.document import change_json
+from railweave.plan.model import DeviceState, Plan
+from railweave.plan.rollout import Rollout
+from railweave.sonic.change import Change
+
+_SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
+"""What makes two changes the same one; reasons and grades of disruption are words about it."""
+
+_AFRESH = "`railweave deploy` plans afresh"
+_SHOWN = 8
+
+
+def changes_sha256(changes: Iterable[Change]) -> str:
+    """Return the digest of a device's changes, in their order; secrets are no part of it."""
+    shown = [{name: document[name] for name in _SEEN_BY_THE_DEVICE} for document in map(change_json, changes)]
+    return hashlib.sha256(json.dumps(shown, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def nothing_to_resume(fabric: str, target: str) -> Diagnostic:
+    """Return that no rollout of this fabric and target was left unfinished."""
+    return error("RW532", f"nothing to resume: no rollout of {fabric} on {target} was left unfinished", fix=_AFRESH)
+
+
+def resume_refusals(rollout: Rollout, fabric: str, target: str, intent_sha256: str) -> tuple[Diagnostic, ...]:
+    """Return why ``rollout`` cannot be carried on with this fabric, target and intent; nothing where it can."""
+    where = Where(str(rollout.path))
+    if rollout.alive:
+        return (still_running(rollout),)
+    if rollout.finished:
+        return (error("RW532", f"nothing to resume: rollout {rollout.name} is {rollout.state}", where, fix=_AFRESH),)
+    if not rollout.devices:
+        told = f"nothing to resume: the journal of rollout {rollout.name} does not tell what was planned"
+        return (error("RW532", told, where, fix=_AFRESH),)
+    return of_another(rollout, fabric, target, intent_sha256, "deploy --resume")
+
+
+def still_running(rollout: Rollout) -> Diagnostic:
+    """Return that the rollout is at work."""
+    return error(
+        "RW530",
+        f"rollout {rollout.name} is at work: {rollout.by or 'another process'} runs it",
+        Where(str(rollout.path)),
+        fix=f"wait for its end, or end it: `railweave rollout abort {rollout.name}`",
+    )
+
+
+def of_another(rollout: Rollout, fabric: str, target: str, intent_sha256: str, command: str) -> tuple[Diagnostic, ...]:
+    """Return that ``rollout`` is of another fabric, target or intent than those at hand."""
+    where = Where(str(rollout.path))
+    if (rollout.fabric, rollout.target) != (fabric, target):
+        named = f" --intent {rollout.intent}" if rollout.intent else ""
+        return (
+            error(
+                "RW533",
+                f"rollout {rollout.name} is of {rollout.fabric} on {rollout.target}, not of {fabric} on {target}",
+                where,
+                fix=f"`railweave {command} {rollout.name}{named} --target {rollout.target}`",
+            ),
+        )
+    if rollout.intent_sha256 != intent_sha256:
+        return (
+            error(
+                "RW534",
+                f"the intent is another than that of rollout {rollout.name} "
+                f"({intent_sha256[:8]}, the rollout's is {rollout.intent_sha256[:8]})",
+                where,
+                fix=f"check out the rollout's revision of {rollout.intent or 'the intent'} and run this again, "
+                f"or deploy the intent as it is now: {_AFRESH}",
+            ),
+        )
+    return ()
+
+
+def came_after(rollout: Rollout, newer: Rollout) -> Diagnostic:
+    """Return that ``newer`` changed devices after ``rollout``."""
+    return error(
+        "RW535",
+        f"rollout {newer.name} ({newer.kind.value}, {newer.state}) came after {rollout.name}",
+        Where(str(rollout.path)),
+        fix=_AFRESH,
+    )
+
+
+def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
+    """Return that devices would get other changes now than the rollout planned; nothing where all is as it was."""
+    moved = tuple(name for name, changes in plan.changes_by_device().items() if _differs(rollout, name, changes))
+    if not moved:
+        return ()
+    shown = ", ".join(moved[:_SHOWN]) + (f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else "")
+    return (
+        error(
+            "RW535",
+            f"{shown}: the changes that are left are other ones than rollout {rollout.name} planned; "
+            "the configuration or this version of railweave changed since",
+            Where(str(rollout.path)),
+            devices=moved,
+            fix=_AFRESH,
+        ),
+    )
+
+
+def _differs(rollout: Rollout, name: str, changes: tuple[Change, ...]) -> bool:
+    record = rollout.devices.get(name)
+    return record is None or record.changes_sha256 != changes_sha256(changes)
+
+
+def in_journaled_order(rollout: Rollout, plan: Plan) -> Plan:
+    """Return ``plan`` with its devices in the waves of the rollout, without those that are done."""
+    return replace(plan, waves=left_of(rollout.waves, plan.names(DeviceState.CHANGED)))
+
+
+def left_of(waves: Iterable[Iterable[str]], names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the waves with these devices alone; waves that become empty are left out."""
+    chosen = frozenset(names)
+    kept = (tuple(name for name in wave if name in chosen) for wave in waves)
+    return tuple(wave for wave in kept if wave)
+
+
+def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str, ...]:
+    """Return the devices in the middle of which the rollout was cut off and that turn out to be done."""
+    return tuple(
+        name
+        for name, record in rollout.devices.items()
+        if record.outcome != "new" and record.commit_ids and states.get(name) is DeviceState.UNCHANGED
+    )
