@@ -1,0 +1,176 @@
+"""Re-striping: cables that move to other spines, in as few steps as keep every leaf on the air.
+
+In one step a leaf has at most 1/M of its uplinks away, M the spines of a plane before the change, and a leaf-spine pair
+at most one link of its bundle; so a step costs no more than one spine that fails (fabric-facts section 10). Spine ports
+are given away before they are taken: a cable whose new port is still in use waits for a later step. Where cables
+exchange their ports in a ring, the ring goes in one step.
+
+The order is fixed: by leaf port, then by leaf. So all leaves move the same uplinks in the same step, and at its end
+a new spine is reached from every leaf.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from railweave.diagnostics import error
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric, Link, LinkKind, Role
+from railweave.plan.rewiring import Move
+
+_Port = tuple[str, int]
+
+
+def restriping_steps(base: Fabric, head: Fabric) -> tuple[tuple[Move, ...], ...]:
+    """Return the moves of each step, in the order in which a person makes them; none where no cable moves.
+
+    Raises RefusedError where ports and cables would change together, and where a ring of cables is too long for one
+    step.
+    """
+    moves = _moves(base, head)
+    if not moves:
+        return ()
+    _refuse_other_ports(base, head)
+    return tuple(_Schedule(base, moves).steps())
+
+
+def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
+    """Return the uplinks with another spine port, and those that go away and hold a port that another one needs."""
+    wanted = {(link.lower, link.lower_port): link for link in head.links if link.kind is LinkKind.LEAF_SPINE}
+    moved, gone = [], []
+    for link in base.links:
+        if link.kind is not LinkKind.LEAF_SPINE:
+            continue
+        after = wanted.get((link.lower, link.lower_port))
+        if after is None:
+            gone.append(Move(link, None))
+        elif _upper(after) != _upper(link):
+            moved.append(Move(link, after))
+    needed = {_upper(move.after) for move in moved if move.after}
+    held = [move for move in gone if _upper(move.before) in needed]
+    place = {switch.name: switch.number for switch in base.switches}
+    return tuple(sorted((*moved, *held), key=lambda move: (move.before.lower_port, place[move.before.lower])))
+
+
+def _upper(link: Link) -> _Port:
+    return link.upper, link.upper_port
+
+
+def _refuse_other_ports(base: Fabric, head: Fabric) -> None:
+    changed = [
+        switch.name
+        for switch in base.switches
+        if (now := head.switch_of.get(switch.name)) is not None and now.panel.ports != switch.panel.ports
+    ]
+    if changed:
+        raise RefusedError(
+            [
+                error(
+                    "RW519",
+                    f"cables move to other spines and the ports of {changed[0]} and {len(changed) - 1} more switches "
+                    "change: in between, no port has a name that both ends agree on",
+                    devices=tuple(changed),
+                    fix="change ports (model, speeds, split) and the number of spines in two changes",
+                )
+            ]
+        )
+
+
+class _Schedule:
+    """Moves that are left to do, and the spine ports in use meanwhile."""
+
+    def __init__(self, base: Fabric, moves: Iterable[Move]) -> None:
+        self._left = {move.leaf_port: move for move in moves}
+        self._holder = {_upper(move.before): move.leaf_port for move in self._left.values()}
+        spines = Counter(switch.plane for switch in base.switches if switch.role is Role.SPINE)
+        uplinks = Counter(link.lower for link in base.links if link.kind is LinkKind.LEAF_SPINE)
+        self._most = {name: max(1, count // spines[base.switch_of[name].plane]) for name, count in uplinks.items()}
+
+    def steps(self) -> Iterator[tuple[Move, ...]]:
+        """Yield the steps until nothing is left."""
+        while self._left:
+            step = _Step(self._most)
+            self._fill(step)
+            if not step.moves:
+                step.add(*self._ring(step))
+            for move in step.moves:
+                del self._left[move.leaf_port]
+                del self._holder[_upper(move.before)]
+            yield tuple(step.moves)
+
+    def _fill(self, step: "_Step") -> None:
+        """Add every move whose new port is free, or given away earlier in this step."""
+        waiting = list(self._left.values())
+        while True:
+            later = []
+            for move in waiting:
+                if self._is_free(move, step) and step.fits(move):
+                    step.add(move)
+                else:
+                    later.append(move)
+            if len(later) == len(waiting):
+                return
+            waiting = later
+
+    def _is_free(self, move: Move, step: "_Step") -> bool:
+        holder = move.after and self._holder.get(_upper(move.after))
+        return holder is None or holder in step.ports
+
+    def _ring(self, step: "_Step") -> tuple[Move, ...]:
+        """Return the first ring of cables that fits into one step."""
+        for move in self._left.values():
+            ring = self._ring_of(move)
+            if ring and step.fits(*ring):
+                return ring
+        first = next(iter(self._left.values())).before
+        raise RefusedError(
+            [
+                error(
+                    "RW519",
+                    f"{len(self._left)} cables, the first at {first.lower}, exchange their spine ports in rings that "
+                    "are too long to be moved without taking more than one link of a pair away",
+                    devices=(first.lower,),
+                    fix="choose another number of spines, or move these cables in a maintenance window with plain "
+                    "`railweave deploy`",
+                )
+            ]
+        )
+
+    def _ring_of(self, first: Move) -> tuple[Move, ...]:
+        """Return the cables that wait for each other's ports, the last one for ``first``; empty where they do not."""
+        ring = {first.leaf_port: first}
+        last = first
+        while last.after is not None:
+            holder = self._holder.get(_upper(last.after))
+            if holder is None or holder in ring:
+                return tuple(reversed(ring.values())) if holder == first.leaf_port else ()
+            last = ring[holder] = self._left[holder]
+        return ()
+
+
+class _Step:
+    """The moves of one step, and what they take from each leaf and pair."""
+
+    def __init__(self, most: Mapping[str, int]) -> None:
+        self.moves: list[Move] = []
+        self.ports: set[_Port] = set()
+        self._most = most
+        self._leaves: Counter[str] = Counter()
+        self._pairs: set[tuple[str, str]] = set()
+
+    def fits(self, *moves: Move) -> bool:
+        """Tell whether all of ``moves`` may be away as well."""
+        leaves = Counter(move.before.lower for move in moves)
+        pairs = {(move.before.lower, move.before.upper) for move in moves}
+        return (
+            len(pairs) == len(moves)
+            and pairs.isdisjoint(self._pairs)
+            and all(self._leaves[leaf] + count <= self._most[leaf] for leaf, count in leaves.items())
+        )
+
+    def add(self, *moves: Move) -> None:
+        """Add ``moves``."""
+        for move in moves:
+            self.moves.append(move)
+            self.ports.add(move.leaf_port)
+            self._leaves[move.before.lower] += 1
+            self._pairs.add((move.before.lower, move.before.upper))
