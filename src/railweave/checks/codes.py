@@ -114,6 +114,10 @@ TITLES: Final[Mapping[str, str]] = {
     "RW511": "no rule that ignores drift is past its date",
     "RW512": "every rule that ignores drift matches some",
     "RW513": "the rollout policy can be met",
+    "RW516": "a lossless class changes its marking by way of switches that serve both",
+    "RW517": "the marking of a lossless class changes in phases, or at once with consent",
+    "RW518": "a phase begins when the one before it is done, its cables where they belong",
+    "RW519": "cables can be moved without taking more than one link of a pair away",
     # Reaching devices.
     "RW601": "a target file is a mapping of known keys with values of their kind",
     "RW602": "every device has a management address",
