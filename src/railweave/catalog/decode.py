@@ -153,6 +153,7 @@ def _nic(name: str, document: Mapping[str, Any]) -> NicModel:
         ),
         not_supported=tuple(NotSupported(*row) for row in document.get("not_supported", ())),
         notes=document["notes"],
+        reorders=document.get("reorders", False),
     )
 
 

@@ -28,7 +28,8 @@ class NotSupported:
 
 @dataclass(frozen=True, slots=True)
 class NicModel:
-    """A NIC model. ``form_factors`` are the cages that its cards come with, ``pcie`` the slots it was made for."""
+    """A NIC model. ``form_factors`` are the cages that its cards come with, ``pcie`` the slots it was made for;
+    ``reorders`` tells that it takes the packets of a flow in any order, as spraying over several paths brings them."""
 
     id: str
     title: str
@@ -38,6 +39,7 @@ class NicModel:
     combinations: tuple[NicPorts, ...]
     not_supported: tuple[NotSupported, ...]
     notes: str
+    reorders: bool = False
 
     def find(self, ports: int, speed_gbps: int) -> NicPorts | None:
         """Return the use as ``ports`` ports of a speed, None where the NIC cannot do it."""

@@ -2,14 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 
 from railweave.checks.buffers import buffer_findings
 from railweave.checks.paths import overridden_findings
+from railweave.checks.transit import STATIC_TABLE, Seen, transit_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric, LinkKind
 from railweave.routing.instance import MAXIMUM_PATHS
 from railweave.sonic.configure import Configurator
-from railweave.templates import find_templates
+from railweave.sonic.frr_document import FrrDocument, parse_frr
+from railweave.sonic.frr_text import FRR_TEMPLATE
+from railweave.sonic.overrides import override_rows
+from railweave.sonic.rows import ConfigDb
+from railweave.templates import Templates, find_templates
 
 _PATHS_OF_EVERY_ASIC = 64
 """ECMP group width of older ASICs, and the safe assumption for one whose limit no source states."""
@@ -22,12 +29,17 @@ def _unplaced(path: str) -> Where:
     return Where(path=path)
 
 
-def check_config(fabric: Fabric, where: Places = _unplaced) -> tuple[Diagnostic, ...]:
-    """Return all findings about the configuration of ``fabric``, errors first; pass ``intent.where`` for places."""
+def check_config(
+    fabric: Fabric, where: Places = _unplaced, templates: Templates | None = None
+) -> tuple[Diagnostic, ...]:
+    """Return all findings about the configuration of ``fabric``, errors first; pass ``intent.where`` for places and a
+    project's own ``templates``."""
+    configurator = Configurator(fabric, templates or find_templates())
     return in_order(
         (
             *_check_equal_paths(fabric, where),
-            *_check_overrides(fabric, where),
+            *_check_overrides(fabric, configurator, where),
+            *_check_transit(fabric, configurator, where),
             *buffer_findings(fabric, where),
         )
     )
@@ -53,8 +65,44 @@ def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
         )
 
 
-def _check_overrides(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
-    configurator = Configurator(fabric, find_templates())
+def _check_overrides(fabric: Fabric, configurator: Configurator, where: Places) -> Iterator[Diagnostic]:
     for switch in fabric.switches:
         yield from configurator.override_faults(switch, where)
     yield from overridden_findings(fabric, configurator, where)
+
+
+def _check_transit(fabric: Fabric, configurator: Configurator, where: Places) -> Iterator[Diagnostic]:
+    """V-1 and D-1: of switches that the intent gives static routes, and of all where a project has an FRR file of its
+    own; the one that comes with railweave is the same for all, and looked at on one leaf."""
+    own = _own_frr_template(configurator.templates)
+    static = [
+        switch.name
+        for switch in fabric.switches
+        if any(row.table == STATIC_TABLE for row in override_rows(fabric.policies.overrides, switch))
+    ]
+    one_leaf = [switch.name for switch in fabric.switches[:1]]
+    judged = [switch.name for switch in fabric.switches] if own else list(dict.fromkeys((*one_leaf, *static)))
+
+    @cache
+    def document(name: str) -> FrrDocument:
+        return parse_frr(configurator.frr(fabric.switch_of[name]))
+
+    def tables(name: str) -> ConfigDb:
+        rows = override_rows(fabric.policies.overrides, fabric.switch_of[name])
+        return {STATIC_TABLE: {row.key: row.fields for row in rows if row.table == STATIC_TABLE}}
+
+    def place(_: str) -> Where:
+        return Where(str(own)) if own and not static else where("overrides")
+
+    yield from transit_findings(fabric, Seen(document, tables, judged), place)
+
+
+def _own_frr_template(templates: Templates) -> Path | None:
+    """Return the FRR template of the project where it is another one than railweave's."""
+    used, shipped = (
+        next((folder / FRR_TEMPLATE for folder in one.folders if (folder / FRR_TEMPLATE).is_file()), None)
+        for one in (templates, find_templates())
+    )
+    if used is None or shipped is None or used.read_bytes() == shipped.read_bytes():
+        return None
+    return used

@@ -4,7 +4,7 @@ Everything may be unknown (None), because facts of a live device need not tell e
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railweave.fabric.model import Fabric, Host
 from railweave.fabric.policy import Marking
@@ -20,11 +20,23 @@ _MBPS_PER_GBPS = 1000
 
 
 @dataclass(frozen=True, slots=True)
+class WatchTimes:
+    """The times of a port's PFC watchdog in milliseconds; None is a time that is not set."""
+
+    detection_ms: int | None
+    restoration_ms: int | None
+    poll_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """One end of a link. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class, ``paused_queues`` by
     PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog, ``marked`` the queues with an
     ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with headroom. ``sonic_type`` is
-    DEVICE_METADATA.type, which seeds a switch's hash."""
+    DEVICE_METADATA.type, which seeds a switch's hash. ``domains`` are the VLANs that the port is a member of, itself or
+    by its port channel; ``drops_lossless`` that the watchdog's red switch is on, ``is_asymmetric`` that the port sends
+    no pauses.
+    """
 
     device: str
     port: str
@@ -44,6 +56,10 @@ class End:
     fec: str | None = None
     autoneg: str | None = None
     sonic_type: str | None = None
+    domains: frozenset[str] = frozenset()
+    watch_times: WatchTimes | None = None
+    drops_lossless: bool = False
+    is_asymmetric: bool = False
 
     def __str__(self) -> str:
         """Return ``device:port``."""
@@ -81,6 +97,10 @@ def switch_end(device: str, tables: ConfigDb, port: str) -> End:
         fec=_text(row.get("fec")) or "none" if row else None,
         autoneg=_text(row.get("autoneg")) or "off" if row else None,
         sonic_type=_text(tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("type")),
+        domains=frozenset(_domains(tables, port)),
+        watch_times=_watch_times(tables, port),
+        drops_lossless=tables.get("PFC_WD", {}).get("GLOBAL", {}).get("BIG_RED_SWITCH") == "enable",
+        is_asymmetric=row.get("pfc_asym") == "on",
     )
     if "PORT_QOS_MAP" not in tables:
         return basics
@@ -94,10 +114,8 @@ def _with_qos(end: End, tables: ConfigDb) -> End:
     schedulers = {queue: _text(row.get("scheduler")) for span, row in queues.items() for queue in _span(span)}
     types = {name: row.get("type") for name, row in tables.get("SCHEDULER", {}).items()}
     priorities = _map(tables, "DSCP_TO_TC_MAP", maps.get("dscp_to_tc_map"))
-    return End(
-        device=end.device,
-        port=end.port,
-        is_host=False,
+    return replace(
+        end,
         priorities={dscp: priorities.get(dscp, _ASIC_DEFAULT) for dscp in DSCPS},
         queues=_map(tables, "TC_TO_QUEUE_MAP", maps.get("tc_to_queue_map")),
         groups=_map(tables, "TC_TO_PRIORITY_GROUP_MAP", maps.get("tc_to_pg_map")),
@@ -108,12 +126,27 @@ def _with_qos(end: End, tables: ConfigDb) -> End:
         strict=frozenset(queue for queue, name in schedulers.items() if types.get(name or "") == "STRICT"),
         headroom=_headroom(tables, end.port),
         thresholds=_thresholds(tables, profiles),
-        mtu_bytes=end.mtu_bytes,
-        speed_gbps=end.speed_gbps,
-        fec=end.fec,
-        autoneg=end.autoneg,
-        sonic_type=end.sonic_type,
     )
+
+
+def _domains(tables: ConfigDb, port: str) -> Iterable[str]:
+    """Yield the VLANs that flood to a port; a sub-interface is routed and floods nothing."""
+    for key in tables.get("VLAN_MEMBER", {}):
+        domain, _, member = key.partition("|")
+        if member == port:
+            yield domain
+    for key in tables.get("PORTCHANNEL_MEMBER", {}):
+        channel, _, member = key.partition("|")
+        if member == port:
+            yield from (one.partition("|")[0] for one in tables.get("VLAN_MEMBER", {}) if one.endswith(f"|{channel}"))
+
+
+def _watch_times(tables: ConfigDb, port: str) -> WatchTimes | None:
+    rows = tables.get("PFC_WD", {})
+    poll_ms = _number(rows.get("GLOBAL", {}).get("POLL_INTERVAL"))
+    if port not in rows or poll_ms is None:
+        return None
+    return WatchTimes(_number(rows[port].get("detection_time")), _number(rows[port].get("restoration_time")), poll_ms)
 
 
 def _is_of(key: str, port: str) -> bool:

@@ -11,16 +11,19 @@ left out, and what is left out is not compared:
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from railweave.catalog.load import Catalog
 from railweave.checks.ends import End, host_end
 from railweave.checks.paths import PathChecker
+from railweave.checks.transit import Seen, transit_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric, Host
 from railweave.hosts.marking import marking
 from railweave.sonic.configure import Configurator
-from railweave.sonic.document import DocumentError, parse_running
+from railweave.sonic.document import DocumentError, RunningConfig, parse_running
+from railweave.sonic.frr_document import FrrDocument, parse_frr
 from railweave.sonic.rows import ConfigDb
 from railweave.units import format_speed
 
@@ -37,29 +40,42 @@ class _Facts:
 def fact_findings(fabric: Fabric, files: Files, configurator: Configurator, catalog: Catalog) -> tuple[Diagnostic, ...]:
     """Return what the facts in ``files`` show to be otherwise than the intent, both ends named."""
     found: list[Diagnostic] = []
-    switches: dict[str, ConfigDb] = {}
+    switches: dict[str, RunningConfig] = {}
     hosts: dict[str, Mapping[str, Any]] = {}
     for name, (file, text) in files.items():
         try:
             if name in fabric.switch_of:
-                switches[name] = parse_running(text).config_db
+                switches[name] = parse_running(text)
             elif name in fabric.host_of:
                 hosts[name] = _node(text)
             else:
                 found.append(_stranger(fabric, name, file))
         except (DocumentError, ValueError) as wrong:
             found.append(_unreadable(name, file, str(wrong)))
-    facts = _Facts(switches, hosts)
+    tables = {name: one.config_db for name, one in switches.items()}
+    facts = _Facts(tables, hosts)
     known = [*switches, *hosts]
 
     def place(device: str) -> Where:
         return Where(files[device][0] if device in files else "")
 
-    checker = PathChecker(fabric, configurator, switches, lambda name, index: _host(fabric, facts, name, index))
+    checker = PathChecker(fabric, configurator, tables, lambda name, index: _host(fabric, facts, name, index))
     found += checker.findings(known, place)
+    found += transit_findings(fabric, _routes_of(fabric, configurator, switches), place)
     for name, document in hosts.items():
         found += _node_findings(fabric, fabric.host_of[name], document, catalog, place(name))
     return in_order(found)
+
+
+def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str, RunningConfig]) -> Seen:
+    """Return the routing of the switches that were read; the others route as intended."""
+
+    @cache
+    def document(name: str) -> FrrDocument:
+        read = switches[name].frr if name in switches else None
+        return parse_frr(configurator.frr(fabric.switch_of[name]) if read is None else read)
+
+    return Seen(document, lambda name: switches[name].config_db if name in switches else {}, tuple(switches))
 
 
 def _node(text: str) -> Mapping[str, Any]:

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 
+from railweave.checks.balancing import balancing_findings
 from railweave.checks.ends import End, host_end, switch_end
-from railweave.checks.links import Finding, Pair, link_findings, together
+from railweave.checks.links import link_findings
+from railweave.checks.pairs import Finding, Pair, together
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric, Link, LinkKind
 from railweave.qos.buffering import plan_buffers
@@ -13,6 +15,9 @@ from railweave.sonic.attachments import tier_lengths
 from railweave.sonic.configure import OWN_TABLES, Configurator
 from railweave.sonic.overrides import override_rows
 from railweave.sonic.rows import ConfigDb
+
+_READ_BESIDE = frozenset({"VLAN_MEMBER", "PORTCHANNEL_MEMBER", "SWITCH_HASH"})
+"""Tables that railweave renders no rows of and that checks of links and switches read."""
 
 HostEnd = Callable[[str, int], End | None]
 """What is known of a node's port by the node's name and the port's index; None where nothing is."""
@@ -23,16 +28,19 @@ def overridden_findings(fabric: Fabric, configurator: Configurator, where: Calla
 
     Without overrides both ends follow from one intent, and fit.
     """
-    touched = [
-        switch
+    names = [
+        switch.name
         for switch in fabric.switches
-        if not OWN_TABLES.isdisjoint(row.table for row in override_rows(fabric.policies.overrides, switch))
+        if any(_is_read(row.table) for row in override_rows(fabric.policies.overrides, switch))
     ]
-    names = {switch.name for switch in touched}
     if not names:
         return []
     checker = PathChecker(fabric, configurator)
     return list(checker.findings(names, lambda _: where("overrides")))
+
+
+def _is_read(table: str) -> bool:
+    return table in OWN_TABLES or table in _READ_BESIDE or table.startswith("ARS_")
 
 
 class PathChecker:
@@ -55,8 +63,12 @@ class PathChecker:
         self._limits = cache(self._limits_of)
 
     def findings(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
-        """Return what does not fit on any link of ``devices``; ``place`` tells where a device's settings stand."""
-        return together(self._each_link(devices), place)
+        """Return what does not fit on ``devices`` and their links; ``place`` tells where a device's settings stand."""
+        switches = [name for name in devices if name in self._fabric.switch_of]
+        balancing = [
+            one for name in switches for one in balancing_findings(self._fabric, name, self._tables(name), place)
+        ]
+        return (*together(self._each_link(devices), place), *balancing)
 
     def _each_link(self, devices: Collection[str]) -> Iterator[Finding]:
         links = {(link.lower, link.lower_port): link for name in devices for link in self._fabric.links_of[name]}

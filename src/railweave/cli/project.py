@@ -90,7 +90,7 @@ def _gather(intent: "Intent") -> Gathered:
     catalog = load_catalog()
     found = check_intent(intent, catalog)
     outcome = design(intent, catalog)
-    of_config = check_config(outcome.fabric, intent.where) if outcome.fabric is not None else ()
+    of_config = () if outcome.fabric is None else check_config(outcome.fabric, intent.where, project_templates())
     return Gathered(intent, outcome.fabric, outcome.sizing, in_order((*found, *outcome.diagnostics, *of_config)))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from railweave.checks.link_ports import hash_seed
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
 
@@ -35,7 +36,16 @@ WRONG = {
     "P-3": (f"PORT: {{{FABRIC}: {{speed: '100000'}}}}", "P-3", "pod-spine1:Ethernet0 400G"),
     "P-5": (f"PORT: {{{FABRIC}: {{fec: none}}}}", "P-5", "pod-spine1:Ethernet0 rs"),
     "P-6": (f"PORT: {{{FABRIC}: {{autoneg: 'on'}}}}", "P-6", "pod-spine1:Ethernet0 off"),
+    "Q-3 asymmetric": (f"PORT: {{{FABRIC}: {{pfc_asym: 'on'}}}}", "Q-3", "pod-spine1:Ethernet0"),
+    "W-1 red switch": ("PFC_WD: {GLOBAL: {BIG_RED_SWITCH: enable}}", "W-1", "gpu1:rail0"),
+    "W-2 detection": (f"PFC_WD: {{{HOST}: {{detection_time: '100'}}}}", "W-2", "gpu1:rail0"),
+    "W-2 restoration": (f"PFC_WD: {{{FABRIC}: {{restoration_time: '100'}}}}", "W-2", "pod-spine1:Ethernet0"),
+    "D-2 a VLAN": (f"VLAN_MEMBER: {{'Vlan100|{HOST}': {{tagging_mode: untagged}}}}", "D-2", "gpu1:rail0"),
+    "D-2 a channel": (f"PORTCHANNEL_MEMBER: {{'PortChannel1|{FABRIC}': {{}}}}\n"
+                      "    VLAN_MEMBER: {'Vlan100|PortChannel1': {tagging_mode: tagged}}", "D-2", "pod-spine1"),
     "L-1": ("DEVICE_METADATA: {localhost: {type: LeafRouter}}", "L-1", "pod-spine1"),
+    "L-1 hash": ("SWITCH_HASH: {GLOBAL: {ecmp_hash: [SRC_IP, DST_IP]}}", "L-1", "gpu1"),
+    "L-2": ("ARS_OBJECT: {fabric: {assign_mode: per_packet_quality}}", "L-2", "gpu1"),
 }  # fmt: skip
 
 
@@ -63,11 +73,30 @@ def test_only_the_wrong_setting_is_found(findings: Findings) -> None:
 
 @pytest.mark.parametrize(
     "rows",
-    ["SYSLOG_SERVER: {10.9.9.9: {}}", f"PORT: {{{FABRIC}: {{tpid: '0x8100'}}}}"],
-    ids=["other table", "harmless"],
+    [
+        "SYSLOG_SERVER: {10.9.9.9: {}}",
+        f"PORT: {{{FABRIC}: {{tpid: '0x8100'}}}}",
+        "VLAN_MEMBER: {'Vlan100|Ethernet256': {tagging_mode: untagged}}",
+        "SWITCH_HASH: {GLOBAL: {ecmp_hash: [SRC_IP, DST_IP, L4_SRC_PORT]}}",
+        "ARS_OBJECT: {fabric: {assign_mode: per_flowlet_quality}}",
+    ],
+    ids=["other table", "harmless", "a VLAN elsewhere", "a hash with the port", "flowlets"],
 )
 def test_overrides_that_fit_are_not_told(rows: str, findings: Findings) -> None:
     assert not [one for one in findings(overridden(rows)) if one.severity is not Severity.INFO]
+
+
+def test_packets_may_be_sprayed_towards_nics_that_reorder_them(findings: Findings) -> None:
+    rows = overridden("ARS_OBJECT: {fabric: {assign_mode: per_packet_quality}}")
+    assert not [one for one in findings(rows, nic="bluefield-3") if one.code == "L-2"]
+
+
+@pytest.mark.parametrize(("leaf", "spine", "same"), [
+    ("ToRRouter", "LeafRouter", False), ("LeafRouter", "LeafRouter", True), ("UpperSpineRouter", "SpineRouter", True),
+    ("ToRRouter", "BackEndToRRouter", True), ("Unheard", "Unheard", False),
+])  # fmt: skip
+def test_types_are_compared_by_the_seed_that_they_give(leaf: str, spine: str, same: bool) -> None:
+    assert (hash_seed(leaf) is not None and hash_seed(leaf) == hash_seed(spine)) is same
 
 
 def test_autonegotiation_on_both_ends_fits(findings: Findings) -> None:

@@ -1,0 +1,178 @@
+"""What a switch does with a route by its FRR configuration: takes it from a neighbour, passes it on to another.
+
+As much of FRR's policy language as a fabric uses (docs.frrouting.org: route maps, filtering, BGP). Where a match is not
+understood, the route is taken to pass: a check that looks for what must not pass may err on that side only.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from railweave.fabric.policy import Pool
+from railweave.sonic.frr_document import FrrDocument
+from railweave.units import parse_ipv4
+
+_NEIGHBOUR = re.compile(r"neighbor (\S+) (.+)")
+_MAP = re.compile(r"route-map (\S+) (permit|deny) (\d+)")
+_PREFIX_LIST = re.compile(r"ip prefix-list (\S+) (?:seq \d+ )?(permit|deny) (\S+)(?: ge (\d+))?(?: le (\d+))?")
+_COMMUNITY_LIST = re.compile(r"bgp community-list (?:standard |expanded )?(\S+) (?:seq \d+ )?(permit|deny) (.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A BGP route: its prefix, and what neighbours have marked it with."""
+
+    prefix: Pool
+    communities: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    permits: bool
+    matches: tuple[str, ...]
+    sets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _PrefixRule:
+    permits: bool
+    prefix: Pool | None
+    shortest: int
+    longest: int
+
+
+class RoutePolicy:
+    """The policy of one switch; what is not in its configuration lets everything pass."""
+
+    def __init__(self, document: FrrDocument) -> None:
+        """Read the lines that decide about routes."""
+        self._neighbours: dict[str, list[str]] = {}
+        self._maps: dict[str, list[tuple[int, _Rule]]] = {}
+        self._prefix_lists: dict[str, list[_PrefixRule]] = {}
+        self._communities: dict[str, list[tuple[bool, str]]] = {}
+        inside: dict[str, list[str]] = {}
+        for entry in document.entries:
+            last = entry.path[-1] if entry.path else ""
+            if last.startswith("route-map "):
+                inside.setdefault(last, []).append(entry.line)
+            elif _MAP.fullmatch(entry.line):
+                inside.setdefault(entry.line, [])
+            elif found := _NEIGHBOUR.fullmatch(entry.line):
+                self._neighbours.setdefault(found[1], []).append(found[2])
+            else:
+                self._read_list(entry.line)
+        for head, lines in inside.items():
+            self._read_map(head, lines)
+
+    def takes(self, route: Route, peer: str) -> Route | None:
+        """Return ``route`` as the switch keeps it when ``peer`` sends it, None where it is refused."""
+        return self._through(route, peer, "in")
+
+    def passes_on(self, route: Route, peer: str) -> Route | None:
+        """Return ``route`` as the switch sends it to ``peer``, None where it does not."""
+        return self._through(route, peer, "out")
+
+    def takes_its_own_as(self, peer: str) -> bool:
+        """Tell whether a route with the switch's own AS number in its path is taken from ``peer`` (allowas-in)."""
+        return any(words.startswith("allowas-in") for words in self._words(peer))
+
+    def _read_list(self, line: str) -> None:
+        if found := _PREFIX_LIST.fullmatch(line):
+            self._prefix_lists.setdefault(found[1], []).append(_prefix_rule(found))
+        elif found := _COMMUNITY_LIST.fullmatch(line):
+            self._communities.setdefault(found[1], []).append((found[2] == "permit", found[3]))
+
+    def _read_map(self, head: str, lines: Iterable[str]) -> None:
+        found = _MAP.fullmatch(head)
+        if found is None:
+            return
+        matches = tuple(line.removeprefix("match ") for line in lines if line.startswith("match "))
+        sets = tuple(line.removeprefix("set ") for line in lines if line.startswith("set "))
+        self._maps.setdefault(found[1], []).append((int(found[3]), _Rule(found[2] == "permit", matches, sets)))
+
+    def _words(self, peer: str) -> list[str]:
+        """Return what is said of a peer and of its group."""
+        own = self._neighbours.get(peer, [])
+        groups = [found[1] for words in own if (found := re.search(r"peer-group (\S+)$", words))]
+        return [*own, *(words for group in groups for words in self._neighbours.get(group, []))]
+
+    def _through(self, route: Route, peer: str, way: str) -> Route | None:
+        for words in self._words(peer):
+            kind, _, rest = words.partition(" ")
+            name, _, direction = rest.partition(" ")
+            if direction != way:
+                continue
+            if kind == "prefix-list" and not self._in_prefix_list(name, route):
+                return None
+            if kind == "route-map":
+                mapped = self._by_map(name, route)
+                if mapped is None:
+                    return None
+                route = mapped
+        return route
+
+    def _by_map(self, name: str, route: Route) -> Route | None:
+        """Return what a route map makes of a route; a map that is named and nowhere written denies all."""
+        for _, rule in sorted(self._maps.get(name, []), key=lambda one: one[0]):
+            if all(self._matches(match, route) for match in rule.matches):
+                return _marked(route, rule.sets) if rule.permits else None
+        return None
+
+    def _matches(self, match: str, route: Route) -> bool:
+        kinds: Mapping[str, Callable[[str, Route], bool]] = {
+            "ip address prefix-list ": self._in_prefix_list,
+            "community ": self._in_community_list,
+        }
+        for begin, holds in kinds.items():
+            if match.startswith(begin):
+                return holds(match.removeprefix(begin).split()[0], route)
+        return True
+
+    def _in_prefix_list(self, name: str, route: Route) -> bool:
+        for rule in self._prefix_lists.get(name, []):
+            if rule.shortest <= route.prefix.length <= rule.longest and holds(rule.prefix, route.prefix):
+                return rule.permits
+        return False
+
+    def _in_community_list(self, name: str, route: Route) -> bool:
+        for permits, wanted in self._communities.get(name, []):
+            if set(wanted.split()) <= route.communities:
+                return permits
+        return False
+
+
+def _prefix_rule(found: re.Match[str]) -> _PrefixRule:
+    prefix = parse_prefix(found[3])
+    length = prefix.length if prefix else 0
+    shortest = int(found[4]) if found[4] else length
+    longest = int(found[5]) if found[5] else 32 if found[4] or prefix is None else length
+    return _PrefixRule(found[2] == "permit", prefix, shortest, longest)
+
+
+def _marked(route: Route, sets: Iterable[str]) -> Route:
+    for one in sets:
+        kind, _, rest = one.partition(" ")
+        if kind == "community":
+            words = rest.split()
+            new = frozenset(word for word in words if word not in {"additive", "none"})
+            route = replace(route, communities=route.communities | new if "additive" in words else new)
+    return route
+
+
+def parse_prefix(text: str) -> Pool | None:
+    """Return an IPv4 prefix; None for ``any`` and for what is none."""
+    address, _, length = text.partition("/")
+    try:
+        return Pool(parse_ipv4(address), int(length or 32))
+    except ValueError:
+        return None
+
+
+def holds(outer: Pool | None, inner: Pool) -> bool:
+    """Tell whether ``inner`` lies within ``outer``; None is everything."""
+    return outer is None or (outer.length <= inner.length and outer.first <= inner.first < outer.first + outer.size)
+
+
+def meets(one: Pool, other: Pool) -> bool:
+    """Tell whether two prefixes have an address in common."""
+    return holds(one, other) or holds(other, one)

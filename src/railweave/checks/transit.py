@@ -1,0 +1,216 @@
+"""No switch in transit (V-1), and so no ring of paused buffers (D-1): routes go up, then down, never up again.
+
+A leaf that passes on to one spine what it has learned from another, or to which a static route of a spine sends what
+is not its own, carries traffic from spine to spine. Two such leaves close a ring in which PFC may stand still for ever.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from railweave.checks.route_policy import Route, RoutePolicy, holds, meets, parse_prefix
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch
+from railweave.fabric.policy import Pool
+from railweave.qos.deadlock import Neighbours, find_deadlock, neighbours
+from railweave.sonic.frr_document import FrrDocument
+from railweave.sonic.rows import ConfigDb
+from railweave.units import ipv4_text
+
+STATIC_TABLE = "STATIC_ROUTE"
+
+_STATIC = re.compile(r"ip route (\S+) (\S+)")
+_HOST_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of the switches: FRR's lines and the tables by name; ``judged`` are those to be told about."""
+
+    documents: Callable[[str], FrrDocument | None]
+    tables: Callable[[str], ConfigDb]
+    judged: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Valley:
+    """Switch ``low`` sends up to ``far`` what came from ``near``, ``sent`` tells what and why."""
+
+    low: str
+    near: str
+    far: str
+    sent: str
+    fix: str
+    is_carried: bool
+    """Whether the upper switch takes it, so that packets follow."""
+
+
+def transit_findings(fabric: Fabric, seen: Seen, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+    """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a ring."""
+    found = list(_Routes(fabric, seen).valleys())
+    told = set()
+    for one in found:
+        if one.low in told:
+            continue
+        told.add(one.low)
+        lossless = any(each.lossless for each in fabric.policies.classes)
+        paused = ": lossless traffic would wait downwards and upwards at once" if lossless and one.is_carried else ""
+        guard = "" if one.is_carried else f"; only the AS path keeps {one.far} from taking it"
+        message = f"{one.low} is in transit from {one.near} to {one.far}: {one.sent}{paused}{guard}"
+        yield error("V-1", message, place(one.low), fix=one.fix, devices=(one.low, one.near, one.far))
+    yield from _ring(fabric, found, place)
+
+
+def _ring(fabric: Fabric, found: list[_Valley], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+    transits: dict[str, set[str]] = {}
+    for one in found:
+        if one.is_carried:
+            transits.setdefault(one.low, set()).add(one.far)
+    lossless = [one for one in fabric.policies.classes if one.lossless]
+    ring = find_deadlock(fabric, {low: frozenset(high) for low, high in transits.items()}) if lossless else ()
+    if ring:
+        names = " and ".join(one.name for one in lossless)
+        first = next(low for low in ring if low in transits)
+        yield error(
+            "D-1",
+            f"PFC of {names} can stand still for ever: the buffers of {' → '.join((*ring, ring[0]))} wait for each"
+            " other in a ring",
+            place(first),
+            fix=f"let {', '.join(low for low in ring if low in transits)} send up only what is their own",
+            devices=ring,
+        )
+
+
+class _Routes:
+    """Looks for ways from above to above."""
+
+    def __init__(self, fabric: Fabric, seen: Seen) -> None:
+        self._fabric = fabric
+        self._seen = seen
+        self._policies: dict[str, RoutePolicy | None] = {}
+        self._tiers: dict[tuple[Role, int], list[Switch]] = {}
+        for switch in fabric.switches:
+            self._tiers.setdefault((switch.role, switch.plane), []).append(switch)
+
+    def valleys(self) -> Iterator[_Valley]:
+        """Yield every valley on or by a judged switch."""
+        for name in self._seen.judged:
+            near = neighbours(self._fabric, name)
+            if near.above:
+                yield from self._announced(self._fabric.switch_of[name], near)
+            yield from self._static(self._fabric.switch_of[name], near)
+
+    def _policy(self, name: str) -> RoutePolicy | None:
+        if name not in self._policies:
+            document = self._seen.documents(name)
+            self._policies[name] = None if document is None else RoutePolicy(document)
+        return self._policies[name]
+
+    def _announced(self, low: Switch, near: Neighbours) -> Iterator[_Valley]:
+        """Yield where BGP passes on to one upper switch what another one has announced."""
+        policy = self._policy(low.name)
+        if policy is None:
+            return
+        for origin in self._others(low):
+            for prefix in own_prefixes(self._fabric, origin):
+                for at, far in enumerate(near.above):
+                    source = near.above[at - 1]
+                    kept = policy.takes(Route(prefix), self._peer(low.name, source)) if source != far else None
+                    sent = policy.passes_on(kept, self._peer(low.name, far)) if kept else None
+                    if sent is not None:
+                        text = f"it passes on {_text(prefix)} of {origin.name}, learned from {source}"
+                        fix = f"let {low.name} announce its own prefixes only (route map TO-SPINES)"
+                        yield _Valley(low.name, source, far, text, fix, self._is_taken(sent, low, source, far))
+
+    def _is_taken(self, sent: Route, low: Switch, source: str, far: str) -> bool:
+        """Tell whether the upper switch takes the route: spines of a plane share an AS number, which stops it."""
+        policy = self._policy(far)
+        if policy is None:
+            return self._fabric.switch_of[far].asn != self._fabric.switch_of[source].asn
+        peer = self._peer(far, low.name)
+        looped = self._fabric.switch_of[far].asn == self._fabric.switch_of[source].asn
+        return (not looped or policy.takes_its_own_as(peer)) and policy.takes(sent, peer) is not None
+
+    def _others(self, low: Switch) -> list[Switch]:
+        """Return the first and the last other switch of the tier in the plane: what they announce is alike."""
+        alike = self._tiers[low.role, low.plane]
+        chosen = {one.name: one for one in (*alike[:2], *alike[-2:]) if one.name != low.name}
+        return list(chosen.values())[:: max(1, len(chosen) - 1)]
+
+    def _peer(self, name: str, neighbour: str) -> str:
+        """Return a neighbour as FRR names it."""
+        link = next(one for one in self._fabric.links_of[name] if neighbour in (one.lower, one.upper))
+        if self._fabric.policies.addressing.unnumbered:
+            port = link.lower_port if link.lower == name else link.upper_port
+            return self._fabric.switch_of[name].panel.ports[port].name
+        return ipv4_text(_far_address(link, name))
+
+    def _static(self, switch: Switch, near: Neighbours) -> Iterator[_Valley]:
+        for prefix, hop in self._statics(switch):
+            text = f"a static route of {switch.name} sends {_text(prefix)} to {hop}"
+            fix = f"take the static route for {_text(prefix)} out of {switch.name}"
+            if hop in near.below and self._goes_up_again(prefix, hop):
+                low = neighbours(self._fabric, hop)
+                far = next((one for one in low.above if one != switch.name), None)
+                if far is not None:
+                    yield _Valley(hop, switch.name, far, f"{text}, which reaches it by the spines", fix, True)
+            elif hop in near.above and self._is_own(prefix, switch):
+                source = next((one for one in near.above if one != hop), None)
+                if source is not None:
+                    yield _Valley(switch.name, source, hop, f"{text}, though it announces them itself", fix, True)
+
+    def _goes_up_again(self, prefix: Pool, low: str) -> bool:
+        """Tell whether a lower switch sends a prefix up: it is the fabric's, and not its own."""
+        pools = self._fabric.policies.addressing
+        within = meets(prefix, pools.hosts) or meets(prefix, pools.loopbacks)
+        return within and not self._is_own(prefix, self._fabric.switch_of[low])
+
+    def _is_own(self, prefix: Pool, switch: Switch) -> bool:
+        return any(holds(own, prefix) for own in own_prefixes(self._fabric, switch))
+
+    def _statics(self, switch: Switch) -> Iterator[tuple[Pool, str]]:
+        """Yield the static routes that lead to a neighbouring switch."""
+        hops = self._hops(switch)
+        for text, hop in (*self._static_rows(switch.name), *self._static_lines(switch.name)):
+            prefix = parse_prefix(text)
+            if prefix is not None and hop in hops:
+                yield prefix, hops[hop]
+
+    def _hops(self, switch: Switch) -> Mapping[str, str]:
+        """Return the neighbouring switches by their addresses and by this switch's ports."""
+        found = {}
+        for link in self._fabric.links_of[switch.name]:
+            if link.kind is LinkKind.HOST_LEAF:
+                continue
+            is_lower = link.lower == switch.name
+            far = link.upper if is_lower else link.lower
+            found[switch.panel.ports[link.lower_port if is_lower else link.upper_port].name] = far
+            if not self._fabric.policies.addressing.unnumbered:
+                found[ipv4_text(_far_address(link, switch.name))] = far
+        return found
+
+    def _static_rows(self, name: str) -> Iterator[tuple[str, str]]:
+        for key, row in self._seen.tables(name).get(STATIC_TABLE, {}).items():
+            for field in ("nexthop", "ifname"):
+                for hop in str(row.get(field, "")).split(","):
+                    yield key.rpartition("|")[2], hop.strip()
+
+    def _static_lines(self, name: str) -> Iterator[tuple[str, str]]:
+        document = self._seen.documents(name)
+        for entry in document.entries if document else ():
+            if found := _STATIC.match(entry.line):
+                yield found[1], found[2]
+
+
+def own_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
+    """Return what a switch announces as its own: its loopback and, of a leaf, its hosts."""
+    block = fabric.host_blocks.get(switch.name)
+    return (Pool(switch.loopback, _HOST_LENGTH), *((Pool(*block),) if block else ()))
+
+
+def _far_address(link: Link, name: str) -> int:
+    return link.network if link.lower == name else link.network + 1
+
+
+def _text(prefix: Pool) -> str:
+    return f"{ipv4_text(prefix.first)}/{prefix.length}"

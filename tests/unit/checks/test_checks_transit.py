@@ -1,0 +1,202 @@
+"""Routes that go down and up again: announced by a leaf, or sent there by a static route."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.config import check_config
+from railweave.checks.facts import fact_findings
+from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
+from railweave.diagnostics import Diagnostic, Severity
+from railweave.fabric.model import Fabric
+from railweave.fabric.policy import Pool
+from railweave.sonic.configure import Configurator
+from railweave.sonic.document import RunningConfig, dump
+from railweave.sonic.frr_document import parse_frr
+from railweave.templates import Templates, find_templates
+
+Pod = Callable[..., Fabric]
+Findings = Callable[..., tuple[Diagnostic, ...]]
+
+SHIPPED = Path(__file__).resolve().parents[3] / "templates"
+OUT = "  neighbor {{ neighbours }} route-map TO-{{ neighbours }} out\n"
+ALLOW = "  neighbor {{ neighbours }} allowas-in 1\n"
+
+
+def project(folder: Path, *changes: tuple[str, str]) -> Templates:
+    """Return the templates of a project with an FRR file of its own."""
+    text = (SHIPPED / "frr/frr.conf.j2").read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    own = folder / "templates" / "frr"
+    own.mkdir(parents=True)
+    (own / "frr.conf.j2").write_text(text, encoding="utf-8")
+    return Templates([folder / "templates", SHIPPED])
+
+
+def of(found: Any, *codes: str) -> list[Diagnostic]:
+    return [one for one in found if one.code in codes]
+
+
+def test_the_policy_that_comes_with_railweave_lets_no_leaf_transit(pod: Pod) -> None:
+    assert not of(check_config(pod()), "V-1", "D-1")
+    assert not of(check_config(pod("addressing: {underlay: unnumbered}\n")), "V-1", "D-1")
+
+
+def test_a_template_of_the_project_that_keeps_the_policy_is_fine(pod: Pod, tmp_path: Path) -> None:
+    templates = project(
+        tmp_path, (" bgp log-neighbor-changes\n", " bgp log-neighbor-changes\n bgp bestpath med confed\n")
+    )
+    assert not of(check_config(pod(), templates=templates), "V-1", "D-1")
+
+
+def test_leaves_without_their_route_map_are_told_also_where_the_as_path_still_stops_them(
+    pod: Pod, tmp_path: Path
+) -> None:
+    found = check_config(pod(), templates=project(tmp_path, (OUT, "")))
+    told = of(found, "V-1")
+    assert [one.devices[0] for one in told] == ["pod-leaf1", "pod-leaf2"]
+    assert all(one.severity is Severity.ERROR for one in told)
+    assert "pod-leaf1 is in transit from pod-spine2 to pod-spine1: it passes on 10." in told[0].message
+    assert "of pod-leaf2, learned from pod-spine2; only the AS path keeps pod-spine1 from taking it" in told[0].message
+    assert told[0].where.file.endswith("templates/frr/frr.conf.j2")
+    assert not of(found, "D-1")
+
+
+@pytest.mark.parametrize("extra", ["", "addressing: {underlay: unnumbered}\n"], ids=["numbered", "unnumbered"])
+def test_with_allowas_in_the_buffers_of_two_leaves_and_two_spines_wait_in_a_ring(
+    pod: Pod, tmp_path: Path, extra: str
+) -> None:
+    found = check_config(pod(extra), templates=project(tmp_path, (OUT, ALLOW)))
+    assert len(of(found, "V-1")) == 2
+    (ring,) = of(found, "D-1")
+    assert sorted(ring.devices) == ["pod-leaf1", "pod-leaf2", "pod-spine1", "pod-spine2"]
+    assert ring.message.startswith("PFC of roce can stand still for ever: the buffers of ")
+    assert (
+        "pod-leaf1 and pod-leaf2" in ring.fix
+        or "pod-leaf1, pod-leaf2" in ring.fix
+        or "pod-leaf2, pod-leaf1" in ring.fix
+    )
+
+
+def test_without_a_lossless_class_a_valley_is_no_deadlock(pod: Pod, tmp_path: Path) -> None:
+    lossy = (
+        "traffic_classes:\n  - {name: roce, dscp: [26], priority: 3, share: 90}\n"
+        "  - {name: cnp, dscp: [48], priority: 6, strict: true}\n"
+        "  - {name: best-effort, dscp: default, priority: 0, share: 10}\n"
+    )
+    found = check_config(pod(lossy), templates=project(tmp_path, (OUT, ALLOW)))
+    assert of(found, "V-1")
+    assert not of(found, "D-1")
+
+
+def static(pod: Pod, findings: Findings, prefix: str, hop: tuple[str, str], on: str) -> list[Diagnostic]:
+    """Return what is said of a static route on ``on`` that leads over the link between ``hop``'s two switches."""
+    fabric = pod()
+    low, high = hop
+    link = next(one for one in fabric.links if (one.lower, one.upper) == (low, high))
+    address = link.network if on == low else link.network + 1
+    dotted = ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
+    rows = f"overrides:\n  {on}:\n    STATIC_ROUTE: {{'default|{prefix}': {{nexthop: {dotted}}}}}\n"
+    return of(findings(rows), "V-1", "D-1")
+
+
+def test_a_static_route_of_a_spine_to_a_leaf_that_must_send_it_up_again_is_told(pod: Pod, findings: Findings) -> None:
+    (told,) = static(pod, findings, "10.32.0.0/11", ("pod-leaf1", "pod-spine1"), "pod-spine1")
+    assert told.code == "V-1"
+    assert told.devices == ("pod-leaf1", "pod-spine1", "pod-spine2")
+    assert "a static route of pod-spine1 sends 10.32.0.0/11 to pod-leaf1" in told.message
+    assert told.where.path == "overrides"
+
+
+def test_a_static_route_of_a_leaf_for_its_own_hosts_up_to_a_spine_is_told(pod: Pod, findings: Findings) -> None:
+    (told,) = static(pod, findings, "10.32.0.0/31", ("pod-leaf1", "pod-spine1"), "pod-leaf1")
+    assert told.devices == ("pod-leaf1", "pod-spine2", "pod-spine1")
+
+
+@pytest.mark.parametrize(("prefix", "on"), [("192.0.2.0/24", "pod-spine1"), ("10.32.0.0/31", "pod-spine1"),
+                                            ("0.0.0.0/0", "pod-leaf1")])  # fmt: skip
+def test_static_routes_that_make_nobody_transit_are_not_told(
+    pod: Pod, findings: Findings, prefix: str, on: str
+) -> None:
+    assert not static(pod, findings, prefix, ("pod-leaf1", "pod-spine1"), on)
+
+
+def test_a_live_leaf_whose_route_map_was_taken_away_is_found_by_its_facts(pod: Pod) -> None:
+    fabric = pod()
+    configurator = Configurator(fabric, find_templates())
+    config = configurator.device(fabric.switch_of["pod-leaf1"])
+    frr = config.frr.replace("  neighbor SPINES route-map TO-SPINES out\n", "")
+    files = {
+        name: (f"{name}.json", dump(RunningConfig(config.config_db(), text))) for name, text in (("pod-leaf1", frr),)
+    }
+    (told,) = of(fact_findings(fabric, files, configurator, load_catalog()), "V-1")
+    assert told.where.file == "pod-leaf1.json"
+    whole = {"pod-leaf1": ("pod-leaf1.json", dump(RunningConfig(config.config_db(), config.frr)))}
+    assert not fact_findings(fabric, whole, configurator, load_catalog())
+
+
+POLICY = """
+router bgp 1
+ neighbor UP peer-group
+ neighbor 10.0.0.0 remote-as 2
+ neighbor 10.0.0.0 peer-group UP
+ neighbor 10.0.0.2 remote-as 2
+ !
+ address-family ipv4 unicast
+  neighbor UP route-map IN in
+  neighbor 10.0.0.2 prefix-list OWN out
+  neighbor 10.0.0.2 route-map NOWHERE in
+ exit-address-family
+exit
+ip prefix-list OWN seq 5 deny 10.1.0.0/16 ge 24 le 25
+ip prefix-list OWN seq 10 permit 10.0.0.0/8 le 32
+bgp community-list standard BLUE seq 5 permit 64512:1
+route-map IN deny 10
+ match community BLUE
+exit
+route-map IN permit 20
+ match ip address prefix-list OWN
+ set community 64512:1 additive
+exit
+"""
+
+
+def route(prefix: str, *communities: str) -> Route:
+    found = parse_prefix(prefix)
+    assert found is not None
+    return Route(found, frozenset(communities))
+
+
+@pytest.mark.parametrize(
+    ("prefix", "communities", "kept"),
+    [
+        ("10.2.0.0/24", (), {"64512:1"}),
+        ("10.2.0.0/24", ("64512:9",), {"64512:1", "64512:9"}),
+        ("10.2.0.0/24", ("64512:1",), None),
+        ("10.1.7.0/24", (), None),
+        ("10.1.0.0/16", (), {"64512:1"}),
+        ("192.0.2.0/24", (), None),
+    ],
+)
+def test_a_route_is_taken_as_its_route_map_has_it(
+    prefix: str, communities: tuple[str, ...], kept: set[str] | None
+) -> None:
+    found = RoutePolicy(parse_frr(POLICY)).takes(route(prefix, *communities), "10.0.0.0")
+    assert (found and set(found.communities)) == kept
+
+
+def test_a_peers_own_lists_count_and_a_map_that_is_nowhere_denies() -> None:
+    policy = RoutePolicy(parse_frr(POLICY))
+    assert policy.passes_on(route("10.1.7.0/24"), "10.0.0.0") is not None
+    assert policy.passes_on(route("10.1.7.0/24"), "10.0.0.2") is None
+    assert policy.takes(route("10.2.0.0/24"), "10.0.0.2") is None
+
+
+def test_words_that_are_no_prefix_are_none() -> None:
+    assert parse_prefix("any") is None
+    assert parse_prefix("10.0.0.1") == Pool(0x0A000001, 32)
