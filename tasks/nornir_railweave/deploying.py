@@ -22,6 +22,7 @@ from railweave.plan.build import Reading
 from railweave.plan.expectation import Expectation, expect
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result
+from railweave.plan.pending import Expecting
 from railweave.plan.refusal import refusals
 
 
@@ -34,10 +35,12 @@ def deploy(
     policy: Policy,
     events: Events = silent,
     journal: Journal | None = None,
+    expecting: Expecting = expect,
 ) -> DeployResult:
     """Carry out ``plan``, which was made through ``nr`` a moment ago, and verify the whole fabric afterwards.
 
     ``journal`` is that of a rollout which is carried on, or which does something else than bring devices to the intent.
+    ``expecting`` tells what must be seen on a switch: less than all while cables are in somebody's hands.
     Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
     give. Everything that happens on devices is in the result and, step by step, in the journal.
     """
@@ -48,7 +51,7 @@ def deploy(
         announce = Announcer([opened, events])
         announce(opened.opening(plan))
         policy = replace(policy, message=f"{policy.message} {opened.name}")
-        result = _Deployment(nr, Comparer(fabric, wanted, policy.take_ports), plan, policy, announce).run()
+        result = _Deployment(nr, Comparer(fabric, wanted, policy.take_ports), plan, policy, announce, expecting).run()
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
         announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
         return replace(result, journal=str(opened.path))
@@ -57,8 +60,11 @@ def deploy(
 class _Deployment:
     """One deployment on its way: which device ended how."""
 
-    def __init__(self, nr: Nornir, compare: Comparer, plan: Plan, policy: Policy, announce: Events) -> None:
+    def __init__(
+        self, nr: Nornir, compare: Comparer, plan: Plan, policy: Policy, announce: Events, expecting: Expecting
+    ) -> None:
         self._nr = nr
+        self._expecting = expecting
         self._compare = compare
         self._fabric = compare.fabric
         self._plan = plan
@@ -106,7 +112,7 @@ class _Deployment:
         self._ended |= self._outcomes(results, wave)
 
     def _expectation(self, name: str) -> Expectation:
-        return expect(self._fabric, self._fabric.switch_of[name])
+        return self._expecting(self._fabric, self._fabric.switch_of[name])
 
     def _outcomes(self, results: AggregatedResult, wave: tuple[str, ...]) -> dict[str, DeviceOutcome]:
         found: dict[str, DeviceOutcome] = {}
@@ -163,6 +169,7 @@ class _Deployment:
             timeout_s=rollout.verify_timeout_s,
             interval_s=rollout.verify_interval_s,
             events=self._announce,
+            expecting=self._expecting,
         )
         result = Result.DONE if self._plan.changes else Result.UNCHANGED
         return DeployResult(result, self._devices(), verification=verification)

@@ -10,6 +10,7 @@ from nornir_railweave.tasks.verify_device import verify_device
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
+from railweave.plan.pending import Expecting
 from railweave.plan.swapped import swapped_cables
 from railweave.plan.verification import EVERYONE
 
@@ -23,17 +24,19 @@ def verify(
     timeout_s: float = 0,
     interval_s: float = 1,
     events: Events = silent,
+    expecting: Expecting = expect,
 ) -> VerifyResult:
     """Return every check of ``devices`` (None: of the whole fabric), read again for ``timeout_s`` until all hold.
 
-    Of a link whose far end is not ``settled`` nothing is expected that depends on that end.
+    Of a link whose far end is not ``settled`` nothing is expected that depends on that end. ``expecting`` tells what
+    must be seen on a switch.
     """
     names = [switch.name for switch in fabric.switches if devices is None or switch.name in devices]
     announce = Announcer([events])
     announce(Event(Step.VERIFYING, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
 
     def expectation(name: str) -> Expectation:
-        return expect(fabric, fabric.switch_of[name])
+        return expecting(fabric, fabric.switch_of[name])
 
     checks: list[VerifyCheck] = []
     if names:

@@ -16,19 +16,24 @@ if TYPE_CHECKING:
     from nornir_railweave.target import Target
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult, VerifyResult
+    from railweave.plan.pending import Expecting
     from railweave.sonic.configure import Configurator
     from railweave.sonic.rows import DeviceConfig
 
 
 @dataclass(frozen=True, slots=True)
 class ReachedFabric:
-    """Everything that a command needs to read or change the devices of a fabric."""
+    """Everything that a command needs to read or change the devices of a fabric.
+
+    ``expecting`` tells what must be seen on a switch: None is everything that the fabric has.
+    """
 
     designed: Designed
     target: "Target"
     nornir: "Nornir"
     shown: "FabricProgress"
     configurator: "Configurator"
+    expecting: "Expecting | None" = None
 
     @contextmanager
     def progress(self) -> Iterator[None]:
@@ -62,27 +67,50 @@ class ReachedFabric:
     def deploy(self, plan: "Plan", policy: "Policy") -> "DeployResult":
         """Carry out ``plan``."""
         from nornir_railweave.deploying import deploy
+        from railweave.plan.expectation import expect
 
-        return deploy(self.nornir, self.designed.fabric, plan, self.wanted, policy=policy, events=self.shown)
+        return deploy(
+            self.nornir,
+            self.designed.fabric,
+            plan,
+            self.wanted,
+            policy=policy,
+            events=self.shown,
+            expecting=self.expecting or expect,
+        )
 
     def verify(self, *, wait_s: float = 0) -> "VerifyResult":
         """Read all devices and compare them with the fabric."""
         from nornir_railweave.verifying import verify
+        from railweave.plan.expectation import expect
 
-        return verify(self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown)
+        return verify(
+            self.nornir,
+            self.designed.fabric,
+            timeout_s=wait_s,
+            events=self.shown,
+            expecting=self.expecting or expect,
+        )
 
 
 def reached_fabric(path: Path, target: str) -> ReachedFabric:
     """Return the fabric of the intent at ``path`` as it is reached on ``target``; raises RefusedError, UsageError."""
-    from nornir_railweave.connect import build
-    from nornir_railweave.progress import FabricProgress
-    from nornir_railweave.target import load_target
     from railweave.cli.show import print_warning_count
-    from railweave.sonic.configure import Configurator
 
     designed = load_designed(path)
     print_warning_count(designed.diagnostics, path)
+    return reached(designed, target)
+
+
+def reached(designed: Designed, target: str, expecting: "Expecting | None" = None) -> ReachedFabric:
+    """Return ``designed`` as it is reached on ``target``; raises RefusedError, UsageError."""
+    from nornir_railweave.connect import build
+    from nornir_railweave.progress import FabricProgress
+    from nornir_railweave.target import load_target
+    from railweave.sonic.configure import Configurator
+
     chosen = load_target(find_target(target))
     shown = FabricProgress()
     nornir = build(designed.fabric, chosen, processors=[shown])
-    return ReachedFabric(designed, chosen, nornir, shown, Configurator(designed.fabric, project_templates()))
+    configurator = Configurator(designed.fabric, project_templates())
+    return ReachedFabric(designed, chosen, nornir, shown, configurator, expecting)
