@@ -58,10 +58,14 @@ class Applier:
         """Make what runs what boots: CONFIG_DB, and FRR unless it is not there to ask (no bgp container)."""
         self._run("config save -y")
         try:
-            self._run("vtysh -c 'write memory'")
+            self.save_frr()
         except StepRefusedError:
             if self.session.run_root(FRR_RUNNING).exit_status == 0:
                 raise
+
+    def save_frr(self) -> None:
+        """Make FRR's running configuration the one that boots."""
+        self._run("vtysh -c 'write memory'")
 
     def _with_file(self, command: str, suffix: str, document: Mapping[str, Any] | list[Any]) -> None:
         path = staged(suffix)

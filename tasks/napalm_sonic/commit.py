@@ -7,7 +7,6 @@ Success is what is read back, never a command's text. Where a step fails, the ro
 switch is carried out, and what it could not restore is restored from here.
 """
 
-import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -26,9 +25,13 @@ from napalm.base.exceptions import (
 
 from napalm_sonic.apply import Applier, StepRefusedError
 from napalm_sonic.candidate import Candidate, Kind, touched_rows
+from napalm_sonic.confirm import DRAIN, KEPT_COMMITS, ROLLBACK, Undo, refuse_when_pending
+from napalm_sonic.drain import Drainer, TemporaryDrain
+from napalm_sonic.paths import new_id
 from napalm_sonic.reload import Reload
 from napalm_sonic.running import read_running
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, same_fields
+from railweave.sonic.drain import drained_as
 from railweave.sonic.frr import frr_delta, parse_frr
 from railweave.sonic.merge import apply as merged
 from railweave.sonic.merge import inverse
@@ -62,6 +65,7 @@ class Work:
     before: RunningConfig
     changes: Mapping[str, Any]
     steps: tuple[Step, ...]
+    drain: TemporaryDrain | None = None
 
     @property
     def reloads(self) -> bool:
@@ -77,6 +81,8 @@ class Committer:
     lock: "Lock"
     confirm: "ConfirmProgram"
     options: "Options"
+    drain: TemporaryDrain | None = None
+    """The temporary drain of this session that the commit is made under; whatever undoes the commit, ends it."""
 
     @property
     def _applier(self) -> Applier:
@@ -89,17 +95,16 @@ class Committer:
 
         ``compared``: the configuration that the last comparison was made with, if there was one.
         """
-        self._refuse_when_pending()
+        drain = self._standing_drain()
         before = read_running(self.session)
-        work = self._plan(candidate, before)
+        work = self._plan(candidate, before, drain)
         if not work.changes:
             return
         self._refuse_when_moved(work.changes, compared, before)
         for step in work.steps:
             if isinstance(step, ReloadStep):
                 Reload(self.session, self.options).check(step)
-        undo = rollback_document(rollback_steps(work.changes, before))["steps"]
-        self.confirm.prepare(work.commit_id, undo, revert_in_s, message)
+        self.confirm.prepare(_way_back(work), revert_in_s, message)
         try:
             if revert_in_s is not None:
                 self.confirm.arm()
@@ -110,44 +115,80 @@ class Committer:
         except _FAILURES as error:
             self._restore(work, error)
         if revert_in_s is None:
+            if drain is not None:
+                self._drainer.end(drain.before)
             self._applier_save()
             self.confirm.settle("confirmed")
 
     def confirm_pending(self) -> None:
-        """Keep the pending commit and save; raises CommitConfirmException where none waits."""
+        """Keep the pending commit and save; raises CommitConfirmException where none waits.
+
+        What it was drained for ends first: a saved configuration never holds a temporary drain.
+        """
+        if self.confirm.waits_for_drain():
+            raise CommitConfirmException(
+                f"{self.session.hostname}: no commit waits to be confirmed, only a temporary drain: undrain() ends it"
+            )
+        before = self.confirm.drained_before()
+        if before is not None:
+            self._drainer.end(before)
         self.confirm.confirm()
         self._applier_save()
 
+    def rollback_document(self, commit_id: str) -> dict[str, Any]:
+        """Return the merge document that restores what a confirmed commit changed; raises CommitError without it."""
+        found = self.confirm.rollback(commit_id)
+        undo = found.get("undo")
+        if not isinstance(undo, dict):
+            why = (
+                "was written by an earlier version, without the rows that it restores"
+                if found
+                else f"is not on the switch (it keeps those of the last {KEPT_COMMITS} commits)"
+            )
+            raise CommitError(f"{self.session.hostname}: the rollback file of commit {commit_id} {why}")
+        return undo
+
     def rollback(self) -> None:
         """Revert a pending or unfinished commit, else undo the last one; raises CommitError where there is none."""
-        status = self.confirm.status().status
-        if status in ("none", "reverted"):
-            raise CommitError(f"{self.session.hostname}: there is no commit to roll back")
-        if status == "confirmed":
-            steps = self.confirm.rollback_steps()
+        if self.confirm.status().status in ("none", "reverted", "confirmed"):
+            last = self.confirm.last_confirmed()
+            if not last:
+                raise CommitError(f"{self.session.hostname}: there is no commit to roll back")
+            steps = self.confirm.rollback(last).get("steps")
             if not steps:
                 raise CommitError(f"{self.session.hostname}: the rollback file of the last commit is gone")
-            saved = [*(step for step in steps if step.get("kind") != "save"), {"kind": "save"}]
-            self.confirm.prepare(_new_id(), saved, None, "rollback")
+            # A drain that the commit was made under has ended long ago; what is drained now is not its concern.
+            saved = [step for step in steps if step.get("kind") != "save" and DRAIN not in step]
+            self.confirm.prepare(Undo(new_id(), [*saved, {"kind": "save"}], kind=ROLLBACK), None, "rollback")
         ended = self.confirm.revert()
         if ended.status != "reverted":
             raise CommitError(f"{self.session.hostname}: the rollback did not succeed: {ended.error or ended.status}")
 
-    def _plan(self, candidate: Candidate, before: RunningConfig) -> Work:
+    @property
+    def _drainer(self) -> Drainer:
+        return Drainer(self.session, self.confirm, self.options)
+
+    def _standing_drain(self) -> TemporaryDrain | None:
+        """Return the drain that the commit takes over; raises CommitError where it ended or another commit waits."""
+        status = self.confirm.status()
+        drain = self.drain
+        if drain is None or not drain.commit_id or drain.commit_id != status.commit_id:
+            refuse_when_pending(self.session.hostname, status)
+            return None
+        if status.status != "armed":
+            raise CommitError(
+                f"{self.session.hostname}: the temporary drain was over ({status.status}) before the change began; "
+                f"nothing was applied, drain again with a longer time"
+            )
+        return drain
+
+    def _plan(self, candidate: Candidate, before: RunningConfig, drain: TemporaryDrain | None) -> Work:
         try:
             changes = candidate.changes(before)
             steps = apply_steps(changes, before) if changes else ()
         except DocumentError as error:
             raise CommitError(f"{self.session.hostname}: {error}") from error
-        return Work(_new_id(), before, changes, steps)
-
-    def _refuse_when_pending(self) -> None:
-        status = self.confirm.status()
-        if status.pending:
-            raise CommitError(
-                f"{self.session.hostname}: commit {status.commit_id} by {status.by or 'another session'} is "
-                f"{status.status}; confirm_commit() keeps it, rollback() undoes it"
-            )
+        return Work(new_id(), before, changes, steps, drain)
 
     def _refuse_when_moved(
         self, changes: Mapping[str, Any], compared: RunningConfig | None, before: RunningConfig
@@ -252,6 +293,8 @@ class Committer:
         if differing(undo, work.before, read_running(self.session)):
             self.confirm.revert()
             self._undo_rest(undo, work)
+        if work.drain is not None:
+            self._drainer.end(work.drain.before)
         left = differing(undo, work.before, read_running(self.session))
         if not left:
             self.confirm.settle("reverted")
@@ -268,6 +311,19 @@ class Committer:
         if rest and not work.reloads:
             with suppress(StepRefusedError):  # what it did or did not do is read back next
                 self._applier.apply(apply_steps(rest, now), work.commit_id)
+
+
+def _way_back(work: Work) -> Undo:
+    """Return the way back from a commit, and from the temporary drain that it is made under."""
+    undo = inverse(work.changes, work.before)
+    if work.drain is None:
+        return Undo(work.commit_id, rollback_document(rollback_steps(work.changes, work.before))["steps"], undo)
+    # A reload of the way back boots what its file says, so the file must not say the drain.
+    frr = work.before.frr
+    undrained = RunningConfig(work.before.config_db, None if frr is None else drained_as(frr, work.drain.before))
+    steps = rollback_document(rollback_steps(work.changes, undrained))["steps"]
+    ended = [] if any(step["kind"] == "reload" for step in steps) else [work.drain.step]
+    return Undo(work.commit_id, [*steps, *ended], undo, drained_before=work.drain.before)
 
 
 def differing(changes: Mapping[str, Any], wanted: RunningConfig, now: RunningConfig) -> list[str]:
@@ -294,8 +350,3 @@ def _frr_lines(running: RunningConfig) -> frozenset[Any]:
 
 def _some(items: list[str]) -> str:
     return ", ".join(items[:5]) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
-
-
-def _new_id() -> str:
-    """Return a name for a commit that sorts by time: ``20261121-101500-3fa2``."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"

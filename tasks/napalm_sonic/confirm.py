@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from napalm.base.exceptions import CommandErrorException, CommitConfirmException, ConnectionException
+from napalm.base.exceptions import CommandErrorException, CommitConfirmException, CommitError, ConnectionException
 
 from napalm_sonic.codec import first_json
 from napalm_sonic.lock import who
@@ -61,15 +61,15 @@ class Status:
 class Undo:
     """The way back from a change: the steps of its rollback file, and the merge document that says the same.
 
-    ``kind`` is ``commit``, ``drain`` or ``rollback``; ``drain`` is the FRR text that ends the temporary drain under
-    which a commit is made.
+    ``kind`` is ``commit``, ``drain`` or ``rollback``; ``drained_before`` says that a commit is made under a temporary
+    drain, and what was drained before that (None: without one).
     """
 
     commit_id: str
     steps: Sequence[dict[str, Any]] = field(repr=False)
     document: Mapping[str, Any] | None = field(default=None, repr=False)
     kind: str = COMMIT
-    drain: str = ""
+    drained_before: str | None = None
 
 
 @dataclass
@@ -105,7 +105,7 @@ class ConfirmProgram:
                 "message": message,
                 "prepared_at": int(time.time()),
                 "kept": kept,
-                "drain": undo.drain,
+                "drained_before": undo.drained_before,
                 "supersedes": {name: earlier[name] for name in _OF_A_TIMER} if drain_waits else None,
             }
         )
@@ -172,9 +172,10 @@ class ConfirmProgram:
         state = self._read_state()
         return state.get("kind") == DRAIN and state.get("status") in PENDING
 
-    def drain_to_undo(self) -> str:
-        """Return the FRR text that undoes the drain which the pending commit was made under; empty for none."""
-        return str(self._read_state().get("drain") or "")
+    def drained_before(self) -> str | None:
+        """Return what was drained before the drain that the pending commit is made under; None without such a drain."""
+        found = self._read_state().get("drained_before")
+        return None if found is None else str(found)
 
     def rollback(self, commit_id: str) -> dict[str, Any]:
         """Return the rollback file of a commit; empty where the switch does not have it (any more)."""
@@ -243,6 +244,15 @@ class ConfirmProgram:
         done = self.session.run_root(command)
         if done.exit_status != 0:
             raise CommitConfirmException(f"{self.session.hostname}: {command}: {done.words()}")
+
+
+def refuse_when_pending(hostname: str, status: Status) -> None:
+    """Raise CommitError where a commit waits: a second change would have no way back of its own."""
+    if status.pending:
+        raise CommitError(
+            f"{hostname}: commit {status.commit_id} by {status.by or 'another session'} is {status.status}; "
+            f"confirm_commit() keeps it, rollback() undoes it"
+        )
 
 
 def _kept(earlier: Mapping[str, Any], undo: Undo) -> tuple[list[str], list[str]]:

@@ -1,6 +1,7 @@
-"""Where the driver keeps its files on a switch."""
+"""Where the driver keeps its files on a switch, and how it names its commits."""
 
 import secrets
+import time
 
 STATE_DIRECTORY = "/var/lib/railweave"
 STATE_FILE = f"{STATE_DIRECTORY}/state.json"
@@ -24,3 +25,8 @@ def staged(suffix: str) -> str:
 def rollback_file(commit_id: str) -> str:
     """Return the path of a commit's rollback file."""
     return f"{STATE_DIRECTORY}/{commit_id}.rollback.json"
+
+
+def new_id() -> str:
+    """Return a name for a commit that sorts by time: ``20261121-101500-3fa2``."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"

@@ -40,8 +40,7 @@ def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
     if document.get(BGPRAW):
         whole = printed.startswith("{") and printed.rstrip().endswith("}")
         return document, printed if whole else None
-    asked = session.run_root(FRR_RUNNING)
-    document[BGPRAW] = asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None
+    document[BGPRAW] = read_frr(session)
     return document, None
 
 
@@ -51,6 +50,12 @@ def read_running(session: "Session") -> RunningConfig:
         return running_from(running_document(session))
     except DocumentError as error:
         raise CommandErrorException(f"{session.hostname}: {RUNNING!r}: {error}") from error
+
+
+def read_frr(session: "Session") -> str | None:
+    """Return FRR's running configuration alone; None where FRR does not answer."""
+    asked = session.run_root(FRR_RUNNING)
+    return asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None
 
 
 def startup_document(session: "Session") -> dict[str, Any]:

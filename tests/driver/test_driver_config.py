@@ -17,6 +17,7 @@ from napalm.base.exceptions import (
 )
 
 from napalm_sonic import commit
+from napalm_sonic.confirm import KEPT_COMMITS
 from napalm_sonic.driver import SonicDriver
 from railweave.sonic.frr import parse_frr
 
@@ -393,13 +394,20 @@ def test_rollback_with_no_commit_is_refused(driver: SonicDriver) -> None:
         driver.rollback()
 
 
-def test_only_the_last_rollback_file_is_kept(driver: SonicDriver, switch: Any) -> None:
-    for mtu in ("9000", "8000"):
-        load(driver, {"PORT": {"Ethernet0": {"mtu": mtu}}})
+def test_the_rollback_files_of_the_last_commits_stay_and_restore_what_each_changed(
+    driver: SonicDriver, switch: Any
+) -> None:
+    made = []
+    for mtu in range(9000, 9013):
+        load(driver, {"PORT": {"Ethernet0": {"mtu": str(mtu)}}})
         driver.commit_config()
-    assert len([path for path in switch.files if path.endswith(".rollback.json")]) == 1
-    driver.rollback()
-    assert switch.tables["PORT"]["Ethernet0"]["mtu"] == "9000"
+        made.append(driver.revert_timer.status().commit_id)
+    kept = sorted(path for path in switch.files if path.endswith(".rollback.json"))
+    assert kept == sorted(f"/var/lib/railweave/{commit}.rollback.json" for commit in made[-KEPT_COMMITS - 1 :])
+    assert driver.rollback_document(made[-5]) == {"PORT": {"Ethernet0": {"mtu": "9007"}}}
+    for gone in (made[0], "../../etc/shadow", ""):
+        with pytest.raises(CommitError, match="is not on the switch"):
+            driver.rollback_document(gone)
 
 
 # Locks

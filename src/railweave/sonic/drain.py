@@ -7,13 +7,24 @@ behind prefer other ways to what is beyond the link. Both need another way: then
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from railweave.names import natural_key
-from railweave.sonic.frr_document import FrrDocument, parse_frr, write_lines
+from railweave.sonic.frr_document import FrrDocument, parse_frr, render_frr, write_lines
 from railweave.sonic.frr_drain import MAP_PREFIX, NO_MAP, OWN_PREFIX, WHOLE_LINE, binding, is_drain_line
 from railweave.sonic.frr_lines import JOIN, FrrEntry, defined_neighbor, is_group, membership, neighbor_of
 
-__all__ = ["WHOLE", "drain_text", "drained_peers", "is_drain_line", "is_whole", "undo_text", "undrain_text"]
+__all__ = [
+    "WHOLE",
+    "drain_lines",
+    "drain_text",
+    "drained_as",
+    "drained_peers",
+    "is_drain_line",
+    "is_whole",
+    "undo_text",
+    "undrain_text",
+]
 
 WHOLE = ("*",)
 """What ``drained_peers`` says of a switch that is drained as a whole."""
@@ -37,9 +48,23 @@ def undo_text(running_frr: str, peers: Sequence[str] | None) -> str:
     return _text(_removals(_missing(document, peers)))
 
 
-def undrain_text(running_frr: str) -> str:
-    """Return the text for ``vtysh -f`` that removes every line that drains; empty where there is none."""
-    return _text(_removals(parse_frr(running_frr).drain))
+def drain_lines(running_frr: str) -> str:
+    """Return the lines that drain, in their contexts, as a text; empty where nothing is drained."""
+    return _text(parse_frr(running_frr).drain)
+
+
+def undrain_text(running_frr: str, keep_of: str = "") -> str:
+    """Return the text for ``vtysh -f`` that removes the lines that drain; empty where there is none.
+
+    ``keep_of`` is FRR's configuration of an earlier moment, or its ``drain_lines``: what was drained then stays so.
+    """
+    kept = set(parse_frr(keep_of).drain)
+    return _text(_removals(entry for entry in parse_frr(running_frr).drain if entry not in kept))
+
+
+def drained_as(running_frr: str, earlier_frr: str) -> str:
+    """Return a configuration like ``running_frr``, but drained as ``earlier_frr`` is."""
+    return render_frr(replace(parse_frr(running_frr), drain=parse_frr(earlier_frr).drain))
 
 
 def drained_peers(document: FrrDocument) -> tuple[str, ...]:
