@@ -13,6 +13,7 @@ from railweave.sonic.drain import drained_peers
 from railweave.sonic.edits import Edit, frr_edits, row_edits
 from railweave.sonic.frr import FrrDocument, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr_reasons import frr_reason
+from railweave.sonic.lossless import given_up
 from railweave.sonic.methods import Treatment, settle
 from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_fieldwise, is_made_by_sonic, is_ours, scope_of
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
@@ -36,7 +37,8 @@ class DeviceDiff:
 
     ``frr_delta`` is the FRR text of the merge with its secrets, for ``merge_document`` only, never for showing.
     ``drained`` names the BGP peers that are drained, ``("*",)`` for the whole switch: operational state, so neither a
-    change nor part of ``running_sha256``.
+    change nor part of ``running_sha256``. ``given_up`` are the code points of a provisioned switch that are lossless
+    and would be no more, or on another priority.
     """
 
     changes: tuple[Change, ...]
@@ -46,6 +48,7 @@ class DeviceDiff:
     refusals: tuple[Refusal, ...] = ()
     frr_delta: str = field(default="", repr=False)
     drained: tuple[str, ...] = ()
+    given_up: tuple[int, ...] = ()
 
 
 def diff(
@@ -76,6 +79,7 @@ def diff(
         (),
         delta_text(*lines),
         drained_peers(found),
+        () if unprovisioned else given_up(running.config_db, wanted_db),
     )
 
 
