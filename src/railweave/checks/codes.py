@@ -118,6 +118,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW511": "no rule that ignores drift is past its date",
     "RW512": "every rule that ignores drift matches some",
     "RW513": "the rollout policy can be met",
+    "RW514": "a change that both ends of a link make keeps the floors meanwhile",
     "RW516": "a lossless class changes its marking by way of switches that serve both",
     "RW517": "the marking of a lossless class changes in phases, or at once with consent",
     "RW518": "a phase begins when the one before it is done, its cables where they belong",

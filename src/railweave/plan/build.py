@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric
+from railweave.plan.draining import drain_of, parted_links
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import arrange
@@ -37,25 +38,25 @@ def build_plan(
 
     Its waves keep to ``policy``; what of it no order can keep stands in the plan.
     """
-    devices: dict[str, DevicePlan] = {}
-    changes: list[Change] = []
-    careful: set[str] = set()
-    for switch in fabric.switches:
-        reading = readings[switch.name]
-        devices[switch.name] = device = _device(reading, switch.role.value)
-        if reading.difference is not None:
-            changes += reading.difference.changes
-            if not device.unprovisioned and _disturbs(reading.difference.changes):
-                careful.add(switch.name)
-    changed = {name for name, device in devices.items() if device.state is DeviceState.CHANGED}
-    idle = {name for name, device in devices.items() if device.unprovisioned}
-    order = arrange(fabric, changed, careful, policy, idle=idle)
+    found = {switch.name: readings[switch.name].difference for switch in fabric.switches}
+    changes = {name: one.changes for name, one in found.items() if one is not None and one.changes}
+    idle = {name for name, one in found.items() if one is not None and one.unprovisioned}
+    careful = {name for name, own in changes.items() if name not in idle and _disturbs(own)}
+    order = arrange(fabric, changes, careful, policy, idle=idle, parted=parted_links(fabric, changes, idle))
+    devices = {
+        switch.name: _device(
+            readings[switch.name],
+            switch.role.value,
+            drain_of(fabric, switch, changes[switch.name], idle) if switch.name in careful else (),
+        )
+        for switch in fabric.switches
+    }
     return Plan(
         fabric=fabric.name,
         target=target,
         intent_sha256=intent_sha256,
         devices=devices,
-        changes=tuple(changes),
+        changes=tuple(change for own in changes.values() for change in own),
         waves=order.waves,
         gone=gone,
         policy=policy,
@@ -67,7 +68,7 @@ def _disturbs(changes: tuple[Change, ...]) -> bool:
     return any(change.disruption is not Disruption.NONE for change in changes)
 
 
-def _device(reading: Reading, role: str) -> DevicePlan:
+def _device(reading: Reading, role: str, drain: tuple[str, ...]) -> DevicePlan:
     found = reading.difference
     if found is None:
         return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error)
@@ -82,5 +83,7 @@ def _device(reading: Reading, role: str) -> DevicePlan:
         refusals=tuple(DeviceRefusal(one.message, one.fix) for one in found.refusals),
         unprovisioned=found.unprovisioned,
         pending=reading.pending,
+        given_up=found.given_up,
+        drain=drain,
         error="; ".join(one.message for one in found.refusals),
     )

@@ -34,7 +34,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "waves": [list(wave) for wave in plan.waves],
         "policy": _policy_json(plan.policy),
         "unmet": [
-            {"key": one.key, "message": one.message, "fix": one.fix, "devices": list(one.devices)} for one in plan.unmet
+            {"key": one.key, "message": one.message, "fix": one.fix, "devices": list(one.devices), "parted": one.parted}
+            for one in plan.unmet
         ],
         "gone": list(plan.gone),
         "cables_to_move": [
@@ -61,6 +62,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "pending": device.pending,
         "error": device.error,
         "drain": list(device.drain),
+        "given_up": list(device.given_up),
     }
 
 
@@ -150,7 +152,10 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         waves=tuple(tuple(wave) for wave in document["waves"]),
         gone=tuple(document["gone"]),
         policy=_policy(document["policy"]),
-        unmet=tuple(Unmet(one["key"], one["message"], one["fix"], tuple(one["devices"])) for one in document["unmet"]),
+        unmet=tuple(
+            Unmet(one["key"], one["message"], one["fix"], tuple(one["devices"]), one["parted"])
+            for one in document["unmet"]
+        ),
     )
 
 
@@ -180,6 +185,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         pending=document["pending"],
         error=document["error"],
         drain=tuple(document["drain"]),
+        given_up=tuple(document["given_up"]),
     )
 
 

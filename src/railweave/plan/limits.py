@@ -72,16 +72,14 @@ class Limits:
                 return Breach(
                     "floor.uplinks",
                     f"a leaf keeps {left:.4g}% of its uplink bandwidth, and the floor is {floor:g}%",
-                    f"lower `floor.uplinks` to {_floor_percent(left)}%, or add spines",
+                    f"lower `floor.uplinks` to {_floor_percent(left)}%",
                 )
         paths = self._service.least_paths(out, down)
         if paths is not None and paths < self._policy.path_floor:
             return Breach(
                 "floor.paths",
                 f"two leaves keep {_paths(paths)} between them, and the floor is {self._policy.path_floor}",
-                f"lower `floor.paths` to {paths}"
-                + (", which accepts that leaves are cut off" if not paths else "")
-                + ", or add spines",
+                f"lower `floor.paths` to {paths}" + (", which accepts that leaves are cut off" if not paths else ""),
             )
         return None
 

@@ -13,7 +13,8 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person agreed to beyond an ordinary change: reloads, and identities that change."""
+    """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
+    links have to follow each other."""
 
     provision: bool = False
     renumber: bool = False
@@ -21,7 +22,13 @@ class Consent:
 
 def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
     """Return why ``plan`` must not be carried out under ``consent``; nothing where it may."""
-    return (*conflicts(plan), *_renumberings(plan, consent), *_reloads(plan, consent), *_pending(plan))
+    return (
+        *conflicts(plan),
+        *_renumberings(plan, consent),
+        *_partings(plan, consent),
+        *_reloads(plan, consent),
+        *_pending(plan),
+    )
 
 
 def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
@@ -45,7 +52,7 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
         for name, device in plan.devices.items()
         for one in device.conflicts
     )
-    return (*refused, *rows, *unmet_diagnostics(plan.unmet, plan.policy))
+    return (*refused, *rows, *unmet_diagnostics((one for one in plan.unmet if not one.parted), plan.policy))
 
 
 def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
@@ -60,6 +67,12 @@ def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             devices=devices,
             fix="take back the change of pools, AS number bases, reserve or stripes, or deploy with --renumber",
         )
+
+
+def _partings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+    """Return the floors that are crossed while links wait for their second end; a renumbering is agreed to as one."""
+    parted = () if consent.renumber else tuple(one for one in plan.unmet if one.parted)
+    return unmet_diagnostics(parted, plan.policy)
 
 
 def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:

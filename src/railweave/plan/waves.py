@@ -25,12 +25,16 @@ _INVENTORY_KEY = "rollout"
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """A rule that no order of these devices can keep; ``key`` is the policy's, empty where it is not one of them."""
+    """A rule that no order of these devices can keep; ``key`` is the policy's, empty where it is not one of them.
+
+    With ``parted`` it is a floor that is crossed while links wait for their second end.
+    """
 
     key: str
     message: str
     fix: str
     devices: tuple[str, ...]
+    parted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,8 @@ def unmet_diagnostics(unmet: Iterable[Unmet], policy: RolloutPolicy) -> tuple[Di
     """Return the errors of what cannot be kept, at the policy's places where it has some."""
     return tuple(
         error(
-            "RW513",
-            f"the rollout policy can never be met: {one.message}",
+            "RW514" if one.parted else "RW513",
+            one.message if one.parted else f"the rollout policy can never be met: {one.message}",
             policy.places.get(one.key) or policy.places.get("") or Where(path=_path(one.key)),
             devices=one.devices,
             fix=f"{one.fix} (`{_INVENTORY_KEY}` in the target's inventory file)" if one.key else one.fix,
@@ -148,7 +152,8 @@ class _Making:
     def unmet(self) -> Iterator[Unmet]:
         """Yield what cannot be kept, with the devices that it is about."""
         for found, devices in self._unmet.items():
-            yield Unmet(found.key, found.message, found.fix, tuple(devices))
+            more = ", or add spines" if found.key.startswith("floor.") else ""
+            yield Unmet(found.key, found.message, found.fix + more, tuple(devices))
 
     def _after_canary(self, switches: Sequence[Switch], *, disturbs: bool) -> Sequence[Switch]:
         """Send the first device of its kind alone, ahead of all others; return those that follow."""
@@ -191,7 +196,8 @@ def _while_parted(making: _Making, waves: Iterable[Wave], parted: Collection[Lin
                 found.key,
                 f"both ends of {len(parted)} links have to change, and a link is down until its second end does; "
                 f"in wave {number} {found.message}",
-                f"{found.fix}, or make the change by parts",
+                f"{found.fix}, or deploy with --renumber if the fabric may stand still for that time",
                 wave,
+                parted=True,
             )
             return

@@ -1,0 +1,119 @@
+"""Where traffic is led away before a change, and which links a change parts.
+
+A change that disturbs only some links of a switch drains the BGP sessions on these; one that disturbs all links of a
+spine drains the spine. A leaf with GPU nodes is never drained as a whole: its nodes have no other way, so announcing
+it away would only take their rail out of service earlier. The same holds for the only spine of a plane.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch
+from railweave.names import natural_key
+from railweave.plan.expectation import expect
+from railweave.plan.health import needs_both_ends
+from railweave.sonic.change import FRR_TABLE, Change, Disruption
+from railweave.sonic.frr_lines import neighbor_of
+
+WHOLE = ("*",)
+"""``DevicePlan.drain`` of a device that is drained altogether."""
+
+_PEER_TABLES = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE"})
+_ADDRESS = re.compile(r"[0-9.]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
+_PORT = re.compile(r"[|.]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Uplink:
+    """A link between leaf and spine as one of its ends sees it; ``peer`` as in ``ExpectedSession``."""
+
+    link: Link
+    port: str
+    peer: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """What changes are about: ``links`` of the fabric, ``strangers`` that the intent has no session with, or all."""
+
+    links: tuple[_Uplink, ...]
+    strangers: tuple[str, ...]
+    everything: bool
+
+
+def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change], idle: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the peers to drain before ``changes`` of a switch that carries traffic; ``("*",)`` is the whole switch.
+
+    ``idle`` are the devices that are provisioned for the first time.
+    """
+    disturbing = [change for change in changes if change.disruption is not Disruption.NONE]
+    if not disturbing:
+        return ()
+    uplinks = _uplinks(fabric, switch)
+    touched = _touched(switch, uplinks, disturbing)
+    if touched.everything or (uplinks and len(touched.links) == len(uplinks)):
+        return WHOLE if switch.role is not Role.LEAF and _has_another(fabric, switch, idle) else ()
+    return (*(uplink.peer for uplink in touched.links), *touched.strangers)
+
+
+def parted_links(fabric: Fabric, changes: Mapping[str, Sequence[Change]], idle: Collection[str] = ()) -> set[Link]:
+    """Return the links of which both ends change what they must agree on; ``idle`` devices have none that carry."""
+    found: dict[str, set[Link]] = {}
+    for name, own in changes.items():
+        needing = [change for change in own if needs_both_ends((change,))]
+        if needing and name not in idle:
+            switch = fabric.switch_of[name]
+            uplinks = _uplinks(fabric, switch)
+            touched = _touched(switch, uplinks, needing)
+            found[name] = {one.link for one in (uplinks if touched.everything else touched.links)}
+    return {link for name, links in found.items() for link in links if link.upper == name} & {
+        link for name, links in found.items() for link in links if link.lower == name
+    }
+
+
+def _has_another(fabric: Fabric, spine: Switch, idle: Collection[str]) -> bool:
+    return any(
+        other.role is spine.role and other.plane == spine.plane and other is not spine and other.name not in idle
+        for other in fabric.switches
+    )
+
+
+def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:
+    links = [link for link in fabric.links_of.get(switch.name, ()) if link.kind is LinkKind.LEAF_SPINE]
+    return tuple(
+        _Uplink(
+            link,
+            switch.panel.ports[link.upper_port if link.upper == switch.name else link.lower_port].name,
+            session.peer,
+        )
+        for link, session in zip(links, expect(fabric, switch).sessions, strict=True)
+    )
+
+
+def _touched(switch: Switch, uplinks: Sequence[_Uplink], changes: Iterable[Change]) -> _Touched:
+    """Return what ``changes`` are about; what names neither port nor peer is about everything."""
+    ports = {port.name for port in switch.panel.ports}
+    named: set[str] = set()
+    for change in changes:
+        subject = _subject(change, ports)
+        if not subject:
+            return _Touched((), (), everything=True)
+        named.add(subject)
+    met = tuple(uplink for uplink in uplinks if uplink.port in named or uplink.peer in named)
+    known = ports | {uplink.peer for uplink in uplinks}
+    return _Touched(met, tuple(sorted(named - known, key=natural_key)), everything=False)
+
+
+def _subject(change: Change, ports: Collection[str]) -> str:
+    """Return the port or peer that a change is about; empty where it is about more than one."""
+    if change.disruption is Disruption.RELOAD:
+        return ""
+    if change.table == FRR_TABLE:
+        name = neighbor_of(change.field or "") or ""
+        # Any other name is a peer group's, of which all sessions are members.
+        return name if name in ports or _ADDRESS.fullmatch(name) else ""
+    parts = change.key.split("|")
+    if change.table in _PEER_TABLES:
+        return parts[-1] if _ADDRESS.fullmatch(parts[-1]) else ""
+    return next((part for part in _PORT.split(change.key) if part in ports), "")
