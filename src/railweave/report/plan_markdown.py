@@ -10,7 +10,7 @@ from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
 from railweave.report.markdown import LIMIT_CHARS, cell, code, table
-from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept
+from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept, marking_lines
 from railweave.sonic.change import Change
 
 _RESERVED = 400
@@ -33,6 +33,7 @@ def plan_markdown(plan: Plan) -> str:
 def _notes(plan: Plan) -> Iterable[str]:
     notes = [
         *cable_lines(plan, _MOST_NOTES // 2),
+        *marking_lines(plan),
         *(f"unreachable: {name}: {plan.devices[name].error}" for name in plan.names(DeviceState.UNREACHABLE)),
         *(
             f"conflict: {name}: {one.table}|{one.key}: {one.reason}"

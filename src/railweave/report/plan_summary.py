@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.plan.cables import moved_cables
+from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.report.listing import compact, counted
 from railweave.sonic.change import Disruption, Method
@@ -94,6 +95,15 @@ def cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
     shown = tuple(f"cable to move: {cable}" for cable in cables[:most])
     hidden = len(cables) - len(shown)
     return (*shown, f"cables to move: {hidden} more, all in the JSON form") if hidden else shown
+
+
+def marking_lines(plan: Plan) -> tuple[str, ...]:
+    """Return a line for each code point that is lossless on running switches and would be no more."""
+    return tuple(
+        f"DSCP {dscp} is lossless no more, or on another priority, on {compact(devices)}: GPU nodes that send it would"
+        " lose packets; `railweave phases` shows the way without loss"
+        for dscp, devices in given_up_markings(plan)
+    )
 
 
 def kept(plan: Plan) -> Mapping[str, int]:

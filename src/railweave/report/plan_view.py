@@ -11,7 +11,7 @@ from railweave.plan.grouping import ChangeGroup, group_changes
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
-from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept
+from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept, marking_lines
 from railweave.sonic.change import Disruption, Op
 
 _MOST_CABLES = 16
@@ -93,6 +93,7 @@ def _remarks(plan: Plan) -> Iterable[Text]:
     """Yield what is no change and still matters, with an empty line after it."""
     remarks = [
         *(Text(line, style="bold yellow") for line in cable_lines(plan, _MOST_CABLES)),
+        *(Text(f"warning: {line}", style="bold yellow") for line in marking_lines(plan)),
         *(
             Text(f"unreachable: {name}: {plan.devices[name].error}", style="bold red")
             for name in plan.names(DeviceState.UNREACHABLE)
