@@ -16,7 +16,7 @@ from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
 from sonic_sim.device import CONFIG_FILE, INIT_FILE
 
 _TICK_S = 1.0
-_LLDP_EVERY_S = 2.0
+_LLDP_EVERY_S = 1.0
 _SETTLE_S = 0.05
 _FACTORY = Path("/lab/config_db.json")
 _SYSCTLS = {

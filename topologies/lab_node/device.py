@@ -7,6 +7,7 @@ by field, so that what somebody else writes meanwhile survives.
 import fcntl
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from lab_node.files import RealFiles
 from lab_node.redis import CONFIG_DB, Redis
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import ConfigDb, Hash
-from sonic_sim.device import SWSS_READY_S, Device, Holder, Locks
+from sonic_sim.device import SWSS_READY_S, Device, Holder, Image, Locks
 from sonic_sim.frr.running import Frr
 from sonic_sim.spec import SimDevice
 
@@ -105,6 +106,21 @@ class NodeDevice(Device):
         self.times.swss_up = self.times.management_up = self.times.frr_up = booted - SWSS_READY_S
         self.redis = Redis(CONFIG_DB)
         self.read_config()
+
+    def image(self) -> Image:
+        """Return what this node is: no SONiC image, whatever its commands are called."""
+        debian = Path("/etc/debian_version").read_text().strip()
+        told = subprocess.run(["/usr/lib/frr/zebra", "--version"], capture_output=True, text=True, check=False).stdout
+        found = re.search(r"version (\S+)", told)
+        frr_version = found[1] if found else "of unknown version"
+        return Image(
+            version=f"railweave lab node, FRR {frr_version}, Debian {debian}",
+            distribution=f"Debian {debian}",
+            kernel=os.uname().release,
+            commit="N/A",
+            date=time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(Path(__file__).stat().st_mtime)),
+            built_by="railweave",
+        )
 
     def read_config(self) -> None:
         """Take the rows as they are in Redis now."""

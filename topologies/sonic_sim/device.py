@@ -69,6 +69,18 @@ class Locks:
             del self.held[holder.path]
 
 
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The software of a switch, as ``show version`` names it."""
+
+    version: str = "SONiC.202505.0-simulated"
+    distribution: str = "Debian 12.11"
+    kernel: str = "6.1.0-29-2-amd64"
+    commit: str = "ff3c0c9f6"
+    date: str = "Sat Nov 21 00:00:00 UTC 2026"
+    built_by: str = "railweave@simulator"
+
+
 class Device:
     """A switch. ``daemons`` False leaves out what reacts to CONFIG_DB (hostcfgd, buffermgrd), as in the recordings."""
 
@@ -101,6 +113,10 @@ class Device:
     def revision(self) -> tuple[int, ...]:
         """Return a value that changes with everything that is kept on disk."""
         return (self.db.version, self.files.version, self.frr.version, self.faults.version, int(self.timer_running))
+
+    def image(self) -> Image:
+        """Return the software that runs."""
+        return Image()
 
     @property
     def platform(self) -> str:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 FieldValue = str | list[str]
 ConfigDbDocument = dict[str, dict[str, dict[str, FieldValue]]]
 """``{table: {key: {field: text or list}}}``, the form of ``sonic-cfggen -d --print-data``."""
@@ -62,11 +60,16 @@ class SimSpec:
 
     def to_json(self) -> str:
         """Return the JSON form; `spec_from_json` reads it back."""
+        import orjson
+
         return orjson.dumps(self).decode()
 
 
 def spec_from_json(text: str | bytes) -> SimSpec:
     """Read what `SimSpec.to_json` wrote. Raises ValueError where the text has another shape."""
+    # Here and not above: a lab's node takes this module for its values and has only what Debian packages.
+    import orjson
+
     try:
         return _spec(orjson.loads(text))
     except (KeyError, TypeError, AttributeError) as error:

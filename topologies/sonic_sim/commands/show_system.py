@@ -8,20 +8,18 @@ from sonic_sim.commands.registry import Result
 from sonic_sim.commands.table import simple_table
 from sonic_sim.device import Device
 
-BUILD = "202505.0-simulated"
-_KERNEL = "6.1.0-29-2-amd64"
-
 
 @leaf("show version", options=(Option(("--verbose",)),))
 def version(parsed: Parsed) -> Result:
     """Print the versions of the image and what hardware it runs on."""
     device = parsed.call.device
+    image = device.image()
     metadata = device.db.get("DEVICE_METADATA|localhost")
     now = time.gmtime(device.clock.now())
     lines = [
-        "", f"SONiC Software Version: SONiC.{BUILD}", "SONiC OS Version: 12", "Distribution: Debian 12.11",
-        f"Kernel: {_KERNEL}", "Build commit: ff3c0c9f6", "Build date: Sat Nov 21 00:00:00 UTC 2026",
-        "Built by: railweave@simulator", "", f"Platform: {metadata.get('platform', device.platform)}",
+        "", f"SONiC Software Version: {image.version}", "SONiC OS Version: 12", f"Distribution: {image.distribution}",
+        f"Kernel: {image.kernel}", f"Build commit: {image.commit}", f"Build date: {image.date}",
+        f"Built by: {image.built_by}", "", f"Platform: {metadata.get('platform', device.platform)}",
         f"HwSKU: {metadata.get('hwsku', device.spec.hwsku)}", f"ASIC: {device.spec.asic}", "ASIC Count: 1",
         f"Serial Number: {device.spec.serial}", "Model Number: N/A", "Hardware Revision: N/A",
         f"Uptime: {time.strftime('%H:%M:%S', now)} up {_uptime(device)},  1 user,  load average: 0.26, 0.36, 0.59",
