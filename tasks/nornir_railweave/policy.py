@@ -13,7 +13,8 @@ class Policy:
     """The rules of one deployment.
 
     ``skip_unreachable`` leaves out devices that could not be reached when the plan was made; without it they stop
-    everything. ``take_ports`` must be what the plan was made with. ``message`` goes with every commit.
+    everything. ``take_ports`` must be what the plan was made with. ``message`` goes with every commit. At most
+    ``sessions`` devices are held connected while they wait for the others of their wave.
     """
 
     consent: Consent = field(default_factory=Consent)
@@ -23,6 +24,7 @@ class Policy:
     reconnect_s: float = 300
     journal_dir: Path = STATE_DIR / "journal"
     message: str = "railweave"
+    sessions: int = 50
 
 
 def policy_for(
@@ -32,14 +34,22 @@ def policy_for(
     renumber: bool = False,
     skip_unreachable: bool = False,
     take_ports: bool = False,
+    at_once: bool = False,
     state_dir: Path = STATE_DIR,
 ) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
     return Policy(
-        consent=Consent(provision=provision, renumber=renumber),
+        consent=Consent(provision=provision, renumber=renumber, at_once=at_once),
         skip_unreachable=skip_unreachable,
         take_ports=take_ports,
         rollout=target.rollout,
         reconnect_s=target.timeouts.reconnect_s,
         journal_dir=state_dir / "journal",
+        sessions=_sessions(target),
     )
+
+
+def _sessions(target: Target) -> int:
+    """Return how many devices may stay connected at once: a jump host carries so many channels and no more."""
+    jump = target.login.jump
+    return target.rollout.workers if jump is None else min(target.rollout.workers, jump.channels)

@@ -1,7 +1,7 @@
-"""Whether a confirmed configuration survives a power loss, asked where the answer to the confirmation was lost.
+"""Whether a confirmed configuration survives a power loss, asked where that is in doubt.
 
-The driver saves after it confirms. Where the session broke off in between, the device runs the new configuration and
-would boot the old one, which nobody would notice before the next power loss.
+The driver saves after it confirms. Where the session or this machine was lost in between, the device runs the new
+configuration and would boot the old one, which nobody would notice before the next power loss.
 """
 
 from contextlib import suppress
@@ -9,24 +9,25 @@ from typing import Any
 
 from napalm.base.exceptions import NapalmException
 
-from nornir_railweave.reading import Comparer
+from nornir_railweave.work import Work
 from railweave.sonic.document import DocumentError
 
 SAVE = ("sudo -n config save -y", "sudo -n vtysh -c 'write memory'")
 """What saves CONFIG_DB and FRR's configuration on SONiC."""
 
-
-def ensure_saved(driver: Any, name: str, compare: Comparer) -> bool:
-    """Save the running configuration unless the boot configuration is as intended; tell whether it is now."""
-    if _is_saved(driver, name, compare):
-        return True
-    with suppress(NapalmException):
-        driver.cli(list(SAVE))
-    return _is_saved(driver, name, compare)
+UNSAVED = "the new configuration runs but could not be saved: after a power loss the switch boots the old one"
 
 
-def _is_saved(driver: Any, name: str, compare: Comparer) -> bool:
+def is_saved(driver: Any, work: Work) -> bool:
+    """Tell whether the device boots what the work wants; raises what the driver raises."""
     try:
-        return not compare(driver, name, "startup").difference.changes
+        return not work.read(driver, "startup").left
     except DocumentError:
         return False
+
+
+def save(driver: Any, work: Work) -> bool:
+    """Save what runs; tell whether the device boots what the work wants now."""
+    with suppress(NapalmException):
+        driver.cli(list(SAVE))
+    return is_saved(driver, work)

@@ -17,6 +17,7 @@ from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health
 from railweave.plan.observation import Observation
 from railweave.plan.outcome import VerifyCheck
+from railweave.sonic.change import Change
 from railweave.sonic.document import RunningConfig
 
 
@@ -32,17 +33,19 @@ class Standing(Enum):
 class Found:
     """What a device runs. ``sha256`` is the digest over what we own of it (``sonic.diff.running_sha256``).
 
-    ``left`` is the merge document (``sonic.merge``) of what is still to be done: empty when the work is done.
-    ``changes`` counts what it holds. ``calm``: the device carries no traffic that the work could hurt, so nothing is
-    drained for it and nothing has to hold after it because it held before (a switch that is being provisioned).
-    ``drained`` names the BGP peers that somebody has drained already, ``("*",)`` for all.
+    ``left`` is the merge document (``sonic.merge``) of what is still to be done: empty when the work is done. ``size``
+    counts it for a person, ``changes`` are its planned changes where it was made of a plan. ``disconnects``: links and
+    sessions go down with the work until their far ends follow, or there are none yet (a switch that is being
+    provisioned), so nothing has to hold right after it because it held before. ``drained`` names the BGP peers that
+    somebody has drained already, ``("*",)`` for all.
     """
 
     running: RunningConfig
     sha256: str
     left: Mapping[str, Any]
-    changes: int
-    calm: bool = False
+    size: int
+    changes: tuple[Change, ...] = ()
+    disconnects: bool = False
     drained: tuple[str, ...] = ()
 
 

@@ -22,11 +22,15 @@ class ExpectedNeighbor:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedSession:
-    """A BGP session with ``device`` over ``peer``: its address, or our interface where the link is unnumbered."""
+    """A BGP session with ``device`` over ``peer``: its address, or our interface where the link is unnumbered.
+
+    ``port`` is our interface of the link.
+    """
 
     peer: str
     device: str
     remote_asn: int
+    port: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +118,12 @@ def _neighbor(fabric: Fabric, switch: Switch, link: Link) -> ExpectedNeighbor:
 
 def _session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSession:
     far = fabric.switch_of[_far_name(switch, link)]
+    port = _own_port(switch, link).name
     if _unnumbered(fabric, link):
-        return ExpectedSession(_own_port(switch, link).name, far.name, far.asn)
+        return ExpectedSession(port, far.name, far.asn, port)
     # The upper end has the even address, the lower end the odd one (RFC 3021).
     peer = link.network + 1 if _is_upper(switch, link) else link.network
-    return ExpectedSession(ipv4_text(peer), far.name, far.asn)
+    return ExpectedSession(ipv4_text(peer), far.name, far.asn, port)
 
 
 def _address(switch: Switch, link: Link) -> ExpectedAddress:

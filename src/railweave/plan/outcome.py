@@ -17,10 +17,14 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceOutcome:
-    """One device's end of a deployment; ``error`` says what went wrong, and is empty where nothing did."""
+    """One device's end of a rollout; ``error`` says what went wrong, and is empty where nothing did.
+
+    ``drained``: the rollout took its traffic away and could not give it back.
+    """
 
     outcome: Outcome
     error: str = ""
+    drained: bool = False
 
     @property
     def ok(self) -> bool:

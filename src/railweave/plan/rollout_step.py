@@ -25,6 +25,7 @@ class Step(StrEnum):
     VERIFIED = "verified"
     UNDRAINED = "undrained"
     CONFIRMED = "confirmed"
+    SAVED = "saved"
     ROLLING_BACK = "rolling-back"
     ROLLED_BACK = "rolled-back"
     WAVE_UNDONE = "wave-undone"

@@ -1,0 +1,95 @@
+"""One device during a rollout: its session, its work, and the careful ways to read it and to tell of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.policy import Policy
+from nornir_railweave.session import Session
+from nornir_railweave.work import Found, Work
+from railweave.plan.health import Baseline
+from railweave.plan.outcome import DeviceOutcome, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the devices of one wave share.
+
+    ``settled`` are the devices that stand still in their new state; ``moving`` is how many other devices may be at work
+    beside each one, or have failed. ``hold_sessions``: the sessions stay open while the wave waits for its last device.
+    """
+
+    works: Mapping[str, Work]
+    settled: frozenset[str]
+    moving: int
+    policy: Policy
+    announce: Events
+    hold_sessions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What was done to a device, as far as it came; all that it takes to undo it.
+
+    ``commit_id`` is the driver's name of the commit, empty where it gives none; ``ends_at_s`` is when the switch's own
+    timer ends at the earliest, on this machine's steady clock.
+    """
+
+    before: Found
+    baseline: Baseline = field(default_factory=Baseline)
+    commit_id: str = ""
+    after_sha256: str = ""
+    drained: bool = False
+    ends_at_s: float = 0.0
+
+
+class Device:
+    """The device that one task works on."""
+
+    def __init__(self, session: Session, work: Work, order: Order) -> None:
+        self.session = session
+        self.work = work
+        self.order = order
+
+    @property
+    def driver(self) -> Any:
+        """Return the open driver, connecting where there is none."""
+        return self.session.driver
+
+    @property
+    def revert_in_s(self) -> int:
+        """Return the seconds of the switch's own timer."""
+        return self.order.policy.rollout.revert_in_s
+
+    def say(self, step: Step, text: str = "", **details: Any) -> None:
+        """Announce a step of this device."""
+        self.order.announce(Event(step, self.work.device, text, details))
+
+    def read(self) -> Found:
+        """Return what the device runs now."""
+        return self.work.read(self.driver)
+
+    def reconnect(self) -> Any:
+        """Return the driver of a new session, for which a lost device is searched a while."""
+        driver = self.session.reconnect(self.order.policy.reconnect_s)
+        self.say(Step.RECONNECTED)
+        return driver
+
+    def commit_id(self) -> str:
+        """Return the switch's name of its last commit; empty where the driver knows of none."""
+        timer = getattr(self.driver, "revert_timer", None)
+        return "" if timer is None else str(timer.status().commit_id)
+
+    def drained(self) -> tuple[str, ...]:
+        """Return the BGP peers that are drained; none where the driver cannot drain."""
+        ask = getattr(self.driver, "drained", None)
+        return () if ask is None else tuple(ask())
+
+    def lost(self, why: str) -> DeviceOutcome:
+        """Return the outcome of a device that cannot be found again."""
+        return DeviceOutcome(
+            Outcome.UNREACHABLE,
+            f"{why}; not reachable again within {self.order.policy.reconnect_s:g} s. The switch itself takes back a "
+            f"commit that was not confirmed, {self.revert_in_s} s after it began",
+        )

@@ -1,0 +1,67 @@
+"""A deployment's work on one device: what the plan says of it, and nothing else."""
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Any
+
+from nornir_railweave.reading import Comparer
+from nornir_railweave.work import Found
+from railweave.plan.document import change_json
+from railweave.plan.expectation import Expectation
+from railweave.plan.health import Health, gate, needs_both_ends
+from railweave.plan.model import DevicePlan
+from railweave.plan.observation import Observation
+from railweave.plan.outcome import VerifyCheck
+from railweave.sonic.change import Change
+from railweave.sonic.merge import merge_document
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWork:
+    """Bring a device to its wanted configuration by the changes of a plan, which was made a moment ago."""
+
+    compare: Comparer
+    expectation: Expectation
+    planned: DevicePlan
+    changes: tuple[Change, ...]
+
+    @property
+    def device(self) -> str:
+        """Return the device's name."""
+        return self.expectation.device
+
+    @property
+    def before_sha256(self) -> str:
+        """Return the digest that the plan was made with."""
+        return self.planned.running_sha256
+
+    @property
+    def drain(self) -> tuple[str, ...]:
+        """Return what the plan drains."""
+        return tuple(getattr(self.planned, "drain", ()))
+
+    def read(self, driver: Any, which: str = "running") -> Found:
+        """Compare what the device runs, or boots, with what is wanted."""
+        found = self.compare(driver, self.device, which)
+        changes = found.difference.changes
+        return Found(
+            running=found.running,
+            sha256=found.sha256,
+            left=merge_document(changes, found.difference.frr_delta) if changes else {},
+            size=len(changes),
+            changes=changes,
+            disconnects=found.difference.unprovisioned or needs_both_ends(changes),
+            drained=tuple(getattr(found.difference, "drained", ())),
+        )
+
+    def moved(self, found: Found) -> str:
+        """Return why the device is not as the plan says."""
+        if found.sha256 != self.before_sha256:
+            return "the device's configuration changed since the plan was made; nothing was done"
+        if list(map(change_json, found.changes)) != list(map(change_json, self.changes)):
+            return "the changes are other ones than the plan says; nothing was done"
+        return ""
+
+    def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
+        """Return the checks of the intended state, over links to settled devices, and of what held before."""
+        return gate(self.expectation, seen, settled, held)

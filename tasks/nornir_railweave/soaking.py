@@ -1,0 +1,95 @@
+"""The soak of a wave: its devices are looked at for a while after they were kept, and a fault tells at once.
+
+What is seen once may be a session that was just being read; what is seen twice in a row is a fault.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nornir.core import Nornir
+
+from nornir_railweave.connect import only
+from nornir_railweave.control import ABORT, PAUSE, Control
+from nornir_railweave.device import Attempt, Order
+from nornir_railweave.events import Event, Step
+from nornir_railweave.gates import sentence
+from nornir_railweave.runner import FabricRunner
+from nornir_railweave.session import words
+from nornir_railweave.tasks.watch import Look, watch
+from railweave.plan.verification import unreachable
+
+_LOOKS = 6
+_POLL_S = 0.5
+
+
+class Soak:
+    """One wave's soak. ``interrupted``: a person ended it by Ctrl-C; ``cut_short``: by that or by an abort."""
+
+    def __init__(
+        self, nr: Nornir, order: Order, attempts: Mapping[str, Attempt], control: Control, *, moving: int
+    ) -> None:
+        self.interrupted = False
+        self.cut_short = False
+        self._nr = nr
+        self._order = replace(order, moving=moving)
+        self._attempts = attempts
+        self._control = control
+        self._told_pause = False
+
+    def run(self) -> str:
+        """Watch until the time is over; return the fault in a sentence, empty where there was none."""
+        rollout = self._order.policy.rollout
+        ends_at = time.monotonic() + rollout.soak_s
+        pause_s = max(rollout.verify_interval_s, rollout.soak_s / _LOOKS)
+        try:
+            looks: dict[str, Look] = {}
+            while True:
+                before, looks = looks, self._look(looks)
+                for name, look in looks.items():
+                    if look.failed and name in before and before[name].failed:
+                        return f"{name}: in the soak of its wave, {sentence(look.failed)}"
+                doubt = any(look.failed for look in looks.values())
+                if time.monotonic() >= ends_at and not doubt and before:
+                    return ""
+                if not self._wait(rollout.verify_interval_s if doubt else pause_s):
+                    return ""
+        except KeyboardInterrupt:
+            self.interrupted = self.cut_short = True
+            return ""
+        finally:
+            self._close()
+
+    def _look(self, last: Mapping[str, Look]) -> dict[str, Look]:
+        runner = FabricRunner(self._order.policy.rollout.workers)
+        found = only(self._nr, self._attempts).with_runner(runner)
+        results = found.run(watch, on_failed=True, order=self._order, attempts=self._attempts, last=last)
+        looks: dict[str, Look] = {}
+        for name in self._attempts:
+            result = results[name][0]
+            looks[name] = result.result if isinstance(result.result, Look) else _blind(name, result.exception)
+        return looks
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for the next look; False where a person wants the rollout to end."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            asked = self._control.asked()
+            if asked == ABORT:
+                self.cut_short = True
+                return False
+            if asked == PAUSE and not self._told_pause:
+                self._told_pause = True
+                self._order.announce(Event(Step.PAUSED, text="after the soak of this wave"))
+            time.sleep(min(_POLL_S, left))
+        return True
+
+    def _close(self) -> None:
+        """End the sessions that stayed open between the looks."""
+        only(self._nr, self._attempts).close_connections(on_good=True, on_failed=True)
+
+
+def _blind(name: str, fault: BaseException | None) -> Look:
+    """Return the look of a device that a mistake of the program kept from being seen."""
+    why = words(fault) if fault is not None else "not looked at"
+    return Look((unreachable(name, f"railweave itself failed here: {why}"),))

@@ -1,0 +1,190 @@
+"""Bring one device to its new configuration, verified, and leave it under its switch's timer.
+
+Whatever fails, the device is taken back at once and read, and the outcome says which configuration it has. Nothing is
+concluded from the text of a command or from an exception. What holds is kept or undone with its whole wave, later.
+"""
+
+import json
+import time
+from dataclasses import dataclass, replace
+
+from napalm.base.exceptions import LockError, SessionLockedException
+from nornir.core.task import Result, Task
+
+from nornir_railweave.device import Attempt, Device, Order
+from nornir_railweave.draining import drain_until_quiet, in_the_way, needs_drain, undrain
+from nornir_railweave.events import Step
+from nornir_railweave.gates import take_baseline, wait_for_gate
+from nornir_railweave.session import DEVICE_FAULTS, Session, words
+from nornir_railweave.undoing import undo
+from nornir_railweave.work import Found, Standing, standing
+from railweave.plan.health import Baseline, Health
+from railweave.plan.outcome import CheckKind, DeviceOutcome, Outcome
+from railweave.sonic.document import DocumentError
+
+_OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
+_LOCKED = (LockError, SessionLockedException)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A device after this step: new, verified and held by its timer where ``outcome`` is None, else ended so."""
+
+    attempt: Attempt | None = None
+    outcome: DeviceOutcome | None = None
+
+
+class _UntouchedError(Exception):
+    """Nothing was changed: the device is not as the work expects it, or somebody else is at work on it."""
+
+
+class _EndedError(Exception):
+    """The device ended before its change, by what had been done to it until then."""
+
+    def __init__(self, outcome: DeviceOutcome) -> None:
+        super().__init__(outcome.error)
+        self.outcome = outcome
+
+
+def bring(task: Task, order: Order) -> Result:
+    """Return a ``Brought``; the result is failed unless the device is held in its new configuration."""
+    opened = Session(task)
+    device = Device(opened, order.works[task.host.name], order)
+    holds = False
+    try:
+        brought = _Bringing(device).run()
+        holds = brought.outcome is None
+    finally:
+        if not (holds and order.hold_sessions):
+            opened.close()
+    if brought.outcome is not None:
+        device.say(Step.OUTCOME, brought.outcome.error, outcome=brought.outcome.outcome.value)
+    return Result(host=task.host, result=brought, failed=not holds)
+
+
+class _Bringing:
+    """The steps of one device, in the order in which they stand here."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._draining = False
+
+    def run(self) -> Brought:
+        """Carry the change through to a verified device under its timer, or back."""
+        device = self._device
+        try:
+            before = self._read()
+            baseline = Baseline() if before.disconnects else take_baseline(device)
+            attempt = Attempt(before, baseline)
+            attempt = replace(attempt, drained=self._drain(attempt))
+            fault_text, attempt = self._commit(attempt)
+        except _UntouchedError as reason:
+            device.say(Step.MOVED, str(reason))
+            return Brought(outcome=DeviceOutcome(Outcome.OLD, str(reason)))
+        except _EndedError as ended:
+            return Brought(outcome=ended.outcome)
+        except (*DEVICE_FAULTS, DocumentError) as fault:
+            device.say(Step.UNREACHABLE, words(fault))
+            return Brought(outcome=DeviceOutcome(Outcome.UNREACHABLE, words(fault)))
+        return self._settle(attempt, fault_text)
+
+    def _read(self) -> Found:
+        """Return what runs; raises _UntouchedError where that is not what the work was made for."""
+        found = self._device.read()
+        if self._device.driver.has_pending_commit():
+            raise _UntouchedError("another commit waits for its confirmation; nothing was done")
+        if moved := self._device.work.moved(found):
+            raise _UntouchedError(moved)
+        return found
+
+    def _drain(self, attempt: Attempt) -> bool:
+        """Take the traffic away where the work needs that; tell whether it was done.
+
+        Raises _UntouchedError where somebody else is at work, _EndedError where traffic would not go.
+        """
+        device = self._device
+        if not needs_drain(device, attempt.before):
+            return False
+        if hindrance := in_the_way(attempt.before):
+            raise _UntouchedError(hindrance)
+        try:
+            flowing = drain_until_quiet(device)
+        except _LOCKED as fault:
+            raise _UntouchedError(f"{words(fault)}; nothing was done") from fault
+        except Exception as fault:
+            # Whatever it was, lines that drain may stand on the switch by now.
+            device.say(Step.LOST, words(fault))
+            flowing = f"could not be drained: {words(fault)}"
+        if flowing:
+            raise _EndedError(self._give_back(attempt, flowing))
+        return True
+
+    def _give_back(self, attempt: Attempt, why: str) -> DeviceOutcome:
+        """Bring traffic back to a device on which nothing but the drain was done."""
+        return undo(self._device, replace(attempt, drained=True), why)
+
+    def _commit(self, attempt: Attempt) -> tuple[str, Attempt]:
+        """Commit with the switch's timer; return what went wrong, empty where nothing did.
+
+        Raises _UntouchedError where somebody else holds the switch's lock.
+        """
+        device = self._device
+        device.say(Step.APPLYING, f"{attempt.before.size} changes", held=_told(attempt.baseline.held))
+        attempt = replace(attempt, ends_at_s=time.monotonic() + device.revert_in_s)
+        try:
+            driver = device.driver
+            driver.load_merge_candidate(config=json.dumps(attempt.before.left))
+            if driver.compare_config():
+                driver.commit_config(message=device.order.policy.message, revert_in=device.revert_in_s)
+                attempt = replace(attempt, commit_id=device.commit_id())
+            else:
+                driver.discard_config()
+        except _LOCKED as fault:
+            if attempt.drained:
+                raise _EndedError(self._give_back(attempt, words(fault))) from fault
+            raise _UntouchedError(f"{words(fault)}; nothing was done") from fault
+        except Exception as fault:
+            # Any fault, our own included, leaves the device in a state that only reading it can tell.
+            device.say(Step.LOST, words(fault))
+            return words(fault), attempt
+        device.say(Step.APPLIED, commit_id=attempt.commit_id)
+        return "", attempt
+
+    def _settle(self, attempt: Attempt, fault_text: str) -> Brought:
+        """Read what the commit left and verify it; what is not as it must be is undone."""
+        device = self._device
+        try:
+            if fault_text:
+                device.reconnect()
+            found = device.read()
+            if fault_text and not attempt.commit_id:
+                attempt = replace(attempt, commit_id=device.commit_id())
+        except (*DEVICE_FAULTS, DocumentError) as fault:
+            return Brought(outcome=device.lost(fault_text or words(fault)))
+        if standing(found, device.work) is not Standing.NEW:
+            why = fault_text or "the device does not hold what was committed"
+            return Brought(outcome=undo(device, attempt, why))
+        attempt = replace(attempt, after_sha256=found.sha256)
+        try:
+            wrong = self._verify(attempt)
+        except Exception as fault:
+            # Verifying failed in a way of its own, perhaps ours: an unverified change is not left standing.
+            wrong = f"could not be verified: {words(fault)}"
+        return Brought(outcome=undo(device, attempt, wrong)) if wrong else Brought(attempt)
+
+    def _verify(self, attempt: Attempt) -> str:
+        """Return what is wrong with the device in its new configuration, its traffic on it again at the end."""
+        device = self._device
+        device.say(Step.VERIFYING)
+        wrong = wait_for_gate(device, attempt.baseline, whole=not attempt.drained)
+        if attempt.drained and not wrong:
+            undrain(device)
+            wrong = wait_for_gate(device, attempt.baseline)
+        if not wrong:
+            device.say(Step.VERIFIED)
+        return wrong
+
+
+def _told(held: Health) -> list[list[str]]:
+    """Return what held as the journal keeps it for a later rollback: the kinds that outlive a configuration."""
+    return sorted([kind.value, subject] for kind, subject in held if kind in _OUTLIVING)

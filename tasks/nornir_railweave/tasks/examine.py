@@ -1,0 +1,36 @@
+"""Which configuration a device has after a mistake of the program in the middle of its task."""
+
+from nornir.core.task import Result, Task
+
+from nornir_railweave.device import Device, Order
+from nornir_railweave.events import Step
+from nornir_railweave.session import DEVICE_FAULTS, session, words
+from nornir_railweave.work import Standing, standing
+from railweave.plan.outcome import DeviceOutcome, Outcome
+from railweave.sonic.document import DocumentError
+
+
+def examine(task: Task, order: Order, why: str) -> Result:
+    """Return the ``DeviceOutcome`` that reading the device gives; ``why`` is its error."""
+    name = task.host.name
+    with session(task) as opened:
+        device = Device(opened, order.works[name], order)
+        try:
+            outcome = _read(device, why)
+        except (*DEVICE_FAULTS, DocumentError) as fault:
+            outcome = DeviceOutcome(Outcome.UNREACHABLE, f"{why}; and it cannot be read: {words(fault)}")
+    device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+    return Result(host=task.host, result=outcome)
+
+
+def _read(device: Device, why: str) -> DeviceOutcome:
+    stands = standing(device.read(), device.work)
+    if device.driver.has_pending_commit():
+        return DeviceOutcome(
+            Outcome.UNREACHABLE,
+            f"{why}; a commit waits for its confirmation there, and the switch takes it back by itself within "
+            f"{device.revert_in_s} s",
+        )
+    if stands is Standing.BETWEEN:
+        return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; the device holds neither configuration in full")
+    return DeviceOutcome(Outcome.NEW if stands is Standing.NEW else Outcome.OLD, why)

@@ -1,0 +1,51 @@
+"""Keep what a device was brought to: confirm the commit, which saves it, whatever becomes of the session."""
+
+from collections.abc import Mapping
+
+from nornir.core.task import Result, Task
+
+from nornir_railweave.device import Attempt, Device, Order
+from nornir_railweave.events import Step
+from nornir_railweave.saving import UNSAVED, is_saved, save
+from nornir_railweave.session import DEVICE_FAULTS, session, words
+from nornir_railweave.undoing import undo
+from nornir_railweave.work import Standing, standing
+from railweave.plan.outcome import DeviceOutcome, Outcome
+from railweave.sonic.document import DocumentError
+
+_ATTEMPTS = 2
+
+
+def keep(task: Task, order: Order, attempts: Mapping[str, Attempt]) -> Result:
+    """Return the device's ``DeviceOutcome``; the result is failed unless that is ``new`` without an error."""
+    name = task.host.name
+    with session(task) as opened:
+        device = Device(opened, order.works[name], order)
+        outcome = _confirm(device, attempts[name])
+    device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+    return Result(host=task.host, result=outcome, failed=not outcome.ok)
+
+
+def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
+    """Make the commit permanent; a lost answer is replaced by asking the device."""
+    why = ""
+    for _ in range(_ATTEMPTS):
+        try:
+            driver = device.driver
+            if driver.has_pending_commit():
+                driver.confirm_commit()
+            elif not (is_saved(driver, device.work) or save(driver, device.work)):
+                return DeviceOutcome(Outcome.NEW, UNSAVED)
+            device.say(Step.CONFIRMED, commit_id=attempt.commit_id, after_sha256=attempt.after_sha256)
+            return DeviceOutcome(Outcome.NEW)
+        except Exception as fault:
+            # Whether the switch took the confirmation is not known by its answer, but by what it runs and waits for.
+            why = words(fault)
+            device.say(Step.LOST, why)
+        try:
+            device.reconnect()
+            if standing(device.read(), device.work) is not Standing.NEW:
+                break
+        except (*DEVICE_FAULTS, DocumentError):
+            return device.lost(why)
+    return undo(device, attempt, f"the commit could not be confirmed: {why}")

@@ -1,0 +1,43 @@
+"""One look at a device during the soak of its wave: its health and its losses since the last look."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nornir.core.task import Result, Task
+
+from nornir_railweave.device import Attempt, Device, Order
+from nornir_railweave.gates import check_once, losses_since
+from nornir_railweave.observing import count_losses
+from nornir_railweave.session import DEVICE_FAULTS, Session, words
+from railweave.plan.observation import Counters
+from railweave.plan.outcome import VerifyCheck
+from railweave.plan.verification import unreachable
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen: the checks that do not hold, and the counters that the next look is held against."""
+
+    failed: tuple[VerifyCheck, ...] = ()
+    counters: Counters | None = None
+
+
+def watch(task: Task, order: Order, attempts: Mapping[str, Attempt], last: Mapping[str, Look]) -> Result:
+    """Return a ``Look``; ``last`` are the looks before, empty at the first one. The session stays open."""
+    name = task.host.name
+    opened = Session(task)
+    device = Device(opened, order.works[name], order)
+    baseline = attempts[name].baseline
+    counters = last[name].counters if name in last else None
+    try:
+        checks = check_once(device, baseline)
+        if counters is not None:
+            checks += losses_since(device, baseline, counters)
+        counters = count_losses(device.driver) if baseline.losses else None
+    except DEVICE_FAULTS as fault:
+        checks = (unreachable(name, words(fault)),)
+        opened.close()
+    finally:
+        if not order.hold_sessions:
+            opened.close()
+    return Result(host=task.host, result=Look(tuple(check for check in checks if not check.ok), counters))

@@ -1,0 +1,84 @@
+"""The way back of one device: the driver's rollback, then the planned rows one by one, judged by what is read."""
+
+import json
+
+from napalm.base.exceptions import CommitError
+
+from nornir_railweave.device import Attempt, Device
+from nornir_railweave.events import Step
+from nornir_railweave.session import DEVICE_FAULTS, words
+from nornir_railweave.work import Standing, standing
+from railweave.plan.outcome import DeviceOutcome, Outcome
+from railweave.sonic.document import DocumentError
+from railweave.sonic.merge import inverse
+
+
+def undo(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
+    """Bring the earlier configuration back, confirmed or not, and return how that ended; ``why`` is its error."""
+    device.say(Step.ROLLING_BACK, why)
+    for way in (_roll_back, _restore):
+        try:
+            way(device, attempt)
+        except Exception as fault:
+            # Whatever went wrong, what the device holds now is what counts.
+            device.say(Step.LOST, words(fault))
+        try:
+            device.reconnect()
+            stands = standing(device.read(), device.work)
+            if stands is Standing.OLD:
+                return _old(device, attempt, why)
+        except (*DEVICE_FAULTS, DocumentError):
+            return device.lost(why)
+    if stands is Standing.NEW:
+        return DeviceOutcome(Outcome.NEW, f"{why}; the earlier configuration could not be restored")
+    return DeviceOutcome(
+        Outcome.UNREACHABLE,
+        f"{why}; the device holds neither configuration in full: `railweave plan` shows what is left",
+    )
+
+
+def undrain_left(device: Device, drained_before: tuple[str, ...]) -> str:
+    """Undrain what a rollback left drained; return in words what stays so, empty where traffic is back.
+
+    Raises what the driver raises when the device does not answer.
+    """
+    if not (set(device.drained()) - set(drained_before)):
+        return ""
+    device.driver.undrain()
+    left = sorted(set(device.drained()) - set(drained_before))
+    return f"still drained: {', '.join(left)}" if left else ""
+
+
+def _old(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
+    """Return the outcome of a device that is on its earlier configuration, its traffic brought back as well."""
+    device.say(Step.ROLLED_BACK)
+    left = ""
+    if attempt.drained:
+        try:
+            left = undrain_left(device, attempt.before.drained)
+        except Exception as fault:
+            left = f"perhaps still drained ({words(fault)})"
+    if left:
+        return DeviceOutcome(Outcome.OLD, f"{why}; {left}: `railweave undrain {device.work.device}`", drained=True)
+    return DeviceOutcome(Outcome.OLD, why)
+
+
+def _roll_back(device: Device, attempt: Attempt) -> None:
+    """Take the commit back where there is one: a device that never left the old configuration needs nothing."""
+    driver = device.reconnect()
+    pending = driver.has_pending_commit()
+    if not pending and standing(device.read(), device.work) is Standing.OLD:
+        return
+    last = device.commit_id() if attempt.commit_id else ""
+    if last != attempt.commit_id:
+        # The driver's rollback takes back the last commit, which by now is somebody else's.
+        raise CommitError(f"another commit, {last or 'unknown'}, came after {attempt.commit_id}")
+    driver.rollback()
+
+
+def _restore(device: Device, attempt: Attempt) -> None:
+    """Put the named rows and lines back without the driver's own rollback."""
+    driver = device.reconnect()
+    driver.load_merge_candidate(config=json.dumps(inverse(attempt.before.left, attempt.before.running)))
+    if driver.compare_config():
+        driver.commit_config(message=f"{device.order.policy.message} (undone)")
