@@ -133,5 +133,5 @@ def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str
     return tuple(
         name
         for name, record in rollout.devices.items()
-        if record.outcome != "new" and record.commit_ids and states.get(name) is DeviceState.UNCHANGED
+        if record.in_doubt and states.get(name) is DeviceState.UNCHANGED
     )

@@ -44,9 +44,9 @@ class DeviceRecord:
     ``wave`` counts from 1 and is 0 for a device that no wave has. ``before_sha256``, ``after_sha256`` and
     ``changes_sha256`` are digests of what ran, of what was kept and of the planned changes, empty where no line tells.
     ``commit_ids`` are all commits made for the rollout and ``commit_id`` the one that was kept. ``held`` is kind and
-    subject of the checks that held before the change. ``step`` is the last step told. ``outcome`` is ``new``, ``old``,
-    ``unreachable``, ``not-attempted``, or empty where the rollout was cut off in the middle of the device: then only
-    the device knows. ``drained``: the rollout drained it, and no line tells that the drain was taken back.
+    subject of the checks that held right before the change. ``step`` is the last step told. ``outcome`` is ``new``,
+    ``old``, ``unreachable``, ``not-attempted``, or empty where the rollout was cut off in the middle of the device:
+    then only the device knows. ``drained``: the rollout drained it, and no line tells that the drain was taken back.
     """
 
     wave: int = 0
@@ -263,8 +263,8 @@ def _advance(draft: dict[str, Any], entry: Entry) -> None:
         draft["drained"] = True
     elif step in (Step.UNDRAINED, Step.ROLLED_BACK):
         draft["drained"] = False
-    if "held" in details:
-        draft["held"] = _held(details["held"])
+    if step == Step.APPLYING:
+        draft["held"] = _held(details.get("held"))
     if step == Step.CONFIRMED:
         draft["commit_id"] = commit or draft.get("commit_id", "")
         draft["after_sha256"] = _text(details, "after_sha256")

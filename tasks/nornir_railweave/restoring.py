@@ -1,0 +1,81 @@
+"""A rollback's work on one device: the document that its own switch kept, and what must be true afterwards."""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nornir_railweave.work import Found
+from railweave.plan.expectation import Expectation
+from railweave.plan.health import Health, needs_both_ends
+from railweave.plan.observation import Observation
+from railweave.plan.outcome import CheckKind, VerifyCheck
+from railweave.plan.rollout import DeviceRecord
+from railweave.plan.verification import check_device
+from railweave.sonic.diff import running_sha256
+from railweave.sonic.document import BGPRAW, RunningConfig, parse_running
+from railweave.sonic.merge import apply
+from railweave.sonic.restoring import restoring_diff
+from railweave.sonic.rows import DeviceConfig
+
+
+@dataclass(frozen=True, slots=True)
+class RestoringWork:
+    """Bring back what a device held before a rollout.
+
+    ``document`` is the merge document that restores it, with its secrets; ``goal_sha256`` the digest of what it held,
+    empty where nobody knows it. ``wanted`` tells which rows are ours. ``held`` is what held before the rollout and has
+    to hold again.
+    """
+
+    device: str
+    expectation: Expectation
+    wanted: DeviceConfig = field(repr=False)
+    document: Mapping[str, Any] = field(repr=False)
+    before_sha256: str
+    goal_sha256: str
+    held: Health
+    reason: str
+    drain: tuple[str, ...] = ()
+
+    def read(self, driver: Any, which: str = "running") -> Found:
+        """Return what the device runs, or boots, and what of the document it does not hold."""
+        running = parse_running(driver.get_config(retrieve=which)[which])
+        document = self.document
+        if which != "running" and running.frr is None:
+            # A switch whose FRR is not ours keeps no file of it: what it boots is told by its tables alone.
+            document = {table: rows for table, rows in document.items() if table != BGPRAW}
+        found = restoring_diff(self.device, running, document, self.wanted, self.reason)
+        sha256 = running_sha256(running, self.wanted)
+        done = not found.changes and (which != "running" or not self.goal_sha256 or sha256 == self.goal_sha256)
+        return Found(
+            running=running,
+            sha256=sha256,
+            left={} if done else document,
+            size=len(found.changes),
+            changes=found.changes,
+            disconnects=needs_both_ends(found.changes),
+            drained=found.drained,
+        )
+
+    def leads_back(self, running: RunningConfig) -> bool:
+        """Tell whether the document brings the device to what it held before the rollout."""
+        restored = running_sha256(apply(self.document, running), self.wanted)
+        return not self.goal_sha256 or restored == self.goal_sha256
+
+    def moved(self, found: Found) -> str:
+        """Return why the device is not as it was when the rollback was planned."""
+        if found.sha256 != self.before_sha256:
+            return "the device's configuration changed since the rollback was planned; nothing was done"
+        return ""
+
+    def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
+        """Return the checks of what held before the rollout; what held between then and now is no measure."""
+        del settled, held
+        checks = check_device(self.expectation, seen)
+        return tuple(check for check in checks if (check.kind, check.subject) in self.held)
+
+
+def held_before(record: DeviceRecord) -> Health:
+    """Return what held on a device before a rollout; kinds that this version does not know are left out."""
+    known = {kind.value: kind for kind in CheckKind}
+    return frozenset((known[kind], subject) for kind, subject in record.held if kind in known)

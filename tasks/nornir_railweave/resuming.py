@@ -1,0 +1,66 @@
+"""Carrying on a rollout whose process was lost, or which stopped: free its devices, and see what is left.
+
+Nothing is concluded from the journal about what a device holds; the journal tells whose the commits are that wait on
+the devices, what was planned, and in which order. The devices tell the rest.
+"""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from nornir.core import Nornir
+
+from nornir_railweave.connect import only
+from nornir_railweave.events import Events
+from nornir_railweave.rollouts import rollouts
+from nornir_railweave.tasks.keep_found import keep_found
+from nornir_railweave.tasks.recover import recover
+from nornir_railweave.work import Work
+from railweave.plan.rollout import Rollout
+
+
+def newest_unfinished(folder: Path, fabric: str, target: str) -> Rollout | None:
+    """Return the newest rollout of this fabric and target, if it was not finished; else None.
+
+    One that a finished rollout came after is no longer unfinished: its devices were brought elsewhere since.
+    """
+    for rollout in rollouts(folder, fabric, target):
+        if rollout.finished:
+            return None
+        if rollout.alive or rollout.devices:
+            return rollout
+    return None
+
+
+def newer_change(folder: Path, rollout: Rollout) -> Rollout | None:
+    """Return the newest rollout of the same fabric and target that came after ``rollout`` and changed devices."""
+    for newer in rollouts(folder, rollout.fabric, rollout.target):
+        if newer.name == rollout.name:
+            return None
+        if newer.changed:
+            return newer
+    return None
+
+
+def free_devices(nr: Nornir, rollout: Rollout, *, reconnect_s: float, announce: Events) -> dict[str, str]:
+    """Take back what waits on the devices of ``rollout``; return why that failed, by device.
+
+    Devices that the intent no longer has cannot be reached and are left out: their own timers take back what waits.
+    """
+    names = [name for name in rollout.devices if name in nr.inventory.hosts]
+    if not names:
+        return {}
+    results = only(nr, names).run(recover, on_failed=True, rollout=rollout, reconnect_s=reconnect_s, announce=announce)
+    failed: dict[str, str] = {}
+    for name in names:
+        result = results[name][0]
+        if result.exception is not None:
+            raise result.exception
+        if result.failed:
+            failed[name] = str(result.result)
+    return failed
+
+
+def keep_devices(nr: Nornir, names: Collection[str], works: Mapping[str, Work], announce: Events) -> None:
+    """Save and write down devices that are done and of which the journal does not tell so."""
+    if names:
+        only(nr, names).run(keep_found, on_failed=True, works=works, announce=announce)
