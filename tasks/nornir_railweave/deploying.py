@@ -8,7 +8,7 @@ from nornir.core import Nornir
 from nornir_railweave.connect import only
 from nornir_railweave.control import Control, FileControl, control_file
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
-from nornir_railweave.journal import Journal
+from nornir_railweave.journal import ORDINARY, Journal, Undertaking
 from nornir_railweave.planned import PlannedWork
 from nornir_railweave.policy import Policy
 from nornir_railweave.reading import Comparer, Wanted
@@ -35,12 +35,13 @@ def deploy(
     policy: Policy,
     events: Events = silent,
     journal: Journal | None = None,
+    undertaking: Undertaking = ORDINARY,
     expecting: Expecting = expect,
     control: Control | None = None,
 ) -> DeployResult:
     """Carry out ``plan``, which was made through ``nr`` a moment ago, and verify the whole fabric afterwards.
 
-    ``journal`` is that of a rollout which is carried on, or which does something else than bring devices to the intent.
+    ``journal`` is that of a rollout which is carried on; a new one tells of ``undertaking``.
     ``expecting`` tells what must be seen on a switch: less than all while cables are in somebody's hands.
     ``control`` is asked between waves whether to go on; without it the file beside the journal tells.
     Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
@@ -49,7 +50,7 @@ def deploy(
     refused = refusals(plan, policy.consent)
     if refused:
         raise RefusedError(refused)
-    with journal or Journal(policy.journal_dir, fabric.name, plan.target) as opened:
+    with journal or Journal(policy.journal_dir, fabric.name, plan.target, undertaking) as opened:
         announce = Announcer([opened, events])
         announce(opened.opening(plan))
         policy = replace(policy, message=f"{policy.message} {opened.name}")

@@ -4,17 +4,17 @@ Nothing is concluded from the journal about what a device holds; the journal tel
 the devices, what was planned, and in which order. The devices tell the rest.
 """
 
-from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from nornir.core import Nornir
 
 from nornir_railweave.connect import only
-from nornir_railweave.events import Events
+from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollouts import rollouts
-from nornir_railweave.tasks.keep_found import keep_found
 from nornir_railweave.tasks.recover import recover
-from nornir_railweave.work import Work
+from railweave.plan.model import Plan
+from railweave.plan.outcome import Outcome
+from railweave.plan.resumption import found_done
 from railweave.plan.rollout import Rollout
 
 
@@ -60,7 +60,11 @@ def free_devices(nr: Nornir, rollout: Rollout, *, reconnect_s: float, announce: 
     return failed
 
 
-def keep_devices(nr: Nornir, names: Collection[str], works: Mapping[str, Work], announce: Events) -> None:
-    """Save and write down devices that are done and of which the journal does not tell so."""
-    if names:
-        only(nr, names).run(keep_found, on_failed=True, works=works, announce=announce)
+def write_down_done(rollout: Rollout, plan: Plan, announce: Events) -> None:
+    """Tell the journal of devices that are done and of which it does not know, so that they can be rolled back."""
+    states = {name: device.state for name, device in plan.devices.items()}
+    for name in found_done(rollout, states):
+        made = rollout.devices[name].commit_ids
+        details = {"commit_id": made[-1] if made else "", "after_sha256": plan.devices[name].running_sha256}
+        announce(Event(Step.CONFIRMED, name, "found in its new configuration", details))
+        announce(Event(Step.OUTCOME, name, details={"outcome": Outcome.NEW.value}))

@@ -18,7 +18,7 @@ from nornir_railweave.journal import Journal
 from nornir_railweave.policy import Policy
 from nornir_railweave.reading import Wanted
 from nornir_railweave.restoring import RestoringWork, held_before
-from nornir_railweave.rolling_out import RolledOut, Terms, roll_out
+from nornir_railweave.rolling_out import Asked, RolledOut, Terms, roll_out
 from nornir_railweave.rollouts import rollouts
 from nornir_railweave.tasks.check_held import check_held
 from nornir_railweave.tasks.read_way_back import WayBack, read_way_back
@@ -202,7 +202,7 @@ def _carried_out(
         out=frozenset(unreachable),
         disturbed=plan.disturbed,
         announce=announce,
-        control=FileControl(control_file(journal.path)),
+        asked=Asked(FileControl(control_file(journal.path)), lambda: journal.fault),
     )
     ended = roll_out(nr, planned.works, plan.waves, terms)
     outcomes = _outcomes(plan, ended)
