@@ -87,7 +87,7 @@ class _Deployment:
         ended = roll_out(self._nr, works, self._plan.waves, self._terms(announce))
         progress = Progress(
             waves_done=ended.waves_done,
-            waves=len(self._plan.waves),
+            waves=self._plan.waves,
             undone=ended.undone,
             failed=(*unsaved, *ended.failed),
             drained=ended.drained,
@@ -144,7 +144,7 @@ class _Deployment:
             else DeviceOutcome(Outcome.NOT_ATTEMPTED)
             for name, device in self._plan.devices.items()
         }
-        return DeployResult(Result.STOPPED, devices, reason, progress=Progress(waves=len(self._plan.waves)))
+        return DeployResult(Result.STOPPED, devices, reason, progress=Progress(waves=self._plan.waves))
 
     def _verified(self, devices: Mapping[str, DeviceOutcome], announce: Events) -> VerifyResult:
         """Return the verification of every device that is new now."""

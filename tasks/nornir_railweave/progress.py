@@ -16,11 +16,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from nornir_railweave.events import Event, Step
 
-_TITLES = {"read_running": "reading", "apply": "deploying", "verify_device": "verifying"}
+_TITLES = {
+    "read_running": "reading",
+    "keep_saved": "saving",
+    "bring": "deploying",
+    "keep": "confirming",
+    "take_down": "rolling back",
+    "watch": "soaking",
+    "verify_device": "verifying",
+}
+_MOST_NAMED = 12
 
 
 def _wave(event: Event) -> str:
-    return f"{event.text}: {', '.join(event.details.get('devices', ()))}"
+    return f"{event.text}: {_named(event)}"
+
+
+def _named(event: Event) -> str:
+    """Return the devices of an event, the first of them where there are many."""
+    names = [str(name) for name in event.details.get("devices", ())]
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _outcome(event: Event) -> str:
@@ -33,7 +49,13 @@ _LINES: dict[Step, Callable[[Event], str]] = {
     Step.OUTCOME: _outcome,
     Step.UNREACHABLE: lambda event: f"{event.device}: unreachable: {event.text}",
     Step.WAITING: lambda event: f"waiting {event.text}",
+    Step.DRAINING: lambda event: f"{event.device}: draining {event.text}",
+    Step.SAVED: lambda event: f"{event.device}: saved what it ran already and would not have booted",
     Step.ROLLING_BACK: lambda event: f"{event.device}: rolling back: {event.text}",
+    Step.WAVE_UNDONE: lambda event: f"the wave is taken back, {_named(event)}: {event.text}",
+    Step.SOAKING: lambda event: f"soaking {event.text}",
+    Step.PAUSED: lambda event: f"{event.text}; waiting for `railweave rollout continue` or `railweave rollout abort`",
+    Step.CONTINUED: lambda event: "continued",
 }
 """The events that a person is told, as a line each."""
 
@@ -55,6 +77,7 @@ class FabricProgress:
         self._lock = threading.Lock()
         self._current: TaskID | None = None
         self._told: dict[str, str] = {}
+        self._wave_undone = ""
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -77,7 +100,12 @@ class FabricProgress:
             told, self._told[event.device] = self._told.get(event.device), event.text or text
         if event.step is Step.WAITING and told == event.text:
             return
-        if event.step is Step.OUTCOME and told == event.text:
+        if event.step is Step.WAVE_UNDONE:
+            self._wave_undone = event.text
+        with_its_wave = bool(self._wave_undone) and event.text.endswith(self._wave_undone)
+        if event.step is Step.ROLLING_BACK and with_its_wave:
+            return
+        if event.step is Step.OUTCOME and (told == event.text or with_its_wave):
             text = text.partition(" (")[0]
         self._console.print(text, markup=False)
 

@@ -86,7 +86,7 @@ class VerifyResult:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a rollout came: whole waves of how many, and the devices that need a word.
+    """How far a rollout came: so many of its waves were done, and the devices that need a word.
 
     ``undone``: they held the new configuration and were taken back with their wave. ``failed``: with a fault of their
     own. ``drained``: still drained by the rollout. ``saved``: they ran the new configuration already and would have
@@ -94,7 +94,7 @@ class Progress:
     """
 
     waves_done: int = 0
-    waves: int = 0
+    waves: tuple[tuple[str, ...], ...] = ()
     undone: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     drained: tuple[str, ...] = ()

@@ -1,5 +1,7 @@
 """The end of a deployment for a person and as JSON."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from rich import box
@@ -7,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from railweave.plan.outcome import DeployResult, Outcome, Result
+from railweave.plan.outcome import DeployResult, Outcome, Progress, Result
 from railweave.report.listing import compact, counted
 from railweave.report.verification import verify_json, verify_view
 
@@ -25,7 +27,31 @@ def deploy_json(result: DeployResult) -> dict[str, Any]:
         "stopped_by": result.stopped_by or None,
         "verification": None if result.verification is None else verify_json(result.verification),
         "journal": result.journal,
+        "rollout": result.rollout,
+        "waves": {"done": result.progress.waves_done, "of": len(result.progress.waves)},
+        "undone": list(result.progress.undone),
+        "failed": list(result.progress.failed),
+        "drained": list(result.progress.drained),
+        "next": next_steps(result),
     }
+
+
+def next_steps(result: DeployResult) -> list[str]:
+    """Return in sentences what a person does next; none where all is as intended."""
+    target = f" --target {result.target}" if result.target else ""
+    steps = [
+        f"`railweave undrain {name}{target}`: the rollout took its traffic away and could not give it back"
+        for name in result.progress.drained
+    ]
+    if result.ok:
+        return steps
+    changed = result.progress.waves_done or result.names(Outcome.NEW)
+    if result.result is Result.STOPPED and result.rollout:
+        steps.append(f"`railweave deploy --resume{target}` goes on where it stopped, once the cause is mended")
+    if result.rollout and changed:
+        steps.append(f"`railweave rollback {result.rollout}{target}` takes back what was done")
+    steps.append(f"`railweave plan{target}` shows what is left to do")
+    return steps
 
 
 def deploy_view(result: DeployResult) -> RenderableType:
@@ -33,31 +59,78 @@ def deploy_view(result: DeployResult) -> RenderableType:
     parts: list[RenderableType] = [_headline(result), Text()]
     if result.result is not Result.UNCHANGED:
         parts += [_outcomes(result), Text()]
+    if result.progress.waves and not result.ok:
+        parts += [_waves(result), Text()]
     if result.verification is not None:
         parts += [verify_view(result.verification), Text()]
+    steps = next_steps(result)
+    if steps:
+        parts += [
+            *(Text(f"next: {step}" if number == 0 else f"      {step}") for number, step in enumerate(steps)),
+            Text(),
+        ]
     parts.append(Text(f"every step: {result.journal}", style="dim"))
     return Group(*parts)
 
 
 def _headline(result: DeployResult) -> Text:
     if result.result is Result.STOPPED:
-        return Text.assemble(("✗ stopped: ", "bold red"), result.stopped_by)
+        return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
     if result.result is Result.UNCHANGED:
         return Text.assemble(("✓ ", "green"), "nothing to do: every device already is as intended; nothing was changed")
-    return Text.assemble(("✓ ", "green"), f"done: {counted(len(result.names(Outcome.NEW)), 'device')} as intended")
+    done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} as intended"
+    if result.progress.saved:
+        done += f"; saved what {compact(result.progress.saved)} ran already and would not have booted"
+    if result.progress.failed:
+        return Text.assemble(("✗ ", "bold red"), f"{done}, {len(result.progress.failed)} failed on the way")
+    return Text.assemble(("✓ ", "green"), done)
+
+
+def _how_far(progress: Progress) -> str:
+    """Return how many waves were done, empty where there are none."""
+    return f" after {progress.waves_done} of {counted(len(progress.waves), 'wave')}" if progress.waves else ""
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _waves(result: DeployResult) -> Table:
+    """Return what was done and what was not: the waves that were done, the one that was not, those not begun."""
+    table = _table("wave", "devices", "what came of it")
+    progress = result.progress
+    done, count = progress.waves_done, len(progress.waves)
+    for first, last in ((0, done), (done, done + 1), (done + 1, count)):
+        names = [name for wave in progress.waves[first:last] for name in wave]
+        if names:
+            label = f"{first + 1}…{min(last, count)}" if min(last, count) - first > 1 else str(first + 1)
+            table.add_row(label, f"{compact(names)} ({len(names)})", _counts(result, names))
+    return table
+
+
+def _counts(result: DeployResult, names: Sequence[str]) -> str:
+    """Return how many of ``names`` ended how, those that were taken back with their wave apart."""
+    undone = set(result.progress.undone)
+    words = Counter("taken back with its wave" if name in undone else _end(result, name) for name in names)
+    return ", ".join(f"{count} {word}" for word, count in words.items())
+
+
+def _end(result: DeployResult, name: str) -> str:
+    device = result.devices.get(name)
+    return device.outcome.value if device is not None else Outcome.NOT_ATTEMPTED.value
 
 
 def _outcomes(result: DeployResult) -> Table:
-    """Return one line an outcome, and one line a device that something went wrong with."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in ("outcome", "devices", "error"):
-        table.add_column(column, overflow="fold")
+    """Return one line an outcome and error; devices that share both stand in one."""
+    table = _table("outcome", "devices", "error")
     for outcome in Outcome:
-        names = result.names(outcome)
-        calm = [name for name in names if not result.devices[name].error]
-        if calm:
-            table.add_row(Text(outcome.value, style=_STYLES[outcome]), f"{compact(calm)} ({len(calm)})", "")
-        for name in names:
-            if result.devices[name].error:
-                table.add_row(Text(outcome.value, style=_STYLES[outcome]), name, Text(result.devices[name].error))
+        by_error: dict[str, list[str]] = {}
+        for name in result.names(outcome):
+            by_error.setdefault(result.devices[name].error, []).append(name)
+        for error, names in sorted(by_error.items(), key=lambda item: bool(item[0])):
+            shown = names[0] if error and len(names) == 1 else f"{compact(names)} ({len(names)})"
+            table.add_row(Text(outcome.value, style=_STYLES[outcome]), shown, Text(error))
     return table
