@@ -190,7 +190,7 @@ def _while_parted(making: _Making, waves: Iterable[Wave], parted: Collection[Lin
     for number, wave in enumerate(waves, start=1):
         done.update(wave)
         down = [link for link in parted if (link.upper in done) != (link.lower in done)]
-        found = making.limits.floors([name for name in wave if name in making.careful], down)
+        found = making.limits.floors([name for name in wave if name in making.careful], down) if down else None
         if found is not None:
             yield Unmet(
                 found.key,

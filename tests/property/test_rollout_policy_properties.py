@@ -1,0 +1,296 @@
+"""No wave takes more out of service than the policy allows: proved over generated fabrics, changes and policies.
+
+The oracle counts paths and bandwidth itself, link by link and pair by pair, from ``fabric.links``; it uses nothing of
+the code that makes the waves.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.fabric.model import Fabric, LinkKind, Role
+from railweave.intent.load import load_intent_text
+from railweave.plan.capacity import capacity
+from railweave.plan.policy import RolloutPolicy, Share
+from railweave.plan.waves import arrange, may_go
+
+RAILS = """
+fabric: f
+workload: {{kind: inference}}
+nodes:
+  - name: gpu
+    count: {nodes}
+    gpus: {rails}
+    nics: {{count: {rails}, speed: 100G, ports: {planes}, model: connectx-6}}
+topology:
+  shape: rail-optimized
+  rails: {rails}
+  planes: {planes}
+  stripe: 2
+  links_per_pair: {k}
+  leaf: {{model: sonic-vs, count: {leaves}, downlink_speed: 100G, uplink_speed: 100G}}
+  spine: {{model: sonic-vs, count: {spines}}}
+  reserve: {{leaves: 16, spines: 8}}
+"""
+RACKS = """
+fabric: f
+workload: {{kind: inference}}
+nodes:
+  - {{name: gpu, count: {nodes}, gpus: 2, nics: {{count: 2, speed: 100G, ports: {planes}, model: connectx-6}}}}
+topology:
+  shape: rack-aligned
+  planes: {planes}
+  stripe: 2
+  links_per_pair: {k}
+  leaf: {{model: sonic-vs, count: {leaves}, downlink_speed: 100G, uplink_speed: 100G}}
+  spine: {{model: sonic-vs, count: {spines}}}
+  reserve: {{leaves: 16, spines: 8}}
+"""
+
+
+@cache
+def fabric(rails: int, groups: int, planes: int, spines: int, k: int) -> Fabric:
+    """Return a fabric of ``groups`` stripes with ``rails``, or of as many racks where there are none."""
+    text = (RAILS if rails else RACKS).format(
+        rails=rails, nodes=2 * groups, planes=planes, leaves=groups * (rails or 1), spines=spines, k=k
+    )
+    outcome = design(load_intent_text(text, "f.yml"), load_catalog())
+    assert outcome.fabric is not None, outcome.diagnostics
+    return outcome.fabric
+
+
+even = st.builds(
+    fabric,
+    st.sampled_from((0, 1, 2, 4)),
+    st.integers(1, 4),
+    st.integers(1, 2),
+    st.integers(2, 6),
+    st.integers(1, 2),
+)
+
+
+@st.composite
+def uneven(draw) -> Fabric:
+    """A fabric on its way to another one: some leaf-spine links are not there."""
+    whole = draw(even)
+    uplinks = [link for link in whole.links if link.kind is LinkKind.LEAF_SPINE]
+    gone = draw(st.sets(st.sampled_from(uplinks), max_size=len(uplinks) // 3))
+    links = tuple(link for link in whole.links if link not in gone)
+    links_of = {name: tuple(link for link in own if link not in gone) for name, own in whole.links_of.items()}
+    return replace(whole, links=links, links_of=links_of)
+
+
+shares = st.one_of(
+    st.builds(Share, count=st.integers(1, 3)),
+    st.builds(lambda percent: Share(percent=percent), st.sampled_from((10, 25, 33.3, 50, 100))),
+)
+policies = st.builds(
+    RolloutPolicy,
+    spines=shares,
+    leaves=shares,
+    wave_size=st.integers(1, 6),
+    uplink_floor_percent=st.one_of(st.none(), st.sampled_from((25, 50, 62.5, 75, 90))),
+    path_floor=st.integers(0, 3),
+)
+
+
+def spine_names(fabric, leaf, idle=()):
+    """Return the spines that a leaf is linked with; link by link."""
+    return {
+        link.upper
+        for link in fabric.links
+        if link.kind is LinkKind.LEAF_SPINE and link.lower == leaf and link.upper not in idle
+    }
+
+
+def bandwidth(fabric, leaf, without, down=()):
+    return sum(
+        link.speed_gbps
+        for link in fabric.links
+        if link.kind is LinkKind.LEAF_SPINE and link.lower == leaf and link.upper not in without and link not in down
+    )
+
+
+def leaves_in_service(fabric, out, idle):
+    return [one for one in fabric.switches if one.role is Role.LEAF and one.name not in out and one.name not in idle]
+
+
+def least_uplink(fabric, out, idle=(), down=()):
+    """Return the least part of its uplinks that a leaf in service has; a leaf without uplinks has nothing to lose."""
+    parts = [Fraction(1)]
+    for leaf in leaves_in_service(fabric, out, idle):
+        whole = bandwidth(fabric, leaf.name, idle)
+        if whole:
+            parts.append(Fraction(bandwidth(fabric, leaf.name, {*out, *idle}, down), whole))
+    return min(parts)
+
+
+def least_paths(fabric, out, idle=(), down=()):
+    """Return the least spines between two leaves in service of a plane; None where there are no two."""
+    held = {
+        leaf.name: (
+            leaf.plane,
+            {link.upper for link in up_links(fabric, leaf.name) if link not in down} - {*out, *idle},
+        )
+        for leaf in leaves_in_service(fabric, out, idle)
+    }
+    counts = [len(one & other) for (p, one), (q, other) in combinations(held.values(), 2) if p == q]
+    return min(counts, default=None)
+
+
+def up_links(fabric, leaf):
+    return [link for link in fabric.links if link.kind is LinkKind.LEAF_SPINE and link.lower == leaf]
+
+
+def rails_lost(fabric, out):
+    """Return the most rails of which a node has no port left."""
+    worst = 0
+    for host in fabric.hosts:
+        left = {port.rail: 0 for port in host.ports}
+        for link in fabric.links:
+            if link.lower == host.name and link.upper not in out:
+                left[link.rail] += 1
+        worst = max(worst, sum(not ports for ports in left.values()))
+    return worst
+
+
+def allowed(share, total):
+    return share.count if share.count is not None else total * Fraction(str(share.percent)) // 100
+
+
+def breaks(fabric, policy, out, idle, down=()):
+    """Tell whether these devices and links out of service at once break ``policy``."""
+    switches = [one for one in fabric.switches if one.name in out]
+    total = [one for one in fabric.switches if one.name not in idle]
+    for plane in {one.plane for one in switches}:
+        spines = [one for one in switches if one.plane == plane and one.role is Role.SPINE]
+        if spines and len(spines) > allowed(
+            policy.spines, sum(one.plane == plane and one.role is Role.SPINE for one in total)
+        ):
+            return True
+        leaves = [one for one in switches if one.plane == plane and one.role is Role.LEAF]
+        for stripe in {one.stripe for one in leaves if one.rail is not None}:
+            of_stripe = [one for one in total if (one.plane, one.stripe, one.role) == (plane, stripe, Role.LEAF)]
+            here = [one for one in leaves if one.stripe == stripe]
+            if len(here) > min(1, allowed(policy.leaves, len(of_stripe))):
+                return True
+        racks = [one for one in leaves if one.rail is None]
+        if racks and len(racks) > allowed(
+            policy.leaves, sum(one.plane == plane and one.role is Role.LEAF for one in total)
+        ):
+            return True
+    if len({one.plane for one in switches}) > 1:
+        return True
+    floor = policy.uplink_floor_percent
+    if floor is not None and least_uplink(fabric, out, idle, down) * 100 < Fraction(str(floor)):
+        return True
+    paths = least_paths(fabric, out, idle, down)
+    return paths is not None and paths < policy.path_floor
+
+
+class Rollout:
+    """A fabric, the devices that change, carefully or not, those that carry nothing yet, and a policy."""
+
+    def __init__(self, fabric: Fabric, changed: set[str], careful: set[str], idle: set[str], policy: RolloutPolicy):
+        self.fabric, self.changed, self.careful, self.idle, self.policy = fabric, changed, careful, idle, policy
+
+    def __repr__(self) -> str:
+        roles = [(one.name, one.plane, one.stripe, one.rail) for one in self.fabric.switches]
+        return f"{roles} careful={self.careful} changed={self.changed} idle={self.idle} {self.policy}"
+
+    def order(self, parted=()):
+        return arrange(self.fabric, self.changed, self.careful, self.policy, idle=self.idle, parted=parted)
+
+
+@st.composite
+def rollouts(draw):
+    chosen = draw(st.one_of(even, uneven()))
+    names = [switch.name for switch in chosen.switches]
+    changed = draw(st.one_of(st.just(set(names)), st.sets(st.sampled_from(names))))
+    careful = draw(st.one_of(st.just(changed), st.sets(st.sampled_from(names)).map(lambda some: some & changed)))
+    idle = draw(st.one_of(st.just(set()), st.sets(st.sampled_from(names), max_size=3).map(lambda some: some & changed)))
+    return Rollout(chosen, changed, careful - idle, idle, draw(policies))
+
+
+@settings(max_examples=250, deadline=None)
+@given(rollouts())
+def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout):
+    chosen, careful, idle, policy = rollout.fabric, rollout.careful, rollout.idle, rollout.policy
+    order = rollout.order()
+    impossible = {name for name in careful if breaks(chosen, policy, {name}, idle)}
+    assert {name for one in order.unmet for name in one.devices} == impossible
+    assert sorted(name for wave in order.waves for name in wave) == sorted(rollout.changed)
+    for wave in order.waves:
+        out = set(wave) & careful
+        assert 0 < len(wave) <= policy.wave_size
+        assert not any(link.lower in wave and link.upper in wave for link in chosen.links)
+        if out and not out & impossible:
+            assert not breaks(chosen, policy, out, idle)
+            assert not may_go(chosen, policy, (), out, idle=idle)
+        if any(chosen.switch_of[name].rail is not None for name in out):
+            assert rails_lost(chosen, out) <= 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(rollouts())
+def test_the_first_device_of_each_kind_goes_alone(rollout):
+    seen = set()
+    for wave in rollout.order().waves:
+        kinds = {(rollout.fabric.switch_of[name].role, name in rollout.careful) for name in wave}
+        assert len(kinds) == 1
+        if kinds - seen:
+            assert len(wave) == 1
+        seen |= kinds
+
+
+@settings(max_examples=150, deadline=None)
+@given(rollouts(), st.data())
+def test_a_device_that_failed_counts_for_every_wave_after_it(rollout, data):
+    chosen, careful, idle, policy = rollout.fabric, rollout.careful, rollout.idle, rollout.policy
+    order = rollout.order()
+    lost = data.draw(st.sets(st.sampled_from(sorted(switch.name for switch in chosen.switches)), max_size=2)) - idle
+    for wave in order.waves:
+        out = set(wave) & careful
+        said = may_go(chosen, policy, lost, out, idle=idle)
+        assert bool(said) == (bool(out) and breaks(chosen, policy, out | lost, idle))
+
+
+@settings(max_examples=80, deadline=None)
+@given(rollouts(), st.data())
+def test_floors_hold_while_links_wait_for_their_second_end(rollout, data):
+    chosen, careful, idle, policy = rollout.fabric, rollout.careful, rollout.idle, rollout.policy
+    uplinks = [link for link in chosen.links if link.kind is LinkKind.LEAF_SPINE]
+    ready = [link for link in uplinks if link.upper in careful and link.lower in careful]
+    parted = {ready[place] for place in data.draw(st.sets(st.sampled_from(range(len(ready)))))} if ready else set()
+    order = rollout.order(parted)
+    floors = replace(policy, spines=Share(percent=100), leaves=Share(percent=100))
+    impossible = {name for one in order.unmet if not one.parted for name in one.devices}
+    done: set[str] = set()
+    crossed = False
+    for wave in order.waves:
+        done |= set(wave)
+        down = {link for link in parted if (link.upper in done) != (link.lower in done)}
+        crossed = crossed or (bool(down) and breaks(chosen, floors, set(wave) & careful, idle, down))
+    if not impossible:
+        assert crossed == any(one.parted for one in order.unmet)
+
+
+@settings(max_examples=120, deadline=None)
+@given(rollouts(), st.data())
+def test_what_is_left_is_counted_right(rollout, data):
+    chosen = rollout.fabric
+    names = [switch.name for switch in chosen.switches]
+    out = data.draw(st.sets(st.sampled_from(names), max_size=4))
+    idle = data.draw(st.sets(st.sampled_from(names), max_size=2)) - out
+    uplinks = [link for link in chosen.links if link.kind is LinkKind.LEAF_SPINE]
+    down = {uplinks[place] for place in data.draw(st.sets(st.sampled_from(range(len(uplinks))), max_size=6))}
+    found = capacity(chosen, out, idle=idle, down=down)
+    assert abs(found.least_uplink_percent - 100 * float(least_uplink(chosen, out, idle, down))) < 1e-6
+    assert found.least_paths == least_paths(chosen, out, idle, down)
+    assert found.rails_out == rails_lost(chosen, out | idle)
