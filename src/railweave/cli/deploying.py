@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.cli.auditing import audited
+from railweave.cli.project import JOURNALS
 from railweave.cli.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError
 
 if TYPE_CHECKING:
+    from nornir_railweave.policy import Policy
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
 
@@ -28,33 +30,41 @@ class Agreement:
     take_ports: bool
     quiet: bool
 
+    def policy(self, fabric: ReachedFabric, *, take_ports: bool | None = None) -> "Policy":
+        """Return the policy of a rollout to ``fabric`` under this agreement."""
+        from nornir_railweave.policy import policy_for
+
+        return policy_for(
+            fabric.target,
+            provision=self.provision,
+            renumber=self.renumber,
+            skip_unreachable=self.skip_unreachable,
+            take_ports=self.take_ports if take_ports is None else take_ports,
+        )
+
 
 def run_deployment(path: Path, target: str, reviewed: Path | None, agreement: Agreement) -> "DeployResult | None":
     """Plan and deploy; None when the person said no.
 
     Raises RefusedError when the plan must not be carried out, UsageError and RailweaveError as the words say.
     """
-    from nornir_railweave.policy import policy_for
+    from nornir_railweave.journal import Undertaking, refuse_while_running
 
     bound = _read_plan(reviewed) if reviewed else None
     fabric = reached_fabric(path, target)
-    policy = policy_for(
-        fabric.target,
-        provision=agreement.provision,
-        renumber=agreement.renumber,
-        skip_unreachable=agreement.skip_unreachable,
-        take_ports=agreement.take_ports,
-    )
+    refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
+    _tell_unfinished(fabric)
     wait_s = fabric.target.rollout.revert_in_s + TIMER_MARGIN_S
     with fabric.progress():
         plan = fabric.plan(take_ports=agreement.take_ports, pending_wait_s=wait_s)
     _check_binding(bound, plan, reviewed)
     if not agreement.quiet:
-        _show(plan)
-    if plan.changes and not agreement.yes and not _asked(plan, fabric):
+        show_plan_for_a_person(plan)
+    if plan.changes and not agreed(plan, agreement):
         return None
+    undertaking = Undertaking(intent=str(path), take_ports=agreement.take_ports)
     with audited(f"deploy {reviewed or path}", plan) as note, fabric.progress():
-        result = fabric.deploy(plan, policy)
+        result = fabric.deploy(plan, agreement.policy(fabric), undertaking=undertaking)
         note(result)
         return result
 
@@ -86,18 +96,42 @@ def _check_binding(bound: "Plan | None", fresh: "Plan", file: Path | None) -> No
         raise RefusedError(moved)
 
 
-def _show(plan: "Plan") -> None:
+def show_plan_for_a_person(plan: "Plan") -> None:
+    """Print ``plan`` as a person reads it."""
     from railweave.cli.planning_view import show_plan
 
     show_plan(plan, as_json=False, as_markdown=False)
 
 
-def _asked(plan: "Plan", fabric: ReachedFabric) -> bool:
+def _tell_unfinished(fabric: ReachedFabric) -> None:
+    """Say on standard error that an earlier rollout was not finished, and what can be done about it."""
+    from nornir_railweave.resuming import newest_unfinished
+    from railweave.cli.show import print_note
+
+    found = newest_unfinished(JOURNALS, fabric.designed.fabric.name, fabric.target.name)
+    if found is not None:
+        print_note(
+            f"rollout {found.name} was not finished ({found.state}): `railweave deploy --resume` carries it on, "
+            f"`railweave rollback {found.name}` goes back; this deployment plans afresh"
+        )
+
+
+def refuse_without_terminal(command: str, agreement: Agreement) -> None:
+    """Raise RailweaveError where nobody agreed and nobody can be asked, before anything is done on a device."""
+    if not agreement.yes and not sys.stdin.isatty():
+        raise RailweaveError(f"without a terminal to ask on, {command} needs --yes")
+
+
+def agreed(plan: "Plan", agreement: Agreement, what: str = "") -> bool:
+    """Tell whether the person agreed on the command line or agrees now; raises RailweaveError without a terminal."""
+    if agreement.yes:
+        return True
     if not sys.stdin.isatty():
         raise RailweaveError(
             "without a terminal to ask on, deploy needs --yes or a plan file (`railweave plan -o plan.json`)"
         )
     devices = len({change.device for change in plan.changes})
-    question = f"Apply {len(plan.changes)} changes to {devices} devices of {plan.fabric} on {fabric.target.name}?"
+    apply = f"{what} apply" if what else "Apply"
+    question = f"{apply} {len(plan.changes)} changes to {devices} devices of {plan.fabric} on {plan.target}?"
     print(f"{question} Only `yes` goes on: ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip() == "yes"

@@ -11,6 +11,7 @@ from railweave.cli.project import Designed, find_target, load_designed, project_
 if TYPE_CHECKING:
     from nornir.core import Nornir
 
+    from nornir_railweave.journal import Journal, Undertaking
     from nornir_railweave.policy import Policy
     from nornir_railweave.progress import FabricProgress
     from nornir_railweave.target import Target
@@ -64,9 +65,17 @@ class ReachedFabric:
             events=self.shown,
         )
 
-    def deploy(self, plan: "Plan", policy: "Policy") -> "DeployResult":
-        """Carry out ``plan``."""
+    def deploy(
+        self,
+        plan: "Plan",
+        policy: "Policy",
+        *,
+        journal: "Journal | None" = None,
+        undertaking: "Undertaking | None" = None,
+    ) -> "DeployResult":
+        """Carry out ``plan``: as the rollout of ``journal``, which is carried on, else as a new one."""
         from nornir_railweave.deploying import deploy
+        from nornir_railweave.journal import ORDINARY
         from railweave.plan.expectation import expect
 
         return deploy(
@@ -76,6 +85,8 @@ class ReachedFabric:
             self.wanted,
             policy=policy,
             events=self.shown,
+            journal=journal,
+            undertaking=undertaking or ORDINARY,
             expecting=self.expecting or expect,
         )
 

@@ -50,6 +50,13 @@ def print_error(text: str) -> None:
     console(stderr=True).print(Text.assemble(("error: ", "bold red"), text))
 
 
+def print_note(text: str) -> None:
+    """Print one sentence on standard error that a person should know and that stops nothing."""
+    from rich.text import Text
+
+    console(stderr=True).print(Text(f"note: {text}", style="yellow"))
+
+
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, stderr: bool = True) -> None:
     """Print diagnostics for a person."""
     from railweave.report.diagnostics import diagnostics_view

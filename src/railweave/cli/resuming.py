@@ -1,0 +1,113 @@
+"""A rollout carried on, as a person meets it: what is freed, what is left, the question, the result."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.cli.auditing import audited
+from railweave.cli.deploying import Agreement, agreed, refuse_without_terminal, show_plan_for_a_person
+from railweave.cli.project import JOURNALS
+from railweave.cli.reaching import ReachedFabric, reached_fabric
+from railweave.errors import RailweaveError, RefusedError
+
+if TYPE_CHECKING:
+    from nornir_railweave.journal import Journal
+    from railweave.plan.outcome import DeployResult
+    from railweave.plan.rollout import Rollout
+
+
+def rollout_to_resume(name: str, fabric: str, target: str) -> "Rollout":
+    """Return the rollout named, else the newest unfinished one of this fabric and target; raises RefusedError."""
+    from nornir_railweave.resuming import newest_unfinished
+    from nornir_railweave.rollouts import named_rollout
+    from railweave.plan.resumption import nothing_to_resume
+
+    found = named_rollout(JOURNALS, name) if name else newest_unfinished(JOURNALS, fabric, target)
+    if found is None:
+        raise RefusedError([nothing_to_resume(fabric, target)])
+    return found
+
+
+def run_resume(path: Path, target: str, name: str, agreement: Agreement) -> "DeployResult | None":
+    """Carry a rollout on; None when the person said no.
+
+    Raises RefusedError where it must not be carried on, UsageError and RailweaveError as the words say.
+    """
+    from railweave.plan.rollout import Kind
+
+    fabric = reached_fabric(path, target)
+    rollout = rollout_to_resume(name, fabric.designed.fabric.name, target)
+    refuse_resume(rollout, fabric)
+    refuse_without_terminal("deploy --resume", agreement)
+    if rollout.kind is Kind.ROLLBACK:
+        from railweave.cli.rolling_back import carry_on_rollback
+
+        return carry_on_rollback(fabric, rollout, agreement)
+    with closing(reopened(rollout, path)) as journal:
+        return _carry_on(fabric, rollout, journal, agreement)
+
+
+def refuse_resume(rollout: "Rollout", fabric: ReachedFabric) -> None:
+    """Raise RefusedError where ``rollout`` cannot be carried on with this fabric."""
+    from nornir_railweave.resuming import newer_change
+    from railweave.plan.resumption import came_after, resume_refusals
+
+    designed = fabric.designed
+    refused = resume_refusals(rollout, designed.fabric.name, fabric.target.name, designed.intent.sha256)
+    if not refused and (newer := newer_change(JOURNALS, rollout)):
+        refused = (came_after(rollout, newer),)
+    if refused:
+        raise RefusedError(refused)
+
+
+def reopened(rollout: "Rollout", path: Path) -> "Journal":
+    """Return the journal of ``rollout``, open at its end; raises RefusedError where somebody is at work."""
+    from nornir_railweave.control import GO_ON, ask
+    from nornir_railweave.journal import Journal, Undertaking
+
+    undertaking = Undertaking(rollout.kind, rollout.of, rollout.intent or str(path), rollout.take_ports)
+    try:
+        journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, undertaking)
+        # What was wished of the process that is gone is not wished of this one.
+        ask(rollout.path, GO_ON)
+    except OSError as problem:
+        raise RailweaveError(f"{rollout.path}: {problem.strerror}") from problem
+    return journal
+
+
+def free(fabric: ReachedFabric, rollout: "Rollout", journal: "Journal") -> None:
+    """Take back at once what the rollout left waiting on its devices, and say so in its journal."""
+    from nornir_railweave.events import Announcer
+    from nornir_railweave.resuming import free_devices
+
+    with fabric.progress():
+        free_devices(
+            fabric.nornir,
+            rollout,
+            reconnect_s=fabric.target.timeouts.reconnect_s,
+            announce=Announcer([journal, fabric.shown]),
+        )
+
+
+def _carry_on(
+    fabric: ReachedFabric, rollout: "Rollout", journal: "Journal", agreement: Agreement
+) -> "DeployResult | None":
+    from nornir_railweave.resuming import write_down_done
+    from railweave.plan.resumption import differing, in_journaled_order
+
+    free(fabric, rollout, journal)
+    with fabric.progress():
+        plan = fabric.plan(take_ports=rollout.take_ports)
+    if moved := differing(rollout, plan):
+        raise RefusedError(moved)
+    plan = in_journaled_order(rollout, plan)
+    if not agreement.quiet:
+        show_plan_for_a_person(plan)
+    if plan.changes and not agreed(plan, agreement, f"Carry on rollout {rollout.name}:"):
+        return None
+    policy = agreement.policy(fabric, take_ports=rollout.take_ports)
+    with audited(f"deploy --resume {rollout.name}", plan) as note, fabric.progress():
+        write_down_done(rollout, plan, journal)
+        result = fabric.deploy(plan, policy, journal=journal)
+        note(result)
+        return result

@@ -1,0 +1,105 @@
+"""A rollback as a person meets it: which rollout, what goes back, the question, the result."""
+
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.cli.auditing import audited
+from railweave.cli.deploying import Agreement, agreed, refuse_without_terminal, show_plan_for_a_person
+from railweave.cli.project import JOURNALS
+from railweave.cli.reaching import ReachedFabric, reached_fabric
+from railweave.cli.resuming import free, reopened
+from railweave.errors import RefusedError
+
+if TYPE_CHECKING:
+    from nornir_railweave.journal import Journal
+    from railweave.plan.outcome import DeployResult
+    from railweave.plan.rollout import Rollout
+
+
+def run_rollback(path: Path, target: str, name: str, agreement: Agreement) -> "DeployResult | None":
+    """Bring back what a rollout changed; None when the person said no.
+
+    Raises RefusedError, naming the devices, where that cannot be done; UsageError and RailweaveError as the words say.
+    """
+    from nornir_railweave.journal import refuse_while_running
+
+    fabric = reached_fabric(path, target)
+    rollout = _rollout_to_roll_back(name, fabric)
+    refuse_without_terminal("rollback", agreement)
+    refuse_while_running(JOURNALS, rollout.fabric, rollout.target)
+    return _roll_back(fabric, _freed(fabric, rollout, path), agreement, path)
+
+
+def carry_on_rollback(fabric: ReachedFabric, rollback: "Rollout", agreement: Agreement) -> "DeployResult | None":
+    """Carry on a rollback that was not finished; raises RefusedError where that cannot be."""
+    from nornir_railweave.rollouts import named_rollout
+
+    path = Path(rollback.intent)
+    with closing(reopened(rollback, path)) as journal:
+        free(fabric, rollback, journal)
+        return _roll_back(fabric, named_rollout(JOURNALS, rollback.of), agreement, path, journal)
+
+
+def _rollout_to_roll_back(name: str, fabric: ReachedFabric) -> "Rollout":
+    """Return the rollout named, else the newest that changed anything; raises RefusedError where it cannot go back."""
+    from nornir_railweave.rolling_back import newest_change
+    from nornir_railweave.rollouts import named_rollout
+    from railweave.plan.resumption import of_another, still_running
+    from railweave.plan.takeback import changed_nothing, nothing_to_roll_back
+
+    designed, target = fabric.designed, fabric.target.name
+    rollout = named_rollout(JOURNALS, name) if name else newest_change(JOURNALS, designed.fabric.name, target)
+    if rollout is None:
+        raise RefusedError([nothing_to_roll_back(designed.fabric.name, target)])
+    refused = of_another(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
+    if rollout.alive:
+        refused = (still_running(rollout),)
+    elif not rollout.changed:
+        refused = (changed_nothing(rollout),)
+    if refused:
+        raise RefusedError(refused)
+    return rollout
+
+
+def _freed(fabric: ReachedFabric, rollout: "Rollout", path: Path) -> "Rollout":
+    """Return the rollout with nothing of it left waiting on any device."""
+    from nornir_railweave.rollouts import read_rollout
+
+    if rollout.finished:
+        return rollout
+    with closing(reopened(rollout, path)) as journal:
+        free(fabric, rollout, journal)
+    return read_rollout(rollout.path)
+
+
+def _roll_back(
+    fabric: ReachedFabric, rollout: "Rollout", agreement: Agreement, path: Path, journal: "Journal | None" = None
+) -> "DeployResult | None":
+    """Plan, ask and carry out; ``journal`` is that of a rollback which is carried on."""
+    from nornir_railweave.journal import Journal, Undertaking
+    from nornir_railweave.rolling_back import plan_rollback, roll_back
+    from railweave.plan.refusal import Consent, refusals
+    from railweave.plan.rollout import Kind
+
+    designed = fabric.designed.fabric
+    policy = agreement.policy(fabric)
+    with fabric.progress():
+        planned = plan_rollback(fabric.nornir, designed, fabric.wanted, rollout, policy, fabric.shown)
+    plan = planned.plan
+    # Going back to what ran is consent to the identities that ran; a reload takes a data plane down all the same.
+    if refused := refusals(plan, Consent(provision=agreement.provision, renumber=True, at_once=True)):
+        raise RefusedError(refused)
+    if not agreement.quiet:
+        show_plan_for_a_person(plan)
+    if plan.changes and not agreed(plan, agreement, f"Roll back {rollout.name}:"):
+        return None
+    with ExitStack() as stack:
+        if journal is None:
+            undertaking = Undertaking(Kind.ROLLBACK, rollout.name, str(path))
+            journal = stack.enter_context(closing(Journal(JOURNALS, designed.name, plan.target, undertaking)))
+        note = stack.enter_context(audited(f"rollback {rollout.name}", plan))
+        stack.enter_context(fabric.progress())
+        result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)
+        note(result)
+        return result
