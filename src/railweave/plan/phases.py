@@ -1,9 +1,10 @@
 """A change that would hurt in one step, as a sequence of whole fabrics, each carried out by the ordinary deployment.
 
-Two changes hurt in one step. Spines that are added where all uplinks are in use take cables from the others: these are
-moved a few at a time (``restriping``). A lossless class that gets another code point or priority loses packets wherever
-a GPU node and a switch disagree: the switches first accept both, then the nodes change, then the switches drop the old
-(``class_change``; fabric-facts section 10). Everything else is one phase: the head itself.
+Three changes hurt in one step. Spines that are added where all uplinks are in use take cables from the others: these
+are moved a few at a time (``restriping``). Fabric links with another speed are down until both ends have it: one spine
+goes after the other (``speed_change``). A lossless class that gets another code point or priority loses packets
+wherever a GPU node and a switch disagree: the switches first accept both, then the nodes change, then the switches drop
+the old (``class_change``; fabric-facts section 10). Everything else is one phase: the head itself.
 
 In a phase that moves cables the configuration goes first, then people move the cables. ``Phase.pending`` names the
 links that are in their hands meanwhile, of which a deployment must expect nothing yet (``railweave.plan.pending``).
@@ -18,6 +19,7 @@ from railweave.fabric.model import Fabric, Link, Role
 from railweave.plan.class_change import accept_both, moved_markings
 from railweave.plan.restriping import restriping_steps
 from railweave.plan.rewiring import Move, rewired, with_spines
+from railweave.plan.speed_change import speed_steps
 
 
 class PhaseKind(StrEnum):
@@ -86,7 +88,12 @@ def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     """
     if renumbered(base, head):
         return _numbered([_whole(head)])
-    return _numbered([*_cables(base, head), *_markings(base, head)] or [_whole(head)])
+    speeds = tuple(_speeds(base, head))
+    start = speeds[-1].fabric if speeds else base
+    rest = [*_cables(start, head), *_markings(start, head)]
+    if speeds and not rest:
+        rest = [Phase(0, "the rest of the change", PhaseKind.CLEANUP, "what no link waits for", head, head)]
+    return _numbered([*speeds, *rest] or [_whole(head)])
 
 
 def _numbered(found: list[Phase]) -> tuple[Phase, ...]:
@@ -95,6 +102,14 @@ def _numbered(found: list[Phase]) -> tuple[Phase, ...]:
 
 def _whole(head: Fabric) -> Phase:
     return Phase(0, "the whole change", PhaseKind.SWITCHES, "one step suffices", head, head)
+
+
+def _speeds(base: Fabric, head: Fabric) -> Iterator[Phase]:
+    """Yield a phase for each spine whose links get another speed; none where ports come or go with it."""
+    for step in speed_steps(base, head):
+        title = f"{step.speed_gbps}G on the links of {step.spine}"
+        why = "both ends of its links change together; a leaf keeps the links to all other spines"
+        yield Phase(0, title, PhaseKind.SWITCHES, why, step.fabric, base)
 
 
 def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
