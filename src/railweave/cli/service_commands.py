@@ -9,7 +9,8 @@ from railweave.cli.options import AsJson, IntentOption, TargetOption
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    app.command()(replace)
+    for command in (replace, retire):
+        app.command()(command)
 
 
 def replace(
@@ -37,3 +38,25 @@ def replace(
     else:
         print_view(work_view(title, steps))
     return 0
+
+
+def retire(
+    base: Annotated[str, typer.Argument(metavar="BASE", help="Git revision of the intent that still has them.")],
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="Git revision after; default: the working tree.")] = "",
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Wait so long for quiet ports.")] = 5.0,
+    json: AsJson = False,
+) -> int:
+    """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""
+    from railweave.cli.project import find_intent
+    from railweave.cli.retiring import prove_retirement
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.retirement import is_proven, retirement_json, retirement_view
+
+    gone, found = prove_retirement(find_intent(None, option), target, base, head, wait)
+    if json:
+        print_json(retirement_json(gone, found))
+    else:
+        print_view(retirement_view(gone, found, target))
+    return 0 if is_proven(gone, found) else 1

@@ -1,0 +1,101 @@
+"""Asking the devices whether what an intent gives up is still in use."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.cli.comparing import designed_at
+from railweave.cli.project import find_target
+from railweave.plan.retirement import Leaving, Proof, Use, leaving, proofs
+
+if TYPE_CHECKING:
+    from nornir.core import Nornir
+
+    from nornir_railweave.target import Target
+    from railweave.fabric.model import Fabric
+
+INTERVAL_S = 1.0
+"""Between two readings of the counters."""
+
+
+def prove_retirement(path: Path, target: str, base: str, head: str, wait_s: float) -> tuple[Leaving, tuple[Proof, ...]]:
+    """Return what leaves between two git revisions of the intent, and what proves that nothing uses it now.
+
+    Raises RefusedError where one of the two does not stand, UsageError for an unknown target.
+    """
+    from nornir_railweave.connect import build
+    from nornir_railweave.progress import FabricProgress
+    from nornir_railweave.target import load_target
+
+    before, after = designed_at(base, path).fabric, designed_at(head, path).fabric
+    gone = leaving(before, after)
+    chosen = load_target(find_target(target))
+    if not gone.switches:
+        return gone, ()
+    shown = FabricProgress()
+    nornir = build(before, chosen, processors=[shown])
+    try:
+        with shown:
+            seen = _uses(nornir, before, chosen, gone, wait_s)
+    finally:
+        nornir.close_connections(on_good=True, on_failed=True)
+    return gone, proofs(before, gone, seen)
+
+
+def _uses(nornir: "Nornir", fabric: "Fabric", target: "Target", gone: Leaving, wait_s: float) -> dict[str, Use]:
+    from nornir_railweave.connect import only
+    from nornir_railweave.tasks.observe_use import observe_use
+
+    names = [switch.name for switch in gone.switches]
+    results = only(nornir, names).run(
+        observe_use,
+        on_failed=True,
+        hosts_of={name: _hosts_by_port(fabric, name) for name in names},
+        packets_per_s=target.rollout.quiet_packets_per_s,
+        timeout_s=wait_s,
+        interval_s=INTERVAL_S,
+    )
+    found: dict[str, Use] = {}
+    for name in names:
+        result = results[name][0]
+        if result.exception is not None:
+            raise result.exception
+        found[name] = result.result
+    silent = [name for name, use in found.items() if use.fault]
+    return {**found, **_seen_from_afar(nornir, fabric, found, silent)}
+
+
+def _seen_from_afar(nornir: "Nornir", fabric: "Fabric", found: dict[str, Use], silent: list[str]) -> dict[str, Use]:
+    """Return what the neighbours of devices that do not answer see of them."""
+    from dataclasses import replace
+
+    from nornir_railweave.connect import only
+    from nornir_railweave.tasks.observe_use import far_ends
+
+    ports_of: dict[str, dict[str, str]] = {}
+    for name in silent:
+        for link in fabric.links_of.get(name, ()):
+            far, port = (link.lower, link.lower_port) if link.upper == name else (link.upper, link.upper_port)
+            switch = fabric.switch_of.get(far)
+            if switch is not None:
+                ports_of.setdefault(far, {})[switch.panel.ports[port].name] = name
+    if not ports_of:
+        return {}
+    results = only(nornir, tuple(ports_of)).run(far_ends, on_failed=True, ports_of=ports_of)
+    up: dict[str, list[str]] = {name: [] for name in silent}
+    for far in ports_of:
+        result = results[far][0]
+        if result.exception is not None:
+            raise result.exception
+        for name, end in result.result:
+            up[name].append(end)
+    return {name: replace(found[name], far_ends_up=tuple(ends)) for name, ends in up.items()}
+
+
+def _hosts_by_port(fabric: "Fabric", leaf: str) -> dict[str, str]:
+    """Return the GPU node on each port of a leaf, nothing for a spine."""
+    panel = fabric.switch_of[leaf].panel
+    return {
+        panel.ports[link.upper_port].name: link.lower
+        for link in fabric.links_of.get(leaf, ())
+        if link.upper == leaf and link.lower in fabric.host_of
+    }

@@ -1,0 +1,52 @@
+"""See whether anything still uses a switch that is to leave the fabric."""
+
+from collections.abc import Mapping
+
+from nornir.core.task import Result, Task
+
+from nornir_railweave.quiet import wait_until_quiet
+from nornir_railweave.session import DEVICE_FAULTS, session, words
+from railweave.plan.retirement import Use
+
+
+def observe_use(
+    task: Task, *, hosts_of: Mapping[str, Mapping[str, str]], packets_per_s: float, timeout_s: float, interval_s: float
+) -> Result:
+    """Return a ``Use``. ``hosts_of`` gives the GPU node on each of a leaf's ports; its ports are watched for at most
+    ``timeout_s`` until fewer than ``packets_per_s`` pass each of them."""
+    with session(task) as opened:
+        try:
+            driver = opened.driver
+            state = driver.get_interfaces()
+            drained = getattr(driver, "drained", None)
+            use = Use(
+                drained=bool(drained()) if drained is not None else False,
+                busy=wait_until_quiet(
+                    driver,
+                    [port for port, one in state.items() if one["is_up"]],
+                    packets_per_s=packets_per_s,
+                    timeout_s=timeout_s,
+                    interval_s=interval_s,
+                ),
+                hosts_up=tuple(
+                    host for port, host in hosts_of[task.host.name].items() if state.get(port, {}).get("is_up")
+                ),
+            )
+        except DEVICE_FAULTS as fault:
+            use = Use(fault=words(fault))
+    return Result(host=task.host, result=use)
+
+
+def far_ends(task: Task, *, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
+    """Return the ports of this device that are up and lead to a switch that does not answer: ``(switch, port)``.
+
+    A neighbour that does not answer either says nothing, and its ports count as up.
+    """
+    wanted = ports_of[task.host.name]
+    with session(task) as opened:
+        try:
+            state = opened.driver.get_interfaces()
+            up = {port for port in wanted if state.get(port, {}).get("is_up")}
+        except DEVICE_FAULTS:
+            up = set(wanted)
+    return Result(host=task.host, result=tuple((wanted[port], f"{task.host.name}:{port}") for port in sorted(up)))
