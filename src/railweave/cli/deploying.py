@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
 
+EXIT_INTERRUPTED = 130
+
 TIMER_MARGIN_S = 15
 """How long a switch may take to go back after its own timer ended."""
 
@@ -69,15 +71,20 @@ def run_deployment(path: Path, target: str, reviewed: Path | None, agreement: Ag
         return result
 
 
-def show_result(result: "DeployResult", *, as_json: bool) -> None:
-    """Print how a deployment ended."""
+def show_result(result: "DeployResult | None", *, as_json: bool) -> int:
+    """Print how a rollout ended and return the exit status; None: a person said no."""
     from railweave.cli.show import print_json, print_view
     from railweave.report.deployment import deploy_json, deploy_view
 
+    if result is None:
+        return 1
     if as_json:
         print_json(deploy_json(result))
     else:
         print_view(deploy_view(result))
+    if result.interrupted:
+        return EXIT_INTERRUPTED
+    return 0 if result.ok else 1
 
 
 def _read_plan(file: Path) -> "Plan":

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption
-
-EXIT_INTERRUPTED = 130
+from railweave.errors import UsageError
 
 SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
 TakePorts = Annotated[
@@ -62,12 +61,19 @@ def deploy(
     renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
     skip_unreachable: SkipUnreachable = False,
     take_ports: TakePorts = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Carry on the newest unfinished rollout, or the one named.")
+    ] = False,
     json: AsJson = False,
 ) -> int:
-    """Plan, then apply wave by wave; or `deploy plan.json`, refused when the devices have moved since."""
+    """Plan, then apply wave by wave; or `deploy plan.json`, refused when the devices have moved since.
+
+    With --resume the argument may name a rollout instead: `deploy --resume [ROLLOUT]`.
+    """
     from railweave.cli.deploying import Agreement, run_deployment, show_result
     from railweave.cli.project import find_intent
 
+    rollout, intent = _named_rollout(intent, resume=resume)
     reviewed = intent if intent is not None and intent.suffix == ".json" else None
     path = find_intent(None if reviewed else intent, option)
     agreement = Agreement(
@@ -78,13 +84,25 @@ def deploy(
         take_ports=take_ports,
         quiet=json,
     )
-    result = run_deployment(path, target, reviewed, agreement)
-    if result is None:
-        return 1
-    show_result(result, as_json=json)
-    if result.interrupted:
-        return EXIT_INTERRUPTED
-    return 0 if result.ok else 1
+    if resume:
+        from railweave.cli.resuming import run_resume
+
+        result = run_resume(path, target, rollout, agreement)
+    else:
+        result = run_deployment(path, target, reviewed, agreement)
+    return show_result(result, as_json=json)
+
+
+def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | None]:
+    """Return the rollout and the intent that the argument of ``deploy`` names, empty and None for neither.
+
+    Raises UsageError where a plan file is to be resumed.
+    """
+    if not resume or argument is None or argument.suffix in (".yml", ".yaml"):
+        return "", argument
+    if argument.suffix == ".json":
+        raise UsageError("a plan file cannot be resumed: `railweave deploy --resume [ROLLOUT]`")
+    return str(argument), None
 
 
 def verify(

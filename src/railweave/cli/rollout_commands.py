@@ -1,11 +1,11 @@
-"""Commands about rollouts: which there were, what one did step by step, and what a running one is asked to do."""
+"""Commands about rollouts: take one back, see which there were and what they did, and steer the one at work."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.options import AsJson
+from railweave.cli.options import AsJson, IntentOption, TargetOption
 
 if TYPE_CHECKING:
     from railweave.plan.rollout import Rollout
@@ -18,7 +18,8 @@ RolloutArgument = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``railweave rollout …`` to ``app``."""
+    """Add ``railweave rollback`` and ``railweave rollout …`` to ``app``."""
+    app.command()(rollback)
     group = typer.Typer(
         help="Rollouts: those that were, and the one at work.", no_args_is_help=True, rich_markup_mode=None
     )
@@ -28,6 +29,33 @@ def register(app: typer.Typer) -> None:
     group.command("continue")(go_on)
     group.command("abort")(abort)
     app.add_typer(group, name="rollout")
+
+
+def rollback(
+    rollout: RolloutArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    provision: Annotated[bool, typer.Option("--provision", help="Allow devices to be reloaded.")] = False,
+    skip_unreachable: Annotated[
+        bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")
+    ] = False,
+    json: AsJson = False,
+) -> int:
+    """Bring devices back to what they held before a rollout; default: the newest one that changed anything."""
+    from railweave.cli.deploying import Agreement, show_result
+    from railweave.cli.project import find_intent
+    from railweave.cli.rolling_back import run_rollback
+
+    agreement = Agreement(
+        yes=yes,
+        provision=provision,
+        renumber=True,
+        skip_unreachable=skip_unreachable,
+        take_ports=False,
+        quiet=json,
+    )
+    return show_result(run_rollback(find_intent(None, option), target, rollout or "", agreement), as_json=json)
 
 
 def list_rollouts(
