@@ -1,5 +1,6 @@
-"""The intent at two git revisions, designed and compared without a device."""
+"""The intent at two git revisions or in two files, designed and compared without a device."""
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,10 @@ def text_at(revision: str, path: Path) -> str:
     if revision.startswith("-"):
         raise RailweaveError(f"{revision!r} is not a git revision")
     shown = subprocess.run(
-        ["git", "show", f"{revision}:./{path.as_posix()}"], capture_output=True, text=True, check=False
+        ["git", "show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if shown.returncode:
         raise RailweaveError(f"{path} at {revision}: {shown.stderr.strip() or 'git failed'}")
@@ -48,7 +52,10 @@ def plan_between(path: Path, base: str, head: str, *, renumber: bool) -> "Plan":
 def designed_at(revision: str, path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty.
 
-    Raises RailweaveError and RefusedError as `text_at` and `design_text` do.
+    ``revision`` may be the name of a file, which counts before a revision of that name. Raises RailweaveError and
+    RefusedError as `text_at` and `design_text` do.
     """
+    if revision and Path(revision).is_file():
+        return design_text(text_at("", Path(revision)), revision)
     name = f"{revision}:{path}" if revision else str(path)
     return design_text(text_at(revision, path), name)

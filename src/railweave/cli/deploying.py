@@ -31,6 +31,7 @@ class Agreement:
     skip_unreachable: bool
     take_ports: bool
     quiet: bool
+    at_once: bool = False
 
     def policy(self, fabric: ReachedFabric, *, take_ports: bool | None = None) -> "Policy":
         """Return the policy of a rollout to ``fabric`` under this agreement."""
@@ -42,18 +43,21 @@ class Agreement:
             renumber=self.renumber,
             skip_unreachable=self.skip_unreachable,
             take_ports=self.take_ports if take_ports is None else take_ports,
+            at_once=self.at_once,
         )
 
 
-def run_deployment(path: Path, target: str, reviewed: Path | None, agreement: Agreement) -> "DeployResult | None":
-    """Plan and deploy; None when the person said no.
+def run_deployment(
+    path: Path, target: str, reviewed: Path | None, agreement: Agreement, reach: ReachedFabric | None = None
+) -> "DeployResult | None":
+    """Plan and deploy the intent at ``path``, or ``reach``, a phase of it; None when the person said no.
 
     Raises RefusedError when the plan must not be carried out, UsageError and RailweaveError as the words say.
     """
     from nornir_railweave.journal import Undertaking, refuse_while_running
 
     bound = _read_plan(reviewed) if reviewed else None
-    fabric = reached_fabric(path, target)
+    fabric = reach or reached_fabric(path, target)
     refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
     _tell_unfinished(fabric)
     wait_s = fabric.target.rollout.revert_in_s + TIMER_MARGIN_S
@@ -76,12 +80,17 @@ def show_result(result: "DeployResult | None", *, as_json: bool) -> int:
     from railweave.cli.show import print_json, print_view
     from railweave.report.deployment import deploy_json, deploy_view
 
+    if result is not None and as_json:
+        print_json(deploy_json(result))
+    elif result is not None:
+        print_view(deploy_view(result))
+    return exit_status(result)
+
+
+def exit_status(result: "DeployResult | None") -> int:
+    """Return the exit status of a rollout; None: a person said no."""
     if result is None:
         return 1
-    if as_json:
-        print_json(deploy_json(result))
-    else:
-        print_view(deploy_view(result))
     if result.interrupted:
         return EXIT_INTERRUPTED
     return 0 if result.ok else 1

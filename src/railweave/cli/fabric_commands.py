@@ -12,6 +12,12 @@ SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave
 TakePorts = Annotated[
     bool, typer.Option("--take-ports", help="Plan the removal of foreign rows that hold a fabric port.")
 ]
+From = Annotated[
+    str, typer.Option("--from", metavar="BASE", help="In phases, from the intent that runs: a git revision or a file.")
+]
+PhaseNumber = Annotated[
+    int | None, typer.Option("--phase", metavar="N", min=1, help="This phase of the change (with --from).")
+]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")]
 
 
@@ -29,18 +35,20 @@ def plan(
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
     take_ports: TakePorts = False,
+    base: From = "",
+    phase: PhaseNumber = None,
     exit_code: ExitCode = False,
 ) -> int:
     """Live dry run: what a deployment would change on the running devices."""
+    from railweave.cli.phasing import reached_for
     from railweave.cli.planning_view import show_plan
     from railweave.cli.project import find_intent
-    from railweave.cli.reaching import reached_fabric
     from railweave.cli.show import write_json
     from railweave.plan.document import plan_json
     from railweave.plan.model import DeviceState
     from railweave.plan.refusal import conflicts
 
-    fabric = reached_fabric(find_intent(intent, option), target)
+    fabric = reached_for(find_intent(intent, option), target, base, phase)
     with fabric.progress():
         made = fabric.plan(take_ports=take_ports)
     if out is not None:
@@ -61,6 +69,11 @@ def deploy(
     renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
     skip_unreachable: SkipUnreachable = False,
     take_ports: TakePorts = False,
+    at_once: Annotated[
+        bool, typer.Option("--at-once", help="Take lossless markings away whatever GPU nodes send.")
+    ] = False,
+    base: From = "",
+    phase: PhaseNumber = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Carry on the newest unfinished rollout, or the one named.")
     ] = False,
@@ -73,6 +86,8 @@ def deploy(
     from railweave.cli.deploying import Agreement, run_deployment, show_result
     from railweave.cli.project import find_intent
 
+    if resume and base:
+        raise UsageError("a phase is not resumed, it is repeated: `railweave deploy --from BASE` finds what is left")
     rollout, intent = _named_rollout(intent, resume=resume)
     reviewed = intent if intent is not None and intent.suffix == ".json" else None
     path = find_intent(None if reviewed else intent, option)
@@ -83,7 +98,12 @@ def deploy(
         skip_unreachable=skip_unreachable,
         take_ports=take_ports,
         quiet=json,
+        at_once=at_once,
     )
+    if base or phase is not None:
+        from railweave.cli.phase_runs import deploy_in_phases
+
+        return deploy_in_phases(path, target, reviewed, agreement, base, phase)
     if resume:
         from railweave.cli.resuming import run_resume
 
@@ -110,15 +130,17 @@ def verify(
     option: IntentOption = None,
     target: TargetOption = "sim",
     wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Read again until all holds.")] = 0.0,
+    base: From = "",
+    phase: PhaseNumber = None,
     json: AsJson = False,
 ) -> int:
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent."""
+    from railweave.cli.phasing import reached_for
     from railweave.cli.project import find_intent
-    from railweave.cli.reaching import reached_fabric
     from railweave.cli.show import print_json, print_view
     from railweave.report.verification import verify_json, verify_view
 
-    fabric = reached_fabric(find_intent(intent, option), target)
+    fabric = reached_for(find_intent(intent, option), target, base, phase, done=True)
     with fabric.progress():
         result = fabric.verify(wait_s=wait)
     if json:

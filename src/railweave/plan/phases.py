@@ -79,6 +79,11 @@ class Phase:
     cables: tuple[CableMove, ...] = ()
     pending: tuple[Link, ...] = ()
 
+    @property
+    def is_of_nodes(self) -> bool:
+        """Tell whether the GPU nodes change in this phase, and no switch."""
+        return self.kind is PhaseKind.HOSTS
+
 
 def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     """Return the phases that lead from ``base``, which runs, to ``head``; the last one's fabric is ``head``.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.plan.identity import find_renumbering
+from railweave.plan.markings import given_up_markings
 from railweave.plan.model import Plan
 from railweave.plan.waves import unmet_diagnostics
 
@@ -14,10 +15,12 @@ _SHOWN = 8
 @dataclass(frozen=True, slots=True)
 class Consent:
     """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
-    links have to follow each other."""
+    links have to follow each other. ``at_once`` takes lossless markings from switches whatever the GPU nodes send.
+    """
 
     provision: bool = False
     renumber: bool = False
+    at_once: bool = False
 
 
 def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
@@ -27,6 +30,7 @@ def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
         *_renumberings(plan, consent),
         *_partings(plan, consent),
         *_reloads(plan, consent),
+        *_markings(plan, consent),
         *_pending(plan),
     )
 
@@ -84,6 +88,19 @@ def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             "their data plane is down for minutes",
             devices=reloading,
             fix="deploy with --provision if these devices may go down",
+        )
+
+
+def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+    found = () if consent.at_once else given_up_markings(plan)
+    for dscp, devices in found:
+        yield error(
+            "RW517",
+            f"DSCP {dscp} is lossless on {devices[0]}{f' and {len(devices) - 1} more' if len(devices) > 1 else ''}, and"
+            " would be no more, or on another priority: whatever GPU nodes still send with it would be dropped",
+            devices=devices,
+            fix="go through switches that accept both with `railweave deploy --from REV`, REV being what runs;"
+            " or, where no node sends it any more, deploy with --at-once",
         )
 
 

@@ -1,0 +1,78 @@
+"""How far a fabric has come through the phases of a change, told by what its switches run.
+
+Phase 0 is the base. The configuration of a switch may be the same in several phases, so the last phase whose
+configuration it runs is what counts; the fabric has done the phases that every switch has.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from railweave.diagnostics import Diagnostic, error
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """``latest`` is the last phase whose configuration a device runs, None where it runs none of them; ``unreadable``
+    says of a device why it could not be read."""
+
+    latest: Mapping[str, int | None]
+    unreadable: Mapping[str, str]
+
+    @property
+    def done(self) -> int:
+        """Return the last phase that every known device has, 0 where none has left the base."""
+        return min((number for number in self.latest.values() if number is not None), default=0)
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """Return the devices that run neither the base nor a phase."""
+        return tuple(name for name, number in self.latest.items() if number is None)
+
+
+def standing_faults(standing: Standing, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
+    """Return why the phase ``asked`` for (None: the next one) cannot begin or be repeated, as far as switches tell."""
+    return (*_unreadable(standing), *_strange(standing, base, asked), *_order(standing, base, asked))
+
+
+def _unreadable(standing: Standing) -> tuple[Diagnostic, ...]:
+    if not standing.unreadable:
+        return ()
+    names = tuple(standing.unreadable)
+    first = f"{names[0]}: {standing.unreadable[names[0]]}"
+    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+    fix = "bring it back, then try again"
+    return (error("RW518", f"how far the change has come cannot be told: {first}{more}", devices=names, fix=fix),)
+
+
+def _strange(standing: Standing, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
+    known = [name for name, number in standing.latest.items() if number is not None]
+    if not standing.strange or (asked is not None and known):
+        return ()
+    names = standing.strange
+    listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    mend = f"railweave deploy --from {base} --phase {max(1, standing.done)}"
+    return (
+        error(
+            "RW518",
+            f"{listed} run neither {base} nor a phase of the change",
+            devices=names,
+            fix=f"name the revision that runs after --from; if it is {base}, mend them first: deploy it"
+            + (f", or repeat the phase that was interrupted: {mend}" if known and standing.done else ""),
+        ),
+    )
+
+
+def _order(standing: Standing, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
+    if asked is None or standing.done in {asked - 1, asked}:
+        return ()
+    if standing.done > asked:
+        behind, text = (), f"phase {standing.done} is done already; phase {asked} lies behind"
+        fix = "to go back, lead the change the other way round: the earlier intent, --from the later revision"
+        return (error("RW518", text, devices=behind, fix=fix),)
+    late = tuple(name for name, number in standing.latest.items() if number is not None and number < asked - 1)
+    listed = ", ".join(late[:_SHOWN]) + (f" and {len(late) - _SHOWN} more" if len(late) > _SHOWN else "")
+    text = f"phase {asked} cannot begin: {listed} {'has' if len(late) == 1 else 'have'} not done phase {asked - 1}"
+    fix = f"railweave deploy --from {base} --phase {standing.done + 1}"
+    return (error("RW518", text, devices=late, fix=fix),)

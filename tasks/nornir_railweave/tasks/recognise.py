@@ -1,0 +1,35 @@
+"""Read what one device runs and tell which of several wanted configurations it is."""
+
+from collections.abc import Callable, Sequence
+
+from nornir.core.task import Result, Task
+
+from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.session import DEVICE_FAULTS, session, words
+from railweave.sonic.diff import diff
+from railweave.sonic.document import DocumentError, parse_running
+from railweave.sonic.rows import DeviceConfig
+
+Candidate = tuple[int, Callable[[], DeviceConfig] | None]
+"""A number, and what makes the configuration; None where the device is not wanted at all."""
+
+
+def recognise(task: Task, candidates: Callable[[str], Sequence[Candidate]], announce: Events) -> Result:
+    """Return the number of the first of a device's candidates that it runs, None where it runs none of them; or, as
+    text, why it could not be read."""
+    name = task.host.name
+    with session(task) as opened:
+        try:
+            running = parse_running(opened.driver.get_config(retrieve="running")["running"])
+        except (*DEVICE_FAULTS, DocumentError) as fault:
+            announce(Event(Step.UNREACHABLE, name, words(fault)))
+            return Result(host=task.host, result=words(fault))
+    for number, wanted in candidates(name):
+        if wanted is None:
+            return Result(host=task.host, result=number)
+        found = diff(name, running, wanted())
+        if not found.changes and not found.refusals:
+            announce(Event(Step.READ, name))
+            return Result(host=task.host, result=number)
+    announce(Event(Step.READ, name))
+    return Result(host=task.host, result=None)
