@@ -17,6 +17,7 @@ from railweave.cli import (
     fabric_commands,
     hosts_commands,
     lab_commands,
+    phase_commands,
     project_commands,
     rollout_commands,
     service_commands,
@@ -55,6 +56,7 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 project_commands.register(app)
 design_commands.register(app)
 fabric_commands.register(app)
+phase_commands.register(app)
 rollout_commands.register(app)
 sim_commands.register(app)
 lab_commands.register(app)
