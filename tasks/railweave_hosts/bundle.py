@@ -11,8 +11,11 @@ from railweave.hosts.files import OWNED, START_AT_BOOT, installed_files
 from railweave.hosts.render import PROGRAM
 
 
-def bundle(files: Mapping[str, bytes], backend: NetworkBackend, *, nic_settings: bool = True) -> bytes:
-    """Return the JSON that the role's module works on; ``files`` are a node's rendered files."""
+def bundle(
+    files: Mapping[str, bytes], backend: NetworkBackend, *, nic_settings: bool = True, facts_program: str = ""
+) -> bytes:
+    """Return the JSON that the role's module works on; ``files`` are a node's rendered files, ``facts_program`` is
+    what reads a node without changing it."""
     document = orjson.loads(files["rails.json"])
     if not nic_settings:
         document["nic"]["steps"] = []
@@ -27,6 +30,7 @@ def bundle(files: Mapping[str, bytes], backend: NetworkBackend, *, nic_settings:
         "owned": list(OWNED),
         "document": document,
         "program": files[PROGRAM].decode(),
+        "facts_program": facts_program,
     }
     # In base64, because Ansible takes text with braces for a template.
     return base64.b64encode(orjson.dumps(content))

@@ -7,7 +7,7 @@ from railweave.hosts.outcome import HostResult, HostsRun, HostState, failed
 from railweave.hosts.render import HostRenderer
 from railweave_hosts.access import HostAccess, inventory_of
 from railweave_hosts.bundle import bundle
-from railweave_hosts.runner import Told, in_batches, run_role
+from railweave_hosts.runner import NodeReading, Told, in_batches, read_nodes, run_role
 
 
 class HostRollout:
@@ -39,14 +39,23 @@ class HostRollout:
             stopped = _reason(failed(results.values()), batches.max_failures)
         return HostsRun(self._fabric.name, self._target, True, tuple(results.values()), stopped)
 
+    def read(self, hosts: Sequence[Host], told: Told | None = None) -> tuple[NodeReading, ...]:
+        """Return how ``hosts`` are set; nothing is changed. Raises RefusedError, RailweaveError."""
+        inventory = inventory_of(self._access, hosts, self._fabric.name)
+        program = self._renderer.facts_program()
+        return read_nodes(self._access, inventory, self._bundles(hosts, program), told) if hosts else ()
+
+    def _bundles(self, hosts: Sequence[Host], facts_program: str = "") -> dict[str, bytes]:
+        backend, with_nics = self._fabric.policies.hosts.network, self._access.nic_settings
+        return {
+            host.name: bundle(self._renderer.files(host), backend, nic_settings=with_nics, facts_program=facts_program)
+            for host in hosts
+        }
+
     def _run(self, hosts: Sequence[Host], *, check: bool, told: Told | None) -> tuple[HostResult, ...]:
         if not hosts:
             return ()
-        backend = self._fabric.policies.hosts.network
-        bundles = {
-            host.name: bundle(self._renderer.files(host), backend, nic_settings=self._access.nic_settings)
-            for host in hosts
-        }
+        bundles = self._bundles(hosts)
         return run_role(
             self._access, inventory_of(self._access, hosts, self._fabric.name), bundles, check=check, told=told
         )

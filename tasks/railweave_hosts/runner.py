@@ -42,6 +42,7 @@ class _Seen:
     error: str = ""
     unreachable: bool = False
     done: bool = False
+    facts: Mapping[str, Any] | None = None
 
     def result(self, name: str, unfinished: str = "") -> HostResult:
         changes = tuple(self.changes)
@@ -67,6 +68,49 @@ def run_role(
     ``check`` changes nothing. Raises RailweaveError where Ansible is not installed or does not run at all,
     KeyboardInterrupt when the run was interrupted.
     """
+    seen, unfinished = _run(access, inventory, bundles, _Mode(check=check), told)
+    return tuple(one.result(name, unfinished) for name, one in seen.items())
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReading:
+    """What was read of a node; ``facts`` is None where it was not, and ``error`` says why."""
+
+    name: str
+    facts: Mapping[str, Any] | None
+    error: str
+
+
+def read_nodes(
+    access: HostAccess,
+    inventory: Mapping[str, Mapping[str, Any]],
+    bundles: Mapping[str, bytes],
+    told: Told | None = None,
+) -> tuple[NodeReading, ...]:
+    """Return how the nodes of ``inventory`` are set; nothing is changed. Raises as ``run_role`` does."""
+    seen, unfinished = _run(access, inventory, bundles, _Mode(check=True, tasks="facts"), told)
+    return tuple(
+        NodeReading(name, one.facts, "" if one.facts is not None else one.error or unfinished)
+        for name, one in seen.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    """Which tasks of the role run, and whether they only tell."""
+
+    check: bool
+    tasks: str = "main"
+
+
+def _run(
+    access: HostAccess,
+    inventory: Mapping[str, Mapping[str, Any]],
+    bundles: Mapping[str, bytes],
+    mode: _Mode,
+    told: Told | None,
+) -> tuple[dict[str, _Seen], str]:
+    """Return what was seen of each node, and what to say of one that was not done."""
     program = _playbook_program()
     folder = Path(tempfile.mkdtemp(prefix="railweave-hosts-"))
     seen = {name: _Seen() for name in inventory}
@@ -77,7 +121,7 @@ def run_role(
             for name, variables in inventory.items()
         }
         with _own_signals():
-            runner = _runner(folder, access, hosts, program, check=check)
+            runner = _runner(folder, access, hosts, program, mode)
             runner.event_handler = lambda event: _take(event, seen, told)
             runner.run()
         if runner.status == "canceled":
@@ -86,10 +130,9 @@ def run_role(
             raise RailweaveError(f"ansible-playbook did not run: {_said(runner)}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    unfinished = "the run ended before this node was done"
     if runner.status == "timeout":
-        unfinished = f"this node was not done within {access.batches.timeout_s} s"
-    return tuple(one.result(name, unfinished) for name, one in seen.items())
+        return seen, f"this node was not done within {access.batches.timeout_s} s"
+    return seen, "the run ended before this node was done"
 
 
 @contextmanager
@@ -139,17 +182,17 @@ def _interpreted(folder: Path, name: str, variables: Mapping[str, Any]) -> Mappi
 
 
 def _runner(
-    folder: Path, access: HostAccess, hosts: Mapping[str, Mapping[str, Any]], program: Path, *, check: bool
+    folder: Path, access: HostAccess, hosts: Mapping[str, Mapping[str, Any]], program: Path, mode: _Mode
 ) -> Any:
     """Return the runner, ready to run."""
     from ansible_runner.interface import init_runner
 
     passwords = login_passwords(access.login)
-    words = ["--diff", *(("--check",) if check else ()), *(one.option for one in passwords)]
+    words = ["--diff", *(("--check",) if mode.check else ()), *(one.option for one in passwords)]
     settings = _environment(folder, access, program)
     runner = init_runner(
         private_data_dir=str(folder),
-        playbook=[_play(access)],
+        playbook=[_play(access, mode)],
         inventory={"all": {"hosts": dict(hosts)}},
         cmdline=" ".join(words),
         forks=access.batches.forks,
@@ -168,13 +211,13 @@ def _runner(
     return runner
 
 
-def _play(access: HostAccess) -> dict[str, Any]:
+def _play(access: HostAccess, mode: _Mode) -> dict[str, Any]:
     return {
         "name": "railweave hosts",
         "hosts": "all",
         "gather_facts": False,
         "become": access.login.become and access.login.username != "root",
-        "roles": [ROLE],
+        "tasks": [{"ansible.builtin.import_role": {"name": ROLE, "tasks_from": mode.tasks}}],
     }
 
 
@@ -213,7 +256,9 @@ def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None
         one.error = _in_a_line(result.get("msg"))
         # With a password Ansible tells a wrong host key as a failure of the task, which never ran.
         one.unreachable = _WRONG_HOST_KEY in one.error
-    one.done = one.done or part == "live"
+    one.done = one.done or part in {"live", "facts"}
+    if part == "facts":
+        one.facts = result.get("facts", one.facts)
     if told and (one.done or one.error):
         told(name, one.result(name).state)
     return True

@@ -257,14 +257,20 @@ def _nic(machine: Machine, document: Mapping[str, Any], port: Mapping[str, Any])
 def _step(machine: Machine, step: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Difference]:
     """Settings that one tool sets together: all are read, and where any differs the tool is called."""
     subject = names["{interface}"]
-    off = [(read, held) for read in step["reads"] for held in (_read(machine, read, names),) if not _holds(read, held)]
+    off = [
+        (read, held)
+        for read in step["reads"]
+        for held in (read_setting(machine, read, names),)
+        if not _holds(read, held)
+    ]
     for number, (read, held) in enumerate(off):
         actions = tuple(_actions(step, read, held, names)) if number == 0 or step.get("each") else ()
         before, after = _shown(held, _wanted(read, held))
         yield Difference(subject, read["what"], before, after, actions)
 
 
-def _read(machine: Machine, read: Mapping[str, Any], names: Mapping[str, str]) -> Value:
+def read_setting(machine: Machine, read: Mapping[str, Any], names: Mapping[str, str]) -> Value:
+    """Return a setting as it is: a word, a number in decimal, or a map; raises FaultError."""
     if "file" in read:
         text = machine.read(_filled(read["file"], names), _filled(read.get("folder", ""), names))
     else:

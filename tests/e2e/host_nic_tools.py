@@ -19,6 +19,8 @@ NEW_PORT = {
     "pfc": [0] * 8,
     "pause": "on",
     "app": {},
+    "fec": "RS",
+    "autoneg": "off",
 }
 
 
@@ -110,6 +112,11 @@ def ethtool(words, nics):
     if words[0] == "-a":
         pause = nics.port(words[1])["pause"]
         print(f"Pause parameters for {words[1]}:\nAutonegotiate:\toff\nRX:\t\t{pause}\nTX:\t\t{pause}")
+    elif words[0] == "--show-fec":
+        fec = nics.port(words[1])["fec"]
+        print(f"FEC parameters for {words[1]}:\nSupported/Configured FEC encodings: {fec}\nActive FEC encoding: {fec}")
+    elif len(words) == 1:
+        print(f"Settings for {words[0]}:\n\tSpeed: 100000Mb/s\n\tAuto-negotiation: {nics.port(words[0])['autoneg']}")
     elif words[0] == "-A" and words[2:] == ["rx", "off", "tx", "off"]:
         nics.port(words[1])["pause"] = "off"
         nics.changed()

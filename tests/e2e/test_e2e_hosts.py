@@ -119,6 +119,18 @@ class Nodes:
         words = ("hosts", verb, "--target", "bench", *limit, *consent, *words, "--json")
         return json.loads(self.project.run(*words, status=status, **environ).stdout)
 
+    def collect(self) -> Path:
+        """Collect the facts of the nodes, and return their folder."""
+        out = self.project.folder / "facts"
+        words = ("facts", "collect", "--target", "bench", "--limit", ",".join(self.nodes), "--out", str(out))
+        assert self.project.json(*words)["nodes"] == list(self.nodes)
+        return out
+
+    def check(self, facts: Path, status: int = 0) -> dict[str, str]:
+        """Return what the check of ``facts`` finds wrong, by code."""
+        found = self.project.json("check", "--facts", str(facts), status=status)["diagnostics"]
+        return {one["code"]: one["message"] for one in found if one["severity"] == "error"}
+
     def __getitem__(self, name: str) -> Node:
         return self.nodes[name]
 
@@ -237,6 +249,55 @@ def test_a_node_changed_by_hand_is_found_and_mended(nodes: Nodes) -> None:
     assert nodes.run("plan", "--exit-code")["summary"]["unchanged"] == 1
     assert_linux_is_set(node, ["10.32.0.1/31", "10.32.0.65/31"])
     assert_mellanox_is_set(node)
+
+
+@pytest.mark.parametrize("rdma_prefix", ["mlx5_", "bnxt_re"])
+def test_collected_facts_fit_a_node_that_is_set_up_and_tell_what_was_changed_by_hand(
+    nodes: Nodes, rdma_prefix: str
+) -> None:
+    if rdma_prefix == "bnxt_re":
+        nodes.project.edit(
+            ("speed: 100G, ports: 1, model: connectx-6", "speed: 100G, ports: 1, model: broadcom-thor"),
+        )
+    nodes.add("gpu1", rdma_prefix=rdma_prefix)
+    nodes.target()
+    before = nodes.check(nodes.collect(), status=1)
+    assert {"Q-3", "N-2", "N-3"} <= before.keys()
+
+    nodes.run("apply")
+    node, calls = nodes["gpu1"], nodes["gpu1"].calls()
+    facts = nodes.collect()
+    assert nodes.check(facts) == {}
+    read = json.loads((facts / "gpu1.json").read_text())
+    assert (facts / "gpu1.json").stat().st_mode & 0o777 == 0o600
+    nic = read["nics"]["rail0"]
+    assert {dscp: nic["dscp_to_priority"][dscp] for dscp in ("26", "48")} == {"26": 3, "48": 6}
+    assert {key: value for key, value in nic.items() if key != "dscp_to_priority"} == {
+        "mtu": 9000,
+        "addresses": ["10.32.0.1/31"],
+        "tables": [100],
+        "autoneg": "off",
+        "fec": "rs",
+        "trust": "dscp",
+        "pfc": [3],
+        "roce_tos": 106,
+        "cnp_dscp": 48,
+        "pause_rx": "off",
+        "pause_tx": "off",
+    }
+    assert read["nccl"]["NCCL_IB_TC"] == "106"
+    assert read["sysctl"]["net.ipv4.conf.rail1.rp_filter"] == "2"
+
+    node.ip("link", "set", "rail0", "mtu", "9500")
+    node.ip("rule", "del", "from", "10.32.0.65")
+    held = node.nic()
+    held["rail1"]["pfc"], held["rail0"]["fec"] = [0] * 8, "Off"
+    (node.folder / "state.json").write_text(json.dumps(held))
+    found = nodes.check(nodes.collect(), status=1)
+    assert found.keys() == {"M-1", "N-2", "P-5", "Q-3"}
+    assert "gpu1:rail0 has an MTU of 9500 bytes, lab-leaf1:Ethernet0 of 9100" in found["M-1"]
+    assert "gpu1:rail1 pauses no priority and lab-leaf2:Ethernet0 3" in found["Q-3"]
+    assert node.calls() == calls  # reading changed nothing
 
 
 def test_the_unit_sets_a_restarted_node_from_its_own_files(nodes: Nodes) -> None:

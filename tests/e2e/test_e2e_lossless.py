@@ -1,6 +1,5 @@
 """Lossless classes on a running fabric: buffers deployed, changed while traffic runs, and found when set by hand."""
 
-import json
 from typing import Any
 
 import pytest
@@ -39,16 +38,43 @@ def test_classes_thresholds_and_cables_change_on_a_running_fabric_and_back(deplo
 
 def test_a_live_switch_that_was_set_by_hand_is_found_by_its_facts_and_mended(deployed_lab: Any) -> None:
     project = deployed_lab
-    project.on("lab-leaf1", "sudo sonic-db-cli CONFIG_DB HSET 'PORT_QOS_MAP|Ethernet0' pfc_enable 4")
     facts = project.folder / "facts"
-    facts.mkdir()
-    (facts / "lab-leaf1.json").write_text(json.dumps(project.running("lab-leaf1")), encoding="utf-8")
+    collect = ("facts", "collect", "--target", "sim", "--out", str(facts))
+    assert project.json(*collect) == {
+        "out": str(facts),
+        "switches": ["lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2"],
+        "nodes": [],
+        "unread": {},
+    }
+    project.json("check", "--facts", str(facts))
+    project.on("lab-leaf1", "sudo sonic-db-cli CONFIG_DB HSET 'PORT_QOS_MAP|Ethernet0' pfc_enable 4")
+    project.on(
+        "lab-leaf2",
+        "sudo vtysh -c 'configure terminal' -c 'router bgp 4210000001' -c 'address-family ipv4 unicast'"
+        " -c 'no neighbor SPINES route-map TO-SPINES out'",
+    )
+    project.json(*collect)
     found = project.json("check", "--facts", str(facts), status=1)["diagnostics"]
     (told,) = [one for one in found if one["code"] == "Q-3"]
     assert "lab-leaf1:Ethernet0 pauses 4 and gpu1:rail0 3" in told["message"]
+    (valley,) = [one for one in found if one["code"] == "V-1"]
+    assert valley["devices"][0] == "lab-leaf2"
     project.deploy()
-    (facts / "lab-leaf1.json").write_text(json.dumps(project.running("lab-leaf1")), encoding="utf-8")
+    project.json(*collect)
     project.json("check", "--facts", str(facts))
+
+
+def test_the_facts_of_a_switch_that_cannot_be_read_are_taken_away(new_project: Any) -> None:
+    project = new_project("lab-4.yml")
+    project.up()
+    facts = project.folder / "facts"
+    collect = ("facts", "collect", "--target", "sim", "--out", str(facts), "--limit", "spine")
+    project.json(*collect)
+    project.run("sim", "fault", "lab-spine2", "unreachable")
+    told = project.json(*collect, status=1)
+    assert told["switches"] == ["lab-spine1"]
+    assert list(told["unread"]) == ["lab-spine2"]
+    assert [path.name for path in facts.iterdir()] == ["lab-spine1.json"]
 
 
 def test_an_intent_by_which_pfc_would_fire_before_ecn_is_refused_with_the_numbers(new_project: Any) -> None:

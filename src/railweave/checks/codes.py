@@ -30,6 +30,8 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "L-2": "packets are sprayed only towards NICs that put them in order again",
     "M-2": "both ends of a link carry packets of one size",
     "M-4": "the MTU of the hosts carries RoCE packets of 4096 bytes",
+    "N-2": "every rail of a node has its own address, and its own table for what leaves with it",
+    "N-3": "a node with several rails answers ARP for each rail's own address only, and takes answers on any",
     "N-4": "NCCL marks its traffic with a DSCP of the RDMA class",
     "P-1": "the PCIe slot carries all ports of the NIC",
     "P-2": "the NIC can have that many ports of that speed",

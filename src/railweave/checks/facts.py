@@ -4,28 +4,30 @@ A switch's facts are what ``show runningconfiguration all`` prints. A node's fac
 left out, and what is left out is not compared:
 
     {"nics": {"rail0": {"mtu": 9000, "speed_gbps": 400, "fec": "rs", "autoneg": "off", "trust": "dscp", "pfc": [3],
-                        "dscp_to_priority": {"26": 3, "48": 6}, "roce_tos": 106, "cnp_dscp": 48, "pcie": "gen5x16"}},
-     "nccl": {"NCCL_IB_TC": "106"}}
+                        "dscp_to_priority": {"26": 3, "48": 6}, "roce_tos": 106, "cnp_dscp": 48, "pcie": "gen5x16",
+                        "pause_rx": "off", "pause_tx": "off", "addresses": ["10.32.0.1/31"], "tables": [100]}},
+     "nccl": {"NCCL_IB_TC": "106"}, "sysctl": {"net.ipv4.conf.all.arp_ignore": "1"}}
+
+``railweave facts collect`` writes both.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from railweave.catalog.load import Catalog
 from railweave.checks.ends import End, host_end
+from railweave.checks.node_facts import NodeRead, node_findings
 from railweave.checks.paths import PathChecker
 from railweave.checks.transit import Seen, transit_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
-from railweave.fabric.model import Fabric, Host
-from railweave.hosts.marking import marking
+from railweave.fabric.model import Fabric
 from railweave.sonic.configure import Configurator
 from railweave.sonic.document import DocumentError, RunningConfig, parse_running
 from railweave.sonic.frr_document import FrrDocument, parse_frr
 from railweave.sonic.rows import ConfigDb
-from railweave.units import format_speed
 
 Files = Mapping[str, tuple[str, str]]
 """Device name to (file, text)."""
@@ -63,7 +65,7 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator, cata
     found += checker.findings(known, place)
     found += transit_findings(fabric, _routes_of(fabric, configurator, switches), place)
     for name, document in hosts.items():
-        found += _node_findings(fabric, fabric.host_of[name], document, catalog, place(name))
+        found += node_findings(NodeRead(fabric, fabric.host_of[name], document, place(name)), catalog)
     return in_order(found)
 
 
@@ -81,8 +83,8 @@ def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str
 def _node(text: str) -> Mapping[str, Any]:
     """Return a node's facts; raises ValueError where a value is not of its kind."""
     document = json.loads(text)
-    if not isinstance(document, dict) or not isinstance(document.get("nccl", {}), dict):
-        raise ValueError("a node's facts are an object with `nics` and `nccl`")
+    if not isinstance(document, dict) or not all(isinstance(document.get(key, {}), dict) for key in ("nccl", "sysctl")):
+        raise ValueError("a node's facts are an object with `nics`, `nccl` and `sysctl`")
     nics = document.get("nics", {})
     if not isinstance(nics, dict) or not all(isinstance(one, dict) for one in nics.values()):
         raise ValueError("`nics` holds an object for each interface")
@@ -109,6 +111,10 @@ def _is_numbers(value: object) -> bool:
     return isinstance(value, list) and all(_is_number(one) for one in value)
 
 
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(_is_text(one) for one in value)
+
+
 def _is_map(value: object) -> bool:
     return isinstance(value, dict) and all(key.isdigit() and _is_number(one) for key, one in value.items())
 
@@ -124,6 +130,10 @@ _KINDS: Mapping[str, Callable[[object], bool]] = {
     "pcie": _is_text,
     "pfc": _is_numbers,
     "dscp_to_priority": _is_map,
+    "pause_rx": _is_text,
+    "pause_tx": _is_text,
+    "addresses": _is_texts,
+    "tables": _is_numbers,
 }
 
 
@@ -165,70 +175,3 @@ def _as_found(wanted: End, nic: Mapping[str, Any]) -> End:
         pfc=None if pfc is None else frozenset(pfc),
         priorities=None if priorities is None else {int(dscp): priority for dscp, priority in priorities.items()},
     )
-
-
-def _node_findings(
-    fabric: Fabric, host: Host, document: Mapping[str, Any], catalog: Catalog, where: Where
-) -> Iterator[Diagnostic]:
-    """Yield what a node itself shows: trust, marking, PCIe slot and NCCL's traffic class."""
-    leaf_of = {link.lower_port: link.upper for link in fabric.links_of[host.name]}
-    wanted = marking(fabric.policies.classes)
-    for index, port in enumerate(host.ports):
-        nic = document.get("nics", {}).get(port.name, {})
-        end, far = f"{host.name}:{port.name}", leaf_of.get(index, "")
-        devices = (host.name, far) if far else (host.name,)
-        if wanted is not None:
-            told = _marking_findings(nic, end, far, (wanted.tos, wanted.cnp_dscp))
-            yield from (error("Q-2", message, where, fix=fix, devices=devices) for message, fix in told)
-        yield from _slot(host, port.nic, nic, end, catalog, _Told(where, devices))
-    tc = document.get("nccl", {}).get("NCCL_IB_TC")
-    if wanted is not None and tc is not None and str(tc) != str(wanted.tos):
-        yield error(
-            "N-4",
-            f"NCCL of {host.name} marks with NCCL_IB_TC {tc}; {', '.join(sorted(set(leaf_of.values())))} take"
-            f" {wanted.tos} (DSCP {wanted.dscp} x 4 + ECT) for RDMA",
-            where,
-            fix=f"set NCCL_IB_TC={wanted.tos} in /etc/nccl.conf",
-            devices=(host.name, *sorted(set(leaf_of.values()))),
-        )
-
-
-def _marking_findings(
-    nic: Mapping[str, Any], end: str, far: str, wanted: tuple[int, int | None]
-) -> Iterator[tuple[str, str]]:
-    tos, cnp = wanted
-    if nic.get("trust", "dscp") != "dscp":
-        yield f"{end} trusts {nic['trust']} and {far} DSCP: they sort packets differently", f"let {end} trust DSCP"
-    if nic.get("roce_tos", tos) != tos:
-        yield (
-            f"{end} sends RDMA with ToS {nic['roce_tos']} and {far} expects {tos}",
-            f"set the RoCE traffic class of {end} to {tos}",
-        )
-    if cnp is not None and nic.get("cnp_dscp", cnp) != cnp:
-        yield (
-            f"{end} sends congestion notifications with DSCP {nic['cnp_dscp']} and {far} expects {cnp}",
-            f"set the CNP DSCP of {end} to {cnp}",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    where: Where
-    devices: tuple[str, ...]
-
-
-def _slot(
-    host: Host, nic: int, facts: Mapping[str, Any], end: str, catalog: Catalog, told: _Told
-) -> Iterator[Diagnostic]:
-    """P-1: the slot as the NIC has trained carries its ports."""
-    slot = catalog.find_pcie_slot(str(facts.get("pcie", "")))
-    needed = sum(port.speed_gbps for port in host.ports if port.nic == nic)
-    if slot is not None and slot.raw_gbps < needed:
-        yield error(
-            "P-1",
-            f"{end} has trained as {slot.id} with {slot.raw_gbps:.0f} Gb/s, its ports and {told.devices[-1]} run"
-            f" {format_speed(needed)}",
-            told.where,
-            fix="seat the NIC in a slot that carries it, and look at LnkSta of lspci -vv",
-            devices=told.devices,
-        )

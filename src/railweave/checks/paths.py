@@ -31,7 +31,7 @@ def overridden_findings(fabric: Fabric, configurator: Configurator, where: Calla
     names = [
         switch.name
         for switch in fabric.switches
-        if any(_is_read(row.table) for row in override_rows(fabric.policies.overrides, switch))
+        if any(is_read(row.table) for row in override_rows(fabric.policies.overrides, switch))
     ]
     if not names:
         return []
@@ -39,7 +39,8 @@ def overridden_findings(fabric: Fabric, configurator: Configurator, where: Calla
     return list(checker.findings(names, lambda _: where("overrides")))
 
 
-def _is_read(table: str) -> bool:
+def is_read(table: str) -> bool:
+    """Tell whether checks of links and switches read a table."""
     return table in OWN_TABLES or table in _READ_BESIDE or table.startswith("ARS_")
 
 

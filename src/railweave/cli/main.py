@@ -15,6 +15,7 @@ import typer
 from railweave.cli import (
     design_commands,
     fabric_commands,
+    facts_commands,
     hosts_commands,
     lab_commands,
     phase_commands,
@@ -61,6 +62,7 @@ rollout_commands.register(app)
 sim_commands.register(app)
 lab_commands.register(app)
 hosts_commands.register(app)
+facts_commands.register(app)
 service_commands.register(app)
 upkeep_commands.register(app)
 

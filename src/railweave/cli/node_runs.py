@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from railweave.cli.project import Designed, find_target, load_designed, project_templates
 from railweave.diagnostics import Where, error
@@ -14,7 +14,9 @@ from railweave.errors import RailweaveError, RefusedError
 if TYPE_CHECKING:
     from railweave.fabric.model import Host
     from railweave.hosts.outcome import HostsRun, HostState
+    from railweave_hosts.access import HostAccess
     from railweave_hosts.rollout import HostRollout
+    from railweave_hosts.runner import NodeReading
 
 _SHOWN = 8
 
@@ -32,6 +34,10 @@ class ReachedNodes:
         """Return what would change, with progress on standard error."""
         return _shown("reading", len(self.hosts), lambda told: self.rollout.plan(self.hosts, told))
 
+    def read(self) -> "tuple[NodeReading, ...]":
+        """Return how the nodes are set, with progress on standard error."""
+        return _shown("reading", len(self.hosts), lambda told: self.rollout.read(self.hosts, told))
+
     def apply(self) -> "HostsRun":
         """Change the nodes, with progress on standard error."""
         return _shown("changing", len(self.hosts), lambda told: self.rollout.apply(self.hosts, told))
@@ -45,8 +51,6 @@ def reached_nodes(path: Path, target: str, limit: str) -> ReachedNodes:
     from nornir_railweave.target import load_target
     from railweave.cli.show import print_diagnostics
     from railweave.diagnostics import Severity
-    from railweave.hosts.render import HostRenderer
-    from railweave_hosts.rollout import HostRollout
 
     designed = load_designed(path)
     print_diagnostics(one for one in designed.diagnostics if one.severity is not Severity.INFO)
@@ -63,9 +67,16 @@ def reached_nodes(path: Path, target: str, limit: str) -> ReachedNodes:
                 )
             ]
         )
-    chosen = limited(designed.fabric.hosts, limit)
-    rollout = HostRollout(designed.fabric, HostRenderer(designed.fabric, project_templates()), access, target)
-    return ReachedNodes(designed, chosen, rollout, target)
+    return nodes_of(designed, limited(designed.fabric.hosts, limit), access, target)
+
+
+def nodes_of(designed: Designed, hosts: "tuple[Host, ...]", access: "HostAccess", target: str) -> ReachedNodes:
+    """Return ``hosts`` as they are reached by ``access``."""
+    from railweave.hosts.render import HostRenderer
+    from railweave_hosts.rollout import HostRollout
+
+    renderer = HostRenderer(designed.fabric, project_templates())
+    return ReachedNodes(designed, hosts, HostRollout(designed.fabric, renderer, access, target), target)
 
 
 def left_alone(path: Path, target: str) -> bool:
@@ -140,7 +151,10 @@ def show_run(run: "HostsRun", *, as_json: bool, files: bool = False) -> None:
         print_view(hosts_view(run, files=files))
 
 
-def _shown(title: str, count: int, work: "Callable[[Callable[[str, HostState], None]], HostsRun]") -> "HostsRun":
+_Outcome = TypeVar("_Outcome")
+
+
+def _shown(title: str, count: int, work: "Callable[[Callable[[str, HostState], None]], _Outcome]") -> "_Outcome":
     """Return what ``work`` returns, with a bar on a terminal and a line for each node that fails elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -15,6 +15,11 @@ from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 _ECT_0 = 2
 
 
+def tos_of(dscp: int) -> int:
+    """Return the ToS byte of a code point with ECT(0), such as 106 of 26."""
+    return dscp * 4 + _ECT_0
+
+
 @dataclass(frozen=True, slots=True)
 class NicMarking:
     """Code points and priorities of a node's NICs. ``cnp_dscp`` is None where no class carries notifications.
@@ -35,7 +40,7 @@ class NicMarking:
     @property
     def tos(self) -> int:
         """Return the ToS byte of RDMA packets, able to carry ECN."""
-        return self.dscp * 4 + _ECT_0
+        return tos_of(self.dscp)
 
     @property
     def pfc(self) -> tuple[bool, ...]:

@@ -21,7 +21,8 @@ Step = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class VendorPack:
     """One vendor's NICs. ``rdma_prefix`` begins the kernel's names of RDMA devices; ``firmware`` are settings that
-    survive a reboot and need a reset, which are told and never made."""
+    survive a reboot and need a reset, which are told and never made. ``facts`` tells which read of the steps gives a
+    fact of ``check --facts``, and what its values mean there."""
 
     vendor: Vendor
     title: str
@@ -30,6 +31,7 @@ class VendorPack:
     rdma_prefix: str
     firmware: tuple[str, ...]
     steps: tuple[Step, ...]
+    facts: Mapping[str, Mapping[str, Any]]
 
 
 @cache
@@ -45,6 +47,7 @@ def vendor_pack(vendor: Vendor) -> VendorPack:
         rdma_prefix=data["rdma_prefix"],
         firmware=tuple(data["firmware"]),
         steps=tuple(data["steps"]),
+        facts=data["facts"],
     )
 
 

@@ -60,6 +60,10 @@ class HostRenderer:
         files["rails.json"] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
         return files
 
+    def facts_program(self) -> str:
+        """Return the program that reads how a node is set; it is sent where facts are collected, never installed."""
+        return self._fill("railweave_facts.py", {})
+
     def _kind(self, host: Host, node: Node) -> _Kind:
         key = (host.kind, host.nic_model)
         found = self._kinds.get(key)

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from railweave.catalog.load import load_catalog
+from railweave.checks.fact_files import switch_facts
 from railweave.checks.facts import fact_findings
 from railweave.cli.main import main
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
 from railweave.sonic.configure import Configurator
+from railweave.sonic.document import RunningConfig, dump
 from railweave.templates import find_templates
 
 Pod = Callable[..., Fabric]
@@ -28,10 +30,15 @@ NODE: dict[str, Any] = {
             "roce_tos": 106,
             "cnp_dscp": 48,
             "pcie": "gen5x16",
+            "pause_rx": "off",
+            "pause_tx": "off",
+            "addresses": [address],
+            "tables": [table],
         }
-        for name in ("rail0", "rail1")
+        for name, address, table in (("rail0", "10.32.0.1/31", 100), ("rail1", "10.32.0.129/31", 101))
     },
     "nccl": {"NCCL_IB_TC": "106"},
+    "sysctl": {"net.ipv4.conf.all.arp_ignore": "1", "net.ipv4.conf.rail0.rp_filter": "2"},
 }
 
 
@@ -76,6 +83,10 @@ def test_devices_that_are_as_intended_show_nothing(pod: Pod) -> None:
         ({"speed_gbps": 200}, "P-3", ("gpu1:rail0 has speed 200G", "pod-leaf1:Ethernet0 400G")),
         ({"fec": "none"}, "P-5", ("gpu1:rail0 has FEC none", "pod-leaf1:Ethernet0 rs")),
         ({"autoneg": "on"}, "P-6", ("gpu1:rail0 has autonegotiation on", "pod-leaf1:Ethernet0 off")),
+        ({"pause_rx": "on"}, "Q-3", ("gpu1:rail0", "pod-leaf1", "global pause on (rx)")),
+        ({"addresses": ["10.32.0.9/31"]}, "N-2", ("gpu1:rail0 has 10.32.0.9/31", "pod-leaf1 expects 10.32.0.1/31")),
+        ({"tables": []}, "N-2", ("gpu1:rail0", "table none", "pod-leaf1 is 100")),
+        ({"tables": [254, 100]}, "N-2", ("gpu1:rail0", "254, 100", "pod-leaf1")),
         ({"pcie": "gen4x16"}, "P-1", ("gpu1:rail0", "gen4x16", "252", "pod-leaf1", "400G")),
     ],
 )
@@ -95,6 +106,33 @@ def test_nccls_own_traffic_class_is_compared_too(pod: Pod) -> None:
     assert "104" in one.message
     assert "106" in one.message
     assert one.devices == ("gpu1", "pod-leaf1", "pod-leaf2")
+
+
+def test_sysctls_of_a_node_are_compared_too(pod: Pod) -> None:
+    kernel = {**NODE["sysctl"], "net.ipv4.conf.rail0.rp_filter": "1", "net.ipv4.ip_forward": "1"}
+    (one,) = found(pod(), gpu1={**NODE, "sysctl": kernel})
+    assert one.code == "N-3"
+    assert "net.ipv4.conf.rail0.rp_filter of gpu1 is 1, not 2: pod-leaf1, pod-leaf2" in one.message
+    assert one.devices == ("gpu1", "pod-leaf1", "pod-leaf2")
+
+
+def test_facts_of_a_switch_hold_what_checks_read_and_no_secret(pod: Pod) -> None:
+    fabric = pod()
+    config = Configurator(fabric, find_templates()).device(fabric.switch_of["pod-leaf1"])
+    printed = json.loads(dump(RunningConfig(config.config_db(), config.frr)))
+    printed |= {
+        "TACPLUS": {"global": {"passkey": "s3cret"}},
+        "SNMP_COMMUNITY": {"s3cret": {"TYPE": "RO"}},
+        "MGMT_INTERFACE": {"eth0|192.0.2.1/24": {}},
+        "VLAN_MEMBER": {"Vlan100|Ethernet0": {"tagging_mode": "untagged"}},
+    }
+    printed["bgpraw"] = printed["bgpraw"].replace(" !\n", " neighbor SPINES password s3cret\n !\n", 1)
+    kept = switch_facts(json.dumps(printed))
+    assert "s3cret" not in kept
+    tables = json.loads(kept)
+    assert not {"TACPLUS", "SNMP_COMMUNITY", "MGMT_INTERFACE"} & tables.keys()
+    assert tables["PORT_QOS_MAP"] == printed["PORT_QOS_MAP"]
+    assert {one.code for one in found(fabric, pod_leaf1=kept)} == {"D-2"}
 
 
 def test_a_switch_left_at_sonics_defaults_is_found_from_both_ends(pod: Pod) -> None:

@@ -2,7 +2,8 @@
 
 ``part: files`` makes files, links and permissions as the bundle has them and removes files of ours that it has not.
 ``part: live`` runs the bundle's own program, which sets what differs in the kernel and in the NICs and reads it back.
-In check mode both only tell. ``changes`` lists what differs or was changed.
+In check mode both only tell. ``changes`` lists what differs or was changed. ``part: facts`` changes nothing and returns
+under ``facts`` how the node is set.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ LOADS = (
 )
 """What must be told of a file below a folder."""
 
+PROGRAM, FACTS_PROGRAM = "railweave_host.py", "railweave_facts.py"
+"""The programs of a bundle by the names under which they find each other."""
+
 LONGEST_DIFF = 200
 PROGRAM_TIMEOUT_S = 600
 
@@ -34,7 +38,7 @@ def main() -> None:
     """Do one part."""
     module = AnsibleModule(
         argument_spec={
-            "part": {"type": "str", "required": True, "choices": ["files", "live"]},
+            "part": {"type": "str", "required": True, "choices": ["files", "live", "facts"]},
             "bundle": {"type": "str", "required": True},
             "root": {"type": "str", "default": ""},
         },
@@ -42,10 +46,8 @@ def main() -> None:
     )
     bundle = json.loads(base64.b64decode(module.params["bundle"]))
     root = module.params["root"].rstrip("/")
-    if module.params["part"] == "files":
-        files(module, bundle, root)
-    else:
-        live(module, bundle, root)
+    parts = {"files": files, "live": live, "facts": facts}
+    parts[module.params["part"]](module, bundle, root)
 
 
 def files(module: AnsibleModule, bundle: dict[str, Any], root: str) -> None:
@@ -132,26 +134,37 @@ def remove_foreign(module: AnsibleModule, bundle: dict[str, Any], root: str) -> 
 
 def live(module: AnsibleModule, bundle: dict[str, Any], root: str) -> None:
     """Run the node's program from a temporary folder, so that a dry run needs nothing installed."""
-    with tempfile.TemporaryDirectory(dir=module.tmpdir) as folder:
-        program, document = os.path.join(folder, "program.py"), os.path.join(folder, "rails.json")
-        for path, text in ((program, bundle["program"]), (document, json.dumps(bundle["document"]))):
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        verb = "check" if module.check_mode else "apply"
-        command = [sys.executable, program, verb, "--json", "--document", document, "--root", root]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=False)
-        except subprocess.TimeoutExpired:
-            module.fail_json(msg=f"the node's program did not end within {PROGRAM_TIMEOUT_S} s")
-    try:
-        told = json.loads(done.stdout)
-    except ValueError:
-        module.fail_json(msg=f"the node's program failed: {(done.stderr or done.stdout).strip()[-500:]}")
+    verb = "check" if module.check_mode else "apply"
+    told = run_program(module, bundle, PROGRAM, [verb, "--json", "--root", root])
     changes = [change(one["subject"], one["what"], one["before"], one["after"]) for one in told["changes"]]
     if told["problems"]:
         said = "; ".join(f"{one['subject']} {one['what']}: {one['message']}" for one in told["problems"])
         module.fail_json(msg=said, changed=bool(changes), changes=changes)
     module.exit_json(changed=bool(changes), changes=changes)
+
+
+def facts(module: AnsibleModule, bundle: dict[str, Any], root: str) -> None:
+    """Read how the node is set."""
+    module.exit_json(changed=False, facts=run_program(module, bundle, FACTS_PROGRAM, ["--root", root]))
+
+
+def run_program(module: AnsibleModule, bundle: dict[str, Any], program: str, words: list[str]) -> Any:
+    """Return what one of the bundle's programs prints, a JSON document."""
+    with tempfile.TemporaryDirectory(dir=module.tmpdir) as folder:
+        document = os.path.join(folder, "rails.json")
+        texts = {PROGRAM: bundle["program"], FACTS_PROGRAM: bundle.get("facts_program", "")}
+        for name, text in (*texts.items(), ("rails.json", json.dumps(bundle["document"]))):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        command = [sys.executable, os.path.join(folder, program), *words, "--document", document]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            module.fail_json(msg=f"the node's program did not end within {PROGRAM_TIMEOUT_S} s")
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        module.fail_json(msg=f"the node's program failed: {(done.stderr or done.stdout).strip()[-500:]}")
 
 
 def change(subject: str, what: str, before: str, after: str, diff: str = "") -> dict[str, str]:

@@ -1,0 +1,21 @@
+"""What is kept of a switch as its facts: the tables and routing lines that checks read, and no secret."""
+
+import re
+
+from railweave.checks.paths import is_read
+from railweave.checks.transit import STATIC_TABLE
+from railweave.sonic.document import RunningConfig, dump, parse_running
+
+_SECRET_LINE = re.compile(r"^(\s*(?:neighbor \S+ |enable )?password(?: \d+)?) \S+.*$", re.MULTILINE)
+
+
+def switch_facts(printed: str) -> str:
+    """Return the facts of a switch from what ``show runningconfiguration all`` printed; raises DocumentError.
+
+    User accounts, communities and keys of servers stand in tables that no check reads, passwords of BGP sessions in the
+    routing text; facts are files that people pass on, so neither is kept.
+    """
+    running = parse_running(printed)
+    tables = {name: rows for name, rows in running.config_db.items() if is_read(name) or name == STATIC_TABLE}
+    frr = None if running.frr is None else _SECRET_LINE.sub(r"\1 (secret)", running.frr)
+    return dump(RunningConfig(tables, frr))

@@ -1,0 +1,52 @@
+"""Commands for facts: what live devices are set to, read into files."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption
+
+facts = typer.Typer(help="What live switches and GPU nodes are set to, for `check --facts`.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to ``app``."""
+    app.add_typer(facts, name="facts")
+
+
+@facts.callback()
+def group() -> None:
+    """What live switches and GPU nodes are set to, for `check --facts`."""
+
+
+@facts.command()
+def collect(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write NAME.json of each device.")],
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    limit: Annotated[
+        str,
+        typer.Option(
+            "--limit", "-l", metavar="NAMES", help="Only these: names, patterns, roles or kinds, comma separated."
+        ),
+    ] = "",
+    json: AsJson = False,
+) -> int:
+    """Read switches and GPU nodes, change nothing, and write what `check --facts` compares with the intent."""
+    from railweave.cli.collecting import collect_facts
+    from railweave.cli.project import find_intent
+    from railweave.cli.show import print_error, print_json, print_view
+
+    path = find_intent(intent, option)
+    found = collect_facts(path, target, out, limit)
+    if json:
+        document = {"out": str(out), "switches": list(found.switches), "nodes": list(found.nodes)}
+        print_json({**document, "unread": found.faults})
+    else:
+        for name, fault in found.faults.items():
+            print_error(f"{name} was not read: {fault}")
+        print_view(f"facts of {len(found.switches)} switches and {len(found.nodes)} nodes in {out}")
+        print_view(f"compare them with the intent: railweave check {path} --facts {out}")
+    return 1 if found.faults else 0

@@ -1,0 +1,95 @@
+"""What was read on a GPU node as facts of ``check --facts``: one object of interfaces, sysctls and NCCL's variables."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from railweave.fabric.policy import Vendor
+from railweave.hosts.marking import tos_of
+from railweave.hosts.packs import vendor_pack
+
+Read = Mapping[str, Any]
+
+_GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
+"""PCIe generation by the GT/s that the kernel shows of a link."""
+
+_FEC = {"rs": "rs", "baser": "fc", "none": "none", "off": "none"}
+"""SONiC's words for what ethtool calls the active FEC encoding."""
+
+_ON_WORDS = {"1", "on", "true", "yes", "enabled"}
+
+
+def node_facts(read: Read, vendor: Vendor | None) -> dict[str, Any]:
+    """Return the facts of a node from what its program read; what it left out stays out."""
+    nics = {name: _nic(one, vendor) for name, one in read.get("interfaces", {}).items()}
+    return {"nics": nics, "nccl": dict(read.get("nccl", {})), "sysctl": dict(read.get("sysctl", {}))}
+
+
+def _nic(one: Read, vendor: Vendor | None) -> dict[str, Any]:
+    rules = one.get("rules", [])
+    found: dict[str, Any] = {
+        "mtu": one.get("mtu"),
+        "addresses": list(one.get("addresses", [])),
+        "tables": [int(rule["table"]) for rule in rules if str(rule["table"]).isdigit()],
+        "speed_gbps": _speed(one.get("speed_mbps")),
+        "autoneg": one.get("autoneg"),
+        "fec": _FEC.get(str(one.get("fec", "")).lower()),
+        "pcie": _slot(one.get("pcie_speed"), one.get("pcie_width")),
+    }
+    if vendor is not None:
+        found |= _settings(one.get("settings", {}), vendor)
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _speed(mbps: object) -> int | None:
+    return int(mbps) // 1000 if isinstance(mbps, str) and mbps.isdigit() else None
+
+
+def _slot(speed: object, width: object) -> str | None:
+    """Return the slot as the catalogue names it (``gen5x16``) from ``32.0 GT/s PCIe`` and ``16``."""
+    generation = _GENERATIONS.get(str(speed or "").partition(" ")[0])
+    return f"gen{generation}x{width}" if generation and str(width or "").isdigit() else None
+
+
+def _settings(settings: Read, vendor: Vendor) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for fact, source in vendor_pack(vendor).facts.items():
+        value = settings.get(source["what"])
+        if value in (None, "", {}):
+            continue
+        if isinstance(value, str):
+            value = source.get("values", {}).get(value, value)
+        name, meant = _KINDS.get(fact, (fact, str))
+        found[name] = meant(value)
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _number(value: object) -> int | None:
+    return int(value) if isinstance(value, str) and value.isdigit() else None
+
+
+def _tos(value: object) -> int | None:
+    dscp = _number(value)
+    return None if dscp is None else tos_of(dscp)
+
+
+def _priorities(value: object) -> list[int] | None:
+    """Return the priorities that are on, from ``0 0 0 1 …`` or from a map of words."""
+    words = value.values() if isinstance(value, Mapping) else str(value).split()
+    return [priority for priority, word in enumerate(words) if str(word).lower() in _ON_WORDS]
+
+
+def _map(value: object) -> dict[str, int] | None:
+    if not isinstance(value, Mapping):
+        return None
+    return {str(key): int(one) for key, one in value.items() if str(key).isdigit() and str(one).isdigit()}
+
+
+_KINDS: Mapping[str, tuple[str, Callable[[object], object]]] = {
+    "pfc": ("pfc", _priorities),
+    "dscp_to_priority": ("dscp_to_priority", _map),
+    "roce_tos": ("roce_tos", _number),
+    # A driver that adds ECT(0) itself is told the bare code point.
+    "roce_dscp": ("roce_tos", _tos),
+    "cnp_dscp": ("cnp_dscp", _number),
+}
+"""The name of a fact in the document, and how its value is read; all others are words."""

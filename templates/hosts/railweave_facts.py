@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Read what this GPU node is set to, and print it as one JSON object; nothing is changed.
+
+    railweave_facts.py --document rails.json
+
+Runs beside the node's own program, whose way of reading it uses. What cannot be read is left out, with the reason
+under ``problems``. Standard library only; Python 3.9 and later.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import railweave_host as node
+
+NCCL_FILE = "/etc/nccl.conf"
+
+
+def facts(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the interfaces of ``document``, their rules, the kernel's settings and NCCL's, as they are."""
+    machine.look_again()
+    problems: list[node.Problem] = []
+    links = _asked(lambda: machine.ip("address", "show"), [], "ip address", problems)
+    rules = _asked(lambda: machine.ip("-4", "rule", "show"), [], "ip rule", problems)
+    interfaces = {}
+    for port in document["interfaces"]:
+        link = next((one for one in links if one.get("ifname") == port["name"]), None)
+        if link is None:
+            problems.append(node.Problem(port["name"], "network", f"there is no interface {port['name']}"))
+        else:
+            interfaces[port["name"]] = {
+                **dict(_of_link(machine, link)),
+                "rules": [_rule(one) for one in rules if f"{one['src']}" in _addresses(link)],
+                "settings": dict(_settings(machine, document, port, problems)),
+            }
+    kernel = {key: machine.read("/proc/sys/" + key.replace(".", "/")).strip() for key in document["sysctl"]}
+    nccl = dict(_assignments(machine.read(NCCL_FILE)))
+    return {
+        "interfaces": interfaces,
+        "sysctl": kernel,
+        "nccl": nccl,
+        "problems": [one._asdict() for one in problems],
+    }
+
+
+def _asked(ask: Any, otherwise: Any, what: str, problems: list[node.Problem]) -> Any:
+    try:
+        return ask()
+    except node.FaultError as fault:
+        problems.append(node.Problem("", what, str(fault)))
+        return otherwise
+
+
+def _addresses(link: Mapping[str, Any]) -> list[str]:
+    return [one["local"] for one in link["addr_info"] if one["family"] == "inet"]
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, str]:
+    table = str(rule.get("table", "254")).replace("main", "254")
+    return {"from": str(rule["src"]), "table": table, "priority": str(rule["priority"])}
+
+
+def _of_link(machine: node.Machine, link: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what Linux itself knows of an interface; tools that are missing leave their part out."""
+    name = link["ifname"]
+    yield "mtu", link["mtu"]
+    yield "addresses", [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == "inet"]
+    base = f"/sys/class/net/{name}"
+    for key, path in (
+        ("speed_mbps", "speed"),
+        ("pcie_speed", "device/current_link_speed"),
+        ("pcie_width", "device/current_link_width"),
+    ):
+        text = machine.read(f"{base}/{path}").strip()
+        if text and text != "-1":
+            yield key, text
+    for key, command, pattern in (
+        ("autoneg", ("ethtool", name), r"^\s*Auto-negotiation:\s*(\w+)"),
+        ("fec", ("ethtool", "--show-fec", name), r"^\s*Active FEC encodings?:\s*(\w+)"),
+    ):
+        found = re.search(pattern, _said(machine, command), re.MULTILINE)
+        if found:
+            yield key, found.group(1)
+
+
+def _said(machine: node.Machine, command: Sequence[str]) -> str:
+    try:
+        return machine.ask(command)
+    except node.FaultError:
+        return ""
+
+
+def _settings(
+    machine: node.Machine, document: Mapping[str, Any], port: Mapping[str, Any], problems: list[node.Problem]
+) -> Iterator[tuple[str, Any]]:
+    """Yield what the vendor's tools tell of a NIC, by the names of the document's reads."""
+    steps = document["nic"]["steps"]
+    if not steps:
+        return
+    try:
+        names = {"{interface}": port["name"], "{rdma}": machine.rdma_device(port["name"])}
+    except node.FaultError as fault:
+        problems.append(node.Problem(port["name"], "nic", str(fault)))
+        return
+    for read in (each for step in steps for each in step["reads"]):
+        try:
+            yield read["what"], node.read_setting(machine, read, names)
+        except node.FaultError as fault:
+            problems.append(node.Problem(port["name"], read["what"], str(fault)))
+
+
+def _assignments(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not key.lstrip().startswith("#"):
+            yield key.strip(), value.strip()
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Print the facts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--document", default=node.DOCUMENT, metavar="FILE")
+    parser.add_argument("--root", default="", metavar="DIR")
+    chosen = parser.parse_args(words)
+    with open(chosen.document, encoding="utf-8") as file:
+        document = json.load(file)
+    print(json.dumps(facts(node.Machine(chosen.root), document)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""What a node's program read, as facts: words of tools become values, and what it left out stays out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from railweave.fabric.model import Fabric
+from railweave.fabric.policy import Vendor
+from railweave.hosts.facts import node_facts
+from railweave.hosts.packs import vendor_pack
+
+NVIDIA = {
+    "trust": "dscp",
+    "pfc": "0 0 0 1 0 0 0 0",
+    "dscp to priority": {"26": "3", "48": "6"},
+    "traffic class": "106",
+    "cnp dscp": "48",
+    "pause rx": "off",
+    "pause tx": "on",
+    "dcbx": "OS controlled",
+}
+BROADCOM = {
+    "trust": "1",
+    "pfc": {str(priority): "on" if priority == 3 else "off" for priority in range(8)},
+    "dscp to priority": {"26": "3", "48": "6"},
+    "roce dscp": "26",
+    "cnp dscp": "48",
+    "pause rx": "off",
+    "pause tx": "on",
+}
+MEANT = {
+    "trust": "dscp",
+    "pfc": [3],
+    "dscp_to_priority": {"26": 3, "48": 6},
+    "roce_tos": 106,
+    "cnp_dscp": 48,
+    "pause_rx": "off",
+    "pause_tx": "on",
+}
+
+
+def facts(settings: dict[str, Any], vendor: Vendor | None, **link: Any) -> dict[str, Any]:
+    read = {"interfaces": {"rail0": {"mtu": 9000, "addresses": [], "rules": [], "settings": settings, **link}}}
+    found: dict[str, Any] = node_facts(read, vendor)["nics"]["rail0"]
+    return found
+
+
+@pytest.mark.parametrize(("vendor", "settings"), [(Vendor.NVIDIA, NVIDIA), (Vendor.BROADCOM, BROADCOM)])
+def test_settings_of_both_vendors_become_the_same_facts(vendor: Vendor, settings: dict[str, Any]) -> None:
+    assert facts(settings, vendor) == {"mtu": 9000, "addresses": [], "tables": [], **MEANT}
+
+
+def test_what_was_not_read_is_no_fact() -> None:
+    left = {"trust": "", "pfc": "", "dscp to priority": {}, "traffic class": "", "cnp dscp": "x"}
+    assert facts(left, Vendor.NVIDIA).keys() == {"mtu", "addresses", "tables"}
+    assert facts(NVIDIA, None).keys() == {"mtu", "addresses", "tables"}
+
+
+def test_a_nic_that_trusts_pcp_is_said_to() -> None:
+    assert facts({**BROADCOM, "trust": "0"}, Vendor.BROADCOM)["trust"] == "pcp"
+
+
+@pytest.mark.parametrize(
+    ("read", "fact", "value"),
+    [
+        ({"speed_mbps": "400000"}, "speed_gbps", 400),
+        ({"fec": "RS"}, "fec", "rs"),
+        ({"fec": "BaseR"}, "fec", "fc"),
+        ({"fec": "Off"}, "fec", "none"),
+        ({"fec": "LLRS"}, "fec", None),
+        ({"pcie_speed": "32.0 GT/s PCIe", "pcie_width": "16"}, "pcie", "gen5x16"),
+        ({"pcie_speed": "16.0 GT/s", "pcie_width": "8"}, "pcie", "gen4x8"),
+        ({"pcie_speed": "Unknown", "pcie_width": "16"}, "pcie", None),
+        ({"autoneg": "off"}, "autoneg", "off"),
+        ({"rules": [{"from": "10.0.0.1", "table": "100", "priority": "1000"}]}, "tables", [100]),
+    ],
+)
+def test_what_linux_knows_of_a_port_is_put_into_the_words_of_switches(
+    read: dict[str, Any], fact: str, value: object
+) -> None:
+    assert facts({}, None, **read).get(fact) == value
+
+
+@pytest.mark.parametrize("vendor", Vendor)
+def test_every_fact_of_a_pack_comes_from_a_read_that_it_has(vendor: Vendor) -> None:
+    pack = vendor_pack(vendor)
+    reads = {read["what"] for step in pack.steps for read in step["reads"]}
+    assert {source["what"] for source in pack.facts.values()} <= reads
+    assert {"trust", "pfc", "cnp_dscp"} <= pack.facts.keys()
+
+
+def test_devices_to_read_are_chosen_by_name_pattern_role_or_kind(pod: Callable[..., Fabric]) -> None:
+    from railweave.cli.collecting import chosen_devices
+    from railweave.errors import RefusedError
+
+    fabric = pod()
+    everything = chosen_devices(fabric, "")
+    assert (len(everything[0]), len(everything[1])) == (len(fabric.switches), len(fabric.hosts))
+    assert chosen_devices(fabric, "spine")[0] == tuple(one.name for one in fabric.switches if one.role == "spine")
+    names, hosts = chosen_devices(fabric, "pod-leaf1, gpu[12]")
+    assert (names, [host.name for host in hosts]) == (("pod-leaf1",), ["gpu1", "gpu2"])
+    assert len(chosen_devices(fabric, "gpu")[1]) == len(fabric.hosts)
+    with pytest.raises(RefusedError, match="no switch and no node is called pod-leaf99"):
+        chosen_devices(fabric, "pod-leaf99,gpu1")
