@@ -1,6 +1,6 @@
 """A rollback's work on one device: the document that its own switch kept, and what must be true afterwards."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,10 @@ from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.rollout import DeviceRecord
 from railweave.plan.verification import check_device
-from railweave.sonic.diff import running_sha256
-from railweave.sonic.document import BGPRAW, RunningConfig, parse_running
+from railweave.sonic.diff import DeviceDiff, running_sha256
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_running
 from railweave.sonic.merge import apply
-from railweave.sonic.restoring import restoring_diff
+from railweave.sonic.restoring import Goal, restoring_diff
 from railweave.sonic.rows import DeviceConfig
 
 
@@ -22,15 +22,15 @@ from railweave.sonic.rows import DeviceConfig
 class RestoringWork:
     """Bring back what a device held before a rollout.
 
-    ``document`` is the merge document that restores it, with its secrets; ``goal_sha256`` the digest of what it held,
-    empty where nobody knows it. ``wanted`` tells which rows are ours. ``held`` is what held before the rollout and has
+    ``goal`` is what its switch kept, with its secrets; ``goal_sha256`` the digest of what it held, empty where nobody
+    knows it. ``wanted`` tells which rows are ours. ``held`` is what held before the rollout and has
     to hold again.
     """
 
     device: str
     expectation: Expectation
     wanted: DeviceConfig = field(repr=False)
-    document: Mapping[str, Any] = field(repr=False)
+    goal: Goal
     before_sha256: str
     goal_sha256: str
     held: Health
@@ -38,29 +38,36 @@ class RestoringWork:
     drain: tuple[str, ...] = ()
 
     def read(self, driver: Any, which: str = "running") -> Found:
-        """Return what the device runs, or boots, and what of the document it does not hold."""
+        """Return what the device runs, or boots, and what of its earlier configuration it does not hold.
+
+        A switch whose FRR is not ours keeps no file of it: what it boots is told by its tables alone.
+        """
         running = parse_running(driver.get_config(retrieve=which)[which])
-        document = self.document
-        if which != "running" and running.frr is None:
-            # A switch whose FRR is not ours keeps no file of it: what it boots is told by its tables alone.
-            document = {table: rows for table, rows in document.items() if table != BGPRAW}
-        found = restoring_diff(self.device, running, document, self.wanted, self.reason)
+        if which == "running" and running.frr is None:
+            raise DocumentError("FRR's running configuration is unknown: bgpraw is missing or empty")
+        found = restoring_diff(self.device, running, self.goal, self.wanted, self.reason)
         sha256 = running_sha256(running, self.wanted)
         done = not found.changes and (which != "running" or not self.goal_sha256 or sha256 == self.goal_sha256)
         return Found(
             running=running,
             sha256=sha256,
-            left={} if done else document,
+            left={} if done else self._document(found),
             size=len(found.changes),
             changes=found.changes,
             disconnects=needs_both_ends(found.changes),
             drained=found.drained,
         )
 
+    def _document(self, found: DeviceDiff) -> dict[str, Any]:
+        document = dict(self.goal.rows)
+        return {**document, BGPRAW: found.frr_delta} if found.frr_delta else document
+
     def leads_back(self, running: RunningConfig) -> bool:
-        """Tell whether the document brings the device to what it held before the rollout."""
-        restored = running_sha256(apply(self.document, running), self.wanted)
-        return not self.goal_sha256 or restored == self.goal_sha256
+        """Tell whether what the switch kept brings it to what it held before the rollout."""
+        if not self.goal_sha256:
+            return True
+        restored = RunningConfig(apply(self.goal.rows, running).config_db, self.goal.frr)
+        return running_sha256(restored, self.wanted) == self.goal_sha256
 
     def moved(self, found: Found) -> str:
         """Return why the device is not as it was when the rollback was planned."""

@@ -1,4 +1,4 @@
-"""Rolling back a rollout: an ordinary rollout of the documents by which each switch restores what it held before.
+"""Rolling back a rollout: an ordinary rollout of what each switch kept of its earlier configuration.
 
 Each switch keeps the way back of its last commits, so secrets never leave it and no earlier intent is needed. Waves go
 in reverse: every device meets its neighbours as they were when it changed. What was healthy before the rollout has to
@@ -32,7 +32,7 @@ from railweave.plan.resumption import left_of
 from railweave.plan.rollout import Rollout
 from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
 from railweave.sonic.diff import DeviceDiff
-from railweave.sonic.restoring import restoring_diff
+from railweave.sonic.restoring import Goal, restoring_diff
 
 _NOTHING = DeviceDiff((), {}, (), False)
 
@@ -80,7 +80,9 @@ def plan_rollback(
     names = [name for name, record in rollout.devices.items() if record.step and name in fabric.switch_of]
     found = _read(nr, names, rollout, wanted, announce)
     works = {
-        name: _work(fabric, wanted, rollout, name, one) for name, one in found.items() if _is_new(rollout, name, one)
+        name: _work(fabric, wanted, rollout, name, one, one.goal)
+        for name, one in found.items()
+        if one.goal is not None and _is_new(rollout, name, one)
     }
     refused = rollback_refusals(
         rollout,
@@ -110,8 +112,8 @@ def _read(nr: Nornir, names: list[str], rollout: Rollout, wanted: Wanted, announ
 
 
 def _is_new(rollout: Rollout, name: str, found: WayBack) -> bool:
-    """Tell whether a device holds what the rollout brought, and its way back is there."""
-    if found.running is None or found.document is None or found.pending:
+    """Tell whether a device holds what the rollout brought."""
+    if found.running is None or found.pending:
         return False
     return holds(rollout.devices[name], Seen(found.sha256, bool(found.commit_id))) is Holds.NEW
 
@@ -124,13 +126,13 @@ def _seen(rollout: Rollout, name: str, found: WayBack, work: RestoringWork | Non
     return Seen(found.sha256, bool(found.commit_id), found.gone, leads_back)
 
 
-def _work(fabric: Fabric, wanted: Wanted, rollout: Rollout, name: str, found: WayBack) -> RestoringWork:
+def _work(fabric: Fabric, wanted: Wanted, rollout: Rollout, name: str, found: WayBack, goal: Goal) -> RestoringWork:
     record = rollout.devices[name]
     return RestoringWork(
         device=name,
         expectation=expect(fabric, fabric.switch_of[name]),
         wanted=wanted(name),
-        document=found.document or {},
+        goal=goal,
         before_sha256=found.sha256,
         goal_sha256=record.before_sha256,
         held=held_before(record),
@@ -152,7 +154,7 @@ def _plan(
         difference = _NOTHING
         if name in works and one.running is not None:
             work = works[name]
-            difference = restoring_diff(name, one.running, work.document, wanted(name), work.reason)
+            difference = restoring_diff(name, one.running, work.goal, work.wanted, work.reason)
         readings[name] = (
             Reading(error=one.error) if one.running is None else Reading(difference, one.sha256, one.pending)
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _NEWEST = 20
 
 RolloutArgument = Annotated[
-    str | None, typer.Argument(metavar="[ROLLOUT]", help="A rollout's name or a part of it; default: the newest.")
+    str | None, typer.Argument(metavar="ROLLOUT", help="A rollout's name or a part of it; default: the newest.")
 ]
 
 

@@ -24,11 +24,13 @@ class MovedCable:
 def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
     """Return the cables that move, told by their leaf ends; cables that only come or go are none of them."""
     moved: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+    # A switch that takes or loses its name comes or goes with all its cables.
+    renamed = {change.device for change in plan.changes if change.field == "hostname"}
     for change in plan.changes:
         device = plan.devices[change.device]
         if change.table != "DEVICE_NEIGHBOR" or change.op is not Op.UPDATE or change.field is None:
             continue
-        if device.role == Role.LEAF.value and not device.unprovisioned:
+        if device.role == Role.LEAF.value and not device.unprovisioned and change.device not in renamed:
             fields = moved.setdefault((change.device, change.key), {})
             fields[change.field] = (str(change.before), str(change.after))
     return tuple(MovedCable(device, port, _end(fields, 0), _end(fields, 1)) for (device, port), fields in moved.items())

@@ -1,26 +1,52 @@
 """A document that takes an earlier change back, as the changes that it makes on a device."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 from railweave.names import natural_key
 from railweave.sonic.change import FRR_TABLE, Change, Op
 from railweave.sonic.diff import DeviceDiff, not_ours
-from railweave.sonic.document import BGPRAW, RunningConfig
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.drain import drained_peers
-from railweave.sonic.edits import Edit
-from railweave.sonic.frr import parse_frr
-from railweave.sonic.merge import MergeDocument, edits
+from railweave.sonic.edits import Edit, frr_edits
+from railweave.sonic.frr import FrrEntry, delta_text, frr_difference, parse_frr
+from railweave.sonic.merge import MergeDocument, apply, edits
 from railweave.sonic.methods import settle
 from railweave.sonic.rows import DeviceConfig
 
 
-def restoring_diff(
-    device: str, running: RunningConfig, document: MergeDocument, wanted: DeviceConfig, reason: str
-) -> DeviceDiff:
-    """Return what merging ``document`` changes on a device that runs ``running``; every change carries ``reason``.
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a way back leads to: ``rows`` is a merge document of tables alone, ``frr`` FRR's whole configuration then.
 
-    ``wanted`` only tells which rows are ours. A switch that goes back to a configuration that is none of ours reloads,
-    as it did when it came. Raises DocumentError where the document is none or FRR's configuration is unknown.
+    A document's FRR lines only say what to do to the configuration that they were made for; where that leads to is
+    what can be compared later.
     """
-    found = sorted(edits(document, running), key=_place)
+
+    rows: MergeDocument = field(repr=False)
+    frr: str = field(repr=False)
+
+
+def goal_of(document: MergeDocument, running: RunningConfig) -> Goal:
+    """Return where ``document`` leads a device that runs ``running``; raises DocumentError where that is unknown."""
+    restored = apply(document, running)
+    if restored.frr is None:
+        raise DocumentError("FRR's running configuration is unknown, so it could not be restored")
+    return Goal({table: rows for table, rows in document.items() if table != BGPRAW}, restored.frr)
+
+
+def restoring_diff(device: str, running: RunningConfig, goal: Goal, wanted: DeviceConfig, reason: str) -> DeviceDiff:
+    """Return what ``goal`` changes on a device that runs ``running``; every change carries ``reason``.
+
+    ``wanted`` only tells which rows are ours. Where FRR's configuration is unknown its lines are left out. Raises
+    DocumentError where the rows are none.
+    """
+    lines: tuple[Sequence[FrrEntry], Sequence[FrrEntry]] = ((), ())
+    drained: tuple[str, ...] = ()
+    if running.frr is not None:
+        document = parse_frr(running.frr)
+        lines, drained = frr_difference(document, parse_frr(goal.frr)), drained_peers(document)
+    found = sorted([*edits(goal.rows, running), *frr_edits(*lines)], key=_place)
     changes = tuple(
         Change(
             device,
@@ -36,10 +62,7 @@ def restoring_diff(
         )
         for edit, treatment in zip(found, settle(found, running.config_db), strict=True)
     )
-    drained = () if running.frr is None else drained_peers(parse_frr(running.frr))
-    return DeviceDiff(
-        changes, not_ours(running, wanted), (), False, (), str(document.get(BGPRAW) or ""), drained=drained
-    )
+    return DeviceDiff(changes, not_ours(running, wanted), (), False, (), delta_text(*lines), drained=drained)
 
 
 def _place(edit: Edit) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.rollout import Rollout
 from railweave.sonic.diff import running_sha256
 from railweave.sonic.document import DocumentError, RunningConfig, parse_running
+from railweave.sonic.restoring import Goal, goal_of
 from railweave.sonic.rows import DeviceConfig
 
 
@@ -19,9 +20,9 @@ from railweave.sonic.rows import DeviceConfig
 class WayBack:
     """What a device says of a rollout.
 
-    ``commit_id`` is the commit of the rollout that it holds, ``document`` what takes it back (None where the file is
-    gone: ``gone`` says why). ``last_id`` and ``last_message`` tell of its last commit, whoever made it. ``error``: the
-    device could not be read.
+    ``commit_id`` is the commit of the rollout that it holds, ``goal`` where its way back leads (None where the file
+    is gone: ``gone`` says why). ``last_id`` and ``last_message`` tell of its last commit, whoever made it. ``error``:
+    the device could not be read.
     """
 
     running: RunningConfig | None = field(default=None, repr=False)
@@ -30,7 +31,7 @@ class WayBack:
     commit_id: str = ""
     last_id: str = ""
     last_message: str = ""
-    document: Mapping[str, Any] | None = field(default=None, repr=False)
+    goal: Goal | None = None
     gone: str = ""
     error: str = ""
 
@@ -65,7 +66,7 @@ def _read(driver: Any, name: str, rollout: Rollout, wanted: DeviceConfig) -> Way
         commit_id=commit_id,
         last_id=last_id,
         last_message=last_message,
-        document=document,
+        goal=None if document is None else goal_of(document, running),
         gone=gone,
     )
 
