@@ -254,8 +254,20 @@ def wait(path: str) -> int:
             return run_revert(path, only=mine)
         time.sleep(min(left, 1.0))
         state = read_state(path)
-        if state is None or state["id"] != mine or state["status"] != "armed":
+        if not watches(state, mine):
             return EXIT_OK
+
+
+def watches(state: dict[str, Any] | None, mine: str) -> bool:
+    """Tell whether the timer of ``mine`` still has something to undo.
+
+    It has while ``mine`` is armed, and while a change that supersedes it is prepared but has no timer of its own yet.
+    """
+    if state is None:
+        return False
+    if state["id"] == mine:
+        return bool(state["status"] == "armed")
+    return bool(state["status"] == "prepared" and (state.get("supersedes") or {}).get("id") == mine)
 
 
 # --- the revert -------------------------------------------------------------------------------------------------
@@ -268,8 +280,11 @@ def run_revert(path: str, only: str | None = None) -> int:
         state = read_state(path)
         if state is None or state["status"] not in OPEN:
             return EXIT_OK
-        if only is not None and (state["id"] != only or state["status"] != "armed"):
+        if only is not None and not watches(state, only):
             return EXIT_OK
+        if only is not None and state["id"] != only:
+            # Nothing of the change that supersedes it is there yet: what is to be undone is what it was to follow.
+            state.update(state["supersedes"])
         write_state(path, state, status="reverting", attempts=state.get("attempts", 0) + 1, error=None, pid=os.getpid())
         await_quiet()
         notes: list[str] = []

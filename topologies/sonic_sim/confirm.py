@@ -181,17 +181,25 @@ _STEPS: dict[str, Callable[[Device, dict[str, Any]], None]] = {
 
 def deadline_of(device: Device) -> float | None:
     """Return when the armed timer of a switch fires, in seconds since 1970; None where none runs."""
-    if not device.timer_running:
-        return None
-    state = Confirm(device, STATE_FILE).read()
-    if state is None or state["status"] not in ("armed", "expired"):
-        return None
-    return float(state["deadline_at"])
+    state = _watched(device)
+    return None if state is None else float(state["deadline_at"])
 
 
 def fire(device: Device) -> None:
     """Let the timer of a switch strike."""
-    confirm = Confirm(device, STATE_FILE)
-    state = confirm.read()
-    if state is not None and device.timer_running and state["status"] == "expired":
-        confirm.revert(state)
+    state = _watched(device)
+    if state is not None and time.time() >= float(state["deadline_at"]):
+        Confirm(device, STATE_FILE).revert({**state, "status": "expired"})
+
+
+def _watched(device: Device) -> dict[str, Any] | None:
+    """Return the state that the timer of a switch looks after.
+
+    A change that is prepared and has no timer yet leaves the one running whose change it supersedes.
+    """
+    state = Confirm(device, STATE_FILE).read() if device.timer_running else None
+    if state is None:
+        return None
+    if state["status"] == "prepared" and state.get("supersedes"):
+        return {**state, **state["supersedes"]}
+    return state if state["status"] in ("armed", "expired") else None
