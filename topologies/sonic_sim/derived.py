@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device
 from sonic_sim.lldp import lldp_rows
+from sonic_sim.neighbours import learned
 from sonic_sim.network import Network, Port
+from sonic_sim.traffic import USED_PACKET_BYTES, Counted, counted
 
 _FIRST_OID = 0x2
 _COUNTERS = ("IN_OCTETS", "IN_UCAST_PKTS", "IN_NON_UCAST_PKTS", "IN_MULTICAST_PKTS", "IN_BROADCAST_PKTS", "IN_DISCARDS",
@@ -62,24 +64,32 @@ def _counter_rows(device: Device, net: Network, pattern: str) -> Iterator[tuple[
     yield "COUNTERS_PORT_NAME_MAP", dict(names)
     yield "COUNTERS_LAG_NAME_MAP", {}
     if _asked(pattern, "COUNTERS:oid"):
+        carried = counted(device, net)
         for port in net.ports(device).values():
-            yield f"COUNTERS:{names[port.name]}", counters(device, net, port)
+            yield f"COUNTERS:{names[port.name]}", counters(device, net, port, carried[port.name])
 
 
-def counters(device: Device, net: Network, port: Port) -> Hash:
-    """Return the counters of a port: a link that is up carries its keepalives since boot, others nothing."""
+def counters(device: Device, net: Network, port: Port, carried: Counted) -> Hash:
+    """Return the counters of a port: a link that is up has its keepalives since boot, and what it carried."""
     values = dict.fromkeys(_COUNTERS, 0)
+    packets_carried, lost = int(carried.packets), int(carried.errors)
+    for way in ("IN", "OUT"):
+        values[f"{way}_UCAST_PKTS"] = packets_carried
+        values[f"{way}_OCTETS"] = packets_carried * USED_PACKET_BYTES
+    values["IN_ERRORS"] = values["OUT_DISCARDS"] = lost
     if net.link_up(device, port.name):
         seconds = int(device.clock.now() - device.times.booted) + 1
         packets = seconds + zlib.crc32(f"{device.name}{port.name}".encode()) % 1000
         for way in ("IN", "OUT"):
-            values[f"{way}_UCAST_PKTS"] = packets
+            values[f"{way}_UCAST_PKTS"] += packets
             values[f"{way}_MULTICAST_PKTS"] = values[f"{way}_NON_UCAST_PKTS"] = seconds // 30 + 1
-            values[f"{way}_OCTETS"] = packets * 85 + seconds * 8
+            values[f"{way}_OCTETS"] += packets * 85 + seconds * 8
     return {f"SAI_PORT_STAT_IF_{name}": str(value) for name, value in values.items()}
 
 
 def _state_rows(device: Device, net: Network, pattern: str) -> Iterator[tuple[str, Hash]]:
+    if _asked(pattern, "FDB_TABLE|"):
+        yield from learned(device, net)
     if not _asked(pattern, "PORT_TABLE|"):
         return
     for port in net.ports(device).values():

@@ -17,6 +17,7 @@ class FaultKind(StrEnum):
     BGP_DOWN = "bgp-down"
     WRONG_HOST_KEY = "wrong-host-key"
     POWER_CYCLE = "power-cycle"
+    ERRORS = "errors"
 
 
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE})
@@ -29,7 +30,8 @@ class Fault:
 
     ``command``: only commands that contain this text (refuse-commit, drop-session, slow); ``after``: let so many
     commands pass first; ``times``: how often it strikes, 0 = until cleared; ``seconds``: delay of ``slow``;
-    ``moment``: of drop-session, ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it.
+    ``moment``: of drop-session, ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it;
+    ``port`` and ``rate``: of errors, the port (empty: all) and how many errors and discards it counts a second.
     """
 
     kind: FaultKind
@@ -38,6 +40,8 @@ class Fault:
     times: int = 0
     seconds: float = 1.0
     moment: str = "after"
+    port: str = ""
+    rate: float = 100.0
 
 
 _DEFAULT_TIMES = {FaultKind.REFUSE_COMMIT: 1, FaultKind.DROP_SESSION: 1}
@@ -64,7 +68,7 @@ class Faults:
             raise ValueError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}") from error
         if fault.moment not in _MOMENTS:
             raise ValueError(f"moment '{fault.moment}' is none of {', '.join(_MOMENTS)}")
-        self.armed = [one for one in self.armed if (one.kind, one.command) != (chosen, fault.command)]
+        self.armed = [one for one in self.armed if _strikes_at(one) != _strikes_at(fault)]
         self.armed.append(fault)
         self.version += 1
         return fault
@@ -100,6 +104,10 @@ class Faults:
     def to_json(self) -> list[dict[str, Any]]:
         """Return the armed faults as plain values."""
         return [asdict(one) for one in self.armed]
+
+
+def _strikes_at(fault: Fault) -> tuple[FaultKind, str, str]:
+    return fault.kind, fault.command, fault.port
 
 
 def faults_from_json(values: list[Mapping[str, Any]]) -> Faults:

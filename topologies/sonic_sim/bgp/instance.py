@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from sonic_sim.frr.grammar import BGP
 from sonic_sim.frr.tree import Context
 
+_SHUTDOWN = "bgp graceful-shutdown"
 DEFAULT_KEEPALIVE_S, DEFAULT_HOLD_S = 60, 180
 
 
@@ -41,6 +42,7 @@ class Instance:
     neighbors: dict[str, Neighbor] = field(default_factory=dict)
     networks: tuple[str, ...] = ()
     redistribute: tuple[str, ...] = ()
+    graceful_shutdown: bool = False
 
 
 def instance_of(root: Context) -> Instance | None:
@@ -48,7 +50,10 @@ def instance_of(root: Context) -> Instance | None:
     for context in root.children.values():
         words = context.header.split()
         if context.node == BGP and len(words) == 3:
-            return _instance(context, int(words[2]))
+            instance = _instance(context, int(words[2]))
+            # without an instance around it the line is for all of them (8.4)
+            instance.graceful_shutdown = any(_SHUTDOWN in place.lines for place in (root, context))
+            return instance
     return None
 
 

@@ -8,6 +8,10 @@ from functools import lru_cache
 from sonic_sim.frr.grammar import ROUTE_MAP
 from sonic_sim.frr.tree import Context
 
+PREFERENCE = 100
+GRACEFUL_SHUTDOWN = "graceful-shutdown"
+"""RFC 8326's community, 65535:0, as FRR prints it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -16,7 +20,7 @@ class Route:
     prefix: str
     path: tuple[int, ...] = ()
     communities: frozenset[str] = frozenset()
-    local_preference: int = 100
+    local_preference: int = PREFERENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One sequence of a route-map with its lines."""
+    """One sequence of a route-map with its lines; ``call``: a map that decides too, ``goes_on``: on-match next."""
 
     sequence: int
     permit: bool
     matches: tuple[list[str], ...]
     sets: tuple[list[str], ...]
+    call: str = ""
+    goes_on: bool = False
 
 
 @lru_cache(maxsize=65536)
@@ -63,7 +69,9 @@ class Policies:
                 lines = [line.split() for line in context.lines.values()]
                 matches = tuple(words for words in lines if words[0] == "match")
                 sets = tuple(words for words in lines if words[0] == "set")
-                clause = Clause(int(sequence), action == "permit", matches, sets)
+                call = next((words[1] for words in lines if words[0] == "call"), "")
+                goes_on = ["on-match", "next"] in lines
+                clause = Clause(int(sequence), action == "permit", matches, sets, call, goes_on)
                 self.maps.setdefault(name, []).append(clause)
         for entries in self.prefix_lists.values():
             entries.sort(key=lambda one: one.sequence)
@@ -99,10 +107,23 @@ class Policies:
 
     def through_map(self, name: str, route: Route) -> Route | None:
         """Return the route after a route-map, or None; a route-map that does not exist stops everything."""
+        passed: Route | None = None
         for clause in self.maps.get(name, ()):
-            if all(self._matches(words, route) for words in clause.matches):
-                return _set(clause, route) if clause.permit else None
-        return None
+            if not all(self._matches(words, route) for words in clause.matches):
+                continue
+            if not clause.permit:
+                return None
+            called = self._called(clause.call, _set(clause, route))
+            if called is None:
+                return None
+            route = passed = called
+            if not clause.goes_on:
+                break
+        return passed
+
+    def _called(self, name: str, route: Route) -> Route | None:
+        """Return the route after a called route-map; one that does not exist changes nothing."""
+        return self.through_map(name, route) if name in self.maps else route
 
     def _matches(self, words: list[str], route: Route) -> bool:
         if words[1:4] in (["ip", "address", "prefix-list"], ["ipv6", "address", "prefix-list"]):
@@ -118,6 +139,10 @@ class Policies:
             return route.local_preference == int(words[2])
         # interface, peer, tag and metric are not simulated: a clause that asks for them holds
         return True
+
+
+def _spelled(community: str) -> str:
+    return GRACEFUL_SHUTDOWN if community in ("65535:0", "gshut") else community
 
 
 def _entry(words: list[str]) -> Entry:
@@ -137,7 +162,7 @@ def _entry(words: list[str]) -> Entry:
 def _set(clause: Clause, route: Route) -> Route:
     for words in clause.sets:
         if words[:2] == ["set", "community"]:
-            given = frozenset(words[2:]) - {"additive"}
+            given = frozenset(_spelled(word) for word in words[2:]) - {"additive"}
             if given == {"none"}:
                 route = replace(route, communities=frozenset())
             else:

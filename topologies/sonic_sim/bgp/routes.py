@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.instance import Instance, Neighbor
-from sonic_sim.bgp.policy import Policies, Route, network
+from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Policies, Route, network
 from sonic_sim.bgp.sessions import Session, bgp_of, policies_of, sessions_of
 from sonic_sim.device import Device
 from sonic_sim.network import Network
@@ -159,7 +159,15 @@ def _taken(remote: Rib, sender: Rib, back: Neighbor, route: Route) -> Route | No
         return None
     if own != sender.instance.asn and remote.instance.policy_required and not (back.map_in or back.list_in):
         return None
-    return remote.policies.through(back.map_in, back.list_in, route)
+    taken = remote.policies.through(back.map_in, back.list_in, route)
+    return taken if taken is None or own == sender.instance.asn else _shut_down(remote, taken)
+
+
+def _shut_down(remote: Rib, route: Route) -> Route:
+    """Return a route of another AS as RFC 8326 wants it: the last choice where either end is being shut down."""
+    if remote.instance.graceful_shutdown:
+        route = replace(route, communities=route.communities | {GRACEFUL_SHUTDOWN})
+    return replace(route, local_preference=0) if GRACEFUL_SHUTDOWN in route.communities else route
 
 
 Export = tuple[bool, bool, str, str, int]
@@ -184,8 +192,29 @@ def _outgoing(rib: Rib, export: Export, prefixes: Iterable[str]) -> dict[str, Ro
             continue
         route = rib.policies.through(map_out, list_out, best[0])
         if route is not None:
-            sent[prefix] = replace(route, path=(number, *route.path), local_preference=100) if external else route
+            sent[prefix] = _sent(rib, route, number) if external else route
     return sent
+
+
+def _sent(rib: Rib, route: Route, number: int) -> Route:
+    """Return a route as it leaves to another AS: our number in front, no preference, marked while we are drained."""
+    shut_down = {GRACEFUL_SHUTDOWN} if rib.instance.graceful_shutdown else frozenset()
+    return replace(
+        route, path=(number, *route.path), local_preference=PREFERENCE, communities=route.communities | shut_down
+    )
+
+
+def equal_paths(rib: Rib) -> dict[str, list[tuple[str, str]]]:
+    """Return the equally good peers of every received prefix: (peer, port)."""
+    hops: dict[str, list[tuple[str, str]]] = {}
+    for prefix, (best, source) in rib.best.items():
+        if source:
+            wanted = best.local_preference, len(best.path)
+            for peer, table in rib.received.items():
+                route = table.get(prefix)
+                if route is not None and (route.local_preference, len(route.path)) == wanted:
+                    hops.setdefault(prefix, []).append((peer, rib.sessions[peer].port))
+    return hops
 
 
 def _count_sent(rib: Rib) -> None:

@@ -49,6 +49,7 @@ config:
   ipv6 prefix-list NAME description = REST | ip prefix-list NAME permit|deny REST
   ipv6 prefix-list NAME permit|deny REST | access-list NAME seq N = REST
   bgp as-path access-list NAME seq N = permit|deny REST | bgp as-path access-list NAME permit|deny REST
+  bgp graceful-shutdown
   bgp community-list standard|expanded NAME seq N = permit|deny REST
   bgp community-list standard|expanded NAME permit|deny REST
   bgp large-community-list standard|expanded NAME seq N = permit|deny REST

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.policy import network
-from sonic_sim.bgp.routes import Rib, local_routes, ribs_of
+from sonic_sim.bgp.routes import Rib, equal_paths, local_routes
 from sonic_sim.bgp.sessions import Session, bgp_of, sessions_of
+from sonic_sim.frr.paths import bgp_table, rib_of, table_text
 from sonic_sim.frr.show import FRR_VERSION
 
 if TYPE_CHECKING:
@@ -23,10 +24,6 @@ def _since(device: "Device", one: Session) -> float:
         since.pop(one.neighbor.peer, None)
         return 0.0
     return since.setdefault(one.neighbor.peer, time.time())
-
-
-def _rib(device: "Device") -> Rib | None:
-    return ribs_of(device.network).get(device.name) if device.network is not None else None
 
 
 def _remote_as(device: "Device", one: Session) -> int:
@@ -49,7 +46,7 @@ def bgp_summary(device: "Device", every_vrf: bool) -> dict[str, Any]:
     instance = bgp_of(device)
     if instance is None:
         return {}
-    rib, peers, failed = _rib(device), {}, 0
+    rib, peers, failed = rib_of(device), {}, 0
     for peer, one in sessions_of(device).items():
         received, sent = _counts(rib, peer)
         state = "Idle (Admin)" if one.neighbor.shutdown else one.state
@@ -84,7 +81,7 @@ def bgp_neighbors(device: "Device", every_vrf: bool) -> dict[str, Any]:
     instance = bgp_of(device)
     if instance is None:
         return {}
-    rib = _rib(device)
+    rib = rib_of(device)
     peers: dict[str, Any] = {}
     for peer, one in sessions_of(device).items():
         received, sent = _counts(rib, peer)
@@ -120,7 +117,8 @@ def ip_routes(device: "Device", every_vrf: bool) -> dict[str, Any]:
     for prefix, kind in local_routes(device).items():
         routes[prefix] = [{"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": kind, "selected": True,
                            "installed": True, "nexthops": [{"fib": True, "active": True}]}]  # fmt: skip
-    for prefix, hops in _bgp_hops(device).items():
+    rib = rib_of(device)
+    for prefix, hops in (equal_paths(rib) if rib is not None else {}).items():
         if prefix not in routes:
             hop = [
                 {"fib": True, "ip": peer, "afi": "ipv4", "interfaceName": port, "active": True} for peer, port in hops
@@ -128,36 +126,6 @@ def ip_routes(device: "Device", every_vrf: bool) -> dict[str, Any]:
             routes[prefix] = [{"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": "bgp",
                                "selected": True, "installed": True, "distance": 20, "nexthops": hop}]  # fmt: skip
     return dict(sorted(routes.items(), key=lambda one: (network(one[0]).version, network(one[0]).network_address)))
-
-
-def _bgp_hops(device: "Device") -> dict[str, list[tuple[str, str]]]:
-    """Return the equally good peers of every received prefix: (peer, port)."""
-    rib = _rib(device)
-    hops: dict[str, list[tuple[str, str]]] = {}
-    for prefix, (best, source) in (rib.best if rib is not None else {}).items():
-        if source and rib is not None:
-            for peer, table in rib.received.items():
-                route = table.get(prefix)
-                if route is not None and len(route.path) == len(best.path):
-                    hops.setdefault(prefix, []).append((peer, rib.sessions[peer].port))
-    return hops
-
-
-def bgp_table(device: "Device", every_vrf: bool) -> dict[str, Any]:
-    """Return ``show ip bgp json``."""
-    instance, rib = bgp_of(device), _rib(device)
-    if instance is None or rib is None:
-        return {}
-    routes: dict[str, Any] = {}
-    for prefix, (_, source) in rib.best.items():
-        paths = [] if source else [{"valid": True, "bestpath": True, "path": "", "nexthops": [{"ip": "0.0.0.0"}]}]
-        for peer, table in rib.received.items():
-            if prefix in table:
-                text = " ".join(str(number) for number in table[prefix].path)
-                best = {"bestpath": True} if peer == source else {}
-                paths.append({"valid": True, **best, "path": text, "nexthops": [{"ip": peer}]})
-        routes[prefix] = paths
-    return {"vrfId": 0, "vrfName": "default", "routerId": instance.router_id, "localAS": instance.asn, "routes": routes}
 
 
 def summary_text(device: "Device") -> str:
@@ -201,4 +169,8 @@ JSON_VIEWS: dict[str, Callable[["Device", bool], dict[str, Any]]] = {
     "show bgp": bgp_table,
     "show version": lambda device, every_vrf: {"version": FRR_VERSION},
 }
-TEXT_VIEWS: dict[str, Callable[["Device"], str]] = {"show bgp summary": summary_text, "show ip route": route_text}
+TEXT_VIEWS: dict[str, Callable[["Device"], str]] = {
+    "show bgp": table_text,
+    "show bgp summary": summary_text,
+    "show ip route": route_text,
+}

@@ -21,19 +21,29 @@ def view(device: "Device", command: str) -> str | None:
         return f"FRRouting {FRR_VERSION} ({device.hostname}) on Linux(6.1.0-29-2-amd64).\n"
     if command == "show daemons":
         return " mgmtd zebra bgpd watchfrr staticd\n"
-    from sonic_sim.frr.state import JSON_VIEWS, TEXT_VIEWS
+    from sonic_sim.frr.state import TEXT_VIEWS
 
     plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
     plain = plain.replace("show bgp ipv4 unicast", "show bgp").replace("show bgp ipv4", "show bgp")
     every_vrf = " vrf all" in command
     if plain.endswith(" json"):
-        found = JSON_VIEWS.get(plain.removesuffix(" json"))
-        if found is None:
+        shown = _json_view(device, plain.removesuffix(" json"), every_vrf)
+        if shown is None:
             return None
-        shown = found(device, every_vrf)
         if plain == "show bgp summary json" and " ipv4" in command and not every_vrf:
             # asked for one address family, FRR leaves out the level of families (seen on 8.4)
             shown = shown.get("ipv4Unicast", {})
         return json.dumps(shown, indent=2) + "\n"
     text = TEXT_VIEWS.get(plain)
     return None if text is None else text(device)
+
+
+def _json_view(device: "Device", command: str, every_vrf: bool) -> dict[str, Any] | None:
+    from sonic_sim.frr.paths import bgp_prefix
+    from sonic_sim.frr.state import JSON_VIEWS
+
+    found = JSON_VIEWS.get(command)
+    if found is not None:
+        return found(device, every_vrf)
+    one = re.match(r"show bgp (\d+\.\d+\.\d+\.\d+/\d+)$", command)
+    return None if one is None else bgp_prefix(device, one[1])

@@ -1,0 +1,260 @@
+"""Graceful shutdown in the simulated fabric, as it is on FRR 8.4, and the counters that tell of it."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sim_switches import sim_device
+
+from sonic_sim.clock import Clock
+from sonic_sim.device import Device
+from sonic_sim.network import Network
+from sonic_sim.spec import SimCable, SimHost
+from sonic_sim.traffic import USED_PACKETS_PER_S
+
+Run = Callable[..., tuple[int, str, str]]
+
+LEAF = """\
+ip route 10.32.{n}.0/25 blackhole 250
+router bgp 6500{n}
+ bgp router-id 10.255.0.{n}
+ no bgp default ipv4-unicast
+ bgp bestpath as-path multipath-relax
+ neighbor SPINES peer-group
+ neighbor 10.0.{n}.0 remote-as 65100
+ neighbor 10.0.{n}.0 peer-group SPINES
+ neighbor 10.0.{n}.2 remote-as 65100
+ neighbor 10.0.{n}.2 peer-group SPINES
+ address-family ipv4 unicast
+  network 10.32.{n}.0/25
+  neighbor SPINES activate
+  neighbor SPINES route-map FROM-SPINES in
+  neighbor SPINES route-map TO-SPINES out
+  maximum-paths 64
+ exit-address-family
+exit
+bgp community-list standard LEARNED seq 5 permit 64512:1
+ip prefix-list OWN seq 5 permit 10.32.{n}.0/25
+route-map FROM-SPINES permit 10
+ set community 64512:1 additive
+exit
+route-map TO-SPINES deny 10
+ match community LEARNED
+exit
+route-map TO-SPINES permit 20
+ match ip address prefix-list OWN
+exit
+"""
+SPINE = """\
+router bgp 65100
+ bgp router-id 10.255.1.{n}
+ no bgp default ipv4-unicast
+ bgp bestpath as-path multipath-relax
+ neighbor LEAVES peer-group
+ neighbor 10.0.1.{far} remote-as 65001
+ neighbor 10.0.1.{far} peer-group LEAVES
+ neighbor 10.0.2.{far} remote-as 65002
+ neighbor 10.0.2.{far} peer-group LEAVES
+ address-family ipv4 unicast
+  neighbor LEAVES activate
+  neighbor LEAVES route-map ANY in
+  neighbor LEAVES route-map ANY out
+ exit-address-family
+exit
+route-map ANY permit 10
+exit
+"""
+DRAIN_LINK = """\
+route-map DRAINED-{group} permit 10
+ call {base}
+ on-match next
+exit
+route-map DRAINED-{group} permit 20
+ set community 65535:0 additive
+ set local-preference 0
+exit
+"""
+
+
+@pytest.fixture
+def clos() -> Network:
+    """Two leaves with a node each, two spines, all sessions up."""
+    net = Network()
+    for number, name in enumerate(("leaf1", "leaf2", "spine1", "spine2"), start=1):
+        device = Device(sim_device(name, number), Clock(0.0))
+        device.install()
+        net.add_device(device)
+    for leaf in (1, 2):
+        net.hosts[f"gpu{leaf}"] = SimHost(f"gpu{leaf}", f"02:00:00:00:00:0{leaf}")
+        net.plug(SimCable(f"leaf{leaf}:Ethernet8", f"gpu{leaf}:eth0"))
+        for spine in (1, 2):
+            net.plug(SimCable(f"leaf{leaf}:Ethernet{4 * spine - 4}", f"spine{spine}:Ethernet{4 * leaf - 4}"))
+    for n in (1, 2):
+        links = {"Ethernet0": f"10.0.{n}.1", "Ethernet4": f"10.0.{n}.3", "Ethernet8": f"10.32.{n}.0"}
+        give(net.devices[f"leaf{n}"], links, LEAF.format(n=n))
+        spine = {"Ethernet0": f"10.0.1.{2 * n - 2}", "Ethernet4": f"10.0.2.{2 * n - 2}"}
+        give(net.devices[f"spine{n}"], spine, SPINE.format(n=n, far=2 * n - 1))
+    return net
+
+
+def give(device: Device, links: dict[str, str], frr: str) -> None:
+    for table in ("INTERFACE", "LOOPBACK_INTERFACE", "BGP_NEIGHBOR"):
+        device.db.delete_table(table)
+    for port, address in links.items():
+        device.db.put(f"INTERFACE|{port}", {})
+        device.db.put(f"INTERFACE|{port}|{address}/31", {})
+    device.db.set_fields(
+        "DEVICE_METADATA|localhost", {"hostname": device.name, "docker_routing_config_mode": "split-unified"}
+    )
+    device.files.write("/etc/sonic/frr/frr.conf", frr.encode())
+    device.react()
+    device.start_frr()
+
+
+def configure(run: Run, device: Device, text: str) -> None:
+    device.files.write("/etc/sonic/frr/railweave.conf", text.encode())
+    assert run(device, "vtysh -f /etc/frr/railweave.conf") == (0, "", "")
+
+
+def hops(run: Run, net: Network, name: str, prefix: str) -> set[str]:
+    routes = json.loads(run(net.devices[name], "vtysh -c 'show ip route json'")[1])
+    return {hop["interfaceName"] for hop in routes[prefix][0]["nexthops"]}
+
+
+def settled(run: Run, net: Network, name: str, prefix: str, ports: set[str]) -> None:
+    """Wait until BGP has converged on these ports: the simulator needs a moment for it, too."""
+    for _ in range(200):
+        if hops(run, net, name, prefix) == ports:
+            return
+        time.sleep(0.01)
+    assert hops(run, net, name, prefix) == ports
+
+
+def paths(run: Run, net: Network, name: str, prefix: str) -> dict[str, Any]:
+    shown = json.loads(run(net.devices[name], f"vtysh -c 'show bgp ipv4 unicast {prefix} json'")[1])
+    return {path["peerId"]: path for path in shown["paths"]}
+
+
+SHUTDOWN = "vtysh -c 'conf t' -c 'router bgp 65100' -c '{}bgp graceful-shutdown'"
+
+
+def test_a_drained_spine_stays_in_the_table_and_leaves_the_forwarding(run: Run, clos: Network) -> None:
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet0", "Ethernet4"})
+    assert run(clos.devices["spine1"], SHUTDOWN.format("")) == (0, "", "")
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet4"})
+    found = paths(run, clos, "leaf1", "10.32.2.0/25")
+    assert found["10.0.1.0"]["locPrf"] == 0
+    assert found["10.0.1.0"]["community"]["list"] == ["64512:1", "gracefulShutdown"]
+    assert "locPrf" not in found["10.0.1.2"]
+    assert found["10.0.1.2"]["bestpath"]
+    assert "     0      0 65100 65002 i" in run(clos.devices["leaf1"], "vtysh -c 'show ip bgp'")[1]
+    # the spine itself still forwards what reaches it
+    settled(run, clos, "spine1", "10.32.2.0/25", {"Ethernet4"})
+    assert run(clos.devices["spine1"], SHUTDOWN.format("no "))[0] == 0
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet0", "Ethernet4"})
+
+
+@pytest.mark.parametrize("shown", [" bgp graceful-shutdown", "bgp graceful-shutdown"])
+def test_a_saved_drain_survives_a_restart_and_an_unsaved_one_does_not(run: Run, clos: Network, shown: str) -> None:
+    spine = clos.devices["spine1"]
+    assert run(spine, "config save -y")[0] == 0
+    whole = shown[0] != " "
+    configure(run, spine, "bgp graceful-shutdown\n" if whole else "router bgp 65100\n bgp graceful-shutdown\n")
+    assert shown in run(spine, "vtysh -c 'show running-config'")[1].splitlines()
+    spine.boot()
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet0", "Ethernet4"})
+    configure(run, spine, "bgp graceful-shutdown\n" if whole else "router bgp 65100\n bgp graceful-shutdown\n")
+    assert run(spine, "vtysh -c 'write memory'")[0] == 0
+    spine.boot()
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet4"})
+
+
+@pytest.mark.parametrize(("name", "peer"), [("spine1", "10.0.1.1"), ("leaf1", "10.0.1.0")])
+def test_one_link_is_drained_both_ways_from_either_end(run: Run, clos: Network, name: str, peer: str) -> None:
+    number, ways = ("65100", ("ANY", "ANY")) if name == "spine1" else ("65001", ("FROM-SPINES", "TO-SPINES"))
+    maps = "".join(DRAIN_LINK.format(group=base, base=base) for base in dict.fromkeys(ways))
+    bound = "".join(
+        f"  neighbor {peer} route-map DRAINED-{base} {way}\n" for base, way in zip(ways, ("in", "out"), strict=True)
+    )
+    start = f"router bgp {number}\n address-family ipv4 unicast\n"
+    configure(run, clos.devices[name], f"{maps}{start}{bound}")
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet4"})
+    settled(run, clos, "leaf2", "10.32.1.0/25", {"Ethernet4"})
+    received = json.loads(run(clos.devices["spine1"], "vtysh -c 'show bgp summary json'")[1])
+    assert received["ipv4Unicast"]["peers"]["10.0.1.1"]["pfxRcd"] == 1, "a leaf announces what is its own alone"
+    configure(run, clos.devices[name], start + bound.replace("  neighbor", "  no neighbor"))
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet0", "Ethernet4"})
+
+
+def packets(run: Run, device: Device) -> dict[str, tuple[int, int, int]]:
+    """Return received packets, errors and discards of each port."""
+    names = json.loads(run(device, "sonic-db-dump -n COUNTERS_DB -y -k COUNTERS_PORT_NAME_MAP")[1])
+    rows = json.loads(run(device, "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS:oid:0x1????????????'")[1])
+    found = {}
+    for port, oid in names["COUNTERS_PORT_NAME_MAP"]["value"].items():
+        row = rows[f"COUNTERS:{oid}"]["value"]
+        kinds = ("IN_UCAST_PKTS", "IN_ERRORS", "OUT_DISCARDS")
+        found[port] = tuple(int(row[f"SAI_PORT_STAT_IF_{kind}"]) for kind in kinds)
+    return found  # type: ignore[return-value]
+
+
+def rates(run: Run, device: Device, elapsed: Callable[[float], None], place: int = 0) -> dict[str, float]:
+    packets(run, device)
+    before = packets(run, device)
+    elapsed(10.0)
+    after = packets(run, device)
+    return {port: (after[port][place] - before[port][place]) / 10.0 for port in after}
+
+
+@pytest.fixture
+def elapsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that lets time pass on the counters' clock."""
+    passed = [0.0]
+    real = time.monotonic
+    monkeypatch.setattr("sonic_sim.traffic.time.monotonic", lambda: real() + passed[0])
+
+    def wait(seconds: float) -> None:
+        passed[0] += seconds
+
+    return wait
+
+
+def test_used_ports_carry_traffic_and_drained_ones_their_keepalives(
+    run: Run, clos: Network, elapsed: Callable[[float], None]
+) -> None:
+    def used(name: str) -> set[str]:
+        found = rates(run, clos.devices[name], elapsed)
+        assert all(rate < 10 or abs(rate - USED_PACKETS_PER_S) < 50 for rate in found.values())
+        return {port for port, rate in found.items() if rate > 10}
+
+    assert used("leaf1") == {"Ethernet0", "Ethernet4", "Ethernet8"}
+    assert used("spine1") == {"Ethernet0", "Ethernet4"}
+    run(clos.devices["spine1"], SHUTDOWN.format(""))
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet4"})
+    assert used("spine1") == set()
+    assert used("leaf1") == {"Ethernet4", "Ethernet8"}
+    assert used("spine2") == {"Ethernet0", "Ethernet4"}
+    run(clos.devices["spine1"], SHUTDOWN.format("no "))
+    settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet0", "Ethernet4"})
+    assert used("spine1") == {"Ethernet0", "Ethernet4"}
+
+
+def test_a_port_with_errors_counts_them_until_the_fault_is_cleared(
+    run: Run, clos: Network, elapsed: Callable[[float], None]
+) -> None:
+    leaf = clos.devices["leaf1"]
+    assert set(rates(run, leaf, elapsed, 1).values()) == {0.0}
+    leaf.faults.add("errors", port="Ethernet0", rate=50.0)
+    for place in (1, 2):
+        found = rates(run, leaf, elapsed, place)
+        assert abs(found["Ethernet0"] - 50) < 1
+        assert found["Ethernet4"] == 0
+    leaf.faults.clear("errors")
+    assert set(rates(run, leaf, elapsed, 1).values()) == {0.0}
+    assert packets(run, leaf)["Ethernet0"][1] >= 1000
+    leaf.faults.add("errors")
+    assert {port for port, rate in rates(run, leaf, elapsed, 1).items() if rate} == {
+        "Ethernet0", "Ethernet4", "Ethernet8"
+    }, "all ports that are up"  # fmt: skip

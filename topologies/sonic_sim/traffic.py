@@ -1,0 +1,109 @@
+"""What the ports of a simulated fabric carry: every node talks to every other, over all equally good paths.
+
+Traffic goes between the switches that announce networks of hosts, hop by hop by the routes that BGP chose. A port on
+such a path carries ``USED_PACKETS_PER_S`` each way, any other that is up its keepalives alone. Counters follow on the
+clock from one reading to the next: a change between two readings counts from the later one.
+"""
+
+import time
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from sonic_sim.bgp.policy import network
+from sonic_sim.bgp.routes import Rib, equal_paths, ribs_of
+from sonic_sim.device import Device
+from sonic_sim.faults import FaultKind
+from sonic_sim.network import Network
+
+USED_PACKETS_PER_S = 1000
+USED_PACKET_BYTES = 1000
+
+Used = dict[str, frozenset[str]]
+"""Device -> its ports that carry traffic."""
+
+
+@dataclass(slots=True)
+class Counted:
+    """What one port has carried and lost since the simulator started, and how fast it does now (a second)."""
+
+    packets: float = 0.0
+    errors: float = 0.0
+    packets_per_s: float = 0.0
+    errors_per_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Meter:
+    at: float = 0.0
+    ports: dict[str, Counted] = field(default_factory=dict)
+
+
+_meters: WeakKeyDictionary[Device, _Meter] = WeakKeyDictionary()
+_used: WeakKeyDictionary[Network, tuple[dict[str, Rib], Used]] = WeakKeyDictionary()
+
+
+def counted(device: Device, net: Network) -> dict[str, Counted]:
+    """Return what the ports of a switch have carried until now."""
+    meter = _meters.setdefault(device, _Meter(time.monotonic()))
+    now = time.monotonic()
+    seconds, meter.at = now - meter.at, now
+    used = used_ports(net).get(device.name, frozenset())
+    for port in net.ports(device):
+        one = meter.ports.setdefault(port, Counted())
+        one.packets += one.packets_per_s * seconds
+        one.errors += one.errors_per_s * seconds
+        up = net.link_up(device, port)
+        one.packets_per_s = USED_PACKETS_PER_S if up and port in used else 0.0
+        one.errors_per_s = _errors_per_s(device, port) if up else 0.0
+    return meter.ports
+
+
+def _errors_per_s(device: Device, port: str) -> float:
+    faults = (one for one in device.faults.armed if one.kind is FaultKind.ERRORS)
+    return sum(one.rate for one in faults if one.port in ("", port))
+
+
+def used_ports(net: Network) -> Used:
+    """Return the ports that carry traffic, calculated again only when routes changed."""
+    ribs = ribs_of(net)
+    found = _used.get(net)
+    if found is None or found[0] is not ribs:
+        found = _used[net] = (ribs, _follow(net, ribs))
+    return found[1]
+
+
+def _follow(net: Network, ribs: dict[str, Rib]) -> Used:
+    """Follow the traffic to each switch with hosts from all others."""
+    targets = {name: prefix for name, rib in ribs.items() if (prefix := _host_network(rib))}
+    paths = {name: equal_paths(rib) for name, rib in ribs.items()}
+    used: dict[str, set[str]] = {name: set() for name in ribs}
+    for target, prefix in targets.items():
+        ahead = [name for name in targets if name != target]
+        seen = set(ahead)
+        while ahead:
+            name = ahead.pop()
+            for peer, port in paths[name].get(prefix, ()):
+                used[name].add(port)
+                remote = ribs[name].sessions[peer].remote
+                far = net.far_end(net.devices[name], port)
+                if far is not None and remote in used:
+                    used[remote].add(far.port)
+                if remote in paths and remote not in seen:
+                    seen.add(remote)
+                    ahead.append(remote)
+    for name in targets:
+        if used[name]:
+            used[name] |= _host_ports(net, name)
+    return {name: frozenset(ports) for name, ports in used.items()}
+
+
+def _host_network(rib: Rib) -> str:
+    """Return the first network of hosts that a switch announces itself; one stands for all that it has."""
+    own = (prefix for prefix, (_, source) in rib.best.items() if not source)
+    return next((prefix for prefix in own if network(prefix).num_addresses > 1), "")
+
+
+def _host_ports(net: Network, name: str) -> set[str]:
+    device = net.devices[name]
+    ends = ((port, net.far_end(device, port)) for port in net.ports(device))
+    return {port for port, far in ends if far is not None and far.node in net.hosts}
