@@ -18,6 +18,15 @@ ERRORS = {
 }
 
 
+_PROC = {
+    "/proc/1/comm": "systemd\n",
+    "/proc/loadavg": "0.26 0.36 0.59 2/871 40511\n",
+    "/proc/cpuinfo": "".join(f"processor\t: {core}\nmodel name\t: Simulated\n\n" for core in range(4)),
+    "/proc/meminfo": "MemTotal:        8129780 kB\nMemFree:         1904772 kB\nMemAvailable:    4320112 kB\n",
+}
+"""What a small switch under little load shows of itself."""
+
+
 def words_of(error: OSError) -> str:
     """Return the operating system's words for an error."""
     return ERRORS.get(type(error), "Input/output error")
@@ -27,8 +36,8 @@ def read_for(device: Device, name: str, user: str, cwd: str) -> tuple[str, str]:
     """Return (text, "") of a file, also of the few in /proc, or ("", error)."""
     if name == "/proc/uptime":
         return f"{device.clock.now() - device.times.booted:.2f} 999.00\n", ""
-    if name == "/proc/1/comm":
-        return "systemd\n", ""
+    if name in _PROC:
+        return _PROC[name], ""
     if name == "/etc/hostname":
         return device.hostname + "\n", ""
     try:

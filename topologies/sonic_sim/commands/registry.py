@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _MODULES = (
     "cfggen", "config_reload", "config_save", "confirm", "coreutils", "database", "dbdump", "entry", "filetools", "gcu",
-    "host", "interface", "netlink", "prefix", "show_bgp", "show_config", "show_interfaces", "show_qos", "show_system",
-    "textutils", "vlan", "vtysh",
+    "host", "interface", "netlink", "ping", "prefix", "show_bgp", "show_config", "show_interfaces", "show_qos",
+    "show_system", "textutils", "vlan", "vtysh",
 )  # fmt: skip
 
 
