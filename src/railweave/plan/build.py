@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric
-from railweave.plan.draining import drain_of, parted_links
+from railweave.plan.draining import disturbs, drain_of, parted_links
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import arrange
-from railweave.sonic.change import Change, Disruption
 from railweave.sonic.diff import DeviceDiff
 
 
@@ -41,13 +40,16 @@ def build_plan(
     found = {switch.name: readings[switch.name].difference for switch in fabric.switches}
     changes = {name: one.changes for name, one in found.items() if one is not None and one.changes}
     idle = {name for name, one in found.items() if one is not None and one.unprovisioned}
-    careful = {name for name, own in changes.items() if name not in idle and _disturbs(own)}
+    careful = {
+        name for name, own in changes.items() if name not in idle and disturbs(fabric, fabric.switch_of[name], own)
+    }
     order = arrange(fabric, changes, careful, policy, idle=idle, parted=parted_links(fabric, changes, idle))
     devices = {
         switch.name: _device(
             readings[switch.name],
             switch.role.value,
-            drain_of(fabric, switch, changes[switch.name], idle) if switch.name in careful else (),
+            disturbed=switch.name in careful,
+            drain=() if switch.name in idle else drain_of(fabric, switch, changes.get(switch.name, ()), idle),
         )
         for switch in fabric.switches
     }
@@ -64,11 +66,7 @@ def build_plan(
     )
 
 
-def _disturbs(changes: tuple[Change, ...]) -> bool:
-    return any(change.disruption is not Disruption.NONE for change in changes)
-
-
-def _device(reading: Reading, role: str, drain: tuple[str, ...]) -> DevicePlan:
+def _device(reading: Reading, role: str, *, disturbed: bool, drain: tuple[str, ...]) -> DevicePlan:
     found = reading.difference
     if found is None:
         return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error)
@@ -84,6 +82,7 @@ def _device(reading: Reading, role: str, drain: tuple[str, ...]) -> DevicePlan:
         unprovisioned=found.unprovisioned,
         pending=reading.pending,
         given_up=found.given_up,
+        disturbed=disturbed,
         drain=drain,
         error="; ".join(one.message for one in found.refusals),
     )

@@ -61,6 +61,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "unprovisioned": device.unprovisioned,
         "pending": device.pending,
         "error": device.error,
+        "disturbed": device.disturbed,
         "drain": list(device.drain),
         "given_up": list(device.given_up),
     }
@@ -184,6 +185,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         unprovisioned=document["unprovisioned"],
         pending=document["pending"],
         error=document["error"],
+        disturbed=document["disturbed"],
         drain=tuple(document["drain"]),
         given_up=tuple(document["given_up"]),
     )

@@ -35,11 +35,13 @@ class _Uplink:
 
 @dataclass(frozen=True, slots=True)
 class _Touched:
-    """What changes are about: ``links`` of the fabric, ``strangers`` that the intent has no session with, or all."""
+    """What changes are about: all, or ``links`` between leaf and spine, ports of GPU nodes (``nodes``), and
+    ``strangers``: peers that the intent has no session with."""
 
-    links: tuple[_Uplink, ...]
-    strangers: tuple[str, ...]
-    everything: bool
+    links: tuple[_Uplink, ...] = ()
+    nodes: bool = False
+    strangers: tuple[str, ...] = ()
+    everything: bool = False
 
 
 def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change], idle: Collection[str] = ()) -> tuple[str, ...]:
@@ -47,14 +49,30 @@ def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change], idle: Co
 
     ``idle`` are the devices that are provisioned for the first time.
     """
-    disturbing = [change for change in changes if change.disruption is not Disruption.NONE]
+    disturbing = _disturbing(changes)
     if not disturbing:
         return ()
     uplinks = _uplinks(fabric, switch)
-    touched = _touched(switch, uplinks, disturbing)
+    touched = _touched(fabric, switch, uplinks, disturbing)
     if touched.everything or (uplinks and len(touched.links) == len(uplinks)):
         return WHOLE if switch.role is not Role.LEAF and _has_another(fabric, switch, idle) else ()
     return (*(uplink.peer for uplink in touched.links), *touched.strangers)
+
+
+def disturbs(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> bool:
+    """Tell whether ``changes`` disturb what the intent keeps of a switch that carries traffic.
+
+    A session or port that ends because its far end leaves the intent is no disturbance.
+    """
+    disturbing = _disturbing(changes)
+    if not disturbing:
+        return False
+    touched = _touched(fabric, switch, _uplinks(fabric, switch), disturbing)
+    return touched.everything or touched.nodes or bool(touched.links)
+
+
+def _disturbing(changes: Iterable[Change]) -> list[Change]:
+    return [change for change in changes if change.disruption is not Disruption.NONE]
 
 
 def parted_links(fabric: Fabric, changes: Mapping[str, Sequence[Change]], idle: Collection[str] = ()) -> set[Link]:
@@ -65,7 +83,7 @@ def parted_links(fabric: Fabric, changes: Mapping[str, Sequence[Change]], idle: 
         if needing and name not in idle:
             switch = fabric.switch_of[name]
             uplinks = _uplinks(fabric, switch)
-            touched = _touched(switch, uplinks, needing)
+            touched = _touched(fabric, switch, uplinks, needing)
             found[name] = {one.link for one in (uplinks if touched.everything else touched.links)}
     return {link for name, links in found.items() for link in links if link.upper == name} & {
         link for name, links in found.items() for link in links if link.lower == name
@@ -82,27 +100,34 @@ def _has_another(fabric: Fabric, spine: Switch, idle: Collection[str]) -> bool:
 def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:
     links = [link for link in fabric.links_of.get(switch.name, ()) if link.kind is LinkKind.LEAF_SPINE]
     return tuple(
-        _Uplink(
-            link,
-            switch.panel.ports[link.upper_port if link.upper == switch.name else link.lower_port].name,
-            session.peer,
-        )
+        _Uplink(link, _port_of(switch, link), session.peer)
         for link, session in zip(links, expect(fabric, switch).sessions, strict=True)
     )
 
 
-def _touched(switch: Switch, uplinks: Sequence[_Uplink], changes: Iterable[Change]) -> _Touched:
+def _port_of(switch: Switch, link: Link) -> str:
+    return switch.panel.ports[link.upper_port if link.upper == switch.name else link.lower_port].name
+
+
+def _touched(fabric: Fabric, switch: Switch, uplinks: Sequence[_Uplink], changes: Iterable[Change]) -> _Touched:
     """Return what ``changes`` are about; what names neither port nor peer is about everything."""
     ports = {port.name for port in switch.panel.ports}
     named: set[str] = set()
     for change in changes:
         subject = _subject(change, ports)
         if not subject:
-            return _Touched((), (), everything=True)
+            return _Touched(everything=True)
         named.add(subject)
     met = tuple(uplink for uplink in uplinks if uplink.port in named or uplink.peer in named)
     known = ports | {uplink.peer for uplink in uplinks}
-    return _Touched(met, tuple(sorted(named - known, key=natural_key)), everything=False)
+    return _Touched(
+        met,
+        any(
+            link.kind is LinkKind.HOST_LEAF and _port_of(switch, link) in named
+            for link in fabric.links_of.get(switch.name, ())
+        ),
+        tuple(sorted(named - known, key=natural_key)),
+    )
 
 
 def _subject(change: Change, ports: Collection[str]) -> str:

@@ -48,8 +48,9 @@ class DevicePlan:
     ``running_sha256`` is of the rows and FRR lines that we own, as they were read; empty where the device could not be
     reached, and ``error`` then says why. ``not_ours`` counts the rows kept by table. ``pending`` tells that a commit
     still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
-    ``drain`` are the BGP peers whose traffic is led away before the change (``plan.draining``): ``("*",)`` is the whole
-    device, nothing is none. ``given_up`` are the code points that are lossless on it and would be no more.
+    ``disturbed`` tells that it carries traffic that its changes disturb. ``drain`` are the BGP peers whose traffic is
+    led away before the change (``plan.draining``): ``("*",)`` is the whole device, nothing is none. ``given_up`` are the code
+    points that are lossless on it and would be no more.
     """
 
     state: DeviceState
@@ -61,6 +62,7 @@ class DevicePlan:
     unprovisioned: bool = False
     pending: bool = False
     error: str = ""
+    disturbed: bool = False
     drain: tuple[str, ...] = ()
     given_up: tuple[int, ...] = ()
 
@@ -122,11 +124,7 @@ class Plan:
     @property
     def disturbed(self) -> frozenset[str]:
         """Return the devices that carry traffic and that their changes disturb: session, flap or reload."""
-        return frozenset(
-            change.device
-            for change in self.changes
-            if change.disruption is not Disruption.NONE and not self.devices[change.device].unprovisioned
-        )
+        return frozenset(name for name, device in self.devices.items() if device.disturbed)
 
     @property
     def idle(self) -> frozenset[str]:

@@ -20,7 +20,7 @@ def codes(found):
 
 
 def test_an_ordinary_change_needs_no_consent(recolored):
-    assert refusals(recolored, Consent()) == ()
+    assert refusals(recolored, Consent(at_once=True)) == ()
 
 
 def test_a_reload_needs_consent(growth):
