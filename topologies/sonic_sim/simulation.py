@@ -18,6 +18,7 @@ from sonic_sim.device import Device
 from sonic_sim.errors import SimulatorError
 from sonic_sim.faults import AT_ONCE, FaultKind
 from sonic_sim.kept import Keeper, write_whole
+from sonic_sim.line_editor import use_frugal_line_editor
 from sonic_sim.network import Network, end_of
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
@@ -58,6 +59,7 @@ class Simulation:
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         """Prepare; nothing listens yet."""
+        use_frugal_line_editor()
         self.paths = Paths(folder)
         self.clock = clock
         self.keeper = Keeper(folder)
