@@ -88,6 +88,15 @@ topology:
 """
 
 
+# Of models that ship no buffers: no class of theirs can be lossless.
+LOSSY = """
+traffic_classes:
+  - {name: roce, role: rdma, dscp: [26], priority: 3, share: 90}
+  - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
+  - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
+"""
+
+
 @cache
 def fabrics_of(model: str) -> tuple[tuple[str, Fabric], ...]:
     """Return every small fabric that the model can be leaf and spine of, by its speeds: native ones and broken out."""
@@ -100,9 +109,11 @@ def fabrics_of(model: str) -> tuple[tuple[str, Fabric], ...]:
             if nics[down] is None or up < down:
                 continue
             text = MODEL_INTENT.format(model=model, nic=nics[down], down=down, up=up)
-            outcome = design(load_intent_text(text, f"{model}.yml"), catalog)
-            if outcome.fabric and not has_errors((*outcome.diagnostics, *check_config(outcome.fabric))):
-                found.append((f"{down}G down, {up}G up", outcome.fabric))
+            for classes in ("", LOSSY):
+                outcome = design(load_intent_text(text + classes, f"{model}.yml"), catalog)
+                if outcome.fabric and not has_errors((*outcome.diagnostics, *check_config(outcome.fabric))):
+                    found.append((f"{down}G down, {up}G up", outcome.fabric))
+                    break
     return tuple(found)
 
 

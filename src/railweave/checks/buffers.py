@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
 from railweave.diagnostics import Diagnostic, Severity, Where, error, warning
 from railweave.fabric.model import Fabric, LinkKind, Panel, Role, Switch
 from railweave.fabric.policy import Marking, TrafficClass
@@ -21,10 +22,6 @@ Places = Callable[[str], Where]
 
 _POOL_SHARED_WIDELY = 2
 """Headroom of all ports in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
-
-
-_VIRTUAL = "SONiC VS"
-"""The ASIC of the virtual switch: a preset that does not suit its nominal buffer is no reason not to rehearse it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,9 @@ def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
         return
     lengths = tier_lengths(fabric)
     kinds = _kinds(fabric)
-    yield from _unproven(fabric, [kind for kind in kinds if kind.panel.buffers is None], where)
     for kind in kinds:
+        if kind.panel.buffers is None:
+            yield unproven(fabric, kind.panel, kind.role, kind.devices, where)
         plan = plan_buffers(kind.panel, kind.role, fabric.policies, lengths.get(kind.role, ()))
         if plan is not None:
             yield from _headroom(kind, plan, where)
@@ -74,39 +72,6 @@ def _kinds(fabric: Fabric) -> list[_Kind]:
     return kinds
 
 
-def _unproven(fabric: Fabric, kinds: list[_Kind], where: Places) -> Iterator[Diagnostic]:
-    """H-headroom: a HWSKU that ships no buffers is left alone, and refused where the intent asks for a buffer model."""
-    if not kinds:
-        return
-    hwskus = ", ".join(sorted({kind.panel.hwsku for kind in kinds}))
-    devices = tuple(name for kind in kinds for name in kind.devices)
-    index, names = _lossless(fabric)
-    if fabric.policies.sonic.buffer_model is not None:
-        yield error(
-            "H-headroom",
-            f"buffers cannot be computed: {hwskus} ships no pools and no headroom for any speed and cable",
-            where("sonic.buffer_model"),
-            fix="use a model with buffer facts in the catalogue, or leave out sonic.buffer_model and keep each switch's"
-            " own buffers",
-            devices=devices,
-        )
-        return
-    yield warning(
-        "H-headroom",
-        f"the headroom of {names} is not proven: {hwskus} ships no buffers to compute it from, so buffers and cable"
-        " lengths stay as each switch has them",
-        where(f"traffic_classes[{index}].lossless"),
-        fix="compare `show buffer configuration` and CABLE_LENGTH of a switch with the cable plan",
-        devices=devices,
-    )
-
-
-def _lossless(fabric: Fabric) -> tuple[int, str]:
-    """Return the place of the first lossless class and the names of all."""
-    lossless = [(index, one.name) for index, one in enumerate(fabric.policies.classes) if one.lossless]
-    return lossless[0][0], " and ".join(name for _, name in lossless)
-
-
 def _headroom(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
     """H-headroom: every used speed and cable length has headroom that its vendor publishes or computes."""
     told = set()
@@ -122,7 +87,7 @@ def _classes(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
     limit = plan.buffers.lossless_classes
     count = plan.limits.lossless_classes
     if limit is not None and count > limit:
-        _, names = _lossless(fabric)
+        _, names = lossless_names(fabric)
         yield error(
             "H-budget",
             f"{count} classes are lossless ({names}); the {kind.panel.asic} of {plan.buffers.hwsku} has headroom for"
@@ -191,7 +156,7 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
             subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
             for tier in _broken(tiers(marking, plan.limits)):
                 found = _not_held(tier, subject, place, plan, kind)
-                if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == _VIRTUAL:
+                if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == VIRTUAL:
                     message = f"{found.message}; a virtual switch has no buffer, hardware like this would be refused"
                     found = replace(found, severity=Severity.WARNING, message=message)
                 yield found

@@ -26,13 +26,13 @@ def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJso
     from railweave.report.sizing import sizing_view
 
     gathered = gather(find_intent(intent, option))
-    if gathered.sizing is None or has_errors(gathered.diagnostics):
+    if gathered.sizing is None or has_errors(gathered.of_design):
         raise RefusedError(gathered.diagnostics)
     if json:
-        print_json(size_json(replace(gathered.sizing, diagnostics=gathered.diagnostics)))
+        print_json(size_json(replace(gathered.sizing, diagnostics=gathered.of_design)))
         return
     print_view(sizing_view(gathered.sizing))
-    print_diagnostics(gathered.diagnostics)
+    print_diagnostics(gathered.of_design)
 
 
 def check(

@@ -33,12 +33,20 @@ class Designed:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Everything known of an intent, errors included; ``fabric`` and ``sizing`` are None where there is none."""
+    """Everything known of an intent, errors included; ``fabric`` and ``sizing`` are None where there is none.
+
+    ``of_config`` are those of the diagnostics that are about what devices would be told, not about the design."""
 
     intent: "Intent"
     fabric: "Fabric | None"
     sizing: "Sizing | None"
     diagnostics: tuple[Diagnostic, ...]
+    of_config: tuple[Diagnostic, ...] = ()
+
+    @property
+    def of_design(self) -> tuple[Diagnostic, ...]:
+        """Return what is said of the intent and its design; a fabric that cannot be configured can still be sized."""
+        return tuple(one for one in self.diagnostics if one not in set(self.of_config) or one.severity != "error")
 
 
 def find_intent(argument: Path | None, option: Path | None, environ: Mapping[str, str] | None = None) -> Path:
@@ -91,7 +99,8 @@ def _gather(intent: "Intent") -> Gathered:
     found = check_intent(intent, catalog)
     outcome = design(intent, catalog)
     of_config = () if outcome.fabric is None else check_config(outcome.fabric, intent.where, project_templates())
-    return Gathered(intent, outcome.fabric, outcome.sizing, in_order((*found, *outcome.diagnostics, *of_config)))
+    every = in_order((*found, *outcome.diagnostics, *of_config))
+    return Gathered(intent, outcome.fabric, outcome.sizing, every, of_config)
 
 
 def _demand(gathered: Gathered) -> Designed:

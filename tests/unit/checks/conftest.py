@@ -57,3 +57,15 @@ def findings() -> Callable[..., tuple[Diagnostic, ...]]:
         return designed(intent_text(extra, **chosen))[1]
 
     return found
+
+
+@pytest.fixture(scope="session")
+def text_of() -> Callable[..., str]:
+    """Return a function that writes the intent of such a pod."""
+    return intent_text
+
+
+@pytest.fixture(scope="session")
+def findings_of() -> Callable[[str], tuple[Diagnostic, ...]]:
+    """Return a function that checks an intent."""
+    return lambda text: designed(text)[1]

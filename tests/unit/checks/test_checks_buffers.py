@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Diagnostic, Severity, has_errors
 
 Findings = Callable[..., tuple[Diagnostic, ...]]
@@ -47,15 +48,68 @@ def test_a_speed_without_published_headroom_is_refused(findings: Findings) -> No
     assert "400G" in one.fix
 
 
-@pytest.mark.parametrize(("asked", "severity"), [("", Severity.WARNING), ("traditional", Severity.ERROR)])
-def test_a_model_without_buffer_facts_is_left_alone_and_refused_where_a_buffer_model_is_asked_for(
-    findings: Findings, asked: str, severity: Severity
+@pytest.mark.parametrize("asked", ["", "traditional", "dynamic"])
+def test_a_model_without_buffer_facts_is_refused_with_what_is_missing_and_the_ways_out(
+    findings: Findings, asked: str
 ) -> None:
     extra = f"sonic: {{buffer_model: {asked}}}\n" if asked else ""
     (one,) = of("H-headroom", findings(extra, leaf="arista-7060dx5-64s", spine="nvidia-sn4700"))
-    assert one.severity is severity
-    assert "Arista-7060DX5-64S" in one.message
+    assert one.severity is Severity.ERROR
+    assert one.message == (
+        "roce cannot be lossless on arista-7060dx5-64s: no headroom can be computed for Arista-7060DX5-64S, whose SONiC"
+        " ships no pools, no profiles and no headroom for any speed and cable"
+        " (device/arista/x86_64-arista_7060dx5_64s/Arista-7060DX5-64S)"
+    )
+    assert one.fix.startswith("use a model that ships buffers (arista-7060x6-64pe, dell-z9664f, nokia-ixr7220-h4-64d,")
+    assert one.fix.endswith("under overrides.leaf; or make no class lossless")
     assert one.devices == ("pod-leaf1", "pod-leaf2")
+    assert one.where.path == ("sonic.buffer_model" if asked else "topology.leaf.model")
+
+
+def test_hardware_that_ships_buffers_at_another_speed_is_told_at_which(
+    findings_of: Findings, text_of: Callable[..., str]
+) -> None:
+    text = text_of(leaf="arista-7060x6-64pe", spine="arista-7060x6-64pe")
+    found = of("H-headroom", findings_of(text.replace("uplink_speed: 400G", "uplink_speed: 800G")))
+    assert {one.severity for one in found} == {Severity.ERROR}
+    assert all("run its ports at 400G, for which Arista-7060X6-64PE-O128S2 ships buffers" in one.fix for one in found)
+
+
+OPERATORS = """
+overrides:
+  leaf:
+    BUFFER_POOL: {{ingress_lossless_pool: {{mode: dynamic, size: '100000000', type: ingress, xoff: '20000000'}}}}
+    BUFFER_PROFILE: {{by_vendor: {{dynamic_th: '0', pool: ingress_lossless_pool, size: '0', xoff: '400000', xon: '0'}}}}
+    BUFFER_PG: {{{groups}}}
+"""
+
+
+def test_buffers_that_the_operator_states_are_taken_with_a_warning_and_checked_on_every_link(
+    findings: Findings,
+) -> None:
+    ports = (*range(0, 32, 8), 32, 40)
+    rows = ", ".join(f"'Ethernet{port}|3': {{profile: by_vendor}}" for port in ports)
+    kinds = {"leaf": "arista-7060dx5-64s", "spine": "nvidia-sn4700"}
+    found = findings(OPERATORS.format(groups=rows), **kinds)
+    assert [(one.code, one.severity) for one in found if one.severity is not Severity.INFO] == [
+        ("H-headroom", Severity.WARNING)
+    ]
+    short = ", ".join(f"'Ethernet{port}|3': {{profile: by_vendor}}" for port in ports[1:])
+    refused = [one for one in findings(OPERATORS.format(groups=short), **kinds) if one.severity is Severity.ERROR]
+    assert {one.code for one in refused} == {"H-headroom"}
+    assert all("Ethernet0 keeps headroom for no priority, while 3 is lossless" in one.message for one in refused)
+
+
+def test_every_model_of_the_catalogue_is_computed_but_those_that_ship_no_buffers(findings: Findings) -> None:
+    catalog = load_catalog()
+    refused = set()
+    for model in catalog.switch_ids():
+        speed = min(400, catalog.switch(model).hwskus[0].speed_gbps)
+        nic = "connectx-7" if speed == 400 else "connectx-6"
+        found = of("H-headroom", findings(leaf=model, spine=model, speed=f"{speed}G", nic=nic))
+        if any(one.severity is Severity.ERROR for one in found):
+            refused.add(model)
+    assert refused == {"accton-as9716-32d", "accton-as9726-32d", "arista-7060dx5-64s", "dell-z9432f"}
 
 
 def test_the_dynamic_model_is_refused_on_a_chip_that_has_none(findings: Findings) -> None:

@@ -25,10 +25,10 @@ def test_a_sound_fabric_has_no_finding(lab_fabric: Lab) -> None:
     assert codes(lab_fabric()) == [("E-5", Severity.INFO)]
 
 
-def test_a_model_without_buffer_facts_is_a_warning_that_headroom_is_not_proven(lab_fabric: Lab) -> None:
+def test_a_model_without_buffer_facts_is_refused_in_every_tier(lab_fabric: Lab) -> None:
     found = check_config(without_buffers(lab_fabric()))
-    assert [(one.code, one.severity) for one in found] == [("H-headroom", Severity.WARNING)]
-    assert found[0].devices == ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2")
+    assert [(one.code, one.severity) for one in found] == [("H-headroom", Severity.ERROR)] * 2
+    assert [one.devices for one in found] == [("lab-leaf1", "lab-leaf2"), ("lab-spine1", "lab-spine2")]
 
 
 def test_without_lossless_classes_there_is_nothing_to_prove(lab_fabric: Lab) -> None:

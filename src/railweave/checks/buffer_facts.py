@@ -1,0 +1,82 @@
+"""Switches of which nothing is known to compute buffers from: refused for lossless classes, with the ways out.
+
+A HWSKU may ship no pools, no profiles and no headroom; the chip then runs on its driver's defaults, which nobody has
+published. A lossless class on such a switch would be a guess (fabric-facts 4.6), unless the operator states the rows.
+"""
+
+from collections.abc import Callable
+
+from railweave.catalog.load import load_catalog
+from railweave.catalog.model import Hwsku
+from railweave.diagnostics import Diagnostic, Where, error, warning
+from railweave.fabric.model import Fabric, Panel, Role
+from railweave.sonic.overrides import override_rows
+from railweave.units import format_speed
+
+VIRTUAL = "SONiC VS"
+"""The ASIC of the virtual switch: a preset that does not suit its nominal buffer is no reason not to rehearse it."""
+
+
+def unproven(
+    fabric: Fabric, panel: Panel, role: Role, devices: tuple[str, ...], where: Callable[[str], Where]
+) -> Diagnostic:
+    """Return H-headroom for the switches of a panel without buffer facts: an error that names what is missing, or a
+    warning where the intent's overrides state their priority groups (the checks of links tell whether on all ports)."""
+    _, names = lossless_names(fabric)
+    if all(_states_groups(fabric, name) for name in devices):
+        return warning(
+            "H-headroom",
+            f"the headroom of {names} on {panel.model} is what the overrides state: {panel.hwsku} ships none to compare"
+            " it with",
+            where("overrides"),
+            fix="measure drops and pauses under load",
+            devices=devices,
+        )
+    asked = fabric.policies.sonic.buffer_model is not None
+    return error(
+        "H-headroom",
+        f"{names} cannot be lossless on {panel.model}: no headroom can be computed for {panel.hwsku}, whose SONiC ships"
+        f" {_missing(panel)}",
+        where("sonic.buffer_model" if asked else f"topology.{role.value.replace('-', '_')}.model"),
+        fix=f"{_way_out(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows under"
+        f" overrides.{role.value}; or make no class lossless",
+        devices=devices,
+    )
+
+
+def lossless_names(fabric: Fabric) -> tuple[int, str]:
+    """Return the place of the first lossless class and the names of all."""
+    lossless = [(index, one.name) for index, one in enumerate(fabric.policies.classes) if one.lossless]
+    return lossless[0][0], " and ".join(name for _, name in lossless)
+
+
+def _states_groups(fabric: Fabric, name: str) -> bool:
+    rows = override_rows(fabric.policies.overrides, fabric.switch_of[name])
+    return any(row.table == "BUFFER_PG" for row in rows)
+
+
+def _missing(panel: Panel) -> str:
+    """Return what the HWSKU lacks, and where that was looked up."""
+    model = load_catalog().find_switch(panel.model)
+    hwsku: Hwsku | None = model.hwsku(panel.hwsku) if model else None
+    lacks = ["no pools"] if hwsku is None or not hwsku.buffer_pools else []
+    lacks.append("no profiles")
+    if hwsku is None or not hwsku.pg_profiles:
+        lacks.append("no headroom for any speed and cable")
+    source = f" ({hwsku.source})" if hwsku else ""
+    return f"{' and '.join((', '.join(lacks[:-1]), lacks[-1])) if len(lacks) > 1 else lacks[0]}{source}"
+
+
+def _way_out(panel: Panel) -> str:
+    """Return the speed at which the same hardware has buffer facts, else the models that have."""
+    catalog = load_catalog()
+    model = catalog.find_switch(panel.model)
+    for hwsku in model.hwskus if model else ():
+        if hwsku.buffers is not None:
+            return f"run its ports at {format_speed(hwsku.speed_gbps)}, for which {hwsku.name} ships buffers"
+    known = (
+        name
+        for name in catalog.switch_ids()
+        if str(catalog.switch(name).asic) != VIRTUAL and any(one.buffers for one in catalog.switch(name).hwskus)
+    )
+    return f"use a model that ships buffers ({', '.join(known)})"
