@@ -1,0 +1,340 @@
+"""Draining by the driver against simulated switches: the way back first, the switch's own timer, commits under it."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from napalm.base.exceptions import CommitConfirmException, CommitError, ConnectionException
+
+from napalm_sonic.confirm import Undo
+from napalm_sonic.driver import SonicDriver
+from sonic_sim import control
+from sonic_sim.factory import factory_config
+from sonic_sim.spec import SimDevice, SimSpec
+
+PEERS = ("10.192.0.0", "10.192.0.2", "10.192.0.4")
+FRR = """frr defaults traditional
+hostname leaf1
+!
+router bgp 65001
+ bgp router-id 10.255.0.1
+ no bgp default ipv4-unicast
+ neighbor SPINES peer-group
+ neighbor 10.192.0.0 remote-as 65000
+ neighbor 10.192.0.0 peer-group SPINES
+ neighbor 10.192.0.2 remote-as 65000
+ neighbor 10.192.0.2 peer-group SPINES
+ neighbor 10.192.0.4 remote-as 65000
+ !
+ address-family ipv4 unicast
+  neighbor SPINES activate
+  neighbor SPINES route-map FROM-SPINES in
+  neighbor SPINES route-map TO-SPINES out
+  neighbor 10.192.0.4 activate
+  neighbor 10.192.0.4 route-map ALONE in
+ exit-address-family
+exit
+!
+route-map ALONE permit 10
+exit
+!
+route-map FROM-SPINES permit 10
+exit
+!
+route-map TO-SPINES permit 10
+exit
+!
+end
+"""
+CHANGE = {
+    "PORT": {"Ethernet0": {"mtu": "9000"}},
+    "bgpraw": "router bgp 65001\n neighbor 10.192.0.0 description renamed\nexit\n",
+}
+
+Open = Callable[[], SonicDriver]
+
+
+@pytest.fixture(scope="module")
+def switch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Open]]:
+    """A provisioned leaf and a maker of sessions to it."""
+    folder = tmp_path_factory.mktemp("sim")
+    ports = {
+        f"Ethernet{4 * n}": {"lanes": ",".join(str(4 * n + lane) for lane in range(4)), "speed": "100000"}
+        for n in range(3)
+    }
+    mac = "52:54:00:00:00:01"
+    factory = factory_config(ports, hwsku="Force10-S6000", platform="x86_64-kvm_x86_64-r0", mac=mac)
+    ends = control.up(folder, SimSpec("drained", (SimDevice("leaf1", factory, "SN1", mac),)))
+    arguments = {"port": ends.devices["leaf1"].port, "key_file": ends.key_file, "allow_agent": False}
+    arguments |= {"alt_key_file": ends.known_hosts, "system_host_keys": False, "reload_poll": 0.05}
+
+    def make() -> SonicDriver:
+        return SonicDriver(ends.devices["leaf1"].address, ends.username, "", 30, dict(arguments))
+
+    with make() as driver:
+        document = json.loads(driver.get_config(retrieve="running")["running"])
+        document["DEVICE_METADATA"]["localhost"] |= {
+            "hostname": "leaf1",
+            "docker_routing_config_mode": "split-unified",
+        }
+        document.pop("BGP_NEIGHBOR", None)
+        driver.load_replace_candidate(config=json.dumps({**document, "bgpraw": FRR}))
+        driver.commit_config()
+    yield folder, make
+    control.down(folder)
+
+
+@pytest.fixture
+def leaf(switch: tuple[Path, Open]) -> Iterator[SonicDriver]:
+    """A session to the leaf, which ends undrained and as it began."""
+    folder, make = switch
+    with make() as driver:
+        before = whole(driver)
+        yield driver
+    control.clear_fault(folder, "leaf1")
+    with make() as driver:
+        if driver.has_pending_commit():
+            driver.rollback()
+        driver.undrain()
+        if whole(driver) != before:
+            driver.load_replace_candidate(config=json.dumps(before))
+            driver.commit_config()
+
+
+def whole(driver: SonicDriver, which: str = "running") -> dict[str, Any]:
+    return dict(json.loads(driver.get_config(retrieve=which)[which]))
+
+
+def change(driver: SonicDriver, revert_in: int | None = 60) -> None:
+    driver.load_merge_candidate(config=json.dumps(CHANGE))
+    driver.commit_config(revert_in=revert_in)
+
+
+def is_changed(driver: SonicDriver, which: str = "running") -> bool:
+    found = whole(driver, which)
+    marks = {found["PORT"]["Ethernet0"].get("mtu") == "9000", "description renamed" in found["bgpraw"]}
+    assert len(marks) == 1, "half of the change"
+    return marks.pop()
+
+
+def saved(driver: SonicDriver) -> str:
+    return str(whole(driver, "startup")["bgpraw"])
+
+
+DRAINING = ("graceful-shutdown", "DRAINED")
+
+
+def holds_drain(text: str) -> bool:
+    return any(word in text for word in DRAINING)
+
+
+@pytest.mark.parametrize(
+    ("peers", "shown"), [(None, ("*",)), (["*"], ("*",)), ([PEERS[2], PEERS[0]], (PEERS[0], PEERS[2]))]
+)
+def test_an_operators_drain_is_saved_and_an_undrain_leaves_no_trace(
+    leaf: SonicDriver, peers: list[str] | None, shown: tuple[str, ...]
+) -> None:
+    before = whole(leaf)
+    for _ in range(2):
+        leaf.drain(peers, revert_in=None)
+        assert leaf.drained() == shown
+        assert not leaf.has_pending_commit()
+        assert holds_drain(saved(leaf))
+    for _ in range(2):
+        leaf.undrain()
+        assert leaf.drained() == ()
+        assert not holds_drain(saved(leaf))
+    assert whole(leaf) == before
+
+
+def test_a_drain_is_no_change_to_a_candidate(leaf: SonicDriver) -> None:
+    before = whole(leaf)
+    leaf.drain([PEERS[2]], revert_in=None)
+    leaf.load_replace_candidate(config=json.dumps(before))
+    assert leaf.compare_config() == ""
+    change(leaf, None)
+    assert leaf.drained() == (PEERS[2],)
+    leaf.rollback()
+    assert (is_changed(leaf), leaf.drained()) == (False, (PEERS[2],))
+
+
+def test_peers_that_are_not_there_carry_nothing(leaf: SonicDriver) -> None:
+    leaf.drain(["10.9.9.9"], revert_in=60)
+    assert leaf.drained() == ()
+    assert not leaf.has_pending_commit()
+
+
+def test_the_switch_ends_a_temporary_drain_that_nobody_ended(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
+    before = whole(leaf)
+    leaf.drain(None, revert_in=1, message="for a change")
+    assert leaf.has_pending_commit()
+    assert leaf.drained() == ("*",)
+    assert not holds_drain(saved(leaf))
+    leaf.close()
+    with switch[1]() as later:
+        settled(later)
+        assert whole(later) == before
+
+
+def settled(driver: SonicDriver) -> None:
+    limit = time.monotonic() + 10
+    while driver.has_pending_commit():
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+
+
+def test_a_commit_takes_the_drain_over_and_the_undrain_comes_before_the_confirmation(leaf: SonicDriver) -> None:
+    leaf.drain([PEERS[0]], revert_in=60)
+    change(leaf)
+    assert (is_changed(leaf), leaf.drained()) == (True, (PEERS[0],))
+    leaf.undrain()
+    assert (is_changed(leaf), leaf.drained()) == (True, ())
+    assert leaf.has_pending_commit()
+    assert not is_changed(leaf, "startup")
+    leaf.confirm_commit()
+    assert is_changed(leaf, "startup")
+    assert not holds_drain(saved(leaf))
+    commit = leaf.revert_timer.status().commit_id
+    undo = leaf.rollback_document(commit)
+    assert undo["PORT"]["Ethernet0"]["mtu"] in ("9100", None)
+    leaf.load_merge_candidate(config=json.dumps(undo))
+    leaf.commit_config()
+    assert not is_changed(leaf)
+
+
+@pytest.mark.parametrize("way", ["rollback", "timer"])
+def test_what_undoes_the_commit_ends_its_drain(leaf: SonicDriver, switch: tuple[Path, Open], way: str) -> None:
+    before = whole(leaf)
+    leaf.drain(PEERS, revert_in=60)
+    change(leaf, 60 if way == "rollback" else 1)
+    if way == "rollback":
+        assert is_changed(leaf)
+        leaf.rollback()
+    leaf.close()
+    with switch[1]() as later:
+        settled(later)
+        assert whole(later) == before
+
+
+def test_a_confirmation_ends_a_drain_that_was_forgotten(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
+    leaf.drain(None, revert_in=60)
+    change(leaf)
+    leaf.close()
+    with switch[1]() as other:
+        other.confirm_commit()
+        assert (is_changed(other, "startup"), other.drained()) == (True, ())
+        assert not holds_drain(saved(other))
+
+
+def test_a_commit_that_is_kept_at_once_ends_its_drain_before_it_is_saved(leaf: SonicDriver) -> None:
+    leaf.drain(None, revert_in=60)
+    change(leaf, None)
+    assert (is_changed(leaf, "startup"), leaf.drained(), leaf.has_pending_commit()) == (True, (), False)
+    assert not holds_drain(saved(leaf))
+
+
+@pytest.mark.parametrize("command", ["config apply-patch", "vtysh -f"])
+def test_a_refused_commit_ends_its_drain(leaf: SonicDriver, switch: tuple[Path, Open], command: str) -> None:
+    before = whole(leaf)
+    leaf.drain(None, revert_in=60)
+    control.fault(switch[0], "leaf1", "refuse-commit", command=command)
+    with pytest.raises(CommitError, match="earlier configuration is restored"):
+        change(leaf)
+    assert whole(leaf) == before
+    assert not leaf.has_pending_commit()
+    if command == "vtysh -f":
+        leaf.drain(None, revert_in=60)
+        change(leaf)
+        assert (is_changed(leaf), leaf.drained()) == (True, ("*",))
+
+
+def test_an_operators_drain_outlives_a_temporary_one_and_its_commit(leaf: SonicDriver) -> None:
+    leaf.drain([PEERS[1]], revert_in=None)
+    leaf.drain([PEERS[0], PEERS[1]], revert_in=60)
+    assert leaf.drained() == PEERS[:2]
+    change(leaf)
+    leaf.undrain()
+    assert leaf.drained() == (PEERS[1],)
+    leaf.confirm_commit()
+    assert holds_drain(saved(leaf))
+    leaf.drain(None, revert_in=60)
+    leaf.undrain()
+    assert leaf.drained() == (PEERS[1],)
+
+
+def test_a_change_that_is_prepared_and_never_armed_leaves_the_drain_to_its_timer(
+    leaf: SonicDriver, switch: tuple[Path, Open]
+) -> None:
+    before = whole(leaf)
+    leaf.drain(None, revert_in=1)
+    leaf.revert_timer.prepare(Undo("20261121-000000-beef", [{"kind": "save"}], {}), 60, "killed before it was armed")
+    leaf.close()
+    with switch[1]() as later:
+        limit = time.monotonic() + 10
+        while later.drained() and time.monotonic() < limit:
+            time.sleep(0.1)
+        assert whole(later) == before
+        assert later.revert_timer.status().status == "reverted"
+
+
+def test_what_is_pending_is_named_to_whoever_comes_next(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
+    leaf.drain(None, revert_in=60)
+    with pytest.raises(CommitConfirmException, match=r"only a temporary drain: undrain\(\) ends it"):
+        leaf.confirm_commit()
+    with switch[1]() as other:
+        with pytest.raises(CommitError, match="is armed"):
+            other.drain([PEERS[0]], revert_in=None)
+        with pytest.raises(CommitError, match="is armed"):
+            change(other)
+        other.rollback()
+        assert other.drained() == ()
+    with pytest.raises(CommitError, match="drain was over"):
+        change(leaf)
+    assert not is_changed(leaf)
+    with pytest.raises(CommitError, match="whole number of seconds"):
+        leaf.drain(None, revert_in=0)
+
+
+def test_the_commit_before_a_drain_is_still_the_one_to_roll_back(leaf: SonicDriver) -> None:
+    change(leaf, None)
+    kept = leaf.revert_timer.status().commit_id
+    leaf.drain(None, revert_in=60)
+    leaf.undrain()
+    assert leaf.rollback_document(kept)["PORT"]["Ethernet0"]
+    leaf.rollback()
+    assert not is_changed(leaf)
+
+
+def test_a_refused_drain_leaves_nothing_behind(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
+    before = whole(leaf)
+    for revert_in in (60, None):
+        control.fault(switch[0], "leaf1", "refuse-commit", command="vtysh -f")
+        with pytest.raises(CommitError, match="FRR did not drain"):
+            leaf.drain(None, revert_in=revert_in)
+        assert whole(leaf) == before
+        assert not leaf.has_pending_commit()
+
+
+def test_a_session_lost_while_draining_leaves_it_to_the_switch(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
+    before = whole(leaf)
+    control.fault(switch[0], "leaf1", "drop-session", command="vtysh -f", moment="after")
+    with pytest.raises(ConnectionException, match="ends the drain by itself within 2 s"):
+        leaf.drain(None, revert_in=2)
+    with switch[1]() as later:
+        assert later.drained() == ("*",)
+        settled(later)
+        assert whole(later) == before
+
+
+def test_a_reload_ends_a_temporary_drain_and_so_does_its_way_back(leaf: SonicDriver) -> None:
+    leaf.drain(None, revert_in=60)
+    leaf.load_merge_candidate(config=json.dumps({"DEVICE_METADATA": {"localhost": {"type": "SpineRouter"}}}))
+    leaf.commit_config(revert_in=60)
+    assert leaf.drained() == ()
+    leaf.rollback()
+    assert leaf.drained() == ()
+    assert whole(leaf)["DEVICE_METADATA"]["localhost"]["type"] != "SpineRouter"
+    assert not holds_drain(saved(leaf))
