@@ -371,3 +371,45 @@ def test_the_program_runs_on_the_oldest_python_of_a_switch_and_imports_the_stand
     imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert {name.split(".")[0] for name in imported} <= sys.stdlib_module_names
+
+
+def supersede(bench: Bench, **more: Any) -> None:
+    """Prepare a second change in the place of the armed one, as a driver does for a commit under a drain."""
+    earlier = bench.state()
+    path = bench.folder / "two.rollback.json"
+    path.write_text(json.dumps({"version": 1, "steps": [{"kind": "save"}]}))
+    timer = {name: earlier[name] for name in ("id", "deadline_at", "rollback")}
+    state = {"version": 1, "id": "two", "status": "prepared", "deadline_s": 60, "rollback": str(path)}
+    bench.state_file.write_text(json.dumps({**state, "supersedes": timer, **more}))
+
+
+def test_a_timer_stays_until_the_change_that_supersedes_it_is_armed(bench: Bench) -> None:
+    bench.prepare(deadline_s=0.6, steps=[{"kind": "vtysh", "text": "no bgp graceful-shutdown\n"}])
+    assert bench.run("arm")[0] == 0
+    supersede(bench)
+    bench.await_status("reverted")
+    assert bench.ran() == ["vtysh -f"], "its own steps, not those of the change that never came"
+    assert "no bgp graceful-shutdown" in bench.log.read_text()
+    assert bench.run("arm")[0] == 3, "the change comes too late"
+
+
+def test_a_timer_ends_when_the_change_that_supersedes_it_is_armed(bench: Bench) -> None:
+    bench.prepare(deadline_s=0.6)
+    assert bench.run("arm")[0] == 0
+    first = bench.state()["pid"]
+    supersede(bench)
+    assert bench.run("arm")[0] == 0
+    limit = time.monotonic() + 10
+    while Path(f"/proc/{first}").exists() and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert (bench.status(), bench.state()["id"], bench.ran()) == ("armed", "two", [])
+    assert bench.run("revert")[1]["status"] == "reverted"
+    assert bench.ran() == ["config save", "vtysh -c"]
+
+
+def test_a_timer_leaves_a_change_alone_that_does_not_supersede_it(bench: Bench) -> None:
+    bench.prepare(deadline_s=0.3)
+    assert bench.run("arm")[0] == 0
+    supersede(bench, supersedes=None)
+    time.sleep(1.5)
+    assert (bench.status(), bench.ran()) == ("prepared", [])

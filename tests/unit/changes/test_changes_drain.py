@@ -1,0 +1,240 @@
+"""The FRR lines that drain: made, found, left out of every comparison and taken away without a trace."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from railweave.names import natural_key
+from railweave.sonic.diff import diff, running_sha256
+from railweave.sonic.document import RunningConfig
+from railweave.sonic.drain import (
+    drain_lines,
+    drain_text,
+    drained_as,
+    drained_peers,
+    is_drain_line,
+    undo_text,
+    undrain_text,
+)
+from railweave.sonic.frr import FrrDocument, apply_delta, frr_delta, parse_frr, render_frr
+from railweave.sonic.rows import DeviceConfig
+
+LEAF = """frr version 8.4.4
+frr defaults traditional
+hostname leaf1
+!
+router bgp 4210000000
+ bgp router-id 10.255.0.1
+ no bgp default ipv4-unicast
+ neighbor SPINES peer-group
+ neighbor 10.192.0.64 remote-as 4200001000
+ neighbor 10.192.0.64 peer-group SPINES
+ neighbor 10.192.0.66 remote-as 4200001000
+ neighbor 10.192.0.66 peer-group SPINES
+ neighbor 10.192.0.68 remote-as 4200001000
+ neighbor Ethernet8 interface peer-group SPINES
+ !
+ address-family ipv4 unicast
+  network 10.255.0.1/32
+  neighbor SPINES activate
+  neighbor SPINES route-map FROM-SPINES in
+  neighbor SPINES route-map TO-SPINES out
+  neighbor 10.192.0.68 activate
+  neighbor 10.192.0.68 route-map ALONE out
+ exit-address-family
+exit
+!
+route-map ALONE permit 10
+exit
+!
+route-map FROM-SPINES permit 10
+ set community 64512:1 additive
+exit
+!
+route-map TO-SPINES permit 10
+exit
+!
+end
+"""
+MAPS = """route-map DRAINED-FROM-SPINES permit 10
+ call FROM-SPINES
+ on-match next
+exit
+route-map DRAINED-FROM-SPINES permit 20
+ set community graceful-shutdown additive
+ set local-preference 0
+exit
+route-map DRAINED-TO-SPINES permit 10
+ call TO-SPINES
+ on-match next
+exit
+route-map DRAINED-TO-SPINES permit 20
+ set community graceful-shutdown additive
+exit
+"""
+
+
+def drained(text: str, peers: list[str] | None) -> str:
+    """Return the configuration as FRR holds it after the drain, with a member's own route-maps replaced."""
+    lines: dict[str, list[str]] = {}
+    router, family = "router bgp 4210000000", " address-family ipv4 unicast"
+    blocks, where = "", ""
+    for line in drain_text(text, peers).splitlines():
+        if line.startswith("router"):
+            where = router
+        elif line == family:
+            where = family
+        elif where and line.strip().startswith("exit"):
+            where = router if where == family and "family" in line else ""
+        elif where:
+            lines.setdefault(where, []).append(line)
+        else:
+            blocks += f"{line}\n"
+    for place, added in lines.items():
+        for line in added:
+            words = line.split()
+            kept = [one for one in text.splitlines() if not _replaced(one.split(), words)]
+            text = "\n".join(kept) + "\n"
+            text = text.replace(f"{place}\n", f"{place}\n{line}\n", 1)
+    return text.replace("!\nend\n", f"!\n{blocks}!\nend\n")
+
+
+def _replaced(one: list[str], words: list[str]) -> bool:
+    """Tell whether FRR drops a line for a new one: one route-map a neighbour and direction."""
+    return words[:1] == ["neighbor"] and len(one) == 5 and one[:3] == words[:3] and one[4] == words[4]
+
+
+def test_a_whole_switch_is_drained_by_one_line() -> None:
+    assert drain_text(LEAF, None) == "router bgp 4210000000\n bgp graceful-shutdown\nexit\n"
+    assert drain_text(LEAF, ["*", "10.192.0.64"]) == drain_text(LEAF, None)
+    assert undo_text(LEAF, None) == "router bgp 4210000000\n no bgp graceful-shutdown\nexit\n"
+    assert drained_peers(parse_frr(drained(LEAF, None))) == ("*",)
+
+
+def test_a_link_is_drained_by_route_maps_that_call_those_of_its_group() -> None:
+    bindings = """router bgp 4210000000
+ address-family ipv4 unicast
+  neighbor 10.192.0.64 route-map DRAINED-FROM-SPINES in
+  neighbor 10.192.0.64 route-map DRAINED-TO-SPINES out
+ exit-address-family
+exit
+"""
+    assert drain_text(LEAF, ["10.192.0.64"]) == MAPS + bindings
+    assert undo_text(LEAF, ["10.192.0.64"]) == (
+        bindings.replace("neighbor", "no neighbor")
+        + "no route-map DRAINED-FROM-SPINES\nno route-map DRAINED-TO-SPINES\n"
+    )
+    unnumbered = drain_text(LEAF, ["Ethernet8"])
+    assert unnumbered == MAPS + bindings.replace("10.192.0.64", "Ethernet8")
+
+
+def test_a_neighbour_without_a_group_gets_its_own_route_map_back() -> None:
+    text = drain_text(LEAF, ["10.192.0.68"])
+    assert "neighbor 10.192.0.68 route-map DRAINED-IN in" in text
+    assert "neighbor 10.192.0.68 route-map DRAINED-OWN-ALONE out" in text
+    assert "route-map DRAINED-OWN-ALONE permit 10\n call ALONE\n" in text
+    assert "call IN" not in text
+    undo = undrain_text(drained(LEAF, ["10.192.0.68"]))
+    assert "\n  neighbor 10.192.0.68 route-map ALONE out\n" in undo
+    assert "\n  no neighbor 10.192.0.68 route-map DRAINED-IN in\n" in undo
+
+
+PEERS = [["10.192.0.64"], ["10.192.0.68", "Ethernet8"], ["10.192.0.66", "10.192.0.64"], None]
+
+
+@pytest.mark.parametrize("peers", PEERS)
+def test_a_drained_configuration_compares_as_the_undrained_one(peers: list[str] | None) -> None:
+    plain, found = parse_frr(LEAF), parse_frr(drained(LEAF, peers))
+    assert set(found.entries) == set(plain.entries)
+    assert frr_delta(found, plain) == frr_delta(plain, found) == ""
+    assert found.drain
+    assert plain.drain == ()
+    assert drained_peers(found) == (tuple(sorted(peers, key=natural_key)) if peers else ("*",))
+
+
+@pytest.mark.parametrize("peers", PEERS)
+def test_draining_twice_adds_nothing(peers: list[str] | None) -> None:
+    assert drain_text(drained(LEAF, peers), peers) == ""
+    assert undrain_text(LEAF) == ""
+
+
+@pytest.mark.parametrize("peers", PEERS)
+def test_a_written_file_drains_as_what_it_was_written_from(peers: list[str] | None) -> None:
+    text = drained(LEAF, peers)
+    again = parse_frr(render_frr(parse_frr(text)))
+    assert set(again.entries) == set(parse_frr(text).entries)
+    assert set(again.drain) == set(parse_frr(text).drain)
+    assert set(parse_frr(drain_lines(text)).drain) == set(again.drain)
+    assert parse_frr(drained_as(text, LEAF)).drain == ()
+    assert set(parse_frr(drained_as(LEAF, text)).drain) == set(again.drain)
+
+
+def test_what_was_drained_before_stays_drained() -> None:
+    before = drained(LEAF, ["10.192.0.64"])
+    after = drained(before, ["10.192.0.64", "10.192.0.66"])
+    assert drained_peers(parse_frr(after)) == ("10.192.0.64", "10.192.0.66")
+    undo = undrain_text(after, drain_lines(before))
+    wanted = undo_text(before, ["10.192.0.64", "10.192.0.66"])
+    assert sorted(undo.splitlines()) == sorted(wanted.splitlines())
+    assert "10.192.0.64" not in undo
+    assert "no route-map" not in undo
+    whole = drained(before, None)
+    assert undrain_text(whole, before) == undo_text(LEAF, None)
+    assert "no bgp graceful-shutdown" in undrain_text(whole)
+    assert "no route-map DRAINED-TO-SPINES" in undrain_text(whole)
+
+
+def test_a_change_passes_a_drained_switch_without_touching_its_drain() -> None:
+    found = parse_frr(drained(LEAF, ["10.192.0.64"]))
+    wanted = parse_frr(LEAF.replace("seq 5", "seq 10").replace("64512:1", "64512:2"))
+    delta = frr_delta(found, wanted)
+    assert "DRAINED" not in delta
+    after = apply_delta(delta, found)
+    assert (set(after.entries), after.drain) == (set(wanted.entries), found.drain)
+    assert apply_delta(drain_text(LEAF, None), parse_frr(LEAF)) == parse_frr(LEAF)
+
+
+def test_a_neighbour_that_goes_takes_its_drain_along() -> None:
+    found = parse_frr(drained(LEAF, ["10.192.0.64"]))
+    gone = [entry for entry in found.entries if "10.192.0.64" not in entry.line]
+    assert "10.192.0.64" not in render_frr(dataclasses.replace(found, entries=tuple(gone)))
+    whole = parse_frr(drained(LEAF, None))
+    assert "graceful-shutdown" not in render_frr(FrrDocument((), drain=whole.drain))
+
+
+@pytest.mark.parametrize(
+    ("context", "line", "drains"),
+    [
+        ("router bgp 65001", "bgp graceful-shutdown", True),
+        ("router bgp 65001", "no bgp graceful-shutdown", True),
+        ("", "bgp graceful-shutdown", True),
+        ("", "route-map DRAINED-FROM-SPINES permit 10", True),
+        ("", "no route-map DRAINED-FROM-SPINES", True),
+        ("route-map DRAINED-FROM-SPINES permit 10", "call FROM-SPINES", True),
+        ("router bgp 1 / address-family ipv4 unicast", "neighbor 10.0.0.1 route-map DRAINED-IN in", True),
+        ("router bgp 1 / address-family ipv4 unicast", "neighbor 10.0.0.1 route-map FROM-SPINES in", False),
+        ("router bgp 65001", "bgp graceful-restart", False),
+        ("router bgp 65001", "neighbor 10.0.0.1 description DRAINED-", False),
+        ("", "route-map NOT-DRAINED-X permit 10", False),
+    ],
+)
+def test_lines_that_drain_are_told_from_all_others(context: str, line: str, drains: bool) -> None:
+    assert is_drain_line(context, line) is drains
+
+
+def test_a_drained_switch_has_not_moved_and_says_that_it_is_drained() -> None:
+    tables = {"DEVICE_METADATA": {"localhost": {"hostname": "leaf1", "docker_routing_config_mode": "split-unified"}}}
+    wanted = DeviceConfig("leaf1", (), LEAF)
+    plain, found = RunningConfig(tables, LEAF), RunningConfig(tables, drained(LEAF, ["10.192.0.66"]))
+    told = diff("leaf1", found, wanted)
+    assert told.drained == ("10.192.0.66",)
+    assert told.frr_delta == ""
+    assert diff("leaf1", plain, wanted).drained == ()
+    assert [change for change in told.changes if change.table == "FRR"] == []
+    assert running_sha256(found, wanted) == running_sha256(plain, wanted)
+
+
+def test_the_files_hold_no_line_that_drains() -> None:
+    template = Path(__file__).parents[3] / "templates" / "frr" / "frr.conf.j2"
+    assert "DRAINED" not in template.read_text(encoding="utf-8")
