@@ -137,14 +137,14 @@ def natural_key(text: str) -> list[int | str]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 
-def to_json(value: Any, margin: str = "") -> str:
-    """Return the text of ``json.dumps(value, indent=4)``, several times faster for documents of text."""
+def to_json(value: Any, margin: str = "", step: str = "    ") -> str:
+    """Return the text of ``json.dumps(value, indent=4)``, several times faster; ``step`` is another indentation."""
     if isinstance(value, str):
         return _quoted(value)
-    inner = margin + "    "
+    inner = margin + step
     if isinstance(value, Mapping) and value:
-        parts = [f"{inner}{_quoted(name)}: {to_json(one, inner)}" for name, one in value.items()]
+        parts = [f"{inner}{_quoted(name)}: {to_json(one, inner, step)}" for name, one in value.items()]
         return "{\n" + ",\n".join(parts) + f"\n{margin}}}"
     if isinstance(value, (list, tuple)) and value:
-        return "[\n" + ",\n".join(inner + to_json(one, inner) for one in value) + f"\n{margin}]"
+        return "[\n" + ",\n".join(inner + to_json(one, inner, step) for one in value) + f"\n{margin}]"
     return json.dumps(value)

@@ -4,6 +4,7 @@ import fnmatch
 import json
 
 from sonic_sim.commands.registry import Call, Result, program
+from sonic_sim.configdb import to_json
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 
 
@@ -20,8 +21,8 @@ def db_dump(call: Call) -> Result:
     rows = call.device.db.rows if number == CONFIG else rows_of_database(call.device, number, pattern)
     found = {key: row for key, row in rows.items() if fnmatch.fnmatchcase(key, pattern)}
     dumped = {
-        key: {"expireat": call.device.clock.now(), "ttl": -0.001, "type": "hash", "value": found[key]}
-        for key in sorted(found)
+        key: {"expireat": call.device.clock.now(), "ttl": -0.001, "type": "hash", "value": dict(sorted(row.items()))}
+        for key, row in sorted(found.items())
     }
-    indent = 2 if "-y" in words else None
-    return Result(out=json.dumps(dumped, indent=indent, sort_keys=True) + "\n", seconds=0.2)
+    text = to_json(dumped, step="  ") if "-y" in words else json.dumps(dumped)
+    return Result(out=text + "\n", seconds=0.2)

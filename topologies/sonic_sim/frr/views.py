@@ -1,10 +1,10 @@
 """What FRR shows: ``show running-config`` and the state of BGP and routes."""
 
-import json
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from sonic_sim.configdb import to_json
 from sonic_sim.frr.show import FRR_VERSION
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def view(device: "Device", command: str) -> str | None:
         if plain == "show bgp summary json" and " ipv4" in command and not every_vrf:
             # asked for one address family, FRR leaves out the level of families (seen on 8.4)
             shown = shown.get("ipv4Unicast", {})
-        return json.dumps(shown, indent=2) + "\n"
+        return to_json(shown, step="  ") + "\n"
     text = TEXT_VIEWS.get(plain)
     return None if text is None else text(device)
 
