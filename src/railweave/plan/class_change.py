@@ -34,13 +34,13 @@ def accept_both(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> C
     marked = {dscp for one in (*lossless.values(), *old) for dscp in one.dscp}
     between = []
     for one in head:
+        # A class that stays for a while keeps its name and with that its rows; the new one waits for the name.
+        name = f"{one.name[:20]}-{one.priority}" if one.name in names else one.name
         if one.lossless:
-            # A class that stays for a while keeps its name and with that its rows; the new one waits for the name.
-            name = f"{one.name[:20]}-{one.priority}" if one.name in names else one.name
             between.append(replace(lossless[one.name], name=name))
         else:
             dscp = tuple(each for each in _with_earlier_notifications(one, base, head) if each not in marked)
-            between.append(replace(one, dscp=dscp, priority=_priority_between(one, base, head)))
+            between.append(replace(one, name=name, dscp=dscp, priority=_priority_between(one, base, head)))
     return (*between, *old)
 
 

@@ -1,0 +1,213 @@
+"""What holds for every change that is made in phases, judged by counting links, not by the code that orders them."""
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.design.renumbering import renumbered
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric, Link, LinkKind, Role
+from railweave.fabric.policy import ClassRole, TrafficClass
+from railweave.intent.load import load_intent_text
+from railweave.intent.model import Intent
+from railweave.plan.class_change import accept_both
+from railweave.plan.phases import PhaseKind, phases
+from railweave.qos.mapping import map_chain
+
+BASE = load_intent_text(
+    """
+fabric: pod1
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 8, gpus: 8, nics: {count: 4, speed: 400G, ports: 1, model: connectx-7, pcie: gen5x16}}
+topology:
+  shape: rail-optimized
+  leaf: {model: nokia-ixr7220-h4-64d}
+  spine: {model: nokia-ixr7220-h4-64d}
+""",
+    "base.yml",
+)
+quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+
+
+def intent(ratio: Fraction, spine: str, planes: int, nodes: int, spines: int) -> Intent:
+    topology, entry = BASE.topology, BASE.nodes[0]
+    nics = replace(entry.nics, ports=planes, speed_gbps=400 // planes)
+    return replace(
+        BASE,
+        nodes=(replace(entry, count=nodes, nics=nics),),
+        topology=replace(
+            topology, oversubscription=ratio, planes=planes, spine=replace(topology.spine, model=spine, count=spines)
+        ),
+    )
+
+
+def built(wish: Intent) -> Fabric | None:
+    return design(wish, load_catalog()).fabric
+
+
+@st.composite
+def restripings(draw: st.DrawFn) -> tuple[Fabric, Fabric]:
+    """Two fabrics that differ in the number of spines, sometimes in the number of nodes too."""
+    ratio = Fraction(draw(st.sampled_from(["1", "3/2", "2", "3", "4", "7"])))
+    spine = draw(st.sampled_from(["nokia-ixr7220-h4-64d", "nvidia-sn4700", "nvidia-sn5600"]))
+    planes = draw(st.sampled_from([1, 1, 2]))
+    nodes = draw(st.integers(1, 100))
+    more = draw(st.sampled_from([0, 0, 30]))
+    before = built(intent(ratio, spine, planes, nodes, draw(st.sampled_from([2, 3, 4, 6, 8]))))
+    after = built(intent(ratio, spine, planes, nodes + more, draw(st.sampled_from([2, 4, 6, 8, 12, 16]))))
+    assume(before is not None and after is not None)
+    assert before is not None
+    assert after is not None
+    return before, after
+
+
+def uplinks(fabric: Fabric) -> set[Link]:
+    return {link for link in fabric.links if link.kind is LinkKind.LEAF_SPINE}
+
+
+def spines_of_a_plane(fabric: Fabric) -> int:
+    return sum(switch.role is Role.SPINE for switch in fabric.switches) // fabric.planes
+
+
+@quick
+@given(restripings())
+def test_no_phase_takes_more_than_one_spine_would(change: tuple[Fabric, Fabric]) -> None:
+    base, head = change
+    found = phases(base, head)
+    whole = Counter(link.lower for link in uplinks(base))
+    bundles = Counter((link.lower, link.upper) for link in uplinks(base))
+    lasting = {pair for pair in {(link.lower, link.upper) for link in uplinks(head)} if bundles[pair] >= 2}
+    share = Fraction(spines_of_a_plane(base) - 1, spines_of_a_plane(base))
+    before = base
+    for phase in found:
+        if phase.kind is PhaseKind.CABLES:
+            still = uplinks(before) & uplinks(phase.fabric)
+            left = Counter(link.lower for link in still)
+            assert all(left[leaf] >= share * count for leaf, count in whole.items())
+            pairs = Counter((link.lower, link.upper) for link in still)
+            assert all(pairs[pair] >= 1 for pair in lasting)
+            gone = Counter((link.lower, link.upper) for link in uplinks(before) - uplinks(phase.fabric))
+            assert max(gone.values()) == 1
+        before = phase.fabric
+
+
+@quick
+@given(restripings())
+def test_phases_lead_from_base_to_head_through_sound_fabrics_without_renumbering(change: tuple[Fabric, Fabric]) -> None:
+    base, head = change
+    found = phases(base, head)
+    assert found[-1].fabric is head
+    assert [phase.number for phase in found] == list(range(1, len(found) + 1))
+    for phase in found:
+        fabric = phase.fabric
+        ends = Counter((link.lower, link.lower_port) for link in fabric.links)
+        ends.update((link.upper, link.upper_port) for link in fabric.links)
+        assert set(ends.values()) == {1}
+        assert renumbered(base, fabric) == ()
+        assert {name for link in fabric.links for name in (link.lower, link.upper)} <= set(fabric.links_of)
+        for name, links in fabric.links_of.items():
+            own = [link.upper_port if link.upper == name else link.lower_port for link in links]
+            assert own == sorted(own)
+            assert set(links) == {link for link in fabric.links if name in (link.lower, link.upper)}
+    moved = [phase for phase in found if phase.kind is PhaseKind.CABLES]
+    if moved:
+        places = {(link.lower, link.lower_port) for link in uplinks(base)}
+        wanted = {link for link in uplinks(head) if (link.lower, link.lower_port) in places}
+        assert wanted <= uplinks(moved[-1].fabric)
+
+
+@quick
+@given(restripings())
+def test_every_cable_is_moved_once_from_where_it_is_to_where_it_belongs(change: tuple[Fabric, Fabric]) -> None:
+    base, head = change
+    ports = {(link.lower, link.lower_port): (link.upper, link.upper_port) for link in uplinks(base)}
+    wanted = {(link.lower, link.lower_port): (link.upper, link.upper_port) for link in uplinks(head)}
+    moved: Counter[tuple[str, int]] = Counter()
+    before = base
+    for phase in phases(base, head):
+        now = {(link.lower, link.lower_port): (link.upper, link.upper_port) for link in uplinks(phase.fabric)}
+        if phase.kind is PhaseKind.CABLES:
+            changed = {leaf for leaf, spine in now.items() if ports[leaf] != spine}
+            assert {(link.lower, link.lower_port) for link in phase.pending} == changed
+            assert len(phase.cables) >= len(changed)
+            for cable in phase.cables:
+                leaf = (cable.stays.device, index_of(before, cable.stays.device, cable.stays.port))
+                assert ports[leaf] == (cable.before.device, index_of(before, cable.before.device, cable.before.port))
+                moved[leaf] += 1
+            ports = {**{leaf: at for leaf, at in ports.items() if leaf in now}, **now}
+        before = phase.fabric
+    expected = {
+        leaf for leaf, at in wanted.items() if leaf in dict.fromkeys(ends_of(base)) and ends_of(base)[leaf] != at
+    }
+    assert expected <= set(moved)
+    assert set(moved.values()) <= {1}
+
+
+def ends_of(fabric: Fabric) -> dict[tuple[str, int], tuple[str, int]]:
+    return {(link.lower, link.lower_port): (link.upper, link.upper_port) for link in uplinks(fabric)}
+
+
+def index_of(fabric: Fabric, device: str, port: str) -> int:
+    return next(one.index for one in fabric.switch_of[device].panel.ports if one.name == port)
+
+
+@st.composite
+def class_sets(draw: st.DrawFn) -> tuple[TrafficClass, ...]:
+    """RDMA, perhaps storage, notifications and the rest, each on priorities and code points of its own."""
+    priorities = draw(st.permutations([1, 2, 3, 4, 5]))
+    points = draw(st.permutations([8, 10, 18, 24, 26, 34]))
+    storage = draw(st.sampled_from(["none", "lossless", "lossy"]))
+    classes = [
+        TrafficClass(
+            "roce", ClassRole.RDMA, tuple(points[: draw(st.integers(1, 2))]), False, True, priorities[0], False, 50
+        ),
+        TrafficClass("cnp", ClassRole.CNP, (draw(st.sampled_from([46, 48])),), False, False, 6, True, 0),
+        TrafficClass("rest", ClassRole.BULK, (), True, False, 0, False, 10),
+    ]
+    if storage != "none":
+        lossless = storage == "lossless"
+        classes.append(TrafficClass("disk", ClassRole.STORAGE, (points[2],), False, lossless, priorities[1], False, 30))
+    return tuple(classes)
+
+
+def lossless_points(classes: tuple[TrafficClass, ...]) -> dict[int, int]:
+    return {dscp: one.priority for one in classes if one.lossless for dscp in one.dscp}
+
+
+@settings(max_examples=150, deadline=None)
+@given(class_sets(), class_sets())
+def test_between_two_markings_every_lossless_code_point_of_both_is_lossless(
+    base: tuple[TrafficClass, ...], head: tuple[TrafficClass, ...]
+) -> None:
+    before, after = lossless_points(base), lossless_points(head)
+    torn = [dscp for dscp, priority in before.items() if after.get(dscp, priority) != priority]
+    kept = set(before.values()) - set(after.values())
+    if torn:
+        with pytest.raises(RefusedError, match="one priority only"):
+            accept_both(base, head)
+        return
+    collides = [one.name for one in head if not one.lossless and one.priority in kept]
+    try:
+        between = accept_both(base, head)
+    except RefusedError:
+        between = None
+        assume(not collides)
+        raise
+    served = head if between is None else between
+    chain = map_chain(served)
+    for dscp, priority in {**before, **after}.items():
+        assert chain.dscp_to_tc[dscp] == priority
+        assert priority in chain.lossless
+    assert len({one.priority for one in served}) == len(served) == len({one.name for one in served})
+    assert [one.is_default for one in served].count(True) == 1
+    named = [dscp for one in served for dscp in one.dscp]
+    assert len(named) == len(set(named))
+    notified = {dscp for one in base if one.role is ClassRole.CNP for dscp in one.dscp}
+    assert all(chain.dscp_to_tc[dscp] == 6 for dscp in notified)
