@@ -226,10 +226,10 @@ def _untouched(device: DevicePlan) -> DeviceOutcome:
     return DeviceOutcome(Outcome.NEW if device.state is DeviceState.UNCHANGED else Outcome.NOT_ATTEMPTED)
 
 
-def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult:
+def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
     """Look at every device that went back once more, now that its neighbours have gone back as well."""
-    if not planned.works:
-        return VerifyResult(())
+    if not any(work.held for work in planned.works.values()):
+        return None
     results = only(nr, planned.works).run(
         check_held, on_failed=True, works=planned.works, rollout=policy.rollout, announce=announce
     )
