@@ -12,6 +12,7 @@ from typing import Any
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.plan.cables import moved_cables
+from railweave.plan.headline import headline
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.redaction import redacted
@@ -42,6 +43,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             {"device": cable.device, "port": cable.port, "before": cable.before, "after": cable.after}
             for cable in moved_cables(plan)
         ],
+        "headline": headline(plan),
         "summary": {"add": summary.add, "update": summary.update, "remove": summary.remove},
     }
     document["digest"] = _digest(document)

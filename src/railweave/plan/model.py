@@ -49,8 +49,8 @@ class DevicePlan:
     reached, and ``error`` then says why. ``not_ours`` counts the rows kept by table. ``pending`` tells that a commit
     still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
     ``disturbed`` tells that it carries traffic that its changes disturb. ``drain`` are the BGP peers whose traffic is
-    led away before the change (``plan.draining``): ``("*",)`` is the whole device, nothing is none. ``given_up`` are the code
-    points that are lossless on it and would be no more.
+    led away before the change (``plan.draining``): ``("*",)`` is the whole device, nothing is none. ``given_up`` are
+    the code points that are lossless on it and would be no more.
     """
 
     state: DeviceState

@@ -6,8 +6,9 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
+from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.sonic.configure import Configurator
-from railweave.sonic.diff import diff, running_sha256
+from railweave.sonic.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import Templates
@@ -15,10 +16,13 @@ from railweave.templates import Templates
 _SHOWN = 8
 
 
-def plan_offline(base: Fabric, head: Fabric, templates: Templates, *, renumber: bool = False) -> Plan:
+def plan_offline(
+    base: Fabric, head: Fabric, templates: Templates, *, renumber: bool = False, policy: RolloutPolicy = DEFAULT_POLICY
+) -> Plan:
     """Return the plan that leads every device from ``base`` to ``head``.
 
     A device that only ``head`` has starts empty, so it is provisioned; one that only ``base`` has is named in ``gone``.
+    No digest stands for what runs, since nothing was read: such a plan is for reading, never for deploying.
     Raises RefusedError when an existing device would be renumbered, unless ``renumber`` allows it.
     """
     if not renumber:
@@ -28,14 +32,20 @@ def plan_offline(base: Fabric, head: Fabric, templates: Templates, *, renumber: 
     for switch in head.switches:
         wanted = after.device(switch)
         old = base.switch_of.get(switch.name)
-        running = _as_running(before.device(old)) if old is not None else RunningConfig({}, "")
-        readings[switch.name] = Reading(diff(switch.name, running, wanted), running_sha256(running, wanted))
+        running = before.device(old) if old is not None else None
+        readings[switch.name] = Reading(_difference(running, wanted))
     gone = tuple(switch.name for switch in base.switches if switch.name not in head.switch_of)
-    return build_plan(head, readings, target="", intent_sha256="", gone=gone)
+    return build_plan(head, readings, target="", intent_sha256="", gone=gone, policy=policy)
 
 
-def _as_running(config: DeviceConfig) -> RunningConfig:
-    return RunningConfig(config.config_db(), config.frr)
+def _difference(running: DeviceConfig | None, wanted: DeviceConfig) -> DeviceDiff:
+    """Return what turns ``running``, None for an empty device, into ``wanted``."""
+    if running is None:
+        return diff(wanted.device, RunningConfig({}, ""), wanted)
+    if running == wanted:
+        # Most devices of a large fabric: nothing of theirs has to be parsed.
+        return DeviceDiff((), {}, (), unprovisioned=False)
+    return diff(wanted.device, RunningConfig(running.config_db(), running.frr), wanted)
 
 
 def _refuse_renumbering(base: Fabric, head: Fabric) -> None:

@@ -6,11 +6,12 @@ A comment holds 65,536 characters; a longer plan loses its details from the end,
 from collections.abc import Iterable
 
 from railweave.plan.grouping import group_changes
+from railweave.plan.headline import headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
 from railweave.report.markdown import LIMIT_CHARS, cell, code, table
-from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept, marking_lines
+from railweave.report.plan_summary import cable_lines, disruption_by_role, kept, marking_lines
 from railweave.sonic.change import Change
 
 _RESERVED = 400

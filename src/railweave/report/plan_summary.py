@@ -1,21 +1,14 @@
-"""A plan in a sentence, and its disruption by role: what a reviewer must know first."""
+"""The disruption of a plan by role, its cables and what is kept: what a reviewer looks for after its sentence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.plan.cables import moved_cables
+from railweave.plan.headline import WORDS
 from railweave.plan.markings import given_up_markings
-from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
-from railweave.report.listing import compact, counted
+from railweave.plan.model import DISRUPTION_RANK, Plan
+from railweave.report.listing import compact
 from railweave.sonic.change import Disruption, Method
-
-_WORDS = {
-    Disruption.NONE: "no disruption",
-    Disruption.SESSION: "BGP sessions reset",
-    Disruption.FLAP: "ports flap",
-    Disruption.RELOAD: "the switch reloads",
-}
-_PLURALS = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +24,7 @@ class RoleDisruption:
     @property
     def words(self) -> str:
         """Return the disruption in words."""
-        return _WORDS[self.disruption]
+        return WORDS[self.disruption]
 
 
 def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
@@ -52,41 +45,6 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
         for (role, disruption), names in gathered.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-DISRUPTION_RANK[row.disruption], row.role)))
-
-
-def headline(plan: Plan) -> str:
-    """Return one sentence that says what will happen."""
-    unreachable = plan.names(DeviceState.UNREACHABLE)
-    tail = f"; {compact(unreachable)} could not be read" if unreachable else ""
-    if not plan.changes:
-        return f"{plan.fabric}: no changes, {_all_fine(plan)}{tail}."
-    changed = plan.names(DeviceState.CHANGED)
-    fresh = [name for name in changed if plan.devices[name].unprovisioned]
-    parts = []
-    if fresh:
-        parts.append(f"provisions {_by_role(plan, fresh)}")
-    running = [name for name in changed if name not in set(fresh)]
-    if running:
-        parts.append(f"changes {_by_role(plan, running)}: {_worst_words(plan, running)}")
-    return f"{plan.fabric}: {counted(plan.summary.total, 'change')}; this {' and '.join(parts)}{tail}."
-
-
-def _all_fine(plan: Plan) -> str:
-    count = len(plan.names(DeviceState.UNCHANGED))
-    return f"{counted(count, 'device')} {'is' if count == 1 else 'are'} as intended"
-
-
-def _by_role(plan: Plan, names: list[str]) -> str:
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[plan.devices[name].role] = counts.get(plan.devices[name].role, 0) + 1
-    return " and ".join(counted(count, role, _PLURALS.get(role, f"{role}s")) for role, count in counts.items())
-
-
-def _worst_words(plan: Plan, names: list[str]) -> str:
-    chosen = set(names)
-    found = {change.disruption for change in plan.changes if change.device in chosen}
-    return _WORDS[max(found, key=DISRUPTION_RANK.__getitem__)]
 
 
 def cable_lines(plan: Plan, most: int) -> tuple[str, ...]:

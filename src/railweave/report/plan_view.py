@@ -8,10 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.grouping import ChangeGroup, group_changes
+from railweave.plan.headline import headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
-from railweave.report.plan_summary import cable_lines, disruption_by_role, headline, kept, marking_lines
+from railweave.report.plan_summary import cable_lines, disruption_by_role, kept, marking_lines
 from railweave.sonic.change import Disruption, Op
 
 _MOST_CABLES = 16
