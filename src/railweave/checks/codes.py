@@ -108,7 +108,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW412": "every table has a YANG model",
     # Plan and deployment.
     "RW501": "a plan file is an untouched plan of this version",
-    "RW502": "a plan is of the fabric, target and intent that are deployed",
+    "RW502": "a plan is of the fabric, target, intent and rollout policy that are deployed",
     "RW503": "devices run what they ran when the plan was made",
     "RW504": "a plan lists the changes that this version would do",
     "RW505": "no row that is not ours stands in the way of ours",

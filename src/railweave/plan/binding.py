@@ -25,6 +25,9 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
     ):
         if planned != now:
             found.append(error("RW502", f"this plan is of the {name} {planned}, not {now}", where, fix=_AGAIN))
+    if reviewed.policy != fresh.policy:
+        message = f"this plan is of another rollout policy ({reviewed.policy}) than the target's ({fresh.policy})"
+        found.append(error("RW502", message, where, fix=_AGAIN))
     if found:
         return tuple(found)
     moved = _moved(reviewed, fresh)
@@ -73,7 +76,7 @@ def _has_moved(reviewed: Plan, fresh: Plan, name: str) -> bool:
         return True
     if now.state is DeviceState.UNREACHABLE:
         return False
-    return then.running_sha256 != now.running_sha256
+    return then.state is DeviceState.UNREACHABLE or then.running_sha256 != now.running_sha256
 
 
 def _differing(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:

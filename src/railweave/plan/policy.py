@@ -51,5 +51,13 @@ class RolloutPolicy:
     path_floor: int = 1
     places: Mapping[str, Where] = field(default_factory=dict, compare=False, repr=False)
 
+    def __str__(self) -> str:
+        """Return the policy in a phrase."""
+        floors = [] if self.uplink_floor_percent is None else [f"{self.uplink_floor_percent:g}% of its uplinks"]
+        if self.path_floor:
+            floors.append(f"{self.path_floor} path{'' if self.path_floor == 1 else 's'} to any other")
+        kept = f"; every leaf in service keeps {' and '.join(floors)}" if floors else ""
+        return f"disturbed at once: spines of a plane {self.spines}, leaves of a stripe {self.leaves}{kept}"
+
 
 DEFAULT_POLICY = RolloutPolicy()

@@ -9,6 +9,8 @@ from railweave.errors import RefusedError
 from railweave.plan.binding import check_binding
 from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.model import DevicePlan, DeviceState
+from railweave.plan.policy import RolloutPolicy, Share
+from railweave.plan.waves import Unmet
 from railweave.sonic.change import Op
 
 
@@ -100,6 +102,22 @@ def test_a_device_that_cannot_be_reached_now_is_left_to_its_own_rule(growth):
         changes=tuple(one for one in growth.changes if one.device != "lab-spine1"),
     )
     assert check_binding(growth, fresh, "plan.json") == ()
+
+
+def test_another_rollout_policy_is_refused_before_anything_is_read(growth):
+    careful = replace(growth, policy=RolloutPolicy(uplink_floor_percent=75, path_floor=2))
+    (found,) = check_binding(careful, growth, "plan.json")
+    assert found.code == "RW502"
+    assert "every leaf in service keeps 75% of its uplinks and 2 paths to any other" in found.message
+
+
+def test_a_policy_and_what_it_cannot_keep_survive_the_file(growth):
+    unmet = Unmet("floor.uplinks", "too little", "lower it", ("lab-spine1",), parted=True)
+    policy = RolloutPolicy(Share(percent=12.5), Share(count=2), 7, 62.5, 3)
+    plan = replace(growth, policy=policy, unmet=(unmet,))
+    again = parse_plan(json.dumps(plan_json(plan)), "plan.json")
+    assert again.policy == policy
+    assert again.unmet == (unmet,)
 
 
 def test_a_device_that_was_never_reviewed_is_refused(growth):

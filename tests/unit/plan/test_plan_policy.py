@@ -1,0 +1,137 @@
+"""The rollout policy: what may go together, and what is refused because no order can keep it."""
+
+from dataclasses import replace
+
+import pytest
+
+from railweave.diagnostics import Where
+from railweave.errors import RefusedError
+from railweave.plan.capacity import capacity
+from railweave.plan.model import DeviceState
+from railweave.plan.offline import plan_offline
+from railweave.plan.policy import RolloutPolicy, Share
+from railweave.plan.refusal import Consent, conflicts, refusals
+from railweave.plan.waves import Unmet, may_go, plan_waves
+from railweave.templates import find_templates
+
+FOUR_SPINES = ("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4")
+
+
+@pytest.fixture(scope="module")
+def wide(redesign):
+    return redesign(FOUR_SPINES)
+
+
+def spines(fabric):
+    return [switch.name for switch in fabric.switches if switch.role.value == "spine"]
+
+
+def refused(fabric, policy, names=None):
+    names = names or spines(fabric)
+    with pytest.raises(RefusedError) as caught:
+        plan_waves(fabric, names, names, policy)
+    (found,) = caught.value.diagnostics
+    assert found.code == "RW513"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("share", "total", "found"),
+    [
+        (Share(count=1), 4, 1),
+        (Share(count=9), 4, 4),
+        (Share(percent=25), 4, 1),
+        (Share(percent=25), 7, 1),
+        (Share(percent=25), 3, 0),
+        (Share(percent=100), 3, 3),
+    ],
+)
+def test_a_share_is_of_whole_devices(share, total, found):
+    assert share.of(total) == found
+
+
+def test_a_share_is_a_count_or_a_percentage():
+    with pytest.raises(ValueError, match="a count or a percentage"):
+        Share(1, 25)
+    with pytest.raises(ValueError, match="a count or a percentage"):
+        Share()
+
+
+def test_a_share_of_the_spines_goes_together_after_the_canary(wide):
+    names = spines(wide)
+    waves = plan_waves(wide, names, names, RolloutPolicy(spines=Share(percent=50)))
+    assert waves == (("lab-spine1",), ("lab-spine2", "lab-spine3"), ("lab-spine4",))
+
+
+def test_a_floor_bounds_a_larger_share(wide):
+    names = spines(wide)
+    generous = RolloutPolicy(spines=Share(percent=100), uplink_floor_percent=50)
+    assert max(map(len, plan_waves(wide, names, names, generous))) == 2
+    assert max(map(len, plan_waves(wide, names, names, replace(generous, path_floor=3)))) == 1
+
+
+def test_a_wave_is_never_larger_than_said(wide):
+    names = [switch.name for switch in wide.switches]
+    assert max(map(len, plan_waves(wide, names, (), RolloutPolicy(wave_size=2)))) == 2
+
+
+def test_a_floor_that_one_spine_crosses_is_refused_with_its_numbers_and_its_place(wide):
+    place = Where("inventory/production.yml", 14, 20, "rollout.floor.uplinks")
+    found = refused(wide, RolloutPolicy(uplink_floor_percent=90, places={"floor.uplinks": place}))
+    assert found.where == place
+    assert "a leaf keeps 75% of its uplink bandwidth, and the floor is 90%" in found.message
+    assert found.fix.startswith("lower `floor.uplinks` to 75%, or add spines")
+    assert found.devices == tuple(spines(wide))
+
+
+def test_paths_that_one_spine_takes_are_refused_with_their_number(lab):
+    found = refused(lab, RolloutPolicy(path_floor=2))
+    assert "two leaves keep 1 path between them, and the floor is 2" in found.message
+    assert found.where.path == "rollout.floor.paths"
+
+
+def test_a_share_that_is_not_a_whole_spine_is_refused(lab):
+    found = refused(lab, RolloutPolicy(spines=Share(percent=25)))
+    assert "25% of the 2 spines of plane 1 is not a whole device" in found.message
+    assert "to 1 or to 50%" in found.fix
+
+
+def test_a_single_spine_cannot_be_disturbed_unless_that_is_accepted(lab):
+    assert capacity(lab, spines(lab)).least_paths == 0
+    with pytest.raises(RefusedError, match="no path"):
+        plan_waves(lab, ["lab-spine1"], ["lab-spine1"], RolloutPolicy(), idle=["lab-spine2"])
+    accepted = RolloutPolicy(path_floor=0)
+    assert plan_waves(lab, ["lab-spine1"], ["lab-spine1"], accepted, idle=["lab-spine2"]) == (("lab-spine1",),)
+
+
+def test_what_is_provisioned_is_bound_by_no_floor(lab):
+    names = [switch.name for switch in lab.switches]
+    strict = RolloutPolicy(uplink_floor_percent=100, path_floor=2)
+    assert plan_waves(lab, names, names, strict, idle=names)
+
+
+def test_a_lost_spine_holds_the_next_one_back(wide):
+    policy = RolloutPolicy(spines=Share(count=2), path_floor=3)
+    assert may_go(wide, policy, (), ["lab-spine1"]) == ""
+    assert may_go(wide, policy, ["lab-spine2"], ["lab-spine1"]) == (
+        "two leaves keep 2 paths between them, and the floor is 3"
+    )
+    assert may_go(wide, RolloutPolicy(), ["lab-spine2"], ["lab-spine1"]) == (
+        "2 of the 4 spines of plane 1 would be out of service, and 1 may be"
+    )
+    assert may_go(wide, policy, ["lab-spine2"], []) == ""
+
+
+def test_a_plan_that_no_policy_allows_is_shown_and_not_carried_out(lab, redesign):
+    head = redesign(("workload:", "bgp: {keepalive: 2, hold: 6}\nworkload:"))
+    plan = plan_offline(lab, head, find_templates(), policy=RolloutPolicy(path_floor=2))
+    assert plan.names(DeviceState.CHANGED)
+    assert [one.code for one in conflicts(plan)] == ["RW513"]
+
+
+def test_parting_leaves_from_spines_is_agreed_to_as_a_renumbering(growth):
+    plan = replace(growth, unmet=(Unmet("floor.paths", "parted", "say so", ("lab-spine1",), parted=True),))
+    agreed = Consent(provision=True)
+    assert conflicts(plan) == ()
+    assert [one.code for one in refusals(plan, agreed)] == ["RW514"]
+    assert refusals(plan, replace(agreed, renumber=True)) == ()
