@@ -27,7 +27,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
-from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result, VerifyResult
+from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.resumption import left_of
 from railweave.plan.rollout import Rollout
 from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
@@ -187,7 +187,7 @@ def roll_back(
             announce(Event(Step.STOPPED, text=result.stopped_by, details={"result": result.result.value, "ok": False}))
         else:
             announce(Event(Step.ENDED, details={"result": result.result.value, "ok": result.ok}))
-        return replace(result, journal=str(journal.path))
+        return replace(result, journal=str(journal.path), target=plan.target, of=planned.rollout.name)
 
 
 def _carried_out(
@@ -207,12 +207,22 @@ def _carried_out(
         asked=Asked(FileControl(control_file(journal.path)), lambda: journal.fault),
     )
     ended = roll_out(nr, planned.works, plan.waves, terms)
-    outcomes = _outcomes(plan, ended)
-    if ended.stopped_by:
-        return DeployResult(Result.STOPPED, outcomes, ended.stopped_by, interrupted=ended.interrupted)
-    verification = _verified(nr, planned, policy, announce)
-    result = Result.DONE if plan.changes else Result.UNCHANGED
-    return DeployResult(result, outcomes, verification=verification, interrupted=ended.interrupted)
+    stopped = bool(ended.stopped_by)
+    done = Result.DONE if plan.changes else Result.UNCHANGED
+    return DeployResult(
+        Result.STOPPED if stopped else done,
+        _outcomes(plan, ended),
+        ended.stopped_by,
+        verification=None if stopped else _verified(nr, planned, policy, announce),
+        interrupted=ended.interrupted,
+        progress=Progress(
+            waves_done=ended.waves_done,
+            waves=plan.waves,
+            undone=ended.undone,
+            failed=ended.failed,
+            drained=ended.drained,
+        ),
+    )
 
 
 def _outcomes(plan: Plan, ended: RolledOut) -> dict[str, DeviceOutcome]:

@@ -105,7 +105,8 @@ class Progress:
 class DeployResult:
     """The end of a rollout. ``stopped_by`` is the reason of a stop in one sentence; ``verification`` is of the
     whole fabric afterwards, None where it was not made; ``journal`` is the file that tells every step, and its stem
-    the rollout's name. ``interrupted``: a person stopped it."""
+    the rollout's name. ``interrupted``: a person stopped it. ``of`` names the rollout that was rolled back, and ``new``
+    is then what a device held before it; empty for a deployment."""
 
     result: Result
     devices: Mapping[str, DeviceOutcome]
@@ -115,6 +116,7 @@ class DeployResult:
     interrupted: bool = False
     target: str = ""
     progress: Progress = Progress()
+    of: str = ""
 
     @property
     def ok(self) -> bool:

@@ -109,7 +109,8 @@ class Rollout:
         if self.alive:
             return "paused" if self.paused else "running"
         if self.finished:
-            return self.result or "done"
+            # A rollout that was carried on and found all its devices done changed them all the same.
+            return "done" if self.changed else self.result or "done"
         return "stopped" if self.stopped else "interrupted"
 
     @property
@@ -253,7 +254,9 @@ _WORKING = frozenset(
 def _advance(draft: dict[str, Any], entry: Entry) -> None:
     """Take one step of a device."""
     step, details = entry.step, entry.details
-    draft["step"] = step
+    if step in _WORKING or not draft.get("outcome"):
+        # Once a device has ended, what is told of it is the verification of the whole fabric.
+        draft["step"] = step
     if step in _WORKING:
         draft["outcome"] = draft["error"] = ""
     commit = _text(details, "commit_id")

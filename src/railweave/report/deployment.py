@@ -28,6 +28,7 @@ def deploy_json(result: DeployResult) -> dict[str, Any]:
         "verification": None if result.verification is None else verify_json(result.verification),
         "journal": result.journal,
         "rollout": result.rollout,
+        "of": result.of or None,
         "waves": {"done": result.progress.waves_done, "of": len(result.progress.waves)},
         "undone": list(result.progress.undone),
         "failed": list(result.progress.failed),
@@ -48,9 +49,10 @@ def next_steps(result: DeployResult) -> list[str]:
     changed = result.progress.waves_done or result.names(Outcome.NEW)
     if result.result is Result.STOPPED and result.rollout:
         steps.append(f"`railweave deploy --resume{target}` goes on where it stopped, once the cause is mended")
-    if result.rollout and changed:
+    if result.rollout and changed and not result.of:
         steps.append(f"`railweave rollback {result.rollout}{target}` takes back what was done")
-    steps.append(f"`railweave plan{target}` shows what is left to do")
+    if not result.of:
+        steps.append(f"`railweave plan{target}` shows what is left to do")
     return steps
 
 
@@ -76,9 +78,10 @@ def deploy_view(result: DeployResult) -> RenderableType:
 def _headline(result: DeployResult) -> Text:
     if result.result is Result.STOPPED:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
+    standing = f"as before rollout {result.of}" if result.of else "as intended"
     if result.result is Result.UNCHANGED:
-        return Text.assemble(("✓ ", "green"), "nothing to do: every device already is as intended; nothing was changed")
-    done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} as intended"
+        return Text.assemble(("✓ ", "green"), f"nothing to do: every device already is {standing}; nothing was changed")
+    done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} {standing}"
     if result.progress.saved:
         done += f"; saved what {compact(result.progress.saved)} ran already and would not have booted"
     if result.progress.failed:
