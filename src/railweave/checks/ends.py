@@ -32,7 +32,8 @@ class WatchTimes:
 class End:
     """One end of a link. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class, ``paused_queues`` by
     PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog, ``marked`` the queues with an
-    ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with headroom. ``sonic_type`` is
+    ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with headroom, ``xoff_bytes``
+    of those whose profile states it; ``cable_m`` is the length that SONiC is told. ``sonic_type`` is
     DEVICE_METADATA.type, which seeds a switch's hash. ``domains`` are the VLANs that the port is a member of, itself or
     by its port channel; ``drops_lossless`` that the watchdog's red switch is on, ``is_asymmetric`` that the port sends
     no pauses.
@@ -50,6 +51,8 @@ class End:
     marked: frozenset[int] | None = None
     strict: frozenset[int] | None = None
     headroom: frozenset[int] | None = None
+    xoff_bytes: Mapping[int, int] | None = None
+    cable_m: int | None = None
     thresholds: Mapping[int, Marking] | None = None
     mtu_bytes: int | None = None
     speed_gbps: int | None = None
@@ -125,6 +128,8 @@ def _with_qos(end: End, tables: ConfigDb) -> End:
         marked=frozenset(queue for queue, profile in profiles.items() if profile),
         strict=frozenset(queue for queue, name in schedulers.items() if types.get(name or "") == "STRICT"),
         headroom=_headroom(tables, end.port),
+        xoff_bytes=_xoff(tables, end.port),
+        cable_m=_metres(tables.get("CABLE_LENGTH", {}).get("AZURE", {}).get(end.port)),
         thresholds=_thresholds(tables, profiles),
     )
 
@@ -164,6 +169,20 @@ def _headroom(tables: ConfigDb, port: str) -> frozenset[int] | None:
         if _is_of(key, port) and (name == "NULL" or name.startswith(MADE_BY_SONIC) or "xoff" in profiles.get(name, {})):
             found.update(_span(key.partition("|")[2]))
     return frozenset(found)
+
+
+def _xoff(tables: ConfigDb, port: str) -> dict[int, int]:
+    """Return the headroom of each group whose profile states it; a switch that computes it keeps it to itself."""
+    found = {}
+    for key, row in tables.get("BUFFER_PG", {}).items():
+        xoff = _number(tables.get("BUFFER_PROFILE", {}).get(_text(row.get("profile")) or "", {}).get("xoff"))
+        if _is_of(key, port) and xoff is not None:
+            found.update(dict.fromkeys(_span(key.partition("|")[2]), xoff))
+    return found
+
+
+def _metres(value: object) -> int | None:
+    return _number(value.removesuffix("m")) if isinstance(value, str) else None
 
 
 def _thresholds(tables: ConfigDb, profiles: Mapping[int, str | None]) -> dict[int, Marking]:

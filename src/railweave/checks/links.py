@@ -10,13 +10,16 @@ from railweave.checks.ends import DSCPS, End
 from railweave.checks.link_ports import port_findings
 from railweave.checks.pairs import Finding, Pair, found
 from railweave.fabric.policy import ClassRole, Policies, TrafficClass
+from railweave.qos.buffering import BufferPlan
+from railweave.qos.headroom import Headroom
 from railweave.qos.pause import PauseLimits, tiers
+from railweave.units import format_speed
 
-Limits = Callable[[str], PauseLimits | None]
-"""The pause limits of a switch by name, None where its buffer is not known."""
+Plans = Callable[[str], BufferPlan | None]
+"""How a switch divides its buffer, by name; None where its buffer is not known."""
 
 
-def link_findings(pair: Pair, policies: Policies, limits: Limits) -> Iterator[Finding]:
+def link_findings(pair: Pair, policies: Policies, plans: Plans) -> Iterator[Finding]:
     """Yield everything about one link that does not fit."""
     yield from _pfc(pair, policies)
     yield from _code_points(pair, policies)
@@ -25,7 +28,10 @@ def link_findings(pair: Pair, policies: Policies, limits: Limits) -> Iterator[Fi
         yield from _mixed(end, pair.far(end), policies)
         yield from _notification(end, pair.far(end), policies)
         yield from _protected(end, pair.far(end), policies)
-        yield from _thresholds(end, pair.far(end), limits(end.device))
+        plan = plans(end.device)
+        if plan is not None:
+            yield from _thresholds(end, pair.far(end), plan.limits)
+            yield from _enough_headroom(end, pair, plan)
     yield from port_findings(pair, policies)
 
 
@@ -163,10 +169,34 @@ def _protected(end: End, far: End, policies: Policies) -> Iterator[Finding]:
         )
 
 
-def _thresholds(end: End, far: End, limits: PauseLimits | None) -> Iterator[Finding]:
+def _enough_headroom(end: End, pair: Pair, plan: BufferPlan) -> Iterator[Finding]:
+    """H-headroom: what a group keeps, and the cable that SONiC is told of, are no less than the link needs."""
+    far, link = pair.far(end), f"{pair.length_m} m of cable at {format_speed(pair.speed_gbps)}"
+    room = plan.headroom.get((pair.speed_gbps, pair.length_m))
+    if isinstance(room, Headroom) and end.cable_m is not None and end.cable_m < pair.length_m:
+        yield found(
+            "H-headroom",
+            end,
+            far,
+            "cable",
+            f"{end} is told of {end.cable_m} m of cable and {pair.length_m} m lead to {far}: its headroom is too small",
+            f"set CABLE_LENGTH|AZURE|{end.port} to {room.row_m or pair.length_m}m",
+        )
+    for group, xoff in (end.xoff_bytes or {}).items():
+        if isinstance(room, Headroom) and xoff < room.xoff_bytes:
+            yield found(
+                "H-headroom",
+                end,
+                far,
+                f"xoff {group}",
+                f"group {group} of {end} keeps {xoff} bytes of headroom, and {link} to {far} take {room.xoff_bytes}:"
+                f" {room.formula}",
+                f"give BUFFER_PG|{end.port}|{group} a profile with xoff {room.xoff_bytes} or more",
+            )
+
+
+def _thresholds(end: End, far: End, limits: PauseLimits) -> Iterator[Finding]:
     """E-1 and E-2 of the thresholds as they are set."""
-    if limits is None:
-        return
     for queue, marking in (end.thresholds or {}).items():
         for tier in tiers(marking, limits):
             if tier.code in {"E-1", "E-2"} and not tier.holds:

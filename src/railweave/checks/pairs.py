@@ -9,10 +9,12 @@ from railweave.diagnostics import Diagnostic, Severity, Where
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A link: the end nearer to the GPUs, and the other."""
+    """A link: the end nearer to the GPUs, and the other; its speed in Gb/s and its cable in metres, as designed."""
 
     lower: End
     upper: End
+    speed_gbps: int
+    length_m: int
 
     @property
     def switches(self) -> tuple[End, ...]:

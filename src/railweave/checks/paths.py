@@ -9,8 +9,7 @@ from railweave.checks.links import link_findings
 from railweave.checks.pairs import Finding, Pair, together
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric, Link, LinkKind
-from railweave.qos.buffering import plan_buffers
-from railweave.qos.pause import PauseLimits
+from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.sonic.attachments import tier_lengths
 from railweave.sonic.configure import OWN_TABLES, Configurator
 from railweave.sonic.overrides import override_rows
@@ -61,7 +60,7 @@ class PathChecker:
         self._hosts = hosts
         self._lengths = tier_lengths(fabric)
         self._tables = cache(self._tables_of)
-        self._limits = cache(self._limits_of)
+        self._plans = cache(self._plan_of)
 
     def findings(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return what does not fit on ``devices`` and their links; ``place`` tells where a device's settings stand."""
@@ -74,15 +73,17 @@ class PathChecker:
     def _each_link(self, devices: Collection[str]) -> Iterator[Finding]:
         links = {(link.lower, link.lower_port): link for name in devices for link in self._fabric.links_of[name]}
         for link in links.values():
-            yield from link_findings(self._pair(link), self._fabric.policies, self._limits)
+            yield from link_findings(self._pair(link), self._fabric.policies, self._plans)
 
     def _pair(self, link: Link) -> Pair:
         upper = self._switch(link.upper, link.upper_port)
         if link.kind is LinkKind.LEAF_SPINE:
-            return Pair(self._switch(link.lower, link.lower_port), upper)
+            lower = self._switch(link.lower, link.lower_port)
+            return Pair(lower, upper, link.speed_gbps, link.length_m)
         host = self._fabric.host_of[link.lower]
         found = self._hosts(link.lower, link.lower_port)
-        return Pair(found or host_end(self._fabric, host, link.lower_port), upper)
+        lower = found or host_end(self._fabric, host, link.lower_port)
+        return Pair(lower, upper, link.speed_gbps, link.length_m)
 
     def _switch(self, name: str, port: int) -> End:
         panel = self._fabric.switch_of[name].panel
@@ -91,8 +92,6 @@ class PathChecker:
     def _tables_of(self, name: str) -> ConfigDb:
         return self._found.get(name) or self._configurator.effective(self._fabric.switch_of[name])
 
-    def _limits_of(self, name: str) -> PauseLimits | None:
+    def _plan_of(self, name: str) -> BufferPlan | None:
         switch = self._fabric.switch_of[name]
-        lengths = self._lengths.get(switch.role, ())
-        plan = plan_buffers(switch.panel, switch.role, self._fabric.policies, lengths)
-        return plan.limits if plan else None
+        return plan_buffers(switch.panel, switch.role, self._fabric.policies, self._lengths.get(switch.role, ()))

@@ -109,11 +109,13 @@ def published_headroom(buffers: Buffers, port: PortMedium) -> Headroom | NoHeadr
     )
     for row in rows:
         if row.cable_m >= port.length_m:
-            return _of_row(row, buffers.source)
+            return _of_row(row, buffers.source, port.length_m)
     return _unknown(buffers, port, rows)
 
 
-def _of_row(row: PgProfile, source: str) -> Headroom:
+def _of_row(row: PgProfile, source: str, length_m: int) -> Headroom:
+    speed = format_speed(row.speed_gbps)
+    longer = "" if row.cable_m == length_m else f", the next length to {length_m} m"
     return Headroom(
         row.size_bytes,
         row.xon_bytes,
@@ -121,8 +123,9 @@ def _of_row(row: PgProfile, source: str) -> Headroom:
         row.xon_offset_bytes,
         row.dynamic_th,
         row.cable_m,
-        f"xoff {row.xoff_bytes} bytes as published for {format_speed(row.speed_gbps)} and {row.cable_m} m "
-        f"({source}, pg_profile_lookup.ini)",
+        f"xoff {row.xoff_bytes} bytes as published for {speed} and {row.cable_m} m{longer} ({source},"
+        f" pg_profile_lookup.ini); {round_trip_bytes(row.speed_gbps, row.cable_m):.0f} of them are on the cable, both"
+        f" ways: 2 x {row.cable_m} m x {speed} / (8 x 198 m/us); the group itself keeps {row.size_bytes} bytes",
     )
 
 
@@ -167,8 +170,9 @@ def spectrum_headroom(
     xoff += compensation
     wide = port.lanes == _WIDE_LANES
     xon = _whole_kib(chip.pipeline_kib * _KIB * (2 if wide else 1))
+    size = xon if shared_pool else _whole_kib(xoff + xon + (mtu_bytes if wide else 0))
     return Headroom(
-        size_bytes=xon if shared_pool else _whole_kib(xoff + xon + (mtu_bytes if wide else 0)),
+        size_bytes=size,
         xon_bytes=xon,
         xoff_bytes=xoff,
         xon_offset_bytes=None,
@@ -178,7 +182,8 @@ def spectrum_headroom(
             f"xoff {xoff} bytes = {lossless_mtu_bytes} + (MTU {mtu_bytes} + cable {cable_bytes:.0f} + MAC and PHY"
             f" {chip.mac_phy_bytes:.0f} + peer response {peer_bytes:.0f} + tile {tile_bytes:.0f}) x {occupancy:.4f} in"
             f" whole KiB{f' + {compensation}' if compensation else ''}, for {format_speed(port.speed_gbps)} and"
-            f" {port.length_m} m ({variant.name}: sonic-net/sonic-swss, buffer_headroom_mellanox.lua)"
+            f" {port.length_m} m; the group keeps {size} bytes, with xon {xon} = {chip.pipeline_kib} KiB"
+            f"{' x 2 for 8 lanes' if wide else ''} ({variant.name}: sonic-net/sonic-swss, buffer_headroom_mellanox.lua)"
         ),
     )
 

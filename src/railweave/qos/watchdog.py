@@ -17,12 +17,14 @@ _DETECTION_LIMIT_MS = 5000
 
 @dataclass(frozen=True, slots=True)
 class Watchdog:
-    """Times in milliseconds; ``action`` is what happens to the packets of a stormed queue."""
+    """Times in milliseconds; ``action`` is what happens to the packets of a stormed queue, ``rule`` tells where the
+    detection time comes from."""
 
     detection_ms: int
     restoration_ms: int
     poll_ms: int
     action: str
+    rule: str
 
 
 def watchdog(port_count: int, policy: WatchdogPolicy | None = None) -> Watchdog:
@@ -35,4 +37,9 @@ def watchdog(port_count: int, policy: WatchdogPolicy | None = None) -> Watchdog:
     detection_ms = stated.detection_ms or min(times_ms, _DETECTION_LIMIT_MS)
     restoration_ms = stated.restoration_ms or detection_ms
     poll_ms = stated.poll_ms or min(times_ms, _POLL_LIMIT_MS, detection_ms, restoration_ms)
-    return Watchdog(detection_ms, restoration_ms, poll_ms, stated.action.value)
+    rule = (
+        "pfc_watchdog.detection_ms"
+        if stated.detection_ms
+        else f"{_STEP_MS} ms for each {_PORTS_PER_STEP} of {port_count} ports, as `pfcwd start_default` sets it"
+    )
+    return Watchdog(detection_ms, restoration_ms, poll_ms, stated.action.value, rule)

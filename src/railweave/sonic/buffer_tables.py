@@ -62,7 +62,7 @@ def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
 
 def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
     for profile in plan.buffers.profiles:
-        yield Row("BUFFER_PROFILE", profile.name, _profile_fields(profile), f"As shipped ({plan.buffers.source}).")
+        yield Row("BUFFER_PROFILE", profile.name, _profile_fields(profile), _profile_reason(plan, profile))
     if plan.model is BufferModel.DYNAMIC:
         return
     written = set()
@@ -70,6 +70,21 @@ def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
         if isinstance(room, Headroom) and (name := lossless_profile(speed_gbps, room)) not in written:
             written.add(name)
             yield _lossless_row(name, room)
+
+
+def _profile_reason(plan: BufferPlan, profile: BufferProfile) -> str:
+    size = next((pool.size_bytes for pool in plan.pools if pool.name == profile.pool), None)
+    if not profile.is_dynamic:
+        limit = f"{profile.threshold} bytes"
+    else:
+        alpha = 2.0**profile.threshold
+        limit = f"{alpha:g} times what is free of {profile.pool} (alpha 2^{profile.threshold})"
+        if size is not None:
+            limit += f": alone {int(alpha * size / (1 + alpha))} bytes of its {size}"
+    return (
+        f"Who uses it may hold {limit}, and {profile.size_bytes} bytes in any case; as {plan.buffers.hwsku} ships it"
+        f" ({plan.buffers.source})."
+    )
 
 
 def _profile_fields(profile: BufferProfile) -> dict[str, str]:
@@ -126,20 +141,33 @@ def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, 
     dynamic = plan.model is BufferModel.DYNAMIC
     profile = COMPUTED if dynamic else lossless_profile(port.speed_gbps, room)
     by = "the switch computes it (sonic.buffer_model)" if dynamic else f"{length_m} m of cable (cabling)"
-    reason = f"Headroom of lossless priorities: {room.formula}; {by}; check H-headroom."
+    limits = plan.limits
+    reason = (
+        f"Headroom of lossless priorities: {room.formula}; {by}. A group is paused at {limits.single_bytes} bytes where"
+        f" it alone is congested, at {limits.all_bytes} with all {limits.ports} ports (alpha {limits.alpha:g}, shared"
+        f" buffer {limits.shared_bytes}); checks H-headroom, E-2."
+    )
     return (lossy, *(Row("BUFFER_PG", f"{port.name}|{group}", {"profile": profile}, reason) for group in plan.groups))
 
 
 def queue_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
     """Return the BUFFER_QUEUE rows of a used port, by queue."""
     rows = [
-        *(_queue_row(port, one, plan.buffers.lossless_queue, _LOSSLESS_QUEUE) for one in plan.groups),
+        *(_queue_row(port, one, plan.buffers.lossless_queue, _lossless_queue(plan)) for one in plan.groups),
         *(_queue_row(port, one, plan.buffers.lossy_queue, _LOSSY_QUEUE) for one in plan.lossy_queues),
     ]
     return tuple(sorted(rows, key=lambda row: natural_key(row.key)))
 
 
-_LOSSLESS_QUEUE = "Lossless: the queue may hold what ingress has accepted, or egress would drop it (check Q-1)."
+def _lossless_queue(plan: BufferPlan) -> str:
+    limit = plan.limits.queue_bytes
+    room = "" if limit is None else f", here up to {limit} bytes"
+    return (
+        f"Lossless: the queue may hold what ingress has accepted{room}, or egress would drop it (checks Q-1, E-1;"
+        f" {plan.buffers.source})."
+    )
+
+
 _LOSSY_QUEUE = "Not lossless: the queue takes its part of the egress pool, and drops beyond it (traffic_classes)."
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from railweave.fabric.policy import MarkingPreset, Policies, TrafficClass
 from railweave.names import natural_key
 from railweave.qos.mapping import MapChain
-from railweave.qos.marking import choose_marking
+from railweave.qos.marking import ROUND_TRIP_US, bandwidth_delay_bytes, choose_marking
 from railweave.qos.pause import PauseLimits
 from railweave.qos.scheduling import QueueShare
 from railweave.qos.watchdog import Watchdog
@@ -94,7 +94,8 @@ def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, l
     if limits is not None:
         pause = (
             f" A single congested group pauses at {limits.single_bytes} bytes, every group of all ports at"
-            f" {limits.all_bytes}; the conservative bound is {limits.conservative_bytes} (checks E-1 to E-5)."
+            f" {limits.all_bytes}; the conservative bound is {limits.conservative_bytes}, and one flow at line rate has"
+            f" {bandwidth_delay_bytes(speed_gbps)} on its way in {ROUND_TRIP_US} us (checks E-1 to E-5)."
         )
     return Row(
         "WRED_PROFILE",
@@ -166,7 +167,7 @@ def watchdog_row(port: str, times: Watchdog) -> Row:
             "restoration_time": str(times.restoration_ms),
         },
         f"A queue that stands paused for {times.detection_ms} ms is a storm: {times.action} until it ends, or the "
-        "pause spreads (pfc_watchdog; by default SONiC's own time for this number of ports, check W-2).",
+        f"pause spreads ({times.rule}; checks W-1, W-2).",
     )
 
 

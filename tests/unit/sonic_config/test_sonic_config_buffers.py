@@ -1,5 +1,6 @@
 """The buffer tables of every catalogue model that has buffer facts."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -173,3 +174,40 @@ def test_thresholds_say_where_they_come_from() -> None:
     assert "995984" in reason("") or "995985" in reason("")
     assert "lowered to 995 KB" in reason("")
     assert "preset nvidia" in reason("preset: nvidia\n")
+
+
+@pytest.mark.parametrize("model", SPEEDS)
+def test_every_buffer_row_says_where_it_comes_from_and_headroom_and_ecn_with_their_numbers(model: str) -> None:
+    rows = leaf(model).rows
+    for row in rows:
+        if row.table.startswith("BUFFER_P") and not row.key.endswith("|0"):
+            assert "sonic-net/" in row.reason, row
+    lossless = [row for row in rows if row.table == "BUFFER_PG" and row.key.endswith("|3")]
+    for row in lossless:
+        for word in (r"xoff \d+ bytes", r" [23]0 m\b", r"alpha [\d.]+", "check.* H-headroom"):
+            assert re.search(word, row.reason), (word, row)
+    for row in rows:
+        if row.table == "WRED_PROFILE":
+            assert row.fields["green_min_threshold"] in row.reason.replace(" KB", "000") or "100 KB" in row.reason
+            assert "pauses at" in row.reason
+            assert "on its way in 8 us" in row.reason
+
+
+def test_the_formula_of_a_computed_headroom_gives_the_number_that_it_shows() -> None:
+    row = next(one for one in leaf("nvidia-sn4700").rows if (one.table, one.key) == ("BUFFER_PG", "Ethernet0|3"))
+    assert "xoff 100352 bytes = 1024 + (MTU 9100 + cable 10101 + MAC and PHY 819 + peer response 57920" in row.reason
+    assert -(-(1024 + (9100 + 10101 + 819.2 + 57920) * 1.2353) // 1024) * 1024 + 2048 == 100_352
+    assert "the group keeps 148480 bytes, with xon 38912 = 19 KiB x 2 for 8 lanes" in row.reason
+
+
+def test_a_published_headroom_tells_that_the_next_longer_row_was_taken_and_what_the_cable_holds() -> None:
+    row = next(one for one in leaf("nokia-ixr7220-h4-64d").rows if (one.table, one.key) == ("BUFFER_PG", "Ethernet0|3"))
+    assert "xoff 330200 bytes as published for 400G and 40 m, the next length to 20 m" in row.reason
+    assert "20202 of them are on the cable, both ways: 2 x 40 m x 400G / (8 x 198 m/us)" in row.reason
+    assert "paused at 32369506 bytes where it alone is congested, at 995985 with all 64 ports" in row.reason
+
+
+def test_the_watchdogs_time_is_told_with_its_rule() -> None:
+    row = next(one for one in leaf("nokia-ixr7220-h4-64d").rows if (one.table, one.key) == ("PFC_WD", "Ethernet0"))
+    assert "400 ms is a storm" in row.reason
+    assert "200 ms for each 32 of 64 ports, as `pfcwd start_default` sets it" in row.reason
