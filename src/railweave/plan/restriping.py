@@ -10,7 +10,7 @@ a new spine is reached from every leaf.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
@@ -66,13 +66,17 @@ def _refuse_other_ports(base: Fabric, head: Fabric) -> None:
             [
                 error(
                     "RW519",
-                    f"cables move to other spines and the ports of {changed[0]} and {len(changed) - 1} more switches "
-                    "change: in between, no port has a name that both ends agree on",
+                    f"cables move to other spines while the ports of {_listed(changed)} change: in between, there is no"
+                    " name of a port that holds before and after",
                     devices=tuple(changed),
                     fix="change ports (model, speeds, split) and the number of spines in two changes",
                 )
             ]
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 class _Schedule:

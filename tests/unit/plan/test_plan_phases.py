@@ -1,0 +1,305 @@
+"""Changes in phases: which there are, what each expects, and what stands in the way."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.phases import check_phases
+from railweave.design.build import design
+from railweave.diagnostics import Where
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric, LinkKind
+from railweave.intent.load import load_intent_text
+from railweave.plan.expectation import expect
+from railweave.plan.markings import given_up_markings
+from railweave.plan.offline import plan_offline
+from railweave.plan.pending import expecting_only, expecting_without
+from railweave.plan.phases import PhaseKind, phases
+from railweave.plan.refusal import Consent, refusals
+from railweave.plan.standing import Standing, standing_faults
+from railweave.templates import find_templates
+
+WEAVE = """
+fabric: weave
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 4, gpus: 2, nics: {count: 2, speed: 100G, ports: 1, model: connectx-6, pcie: gen4x16}}
+topology:
+  shape: rail-optimized
+  oversubscription: "3:1"
+  leaf:  {model: sonic-vs, count: 2}
+  spine: {model: sonic-vs, count: 2}
+"""
+FOUR = ("sonic-vs, count: 2}\n", "sonic-vs, count: 4}\n")
+CLASSES = """
+traffic_classes:
+  - {name: roce, role: rdma, dscp: [%d], lossless: true, priority: %d, share: 90}
+  - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
+  - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
+"""
+
+
+@cache
+def designed(text: str) -> Fabric:
+    outcome = design(load_intent_text(text, "intent/weave.yml"), load_catalog())
+    assert outcome.fabric is not None, outcome.diagnostics
+    return outcome.fabric
+
+
+def weave(spines: int = 2, more: str = "", **changes: str) -> Fabric:
+    text = WEAVE.replace("spine: {model: sonic-vs, count: 2}", f"spine: {{model: sonic-vs, count: {spines}}}")
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return designed(text + more)
+
+
+def kinds(base: Fabric, head: Fabric) -> list[str]:
+    return [phase.kind.value for phase in phases(base, head)]
+
+
+def test_one_phase_suffices_where_nothing_has_to_wait(lab: Fabric, redesign: Callable[..., Fabric]) -> None:
+    grown = redesign(("count: 4\n", "count: 8\n"), ("count: 2, downlink", "count: 4, downlink"))
+    for head in (lab, grown, redesign(("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4"))):
+        (only,) = phases(lab, head)
+        assert (only.fabric, only.nodes, only.cables, only.number) == (head, head, (), 1)
+
+
+def test_spines_where_uplinks_are_full_come_first_then_the_cables_then_the_rest() -> None:
+    found = phases(weave(2), weave(4))
+    assert [phase.kind.value for phase in found] == ["provision", "cables", "cables", "cleanup"]
+    assert found[0].fabric.links == weave(2).links
+    assert {switch.name for switch in found[0].fabric.switches} == {switch.name for switch in weave(4).switches}
+    assert [len(phase.cables) for phase in found] == [0, 4, 4, 0]
+    first = found[1].cables[0]
+    assert (str(first.stays), str(first.before), str(first.after)) == (
+        "weave-leaf1:Ethernet104",
+        "weave-spine1:Ethernet32",
+        "weave-spine3:Ethernet0",
+    )
+
+
+def test_fewer_spines_lead_back_the_same_way() -> None:
+    found = phases(weave(4), weave(2))
+    assert {phase.kind.value for phase in found} == {"cables", "cleanup"}
+    assert sum(len(phase.cables) for phase in found) == 8
+    assert found[-1].fabric is weave(2)
+
+
+def test_new_stripes_wait_until_the_cables_are_moved() -> None:
+    head = weave(
+        4,
+        **{
+            "count: 4, gpus": "count: 40, gpus",
+            "{model: sonic-vs, count: 2}\n  spine": "{model: sonic-vs, count: 4}\n  spine",
+        },
+    )
+    found = phases(weave(2), head)
+    assert all("weave-leaf3" not in phase.fabric.switch_of for phase in found[:-1])
+    assert found[-1].fabric is head
+
+
+def test_cables_and_classes_change_one_after_the_other() -> None:
+    head = weave(4, CLASSES % (24, 4))
+    found = phases(weave(2), head)
+    assert [phase.kind.value for phase in found] == ["provision", "cables", "cables", "switches", "hosts", "cleanup"]
+    assert {phase.fabric.policies.classes for phase in found[:3]} == {weave(2).policies.classes}
+    assert [phase.nodes is head for phase in found] == [False, False, False, False, True, True]
+
+
+def test_ports_and_cables_are_not_changed_together() -> None:
+    head = weave(4)
+    leaf = head.switch_of["weave-leaf1"]
+    ports = tuple(replace(port, speed_gbps=40) for port in leaf.panel.ports)
+    other = replace(leaf, panel=replace(leaf.panel, ports=ports))
+    with pytest.raises(RefusedError, match="the ports of weave-leaf1 change") as refused:
+        phases(weave(2), replace(head, switch_of={**head.switch_of, leaf.name: other}))
+    assert refused.value.diagnostics[0].code == "RW519"
+
+
+def test_renumbering_has_no_gentle_way() -> None:
+    head = weave(4, "addressing: {asn: {leaf: 4230000000}}\n")
+    assert kinds(weave(2), head) == ["switches"]
+
+
+def test_nothing_is_expected_of_links_whose_cables_are_in_somebodys_hands() -> None:
+    phase = phases(weave(2), weave(4))[1]
+    fabric = phase.fabric
+    for name, lost in (("weave-leaf1", 2), ("weave-spine3", 2), ("weave-spine1", 0)):
+        switch = fabric.switch_of[name]
+        whole, less = expect(fabric, switch), expecting_without(phase.pending)(fabric, switch)
+        assert len(whole.sessions) - len(less.sessions) == lost
+        assert len(whole.neighbors) - len(less.neighbors) == lost
+        assert (len(less.ports), less.addresses) == (len(whole.ports), whole.addresses)
+        required = sum(port.required for port in whole.ports) - sum(port.required for port in less.ports)
+        assert required == lost
+
+
+def test_the_proof_of_moved_cables_asks_for_them_alone() -> None:
+    phase = phases(weave(2), weave(4))[1]
+    fabric = phase.fabric
+    leaf = expecting_only(phase.pending)(fabric, fabric.switch_of["weave-leaf1"])
+    assert [one.device for one in leaf.neighbors] == ["weave-spine3", "weave-spine4"]
+    assert [len(leaf.sessions), len(leaf.ports), leaf.addresses] == [2, 2, ()]
+    spine = expecting_only(phase.pending)(fabric, fabric.switch_of["weave-spine1"])
+    assert (spine.neighbors, spine.sessions, spine.ports) == ((), (), ())
+
+
+def test_a_cable_phase_changes_no_identity_and_takes_no_session_but_those_that_move() -> None:
+    base = weave(2)
+    for phase in phases(base, weave(4))[:-1]:
+        plan = plan_offline(base, phase.fabric, find_templates())
+        gone = {change.field for change in plan.changes if change.table == "frr" and "remote-as" in str(change.field)}
+        moved = {link.network + 1 for link in base.links if link.kind is LinkKind.LEAF_SPINE} - {
+            link.network + 1 for link in base.links if link in phase.fabric.links
+        }
+        lost = [
+            line
+            for line in gone
+            if any(change.field == line and change.op.value == "remove" for change in plan.changes)
+        ]
+        assert len(lost) == len(moved)
+        base = phase.fabric
+
+
+# The classes.
+
+
+def test_a_code_point_alone_is_served_by_the_same_class() -> None:
+    found = phases(weave(), weave(2, CLASSES % (24, 3)))
+    assert [phase.kind for phase in found] == [PhaseKind.SWITCHES, PhaseKind.HOSTS, PhaseKind.CLEANUP]
+    between = next(one for one in found[0].fabric.policies.classes if one.lossless)
+    assert (between.name, sorted(between.dscp), between.priority) == ("roce", [24, 26], 3)
+    plan = plan_offline(weave(), found[0].fabric, find_templates())
+    assert {(change.table, change.field) for change in plan.changes} == {("DSCP_TO_TC_MAP", "24")}
+
+
+def test_another_priority_is_served_by_a_class_of_its_own_beside_the_old_one() -> None:
+    found = phases(weave(), weave(2, CLASSES % (24, 4)))
+    classes = {one.name: (one.dscp, one.priority) for one in found[0].fabric.policies.classes if one.lossless}
+    assert classes == {"roce": ((26,), 3), "roce-4": ((24,), 4)}
+    plan = plan_offline(weave(), found[0].fabric, find_templates())
+    touched = {(change.table, change.key, change.field) for change in plan.changes}
+    assert not [key for table, key, _ in touched if table == "QUEUE" and key.endswith("|3")], "the old queue stays"
+
+
+def test_a_code_point_on_another_priority_has_no_way_without_loss_and_the_way_out_names_a_free_one() -> None:
+    with pytest.raises(RefusedError) as refused:
+        phases(weave(), weave(2, CLASSES % (26, 4)))
+    (found,) = refused.value.diagnostics
+    assert found.code == "RW516"
+    assert "such as 24" in found.fix
+
+
+def test_one_more_lossless_class_needs_no_phases() -> None:
+    disk = "  - {name: disk, role: storage, dscp: [34], lossless: true, priority: 4, share: 5}\n"
+    assert kinds(weave(), weave(2, CLASSES % (26, 3) + disk)) == ["switches"]
+    assert kinds(weave(2, CLASSES % (26, 3) + disk), weave()) == ["switches", "hosts", "cleanup"]
+
+
+def test_a_chip_without_room_for_both_is_refused_with_the_numbers() -> None:
+    # Its own HWSKU carries two lossless classes: two before and one beside them are three.
+    nokia = (
+        WEAVE.replace("sonic-vs", "nokia-ixr7220-h4-64d").replace("100G", "400G").replace("connectx-6", "connectx-7")
+    )
+    nokia = nokia.replace("gen4x16", "gen5x16")
+    two = CLASSES % (26, 3) + "  - {name: disk, role: storage, dscp: [34], lossless: true, priority: 4}\n"
+    base = designed(nokia + two.replace("share: 90", "share: 60").replace("priority: 4}", "priority: 4, share: 20}"))
+    moved = two.replace("[26], lossless: true, priority: 3, share: 90", "[24], lossless: true, priority: 5, share: 60")
+    head = designed(nokia + moved.replace("priority: 4}", "priority: 4, share: 20}"))
+    (found,) = {one.code: one for one in check_phases(phases(base, head), lambda path: Where(path=path))}.values()
+    assert found.code == "H-budget"
+    assert "3 classes are lossless" in found.message
+    assert "--at-once" in found.fix
+    assert check_phases(phases(head, head), lambda path: Where(path=path)) == ()
+
+
+def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_word_for_it() -> None:
+    plan = plan_offline(weave(), weave(2, CLASSES % (24, 3)), find_templates())
+    assert given_up_markings(plan) == ((26, ("weave-leaf1", "weave-leaf2", "weave-spine1", "weave-spine2")),)
+    (refused,) = refusals(plan, Consent())
+    assert refused.code == "RW517"
+    assert "--from" in refused.fix
+    assert "--at-once" in refused.fix
+    assert refusals(plan, Consent(at_once=True)) == ()
+
+
+def test_no_phase_before_the_nodes_takes_a_lossless_code_point_away() -> None:
+    base = weave()
+    for phase in phases(base, weave(2, CLASSES % (24, 4))):
+        plan = plan_offline(base, phase.fabric, find_templates())
+        assert bool(given_up_markings(plan)) == (phase.kind is PhaseKind.CLEANUP)
+        base = phase.fabric
+
+
+# How far the switches are.
+
+
+def standing(**latest: int | None) -> Standing:
+    return Standing(latest, {})
+
+
+@pytest.mark.parametrize(
+    ("latest", "done"),
+    [({"a": 0, "b": 0}, 0), ({"a": 2, "b": 1}, 1), ({"a": 4, "b": 4}, 4), ({"a": 3, "b": None}, 3)],
+)
+def test_the_fabric_has_done_what_every_switch_has(latest: dict[str, int | None], done: int) -> None:
+    assert standing(**latest).done == done
+
+
+@pytest.mark.parametrize(
+    ("latest", "asked", "words"),
+    [
+        ({"a": 0, "b": 0}, None, ""),
+        ({"a": 1, "b": 1}, 1, ""),
+        ({"a": 1, "b": 1}, 2, ""),
+        ({"a": 1, "b": 0}, 2, "b has not done phase 1"),
+        ({"a": 3, "b": 3}, 2, "phase 3 is done already"),
+        ({"a": 3, "b": None}, None, "neither main nor a phase"),
+        ({"a": 3, "b": None}, 3, ""),
+        ({"a": None, "b": None}, 1, "neither main nor a phase"),
+    ],
+)
+def test_a_phase_begins_only_after_the_one_before_it(
+    latest: dict[str, int | None], asked: int | None, words: str
+) -> None:
+    found = standing_faults(standing(**latest), "main", asked)
+    assert [one.code for one in found] == (["RW518"] if words else [])
+    assert all(words in one.message and one.fix for one in found)
+
+
+def test_a_switch_that_cannot_be_read_leaves_the_standing_open() -> None:
+    (found,) = standing_faults(Standing({"a": 1}, {"b": "no route"}), "main", 2)
+    assert found.devices == ("b",)
+    assert "b: no route" in found.message
+
+
+def test_a_ring_of_cables_goes_in_one_step() -> None:
+    from railweave.plan.restriping import restriping_steps
+
+    base = weave(2)
+    links = [link for link in base.links if link.kind is LinkKind.LEAF_SPINE]
+    one = next(link for link in links if link.lower == "weave-leaf1")
+    two = next(link for link in links if link.lower == "weave-leaf2")
+    swapped = {
+        (one.lower, one.lower_port): replace(one, upper_port=two.upper_port),
+        (two.lower, two.lower_port): replace(two, upper_port=one.upper_port),
+    }
+    head = replace(base, links=tuple(swapped.get((link.lower, link.lower_port), link) for link in base.links))
+    (step,) = restriping_steps(base, head)
+    assert {move.leaf_port for move in step} == set(swapped)
+
+
+def test_a_ring_within_one_bundle_is_refused_with_a_way_out() -> None:
+    from railweave.plan.restriping import restriping_steps
+
+    base = weave(2)
+    one, two = [link for link in base.links if (link.lower, link.upper) == ("weave-leaf1", "weave-spine1")][:2]
+    swapped = {one: replace(one, upper_port=two.upper_port), two: replace(two, upper_port=one.upper_port)}
+    head = replace(base, links=tuple(swapped.get(link, link) for link in base.links))
+    with pytest.raises(RefusedError, match="rings") as refused:
+        restriping_steps(base, head)
+    assert refused.value.diagnostics[0].code == "RW519"
