@@ -38,8 +38,20 @@ def chip_of(model: str) -> HeadroomChip:
     return chip
 
 
-# The table of SN3700 (Spectrum-2, 200G) is that of SN4700 up to its own speed: chips with the same cells.
-SN3700 = {place: xoff for place, xoff in rows_of("nvidia-sn4700").items() if place[0] <= 200}
+# sonic-net/sonic-buildimage: device/mellanox/x86_64-mlnx_msn3700-r0/ACS-MSN3700/pg_profile_lookup.ini, xoff in bytes.
+# The model is not in the catalogue, so its rows stand here.
+SN3700 = {
+    (speed, length): xoff
+    for speed, row in {
+        10: (32_768, 33_792, 40_960),
+        25: (32_768, 35_840, 54_272),
+        40: (33_792, 37_888, 66_560),
+        50: (33_792, 38_912, 75_776),
+        100: (33_792, 44_032, 117_760),
+        200: (35_840, 55_296, 203_776),
+    }.items()
+    for length, xoff in zip((5, 40, 300), row, strict=True)
+}
 
 PUBLISHED: dict[str, tuple[HeadroomChip, Variant, dict[tuple[int, int], int], int]] = {
     "SN2700": (chip_of("nvidia-sn2700"), TABLE_2021, rows_of("nvidia-sn2700"), 15),
@@ -56,6 +68,34 @@ def test_the_computation_gives_every_published_row_of_a_spectrum_switch(name: st
     for (speed, length), xoff in rows.items():
         computed = spectrum_headroom(chip, PortMedium(speed, length, 9100, 4), variant)
         assert computed.xoff_bytes == xoff, (speed, length)
+
+
+def test_size_and_xon_of_a_published_row_are_computed_too() -> None:
+    # SN3700 again: 200G over 300 m has size 223232, xon 19456.
+    found = spectrum_headroom(SPECTRUM_2, PortMedium(200, 300, 9100, 4), TABLE_2021)
+    assert (found.size_bytes, found.xon_bytes, found.xoff_bytes) == (223_232, 19_456, 203_776)
+
+
+# Broadcom publishes no computation; SONiC's device files are the source, in which 5 m, 40 m and 300 m are listed.
+# Nokia IXR-7220-H4 (Tomahawk 4), Nokia IXR-7220-H5 and Arista 7060X6 (Tomahawk 5), Dell Z9664F (Tomahawk 4).
+BROADCOM = [
+    ("nokia-ixr7220-h4-64d", 0, {(400, 5): 307_848, (400, 40): 330_200, (100, 40): 177_632, (100, 300): 268_736}),
+    ("dell-z9664f", 0, {(100, 5): 129_032, (100, 40): 142_240, (100, 300): 240_538, (400, 5): 371_348,
+                        (400, 40): 424_434, (400, 300): 817_372}),
+    ("nokia-ixr7220-h5-64d", 0, {(800, 40): 614_172}),
+    ("arista-7060x6-64pe", 1, {(400, 5): 612_140, (400, 40): 612_140, (400, 150): 612_140}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "hwsku", "published"), BROADCOM, ids=[row[0] for row in BROADCOM])
+def test_the_published_rows_of_broadcom_switches_come_back_as_they_are(
+    model: str, hwsku: int, published: dict[tuple[int, int], int]
+) -> None:
+    buffers = CATALOG.switch(model).hwskus[hwsku].buffers
+    assert buffers is not None
+    found = {place: headroom(buffers, BufferModel.TRADITIONAL, PortMedium(*place, 9100, 8)) for place in published}
+    assert {place: one.xoff_bytes for place, one in found.items() if isinstance(one, Headroom)} == published
+    assert {one.row_m for one in found.values() if isinstance(one, Headroom)} == {length for _, length in published}
 
 
 @pytest.mark.parametrize(
