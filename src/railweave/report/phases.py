@@ -26,20 +26,14 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
     """Return the phases as a table; ``base`` is what the command calls the fabric that runs."""
     if len(phases) == 1:
         return Text("one phase: `railweave deploy` does it in one step")
-    table = _table("phase", "what", "by", "cables", "command")
+    table = _table("phase", "what", "by", "cables")
     for phase in phases:
-        table.add_row(
-            str(phase.number),
-            f"{phase.title}: {phase.why}",
-            _BY[phase.kind],
-            _count(phase),
-            deploy_command(phase, base),
-        )
-    return Group(
-        table,
-        Text(),
-        Text(f"`railweave deploy --from {base}` goes as far as no hands are needed, and then says what they must do"),
+        table.add_row(str(phase.number), f"{phase.title}: {phase.why}", _BY[phase.kind], _count(phase))
+    words = (
+        f"`railweave deploy --from {base}` goes as far as no hands are needed, and then says what they must do;"
+        " with `--phase N` it does one phase"
     )
+    return Group(table, Text(), Text(words))
 
 
 def _table(*columns: str) -> Table:
