@@ -73,6 +73,8 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     buckets = _join(buckets, _by_value_and_devices, uniform=True)
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)
     buckets = _sum_up(buckets, lambda _: True, _by_kind_and_devices, at_least=MOST_VARIANTS + 1)
+    # Values that differ are told once, whether they differ by device, by row or by plane.
+    buckets = _sum_up(buckets, lambda bucket: not bucket.uniform, _by_kind, at_least=2)
     groups = [
         *map(_group, buckets),
         *map(_group_of_table, _tables(change for change in changes if change.device in fresh)),

@@ -216,7 +216,12 @@ def _roles(roles: Iterable[str]) -> list[str]:
 
 
 def _count(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count:,} {_PLURALS.get(noun, f'{noun}s')}"
+    return f"1 {noun}" if count == 1 else f"{count:,} {plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a role or of another noun of a plan's sentence."""
+    return _PLURALS.get(noun, f"{noun}s")
 
 
 def _listed(parts: Sequence[str]) -> str:

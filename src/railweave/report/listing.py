@@ -43,7 +43,18 @@ def _text(run: Sequence[str]) -> str:
     if len(run) <= 2:
         return ", ".join(run)
     last = _NUMBERED.match(run[-1])
-    return f"{run[0]}…{last[2] if last else run[-1]}"
+    # The numbers of ports count lanes; a step that is not a port's own is shown.
+    second = f", {_number(run[1])}" if not run[0].startswith("Ethernet") and not _is_next(run[0], run[1]) else ""
+    return f"{run[0]}{second}…{last[2] if last else run[-1]}"
+
+
+def _number(name: str) -> str:
+    found = _NUMBERED.match(name)
+    return found[2] if found else name
+
+
+def _is_next(name: str, other: str) -> bool:
+    return int(_number(other)) == int(_number(name)) + 1
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

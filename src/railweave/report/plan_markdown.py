@@ -1,40 +1,55 @@
-"""A plan as a comment on a pull request: the sentence, disruption by role, groups, details folded.
+"""A plan as a comment on a pull request: the sentence, disruption by role, groups, order, details folded.
 
-A comment holds 65,536 characters; a longer plan loses its details from the end, and says so.
+A comment holds 65,536 characters. What is always shown is short by itself; folded details are shown as far as there is
+room, and where they are too many, those of one switch of each kind as an example.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from railweave.plan.grouping import group_changes
-from railweave.plan.headline import headline
+from railweave.plan.grouping import ChangeGroup, group_changes
+from railweave.plan.headline import headline, plural
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
 from railweave.report.markdown import LIMIT_CHARS, cell, code, table
-from railweave.report.plan_summary import cable_lines, disruption_by_role, kept, marking_lines
+from railweave.report.plan_summary import cable_lines, disruption_by_role, kept, marking_lines, unmet_lines
+from railweave.report.plan_waves import drained_lines, wave_lines
 from railweave.sonic.change import Change
 
 _RESERVED = 400
 _MOST_GROUPS = 120
 _MOST_NOTES = 100
+_MOST_WAVES = 10
+_MOST_REASONS = 40
+_SHORTEST_LINE = 12
 
 
 def plan_markdown(plan: Plan) -> str:
     """Return ``plan`` as markdown of less than ``LIMIT_CHARS`` characters."""
     blocks = [f"### {cell(headline(plan))}\n", *_notes(plan)]
     if plan.changes:
-        blocks += [_disruption(plan), _groups(plan), _order(plan)]
+        groups = group_changes(plan)
+        running = [group for group in groups if group.samples]
+        blocks += [_disruption(plan), *_running(running), _order(plan)]
+        blocks += _provisioned(plan, [group for group in groups if not group.samples])
     blocks.append(_foot(plan))
     text = "\n".join(blocks)
-    if len(text) >= LIMIT_CHARS:
+    if len(text) >= LIMIT_CHARS - _RESERVED:
         return text[: LIMIT_CHARS - _RESERVED].rpartition("\n")[0] + "\n\n… cut: the plan is too long for a comment.\n"
+    if plan.changes:
+        text += _reasons(running, LIMIT_CHARS - len(text) - _RESERVED)
     return text + _details(plan, LIMIT_CHARS - len(text) - _RESERVED)
+
+
+def _folded(title: str, body: str) -> str:
+    return f"\n<details><summary>{title}</summary>\n\n{body}\n</details>\n"
 
 
 def _notes(plan: Plan) -> Iterable[str]:
     notes = [
         *cable_lines(plan, _MOST_NOTES // 2),
         *marking_lines(plan),
+        *unmet_lines(plan),
         *(f"unreachable: {name}: {plan.devices[name].error}" for name in plan.names(DeviceState.UNREACHABLE)),
         *(
             f"conflict: {name}: {one.table}|{one.key}: {one.reason}"
@@ -65,8 +80,10 @@ def _disruption(plan: Plan) -> str:
     )
 
 
-def _groups(plan: Plan) -> str:
-    groups = group_changes(plan)
+def _running(groups: Sequence[ChangeGroup]) -> Iterable[str]:
+    """Yield the table of what changes on switches that run: identical changes once, with their devices."""
+    if not groups:
+        return
     rows = [
         (
             GLYPHS[group.op],
@@ -79,12 +96,32 @@ def _groups(plan: Plan) -> str:
         for group in groups[:_MOST_GROUPS]
     ]
     more = f"\nand {len(groups) - _MOST_GROUPS} groups more\n" if len(groups) > _MOST_GROUPS else ""
-    return table(("", "what", "change", "devices", "disruption", "method"), rows) + more
+    yield table(("", "what", "change", "devices", "disruption", "method"), rows) + more
 
 
 def _order(plan: Plan) -> str:
-    waves = "; ".join(f"{number}. {compact(wave)}" for number, wave in enumerate(plan.waves, start=1))
-    return f"Order: {cell(waves)}\n"
+    """Return the waves, the first of them in sight; and what they keep to, where something is disturbed."""
+    lines = wave_lines(plan)
+    # A number with a point would begin a list of markdown's own, which counts by itself.
+    shown = [f"- {cell(line.replace('. ', ': ', 1))}" for line in lines]
+    title = f"Order: {counted(len(plan.waves), 'wave')}"
+    policy = [f"- {cell(line)}" for line in drained_lines(plan)]
+    if plan.disturbed:
+        policy.append(f"- policy: {cell(str(plan.policy))}")
+    if len(shown) <= _MOST_WAVES:
+        return "\n".join([f"{title}\n", *shown, *policy]) + "\n"
+    return "\n".join([f"{title}\n", *policy]) + _folded("All waves", "\n".join(shown) + "\n")
+
+
+def _provisioned(plan: Plan, groups: Sequence[ChangeGroup]) -> Iterable[str]:
+    """Yield what switches get that are provisioned for the first time: their tables, folded."""
+    if not groups:
+        return
+    fresh = [name for name in plan.names(DeviceState.CHANGED) if plan.devices[name].unprovisioned]
+    total = sum(group.count for group in groups)
+    rows = [(code(group.table), f"{len(group.keys):,}", f"{group.count:,}") for group in groups]
+    title = f"First provisioning: {compact(fresh)} ({len(fresh)}), {total:,} rows and lines"
+    yield _folded(title, table(("table", "different", "in all"), rows)).lstrip("\n")
 
 
 def _foot(plan: Plan) -> str:
@@ -95,23 +132,53 @@ def _foot(plan: Plan) -> str:
     return f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {states}.{cell(kept_text)}\n"
 
 
+def _reasons(groups: Iterable[ChangeGroup], room_chars: int) -> str:
+    """Return why the rows are there, folded; nothing where there is no room for it."""
+    reasons = dict.fromkeys((group.table, group.reason) for group in groups if group.reason)
+    lines = [f"- `{table}`: {cell(reason)}" for table, reason in list(reasons)[:_MOST_REASONS]]
+    text = _folded("Why", "\n".join(lines) + "\n") if lines else ""
+    return text if len(text) <= room_chars else ""
+
+
 def _details(plan: Plan, room_chars: int) -> str:
-    """Return every change folded by device, as many devices as there is room for."""
-    text = ""
+    """Return every change, folded by device; where that is too much, of one device of each kind as an example."""
     by_device = plan.changes_by_device()
-    for number, (name, changes) in enumerate(by_device.items()):
-        block = _device_details(name, changes)
-        if len(text) + len(block) > room_chars:
-            left = len(by_device) - number
-            return f"{text}\n{counted(left, 'device')} more: see the plan file for all changes.\n"
+    everything = _blocks(by_device, room_chars)
+    if everything is not None:
+        return everything
+    text = ""
+    for name, alike in _examples(plan):
+        block = _block(f"{name} as an example of {alike}", by_device[name], room_chars - len(text))
+        text += block or ""
+    left = f"{counted(sum(map(len, by_device.values())), 'change')} on {counted(len(by_device), 'device')} are too many"
+    return f"{text}\n{left} for a comment: the plan file and `--json` hold them all.\n"
+
+
+def _blocks(by_device: dict[str, tuple[Change, ...]], room_chars: int) -> str | None:
+    """Return the folded changes of all devices; None where they need more room."""
+    text = ""
+    for name, changes in by_device.items():
+        block = _block(name, changes, room_chars - len(text))
+        if block is None:
+            return None
         text += block
     return text
 
 
-def _device_details(name: str, changes: tuple[Change, ...]) -> str:
+def _examples(plan: Plan) -> Iterable[tuple[str, str]]:
+    """Yield the first running device of each role and worst disruption, with how many are like it."""
+    for row in disruption_by_role(plan):
+        if not row.fresh:
+            yield row.devices[0], f"{counted(len(row.devices), row.role, plural(row.role))} ({row.words})"
+
+
+def _block(title: str, changes: Sequence[Change], room_chars: int) -> str | None:
+    """Return the changes of one device, folded; None where they need more room."""
+    if len(changes) * _SHORTEST_LINE > room_chars:
+        return None
     lines = "\n".join(_detail(change) for change in changes)
-    title = f"{name}: {counted(len(changes), 'change')}"
-    return f"\n<details><summary>{title}</summary>\n\n```diff\n{lines}\n```\n\n</details>\n"
+    text = _folded(f"{title}: {counted(len(changes), 'change')}", f"```diff\n{lines}\n```\n")
+    return text if len(text) <= room_chars else None
 
 
 def _detail(change: Change) -> str:

@@ -7,6 +7,7 @@ from railweave.plan.cables import moved_cables
 from railweave.plan.headline import WORDS
 from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DISRUPTION_RANK, Plan
+from railweave.plan.waves import unmet_diagnostics
 from railweave.report.listing import compact
 from railweave.sonic.change import Disruption, Method
 
@@ -20,20 +21,23 @@ class RoleDisruption:
     devices: tuple[str, ...]
     changes: int
     methods: tuple[Method, ...]
+    fresh: bool
 
     @property
     def words(self) -> str:
         """Return the disruption in words."""
-        return WORDS[self.disruption]
+        return "first provisioning: carries nothing yet" if self.fresh else WORDS[self.disruption]
 
 
 def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
-    """Return the worst disruption of each changed device, gathered by role; the worst first."""
-    gathered: dict[tuple[str, Disruption], list[str]] = {}
+    """Return the worst disruption of each changed device, gathered by role; the worst first, those that
+    are provisioned for the first time last."""
+    gathered: dict[tuple[str, Disruption, bool], list[str]] = {}
     changes = plan.changes_by_device()
     for name, own in changes.items():
         worst = max((one.disruption for one in own), key=DISRUPTION_RANK.__getitem__)
-        gathered.setdefault((plan.devices[name].role, worst), []).append(name)
+        device = plan.devices[name]
+        gathered.setdefault((device.role, worst, device.unprovisioned), []).append(name)
     rows = [
         RoleDisruption(
             role,
@@ -41,10 +45,11 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
             tuple(names),
             sum(len(changes[name]) for name in names),
             tuple(sorted({one.method for name in names for one in changes[name]})),
+            fresh,
         )
-        for (role, disruption), names in gathered.items()
+        for (role, disruption, fresh), names in gathered.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (-DISRUPTION_RANK[row.disruption], row.role)))
+    return tuple(sorted(rows, key=lambda row: (row.fresh, -DISRUPTION_RANK[row.disruption], row.role)))
 
 
 def cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
@@ -62,6 +67,11 @@ def marking_lines(plan: Plan) -> tuple[str, ...]:
         " lose packets; `railweave phases` shows the way without loss"
         for dscp, devices in given_up_markings(plan)
     )
+
+
+def unmet_lines(plan: Plan) -> tuple[str, ...]:
+    """Return a line for each rule of the rollout policy that no order of this plan can keep."""
+    return tuple(f"{one.code}: {one.message}" for one in unmet_diagnostics(plan.unmet, plan.policy))
 
 
 def kept(plan: Plan) -> Mapping[str, int]:

@@ -12,7 +12,8 @@ from railweave.plan.headline import headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
-from railweave.report.plan_summary import cable_lines, disruption_by_role, kept, marking_lines
+from railweave.report.plan_summary import cable_lines, disruption_by_role, kept, marking_lines, unmet_lines
+from railweave.report.plan_waves import wave_lines
 from railweave.sonic.change import Disruption, Op
 
 _MOST_CABLES = 16
@@ -86,14 +87,17 @@ def _disruption(plan: Plan) -> Table:
 
 def _waves(plan: Plan) -> Iterable[Text]:
     yield Text(f"order: {counted(len(plan.waves), 'wave')}, each device confirmed or rolled back before the next wave")
-    for number, wave in enumerate(plan.waves, start=1):
-        yield Text(f"  {number}. {compact(wave)}")
+    for line in wave_lines(plan):
+        yield Text(f"  {line}")
+    if plan.disturbed:
+        yield Text(f"  {plan.policy}", style="dim")
 
 
 def _remarks(plan: Plan) -> Iterable[Text]:
     """Yield what is no change and still matters, with an empty line after it."""
     remarks = [
         *(Text(line, style="bold yellow") for line in cable_lines(plan, _MOST_CABLES)),
+        *(Text(line, style="bold red") for line in unmet_lines(plan)),
         *(Text(f"warning: {line}", style="bold yellow") for line in marking_lines(plan)),
         *(
             Text(f"unreachable: {name}: {plan.devices[name].error}", style="bold red")
