@@ -24,7 +24,7 @@ class RestoringWork:
 
     ``goal`` is what its switch kept, with its secrets; ``goal_sha256`` the digest of what it held, empty where nobody
     knows it. ``wanted`` tells which rows are ours. ``held`` is what held before the rollout and has
-    to hold again.
+    to hold again; None where nobody knows it: then what holds now has to hold afterwards.
     """
 
     device: str
@@ -33,7 +33,7 @@ class RestoringWork:
     goal: Goal
     before_sha256: str
     goal_sha256: str
-    held: Health
+    held: Health | None
     reason: str
     drain: tuple[str, ...] = ()
 
@@ -77,9 +77,10 @@ class RestoringWork:
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
         """Return the checks of what held before the rollout; what held between then and now is no measure."""
-        del settled, held
+        del settled
+        required = held if self.held is None else self.held
         checks = check_device(self.expectation, seen)
-        return tuple(check for check in checks if (check.kind, check.subject) in self.held)
+        return tuple(check for check in checks if (check.kind, check.subject) in required)
 
 
 def held_before(record: DeviceRecord) -> Health:

@@ -135,7 +135,7 @@ def _work(fabric: Fabric, wanted: Wanted, rollout: Rollout, name: str, found: Wa
         goal=goal,
         before_sha256=found.sha256,
         goal_sha256=record.before_sha256,
-        held=held_before(record),
+        held=held_before(record) if record.before_sha256 else None,
         reason=f"rollback of {rollout.name}",
     )
 
@@ -167,7 +167,7 @@ def _plan(
     )
     devices = {name: device for name, device in plan.devices.items() if name in found}
     # The order that brought the devices here, backwards, keeps the same floors; no other order is asked for.
-    waves = left_of(reversed(rollout.waves), plan.names(DeviceState.CHANGED))
+    waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
     return replace(plan, devices=devices, waves=waves, unmet=())
 
 

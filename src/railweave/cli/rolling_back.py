@@ -31,14 +31,48 @@ def run_rollback(path: Path, target: str, name: str, agreement: Agreement) -> "D
     return _roll_back(fabric, _freed(fabric, rollout, path), agreement, path)
 
 
+def run_last_rollback(path: Path, target: str, agreement: Agreement) -> "DeployResult | None":
+    """Bring back what the newest rollout changed that the switches know of, whose journal is lost.
+
+    Raises RefusedError where no switch knows of one or a switch cannot be asked.
+    """
+    from nornir_railweave.journal import refuse_while_running
+    from nornir_railweave.resuming import free_devices
+
+    fabric = reached_fabric(path, target)
+    refuse_without_terminal("rollback", agreement)
+    refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
+    with fabric.progress():
+        rollout = _last(fabric)
+        free_devices(fabric.nornir, rollout, reconnect_s=fabric.target.timeouts.reconnect_s, announce=fabric.shown)
+        rollout = _last(fabric, rollout.name)
+    return _roll_back(fabric, rollout, agreement, path)
+
+
+def _last(fabric: ReachedFabric, name: str = "") -> "Rollout":
+    from nornir_railweave.last_rollout import last_rollout
+
+    designed = fabric.designed
+    return last_rollout(
+        fabric.nornir,
+        designed.fabric,
+        target=fabric.target.name,
+        intent_sha256=designed.intent.sha256,
+        announce=fabric.shown,
+        name=name,
+    )
+
+
 def carry_on_rollback(fabric: ReachedFabric, rollback: "Rollout", agreement: Agreement) -> "DeployResult | None":
     """Carry on a rollback that was not finished; raises RefusedError where that cannot be."""
-    from nornir_railweave.rollouts import named_rollout
+    from nornir_railweave.rollouts import journals, named_rollout
 
     path = Path(rollback.intent)
     with closing(reopened(rollback, path)) as journal:
         free(fabric, rollback, journal)
-        return _roll_back(fabric, named_rollout(JOURNALS, rollback.of), agreement, path, journal)
+        known = any(one.stem == rollback.of for one in journals(JOURNALS, rollback.fabric))
+        of = named_rollout(JOURNALS, rollback.of) if known else _last(fabric, rollback.of)
+        return _roll_back(fabric, of, agreement, path, journal)
 
 
 def _rollout_to_roll_back(name: str, fabric: ReachedFabric) -> "Rollout":

@@ -40,12 +40,19 @@ def rollback(
     skip_unreachable: Annotated[
         bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")
     ] = False,
+    last: Annotated[
+        bool, typer.Option("--last", help="Without its journal: the newest rollout that the switches know of.")
+    ] = False,
     json: AsJson = False,
 ) -> int:
     """Bring devices back to what they held before a rollout; default: the newest one that changed anything."""
     from railweave.cli.deploying import Agreement, show_result
     from railweave.cli.project import find_intent
-    from railweave.cli.rolling_back import run_rollback
+    from railweave.cli.rolling_back import run_last_rollback, run_rollback
+    from railweave.errors import UsageError
+
+    if last and rollout:
+        raise UsageError("--last finds the rollout by itself: name none")
 
     agreement = Agreement(
         yes=yes,
@@ -55,7 +62,10 @@ def rollback(
         take_ports=False,
         quiet=json,
     )
-    return show_result(run_rollback(find_intent(None, option), target, rollout or "", agreement), as_json=json)
+    path = find_intent(None, option)
+    if last:
+        return show_result(run_last_rollback(path, target, agreement), as_json=json)
+    return show_result(run_rollback(path, target, rollout or "", agreement), as_json=json)
 
 
 def list_rollouts(

@@ -1,0 +1,79 @@
+"""The last rollout without its journal: what every switch still knows of its last commit.
+
+A machine that is lost takes its journals with it. Each commit's message names its rollout, and each switch keeps the
+way back, so the rollout can be told from the switches and taken back. What nobody knows any more is what the devices
+held before it and what was healthy then: what is healthy now has to stay so.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from nornir.core import Nornir
+
+from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.tasks.read_last import LastCommit, read_last
+from railweave.diagnostics import error
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
+from railweave.plan.rollout import NAME, DeviceRecord, Rollout
+
+
+def last_rollout(
+    nr: Nornir, fabric: Fabric, *, target: str, intent_sha256: str, announce: Events, name: str = ""
+) -> Rollout:
+    """Return the newest rollout that the switches of ``fabric`` know of, or the one of this ``name``.
+
+    Raises RefusedError where no switch knows of one, or a switch cannot be asked: it might know of a newer one.
+    """
+    devices = [switch.name for switch in fabric.switches]
+    announce(Event(Step.READING, text=f"reading {len(devices)} devices", details={"devices": len(devices)}))
+    results = nr.run(read_last, on_failed=True, announce=announce)
+    found: dict[str, LastCommit] = {}
+    for device in devices:
+        result = results[device][0]
+        if result.exception is not None:
+            raise result.exception
+        found[device] = result.result if isinstance(result.result, LastCommit) else LastCommit(error="not attempted")
+    silent = tuple(device for device, one in found.items() if one.error)
+    if silent:
+        message = f"{', '.join(silent)} could not be asked for the last commit, which may be a newer rollout's"
+        fix = "make the devices reachable, or roll back by the rollout's journal: `railweave rollback ROLLOUT`"
+        raise RefusedError([error("RW536", message, devices=silent, fix=fix)])
+    return _told(found, name, fabric.name, target, intent_sha256)
+
+
+def _told(found: Mapping[str, LastCommit], name: str, fabric: str, target: str, intent_sha256: str) -> Rollout:
+    names = {device: named for device, one in found.items() if (named := _rollout_of(one.message, fabric))}
+    newest = name or max(names.values(), default="")
+    records = {
+        device: DeviceRecord(
+            commit_id="" if found[device].pending else found[device].commit_id,
+            commit_ids=(found[device].commit_id,),
+            step=Step.APPLIED.value if found[device].pending else Step.CONFIRMED.value,
+            outcome="" if found[device].pending else "new",
+        )
+        for device, named in names.items()
+        if named == newest
+    }
+    if not records and not name:
+        message = f"nothing to roll back: no switch of {fabric} on {target} knows of a rollout as its last commit"
+        fix = "deploy the earlier revision of the intent: `railweave deploy` plans what that takes"
+        raise RefusedError([error("RW536", message, fix=fix)])
+    return Rollout(
+        name=newest,
+        path=Path(),
+        fabric=fabric,
+        target=target,
+        intent_sha256=intent_sha256,
+        devices=records,
+        stopped=True,
+    )
+
+
+def _rollout_of(message: str, fabric: str) -> str:
+    """Return the rollout that a commit's message names, empty where it names none of this fabric."""
+    for word in message.split():
+        named = NAME.match(word)
+        if named and named["fabric"] == fabric:
+            return word
+    return ""
