@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
-from railweave.diagnostics import Diagnostic, Severity, Where, error, warning
+from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
 from railweave.fabric.model import Fabric, LinkKind, Panel, Role, Switch
 from railweave.fabric.policy import Marking, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
@@ -56,8 +56,10 @@ def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
         if plan is not None:
             yield from _headroom(kind, plan, where)
             yield from _classes(fabric, kind, plan, where)
-            yield from _budget(kind, plan, where)
-            yield from _marking(fabric, kind, plan, where)
+            budget = list(_budget(kind, plan, where))
+            yield from budget
+            if not has_errors(budget):
+                yield from _marking(fabric, kind, plan, where)
 
 
 def _kinds(fabric: Fabric) -> list[_Kind]:
@@ -149,13 +151,17 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
     for index, one in enumerate(fabric.policies.classes):
         if not one.lossless:
             continue
+        if one.ecn is not None and one.ecn.minimum_bytes >= one.ecn.maximum_bytes:
+            continue  # told of the intent itself
         for speed_gbps in sorted({speed for speed, _, _ in kind.cables}):
             chosen = choose_marking(one, speed_gbps, fabric.policies.marking, plan.limits).thresholds
             marking = Marking(chosen.minimum_bytes, chosen.maximum_bytes, chosen.probability_percent)
             place = where(_place(fabric, index, one))
             subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
             for tier in _broken(tiers(marking, plan.limits)):
-                found = _not_held(tier, subject, place, plan, kind)
+                found = _not_held(tier, f"{subject}: {_MEANING[tier.code]}", place, plan, kind)
+                if one.ecn is None and fabric.policies.marking is None:
+                    found = replace(found, fix=_WITHOUT_THRESHOLDS.get(tier.code, found.fix))
                 if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == VIRTUAL:
                     message = f"{found.message}; a virtual switch has no buffer, hardware like this would be refused"
                     found = replace(found, severity=Severity.WARNING, message=message)
@@ -184,14 +190,21 @@ def _place(fabric: Fabric, index: int, one: TrafficClass) -> str:
     return "preset" if fabric.policies.marking else f"traffic_classes[{index}]"
 
 
+_WITHOUT_THRESHOLDS = dict.fromkeys(
+    ("E-1", "E-2", "E-3", "E-4"),
+    "use shorter cables or fewer lossless classes, or state ecn thresholds for the class",
+)
+"""The way out where nothing states thresholds: the rule's own cannot go below what one flow has on its way."""
+
+
 def _not_held(tier: Tier, subject: str, place: Where, plan: BufferPlan, kind: _Kind) -> Diagnostic:
     below_kb = max(1, (min(plan.limits.single_bytes, plan.limits.all_bytes) - 1) // 1000)
     fix = {
-        "E-1": "write ecn: {min_kb: …, max_kb: …} with max_kb above min_kb",
+        "E-1": f"lower ecn.max_kb to at most {(plan.limits.queue_bytes or 0) // 1000}",
         "E-2": f"lower ecn.min_kb to at most {below_kb}, or leave ecn and preset out",
         "E-3": f"lower ecn.max_kb to at most {plan.limits.single_bytes // 1000}",
         "E-4": f"lower ecn.min_kb to at most {below_kb}, or use shorter cables",
         "E-5": f"nothing, or lower ecn.min_kb to {max(1, (plan.limits.conservative_bytes - 1) // 1000)}",
     }[tier.code]
-    message = f"{subject}: {_MEANING[tier.code]}: {tier.numbers}"
+    message = f"{subject}: {tier.numbers}"
     return Diagnostic(tier.code, _SEVERITY[tier.code], message, place, kind.devices, fix)
