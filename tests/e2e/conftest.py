@@ -88,16 +88,26 @@ class Project(CommandRig):
 
 
 @pytest.fixture(scope="session")
-def kept_lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Deploy lab-4.yml on bare switches once for all tests of a process, and keep the switches."""
-    project = Project(tmp_path_factory.mktemp("kept") / "project", "lab-4.yml")
-    project.up()
-    try:
-        assert project.deploy()["result"] == "done"
-        project.keep(project.folder.parent / "sim")
-    finally:
-        project.run("sim", "down", "--all", status=None)
-    return project.folder.parent / "sim"
+def deployed_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Path]:
+    """Return a function that deploys an intent on bare switches, and keeps the switches in the folder it returns."""
+
+    def kept(intent: Any) -> Path:
+        project = Project(tmp_path_factory.mktemp("kept") / "project", intent)
+        project.up()
+        try:
+            assert project.deploy()["result"] == "done"
+            project.keep(project.folder.parent / "sim")
+        finally:
+            project.run("sim", "down", "--all", status=None)
+        return project.folder.parent / "sim"
+
+    return kept
+
+
+@pytest.fixture(scope="session")
+def kept_lab(deployed_once: Callable[[Any], Path]) -> Path:
+    """Deploy lab-4.yml once for all tests of a process."""
+    return deployed_once("lab-4.yml")
 
 
 @pytest.fixture
