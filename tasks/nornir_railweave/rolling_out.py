@@ -18,8 +18,9 @@ from nornir_railweave.connect import only
 from nornir_railweave.control import ABORT, PAUSE, Control, Unasked
 from nornir_railweave.device import Attempt, Order
 from nornir_railweave.events import Event, Events, Step, silent
+from nornir_railweave.interrupts import Interrupts
 from nornir_railweave.policy import Policy
-from nornir_railweave.runner import NOT_ATTEMPTED, FabricRunner
+from nornir_railweave.runner import FabricRunner
 from nornir_railweave.session import words
 from nornir_railweave.soaking import Soak
 from nornir_railweave.tasks.bring import Brought, bring
@@ -34,6 +35,7 @@ from railweave.plan.waves import may_go
 _POLL_S = 0.5
 _LEAST_MARGIN_S = 3.0
 _MOST_MARGIN_S = 30.0
+_INTERRUPTED = "interrupted; the devices at work were finished"
 
 
 def _nothing() -> str:
@@ -97,7 +99,8 @@ def roll_out(nr: Nornir, works: Mapping[str, Work], waves: Sequence[Sequence[str
     A device that fails is taken back alone while fewer than ``max_failures`` have; the one that reaches the budget
     takes its whole wave back with it and stops the rollout.
     """
-    return _RollingOut(nr, works, waves, terms).run()
+    with Interrupts() as interrupts:
+        return _RollingOut(nr, works, waves, terms, interrupts).run()
 
 
 class _StoppedError(Exception):
@@ -107,7 +110,14 @@ class _StoppedError(Exception):
 class _RollingOut:
     """One rollout: which device ended how, and how much of it may still fail."""
 
-    def __init__(self, nr: Nornir, works: Mapping[str, Work], waves: Sequence[Sequence[str]], terms: Terms) -> None:
+    def __init__(
+        self,
+        nr: Nornir,
+        works: Mapping[str, Work],
+        waves: Sequence[Sequence[str]],
+        terms: Terms,
+        interrupts: Interrupts,
+    ) -> None:
         self._nr = nr
         self._works = works
         self._waves = waves
@@ -116,7 +126,7 @@ class _RollingOut:
         self._outcomes: dict[str, DeviceOutcome] = {}
         self._failed: list[str] = []
         self._undone: list[str] = []
-        self._interrupted = False
+        self._interrupts = interrupts
         self._done = 0
 
     def run(self) -> RolledOut:
@@ -131,13 +141,17 @@ class _RollingOut:
                 )
                 self._run_wave(wave)
                 self._done = number
-                if self._interrupted and number < len(self._waves):
-                    raise _StoppedError("interrupted; the devices at work were finished")
+                if self._interrupts.asked and number < len(self._waves):
+                    raise _StoppedError(_INTERRUPTED)
         except _StoppedError as reason:
             stopped_by = str(reason)
         return RolledOut(
-            self._outcomes, stopped_by, self._interrupted, self._done, tuple(self._undone), tuple(self._failed)
+            self._outcomes, stopped_by, self._interrupts.asked, self._done, tuple(self._undone), tuple(self._failed)
         )
+
+    def _asked(self) -> str:
+        """Return what is wanted now; an interrupt is a wish to end as well."""
+        return ABORT if self._interrupts.asked else self._terms.asked.control.asked()
 
     # Before a wave
 
@@ -148,11 +162,9 @@ class _RollingOut:
             if not paused:
                 self._say(Step.PAUSED, f"paused after wave {self._done} of {len(self._waves)}")
             paused = True
-            try:
-                time.sleep(_POLL_S)
-            except KeyboardInterrupt:
-                self._interrupted = True
-                raise _StoppedError("interrupted while it was paused") from None
+            time.sleep(_POLL_S)
+            if self._interrupts.asked:
+                raise _StoppedError("interrupted while it was paused")
         if hindrance := self._terms.asked.hindrance():
             raise _StoppedError(hindrance)
         if asked == ABORT:
@@ -186,7 +198,9 @@ class _RollingOut:
         kept = self._keep(order, attempts)
         if reason := self._spent():
             raise _StoppedError(reason)
-        if self._interrupted or not kept:
+        if any(name not in self._outcomes for name in wave):
+            raise _StoppedError(_INTERRUPTED)
+        if self._interrupts.asked or not kept:
             return
         self._soak(kept)
 
@@ -204,9 +218,8 @@ class _RollingOut:
     def _bring(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:
         """Return the devices that hold their new configuration, verified; the others have ended."""
         budget = self._rollout.max_failures - len(self._failed)
-        runner = FabricRunner(self._rollout.workers, budget, finish_on_interrupt=True)
+        runner = FabricRunner(self._rollout.workers, budget, ended=lambda: self._interrupts.asked)
         results = only(self._nr, wave).with_runner(runner).run(bring, on_failed=True, order=order)
-        self._interrupted |= runner.interrupted
         attempts: dict[str, Attempt] = {}
         for name in wave:
             brought, fault = results[name][0].result, results[name][0].exception
@@ -246,9 +259,8 @@ class _RollingOut:
             return
         self._say(Step.SOAKING, f"{len(attempts)} devices for {seconds:g} s", devices=list(attempts), seconds=seconds)
         order = self._order(attempts)
-        soak = Soak(self._nr, order, attempts, self._terms.asked.control, moving=len(self._failed))
+        soak = Soak(self._nr, order, attempts, self._asked, moving=len(self._failed))
         reason = soak.run()
-        self._interrupted |= soak.interrupted
         if reason:
             self._undo(order, attempts, reason)
             raise _StoppedError(reason)
@@ -297,19 +309,9 @@ class _RollingOut:
     # Machinery
 
     def _on_all(self, task: Callable[..., Result], names: Collection[str], **arguments: Any) -> AggregatedResult:
-        """Run ``task`` on all of ``names``: a first interrupt is remembered, but leaves none of them out."""
-        ended: AggregatedResult | None = None
-        left = list(names)
-        while left:
-            runner = FabricRunner(self._rollout.workers, finish_on_interrupt=not self._interrupted)
-            found = only(self._nr, left).with_runner(runner).run(task, on_failed=True, **arguments)
-            self._interrupted |= runner.interrupted
-            left = [name for name in left if found[name][0].name == NOT_ATTEMPTED]
-            if ended is None:
-                ended = found
-            else:
-                ended.update(found)
-        return ended if ended is not None else AggregatedResult("nothing")
+        """Run ``task`` on all of ``names``, whoever asks to end meanwhile: none of them may be left in the middle."""
+        runner = FabricRunner(self._rollout.workers)
+        return only(self._nr, names).with_runner(runner).run(task, on_failed=True, **arguments)
 
     def _say(self, step: Step, text: str = "", **details: object) -> None:
         self._terms.announce(Event(step, text=text, details=details))

@@ -4,13 +4,13 @@ What is seen once may be a session that was just being read; what is seen twice 
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from nornir.core import Nornir
 
 from nornir_railweave.connect import only
-from nornir_railweave.control import ABORT, PAUSE, Control
+from nornir_railweave.control import ABORT, PAUSE
 from nornir_railweave.device import Attempt, Order
 from nornir_railweave.events import Event, Step
 from nornir_railweave.gates import sentence
@@ -24,17 +24,16 @@ _POLL_S = 0.5
 
 
 class Soak:
-    """One wave's soak. ``interrupted``: a person ended it by Ctrl-C; ``cut_short``: by that or by an abort."""
+    """One wave's soak; ``asked`` tells what a person wants, ``cut_short`` whether one ended it before its time."""
 
     def __init__(
-        self, nr: Nornir, order: Order, attempts: Mapping[str, Attempt], control: Control, *, moving: int
+        self, nr: Nornir, order: Order, attempts: Mapping[str, Attempt], asked: Callable[[], str], *, moving: int
     ) -> None:
-        self.interrupted = False
         self.cut_short = False
         self._nr = nr
         self._order = replace(order, moving=moving)
         self._attempts = attempts
-        self._control = control
+        self._asked = asked
         self._told_pause = False
 
     def run(self) -> str:
@@ -54,9 +53,6 @@ class Soak:
                     return ""
                 if not self._wait(rollout.verify_interval_s if doubt else pause_s):
                     return ""
-        except KeyboardInterrupt:
-            self.interrupted = self.cut_short = True
-            return ""
         finally:
             self._close()
 
@@ -74,7 +70,7 @@ class Soak:
         """Wait for the next look; False where a person wants the rollout to end."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            asked = self._control.asked()
+            asked = self._asked()
             if asked == ABORT:
                 self.cut_short = True
                 return False

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from napalm.base.exceptions import LockError, SessionLockedException
 from nornir.core.task import Result, Task
 
+from nornir_railweave.change_drain import drain_until_quiet, in_the_way, needs_drain, undrain
 from nornir_railweave.device import Attempt, Device, Order
-from nornir_railweave.draining import drain_until_quiet, in_the_way, needs_drain, undrain
 from nornir_railweave.events import Step
 from nornir_railweave.gates import take_baseline, wait_for_gate
 from nornir_railweave.session import DEVICE_FAULTS, Session, words
