@@ -18,7 +18,7 @@ POLICY = """\
 mtu: {fabric: 9000, hosts: 8900}
 bgp: {keepalive: 2, hold: 8}
 traffic_classes:
-  - {name: roce, role: rdma, dscp: [24], lossless: true, priority: 3, share: 90}
+  - {name: roce, role: rdma, dscp: [24, 26], lossless: true, priority: 3, share: 90}
   - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
   - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
 """
@@ -104,12 +104,19 @@ def test_an_unreachable_device_stops_the_deployment_before_anything_changes(rig:
     rig.recovers()
 
 
-def test_the_reachable_devices_are_deployed_when_that_is_asked_for(rig: Rig) -> None:
+def test_the_reachable_devices_are_deployed_as_far_as_the_unreachable_one_allows(rig: Rig) -> None:
     rig.change_policy()
     rig.fault(LEAF, "unreachable")
-    partial = rig.project.deploy("--skip-unreachable", status=None)
-    assert partial["devices"][LEAF]["outcome"] == "unreachable"
-    assert {one["outcome"] for name, one in partial["devices"].items() if name != LEAF} == {"new"}
+    partial = rig.project.deploy("--skip-unreachable", status=1)
+    assert {name: one["outcome"] for name, one in partial["devices"].items()} == {
+        LEAF: "unreachable",
+        # The other leaf of its stripe: whether the first one still forwards is not known.
+        "lab-leaf2": "not-attempted",
+        SPINE: "new",
+        "lab-spine2": "new",
+    }
+    assert "was not begun" in partial["stopped_by"]
+    assert partial["waves"] == {"done": 2, "of": 3}
     rig.fault(LEAF, "clear")
     rig.agrees()
     rig.recovers()
@@ -179,7 +186,7 @@ def test_a_session_lost_in_a_patch_leaves_old_or_new(rig: Rig, moment: str) -> N
 
 def test_a_killed_deployment_is_undone_by_the_switches_own_timers(rig: Rig) -> None:
     rig.change_policy()
-    rig.project.set_rollout(verify_timeout=1, revert_in=31)
+    rig.project.set_rollout(verify_timeout=1, drain_timeout=1, revert_in=31)
     # The leaf never hears the confirmation: the deployment hangs there, verified and not confirmed, and dies.
     rig.fault(LEAF, "slow", "--command", "railweave-confirm confirm", "--seconds", "90")
     process = rig.project.start("deploy", "--target", "sim", "--yes")
@@ -194,7 +201,7 @@ def test_a_killed_deployment_is_undone_by_the_switches_own_timers(rig: Rig) -> N
 
 def test_a_switch_that_lost_power_before_the_confirmation_boots_its_old_configuration(rig: Rig) -> None:
     rig.change_policy()
-    rig.project.set_rollout(verify_timeout=1, revert_in=31)
+    rig.project.set_rollout(verify_timeout=1, drain_timeout=1, revert_in=31)
     rig.fault(LEAF, "slow", "--command", "railweave-confirm confirm", "--seconds", "90")
     process = rig.project.start("deploy", "--target", "sim", "--yes")
     rig.project.wait_until(lambda: rig.standing(LEAF) == "new", 150, "the leaf never took the change")

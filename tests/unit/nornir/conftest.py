@@ -63,6 +63,14 @@ class Switch:
     faults: dict[str, Any] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     alive: int = 0
+    commit_id: str = ""
+    drained: tuple[str, ...] = ()
+    drained_before: tuple[str, ...] = ()
+    prefixes: int = 10
+    losing: int = 0
+    lost: int = 0
+    busy: bool = False
+    packets: int = 0
 
     def step(self, name: str) -> None:
         self.calls.append(name)
@@ -129,6 +137,16 @@ class World:
         return None
 
 
+class Timer:
+    """What the driver tells of the switch's own timer."""
+
+    def __init__(self, switch: Switch) -> None:
+        self._switch = switch
+
+    def status(self) -> Any:
+        return types.SimpleNamespace(commit_id=self._switch.commit_id, overdue=False)
+
+
 class FakeDriver(NetworkDriver):
     """The part of NAPALM's contract that tasks use, on a ``Switch``."""
 
@@ -146,6 +164,8 @@ class FakeDriver(NetworkDriver):
         self.switch = self.world.switches[hostname]
         self.candidate: dict[str, Any] | None = None
         self.session = -1
+        self.draining = False
+        self.revert_timer = Timer(self.switch)
 
     def _step(self, name: str) -> None:
         if self.session != self.switch.alive:
@@ -180,11 +200,14 @@ class FakeDriver(NetworkDriver):
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         self._step("commit")
-        if self.switch.pending:
+        if self.switch.pending and not self.draining:
             raise CommitError("a commit is pending")
         assert self.candidate is not None
+        if not self.draining:
+            self.switch.drained_before = self.switch.drained
         self.switch.before = self.switch.running
         self.switch.pending = revert_in is not None
+        self.switch.commit_id = f"commit-{self.switch.calls.count('commit')}"
         self.switch.running = merged(self.candidate, self.switch.running)
         self._step("committed")
 
@@ -215,7 +238,40 @@ class FakeDriver(NetworkDriver):
         if self.switch.before is None:
             raise CommitError("nothing to roll back")
         self.switch.running = self.switch.before
+        self.switch.drained = self.switch.drained_before
+        if not self.switch.pending:
+            self.switch.saved = self.switch.running
         self.switch.pending = False
+
+    def drain(self, peers: Any, *, revert_in: int | None, message: str) -> None:
+        self._step("drain")
+        if self.switch.pending:
+            raise CommitError("a commit is pending")
+        self.switch.before, self.switch.drained_before = self.switch.running, self.switch.drained
+        self.switch.pending = self.draining = revert_in is not None
+        self.switch.drained = ("*",) if peers is None else tuple(peers)
+        self._step("drain-set")
+
+    def undrain(self) -> None:
+        self._step("undrain")
+        self.switch.drained = ()
+        self._step("undrained")
+
+    def drained(self) -> tuple[str, ...]:
+        self._step("drained")
+        return self.switch.drained
+
+    def get_interfaces_counters(self) -> dict[str, dict[str, int]]:
+        self._step("counters")
+        self.switch.lost += self.switch.losing
+        self.switch.packets += 0 if self.switch.drained and not self.switch.busy else 1_000_000
+        counted = {
+            f"{way}_{kind}_packets": self.switch.packets
+            for way in ("rx", "tx")
+            for kind in ("unicast", "multicast", "broadcast")
+        }
+        counted |= {"rx_errors": self.switch.lost, "tx_errors": 0, "rx_discards": -1, "tx_discards": -1}
+        return {port: dict(counted) for port in self.switch.running.config_db.get("PORT", {})}
 
     def get_interfaces(self) -> dict[str, Any]:
         self._step("observe")
@@ -259,7 +315,11 @@ class FakeDriver(NetworkDriver):
             if remote is not None:
                 back = self.world.remote_as(far, _dotted(own)) if far in self.world.switches else None
                 up = self.world.up(self.name, port, far, far_port) and back is not None
-                peers[_dotted(other)] = {"remote_as": remote, "is_up": up and not self.switch.faults.get("bgp-down")}
+                peers[_dotted(other)] = {
+                    "remote_as": remote,
+                    "is_up": up and not self.switch.faults.get("bgp-down"),
+                    "address_family": {"ipv4": {"accepted_prefixes": self.switch.prefixes}},
+                }
         return {"global": {"router_id": "", "peers": peers}}
 
 
@@ -286,7 +346,15 @@ class Bench:
             self.nornir(), self.world.fabric, self.world.wanted, target="fake", intent_sha256="0" * 64, **options
         )
 
-    def deploy(self, made: Plan | None = None, *, provision: bool = True, **options: Any) -> DeployResult:
+    def deploy(
+        self,
+        made: Plan | None = None,
+        *,
+        provision: bool = True,
+        control: Any = None,
+        journal: Any = None,
+        **options: Any,
+    ) -> DeployResult:
         policy = Policy(
             consent=Consent(provision=provision, renumber=options.pop("renumber", False)),
             rollout=self.rollout,
@@ -301,6 +369,8 @@ class Bench:
             self.world.wanted,
             policy=policy,
             events=self.events.append,
+            control=control,
+            journal=journal,
         )
 
     def verify(self) -> VerifyResult:
@@ -357,13 +427,23 @@ def bench(lab: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench
     return Bench(world, tmp_path)
 
 
-@pytest.fixture
-def deployed(bench: Bench) -> Bench:
-    """A lab that is deployed and healthy, without the time that a deployment takes."""
+def _settle(bench: Bench) -> Bench:
     for name, switch in bench.world.switches.items():
         needed = diff(name, switch.running, bench.world.wanted(name))
         switch.running = switch.saved = merged(merge_document(needed.changes, needed.frr_delta), switch.running)
     return bench
+
+
+@pytest.fixture(scope="session")
+def settle() -> Callable[[Bench], Bench]:
+    """Return what brings a bench to a deployed and healthy state without the time that a deployment takes."""
+    return _settle
+
+
+@pytest.fixture
+def deployed(bench: Bench) -> Bench:
+    """A lab that is deployed and healthy."""
+    return _settle(bench)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 import threading
 import time
 
@@ -14,6 +15,7 @@ from nornir.core.processor import Processors
 from nornir.core.task import Result
 
 from nornir_railweave.events import Announcer, Event, Step
+from nornir_railweave.interrupts import Interrupts
 from nornir_railweave.inventory import FabricInventory
 from nornir_railweave.journal import Journal
 from nornir_railweave.processors import Guarded
@@ -68,34 +70,20 @@ def test_an_exception_is_one_hosts_result():
     assert [name for name in results if results[name].failed] == ["leaf1"]
 
 
-def interrupted_once(runner, monkeypatch):
-    """Let the first waiting be interrupted, as by a person at the keyboard."""
-    import nornir_railweave.runner as module
-
-    waits = iter([KeyboardInterrupt()])
-    real = module.wait
-
-    def wait(*arguments, **options):
-        for interruption in waits:
-            raise interruption
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(module, "wait", wait)
-
-
-def test_an_interrupt_lets_hosts_at_work_finish_and_starts_no_more(monkeypatch):
-    runner = FabricRunner(2, finish_on_interrupt=True)
-    interrupted_once(runner, monkeypatch)
-    results = hosts(6, runner).run(lambda task: "done")
-    assert runner.interrupted
+def test_a_run_that_is_to_end_lets_hosts_at_work_finish_and_starts_no_more():
+    wishes = iter([False, False])
+    results = hosts(6, FabricRunner(2, ended=lambda: next(wishes, True))).run(lambda task: "done")
     assert [results[name][0].result for name in results] == ["done", "done", None, None, None, None]
 
 
-def test_an_interrupt_of_reading_ends_it(monkeypatch):
-    runner = FabricRunner(2)
-    interrupted_once(runner, monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        hosts(3, runner).run(lambda task: "done")
+def test_the_first_interrupt_is_a_wish_and_the_second_one_ends_everything():
+    earlier = signal.getsignal(signal.SIGINT)
+    with Interrupts() as interrupts:
+        signal.raise_signal(signal.SIGINT)
+        assert interrupts.asked
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is earlier
 
 
 def test_the_plug_ins_are_found_by_their_names():
@@ -128,7 +116,9 @@ def test_the_journal_is_one_object_a_line_for_its_owner_alone(tmp_path):
 
 
 def test_two_rollouts_have_two_journals(tmp_path):
-    with Journal(tmp_path, "pod1") as one, Journal(tmp_path, "pod1") as other:
+    with Journal(tmp_path, "pod1") as one:
+        pass
+    with Journal(tmp_path, "pod1") as other:
         assert one.path != other.path
 
 

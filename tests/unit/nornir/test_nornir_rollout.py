@@ -1,0 +1,493 @@
+"""Rollouts of a fabric in memory: waves kept or undone whole, drains, soaks, and what stops them."""
+
+import _thread
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from napalm.base.exceptions import CommitError, ConnectionClosedException, LockError
+
+import nornir_railweave.rolling_out
+from nornir_railweave.events import Step
+from nornir_railweave.journal import Journal
+
+WIDE = (("count: 4", "count: 8"), ("count: 2, downlink", "count: 4, downlink"))
+MTU = ("workload:", "mtu: {fabric: 9000, hosts: 8900}\nworkload:")
+TIMERS = ("workload:", "bgp: {keepalive: 2, hold: 8}\nworkload:")
+SPINES, LEAVES = ("lab-spine1", "lab-spine2"), ("lab-leaf1", "lab-leaf2", "lab-leaf3", "lab-leaf4")
+TOGETHER = LEAVES[1:]
+"""The leaves of the last wave: all but the canary."""
+
+
+@pytest.fixture
+def wide(bench, redesign, settle):
+    """A deployed lab of four leaves whose MTU has changed since, which disturbs nothing."""
+    bench.world.grow(redesign(*WIDE))
+    settle(bench)
+    bench.world.grow(redesign(*WIDE, MTU))
+    return bench
+
+
+@pytest.fixture
+def timed(deployed, redesign):
+    """A deployed lab whose BGP timers have changed since, which resets sessions: spines are drained for it."""
+    deployed.world.grow(redesign(TIMERS))
+    return deployed
+
+
+class Asked:
+    """A person who asks for one thing after the other, then for nothing more."""
+
+    def __init__(self, *words):
+        self._words = list(words)
+
+    def asked(self):
+        return self._words.pop(0) if self._words else ""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(nornir_railweave.rolling_out, "_POLL_S", 0.01)
+
+
+def switch(bench, name):
+    return bench.world.switches[name]
+
+
+def set_rollout(bench, **settings):
+    bench.rollout = replace(bench.rollout, **settings)
+
+
+def breaks_bgp(one, step="committed"):
+    one.faults[step] = lambda: one.faults.update({"bgp-down": True})
+
+
+def steps(bench, name):
+    return [event.step.value for event in bench.events if event.device == name]
+
+
+def texts(bench, step):
+    return [event.text for event in bench.events if event.step is step]
+
+
+def is_old(bench, name):
+    return bench.world.row(name, "PORT", "Ethernet0")["mtu"] == "9100" and not switch(bench, name).pending
+
+
+def is_new(bench, name):
+    return bench.world.row(name, "PORT", "Ethernet0")["mtu"] == "9000" and not switch(bench, name).pending
+
+
+def drain_by_hand(bench, name, line="bgp graceful-shutdown"):
+    """Drain a switch as its operator would: the line stands in what FRR runs."""
+    one = switch(bench, name)
+    lines = one.running.frr.splitlines()
+    at = next(index for index, text in enumerate(lines) if text.startswith("router bgp"))
+    one.running = type(one.running)(one.running.config_db, "\n".join([*lines[: at + 1], f" {line}", *lines[at + 1 :]]))
+    one.drained = ("*",)
+
+
+# Waves
+
+
+def test_a_failed_gate_takes_the_whole_wave_back_and_stops(wide):
+    breaks_bgp(switch(wide, "lab-leaf3"))
+    result = wide.deploy()
+    assert result.result == "stopped"
+    assert wide.outcomes(result) == dict.fromkeys((*SPINES, "lab-leaf1"), "new") | dict.fromkeys(TOGETHER, "old")
+    assert all(is_old(wide, name) for name in TOGETHER)
+    assert all(is_new(wide, name) for name in (*SPINES, "lab-leaf1"))
+    assert result.progress.failed == ("lab-leaf3",)
+    assert result.progress.undone == ("lab-leaf2", "lab-leaf4")
+    assert (result.progress.waves_done, len(result.progress.waves)) == (3, 4)
+    assert "taken back with its wave: lab-leaf3: verification failed" in result.devices["lab-leaf2"].error
+    assert "bgp" in result.devices["lab-leaf3"].error
+
+
+def test_no_device_of_a_wave_is_kept_before_all_of_it_is_verified(wide):
+    wide.deploy()
+    wave = [event for event in wide.events if event.device in TOGETHER]
+    first_kept = min(at for at, event in enumerate(wave) if event.step is Step.CONFIRMED)
+    assert {event.device for event in wave[:first_kept] if event.step is Step.VERIFIED} == set(TOGETHER)
+
+
+def test_a_wave_that_was_taken_back_is_not_saved(wide):
+    breaks_bgp(switch(wide, "lab-leaf3"))
+    wide.deploy()
+    assert switch(wide, "lab-leaf2").saved == switch(wide, "lab-leaf2").running
+    assert "confirm" not in switch(wide, "lab-leaf2").calls
+
+
+def test_a_tolerated_failure_is_taken_back_alone_and_the_rollout_goes_on(wide):
+    set_rollout(wide, max_failures=2)
+    breaks_bgp(switch(wide, "lab-spine2"))
+    result = wide.deploy()
+    assert result.result == "done"
+    assert not result.ok
+    assert result.progress.failed == ("lab-spine2",)
+    assert is_old(wide, "lab-spine2")
+    assert all(is_new(wide, name) for name in ("lab-spine1", *LEAVES))
+
+
+def test_a_tolerated_failure_leaves_the_rest_of_its_wave_new(wide):
+    set_rollout(wide, max_failures=2)
+    breaks_bgp(switch(wide, "lab-leaf3"))
+    result = wide.deploy()
+    assert result.result == "done"
+    assert is_old(wide, "lab-leaf3")
+    assert is_new(wide, "lab-leaf2")
+    assert is_new(wide, "lab-leaf4")
+
+
+def test_failures_count_over_the_whole_rollout(wide):
+    set_rollout(wide, max_failures=2)
+    breaks_bgp(switch(wide, "lab-spine2"))
+    breaks_bgp(switch(wide, "lab-leaf3"))
+    result = wide.deploy()
+    assert result.result == "stopped"
+    assert "2 devices failed, max_failures is 2" in result.stopped_by
+    assert all(is_old(wide, name) for name in TOGETHER)
+
+
+def test_a_device_lost_in_a_wave_takes_the_others_back(wide, unreachable):
+    lost = switch(wide, "lab-leaf4")
+
+    def vanish():
+        lost.faults["open"] = unreachable
+        raise ConnectionClosedException("gone")
+
+    lost.faults["committed"] = vanish
+    result = wide.deploy()
+    assert wide.outcomes(result)["lab-leaf4"] == "unreachable"
+    assert is_old(wide, "lab-leaf2")
+    assert is_old(wide, "lab-leaf3")
+    assert "takes back a commit" in result.stopped_by
+
+
+def test_a_device_that_cannot_be_taken_back_with_its_wave_is_told(wide, unreachable):
+    breaks_bgp(switch(wide, "lab-leaf3"))
+    stuck = switch(wide, "lab-leaf2")
+    stuck.faults["rollback"] = lambda: stuck.faults.update(open=unreachable) or stuck.step("close-up")
+    stuck.faults["close-up"] = ConnectionClosedException("gone")
+    result = wide.deploy()
+    assert wide.outcomes(result)["lab-leaf2"] == "unreachable"
+    assert set(result.progress.failed) == {"lab-leaf2", "lab-leaf3"}
+    assert result.progress.undone == ("lab-leaf4",)
+
+
+def test_a_wave_whose_timers_are_nearly_over_is_taken_back_and_not_raced(wide):
+    set_rollout(wide, revert_in_s=2)
+    result = wide.deploy()
+    assert result.result == "stopped"
+    assert "revert timer of 2 s was nearly over" in result.stopped_by
+    assert "raise `revert_in`" in result.stopped_by
+    assert wide.outcomes(result)["lab-spine1"] == "old"
+    assert is_old(wide, "lab-spine1")
+    assert "confirm" not in switch(wide, "lab-spine1").calls
+
+
+def test_an_interrupt_while_a_wave_is_kept_leaves_no_device_of_it_pending(wide):
+    set_rollout(wide, workers=1)
+    again = threading.Event()
+
+    def interrupt():
+        if not again.is_set():
+            again.set()
+            _thread.interrupt_main()
+
+    switch(wide, "lab-leaf2").faults["confirm"] = interrupt
+    result = wide.deploy()
+    assert again.is_set()
+    assert result.result == "done"
+    assert all(is_new(wide, name) for name in LEAVES)
+
+
+def test_an_interrupt_while_a_wave_is_brought_keeps_what_is_done_and_starts_no_more(wide):
+    set_rollout(wide, workers=1)
+    switch(wide, "lab-leaf3").faults["commit"] = _thread.interrupt_main
+    result = wide.deploy()
+    assert result.stopped_by == "interrupted; the devices at work were finished"
+    assert wide.outcomes(result)["lab-leaf4"] == "not-attempted"
+    assert is_new(wide, "lab-leaf2")
+    assert is_new(wide, "lab-leaf3")
+    assert result.progress.waves_done == 3
+
+
+def test_a_rollout_that_nobody_could_resume_does_not_go_on(wide):
+    journal = Journal(wide.folder / "journal", "lab", "fake")
+    switch(wide, "lab-spine1").faults["confirmed"] = lambda: setattr(journal, "fault", "the disk is full")
+    result = wide.deploy(journal=journal)
+    assert result.stopped_by == "the disk is full"
+    assert wide.outcomes(result)["lab-spine1"] == "new"
+    assert wide.outcomes(result)["lab-spine2"] == "not-attempted"
+
+
+# Health and losses
+
+
+def test_a_device_that_gets_fewer_prefixes_afterwards_is_taken_back(wide):
+    one = switch(wide, "lab-spine1")
+    one.faults["committed"] = lambda: setattr(one, "prefixes", 9)
+    result = wide.deploy()
+    assert wide.outcomes(result)["lab-spine1"] == "old"
+    assert "expected at least 10 prefixes, is 9 prefixes" in result.devices["lab-spine1"].error
+
+
+def test_prefixes_of_devices_that_are_at_work_beside_it_may_be_missing(wide):
+    one = switch(wide, "lab-leaf2")
+    one.faults["committed"] = lambda: setattr(one, "prefixes", 6)
+    assert wide.deploy().result == "done"
+
+
+def test_a_device_that_loses_packets_afterwards_is_taken_back(wide):
+    one = switch(wide, "lab-spine1")
+    one.faults["committed"] = lambda: setattr(one, "losing", 50)
+    result = wide.deploy()
+    assert wide.outcomes(result)["lab-spine1"] == "old"
+    assert "errors Ethernet" in result.devices["lab-spine1"].error
+
+
+def test_a_device_that_lost_packets_before_is_not_blamed_for_it(wide):
+    set_rollout(wide, verify_timeout_s=2)
+    switch(wide, "lab-spine1").losing = 50
+    assert wide.outcomes(wide.deploy())["lab-spine1"] == "new"
+
+
+# Soak
+
+
+def test_a_fault_in_the_soak_takes_the_kept_wave_back(wide):
+    set_rollout(wide, soak_s=0.1)
+    breaks_bgp(switch(wide, "lab-leaf3"), "confirmed")
+    result = wide.deploy()
+    assert result.result == "stopped"
+    assert "in the soak of its wave" in result.stopped_by
+    assert all(is_old(wide, name) for name in TOGETHER)
+    assert all(switch(wide, name).saved == switch(wide, name).running for name in TOGETHER)
+    assert is_new(wide, "lab-leaf1")
+    assert result.progress.undone == TOGETHER
+
+
+def test_losses_in_the_soak_take_the_wave_back(wide):
+    set_rollout(wide, soak_s=0.1)
+    one = switch(wide, "lab-spine1")
+    one.faults["confirmed"] = lambda: setattr(one, "losing", 1000)
+    result = wide.deploy()
+    assert "errors Ethernet" in result.stopped_by
+    assert is_old(wide, "lab-spine1")
+
+
+def test_what_is_seen_once_in_a_soak_is_no_fault(wide):
+    set_rollout(wide, soak_s=0.1)
+    one = switch(wide, "lab-spine1")
+    one.faults["confirmed"] = lambda: one.faults.update(bgp=[ConnectionClosedException("gone")])
+    result = wide.deploy()
+    assert result.result == "done"
+    assert result.ok
+    assert len(texts(wide, Step.SOAKED)) == 4
+
+
+def test_a_soak_that_fails_after_somebody_elses_commit_takes_back_our_rows_alone(wide):
+    set_rollout(wide, soak_s=0.1)
+    one = switch(wide, "lab-spine1")
+
+    def somebody_commits():
+        one.commit_id = "theirs"
+        one.faults["bgp-down"] = True
+
+    one.faults["confirmed"] = somebody_commits
+    result = wide.deploy()
+    assert wide.outcomes(result)["lab-spine1"] == "old"
+    assert is_old(wide, "lab-spine1")
+    assert "rollback" not in one.calls
+
+
+def test_every_session_is_closed_after_soaks_and_waves(wide):
+    set_rollout(wide, soak_s=0.05)
+    breaks_bgp(switch(wide, "lab-leaf3"))
+    wide.deploy()
+    for one in wide.world.switches.values():
+        assert one.calls.count("open") == one.calls.count("close")
+
+
+# Pause, abort, floor
+
+
+def test_a_paused_rollout_waits_and_goes_on(wide):
+    result = wide.deploy(control=Asked("", "pause", "pause", "pause"))
+    assert result.result == "done"
+    assert texts(wide, Step.PAUSED) == ["paused after wave 1 of 4"]
+    assert len(texts(wide, Step.CONTINUED)) == 1
+
+
+def test_an_aborted_rollout_stops_after_the_wave_at_work(wide):
+    result = wide.deploy(control=Asked("", "", "abort"))
+    assert result.result == "stopped"
+    assert result.stopped_by == "aborted after wave 2 of 4"
+    assert wide.outcomes(result) == dict.fromkeys(SPINES, "new") | dict.fromkeys(LEAVES, "not-attempted")
+
+
+def test_a_paused_rollout_can_be_aborted(wide):
+    result = wide.deploy(control=Asked("pause", "pause", "abort"))
+    assert result.stopped_by == "aborted after wave 0 of 4"
+    assert set(wide.outcomes(result).values()) == {"not-attempted"}
+
+
+def test_an_abort_in_a_soak_keeps_the_wave_and_stops(wide):
+    set_rollout(wide, soak_s=5)
+    result = wide.deploy(control=Asked("", "abort", "abort"))
+    assert result.stopped_by == "aborted after wave 1 of 4"
+    assert is_new(wide, "lab-spine1")
+
+
+def test_the_file_beside_the_journal_is_asked(wide):
+    journal = Journal(wide.folder / "journal", "lab", "fake")
+    journal.path.with_suffix(".control").write_text("abort\n")
+    assert wide.deploy(journal=journal).stopped_by == "aborted after wave 0 of 4"
+
+
+def test_a_wave_that_would_cross_the_floor_beside_a_failed_device_is_not_begun(timed):
+    set_rollout(timed, max_failures=3)
+    breaks_bgp(switch(timed, "lab-spine1"))
+    result = timed.deploy()
+    assert result.result == "stopped"
+    assert result.stopped_by.startswith("wave 2 of 4 was not begun: ")
+    assert timed.outcomes(result)["lab-spine1"] == "old"
+    assert timed.outcomes(result)["lab-spine2"] == "not-attempted"
+
+
+# Drain
+
+
+def test_a_spine_whose_change_resets_sessions_is_drained_first_and_undrained_before_it_is_kept(timed):
+    result = timed.deploy()
+    assert result.ok
+    told = steps(timed, "lab-spine1")
+    told = told[: told.index("confirmed") + 1]
+    order = ["draining", "drained", "quiet", "applying", "applied", "verifying", "undrained", "verified", "confirmed"]
+    assert [step for step in told if step in order] == order
+    assert "draining" not in steps(timed, "lab-leaf1")
+    assert all(one.drained == () for one in timed.world.switches.values())
+
+
+def test_a_spine_that_never_gets_quiet_is_left_as_it_was(timed):
+    set_rollout(timed, drain_timeout_s=0.05)
+    one = switch(timed, "lab-spine1")
+    one.busy, before = True, one.running
+    result = timed.deploy()
+    assert timed.outcomes(result)["lab-spine1"] == "old"
+    assert "packets a second still flow" in result.devices["lab-spine1"].error
+    assert (one.drained, one.pending, one.running) == ((), False, before)
+    assert "commit" not in one.calls
+
+
+def test_a_spine_that_somebody_drained_is_left_drained(timed):
+    drain_by_hand(timed, "lab-spine1")
+    result = timed.deploy()
+    assert timed.outcomes(result)["lab-spine1"] == "new"
+    assert switch(timed, "lab-spine1").drained == ("*",)
+    assert "drain" not in switch(timed, "lab-spine1").calls
+
+
+def test_a_failing_rollback_of_a_drain_is_told_and_the_switch_undrained(timed):
+    one = switch(timed, "lab-spine1")
+    breaks_bgp(one)
+
+    def fail():
+        one.pending = False
+        one.running = one.before
+        raise CommitError("the drain stays")
+
+    one.faults["rollback"] = fail
+    result = timed.deploy()
+    assert timed.outcomes(result)["lab-spine1"] == "old"
+    assert one.drained == ()
+    assert result.progress.drained == ()
+
+
+def test_a_drain_that_cannot_be_ended_is_told_with_the_way_out(timed):
+    one = switch(timed, "lab-spine1")
+    breaks_bgp(one)
+
+    def fail():
+        one.pending = False
+        one.running = one.before
+        raise CommitError("the drain stays")
+
+    one.faults |= {"rollback": fail, "undrain": CommitError("vtysh says no")}
+    result = timed.deploy()
+    assert result.progress.drained == ("lab-spine1",)
+    assert "`railweave undrain lab-spine1`" in result.devices["lab-spine1"].error
+
+
+def test_somebody_elses_lock_after_the_drain_ends_the_drain(timed):
+    one = switch(timed, "lab-spine1")
+    one.faults["commit"] = LockError("held by carol")
+    result = timed.deploy()
+    assert "held by carol" in result.devices["lab-spine1"].error
+    assert (one.drained, one.pending) == ((), False)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "observe",
+        "counters",
+        "drain",
+        "drain-set",
+        "load",
+        "compare",
+        "commit",
+        "committed",
+        "undrain",
+        "undrained",
+        "confirm",
+        "confirmed",
+    ],
+)
+def test_a_session_lost_at_any_step_leaves_the_spine_old_or_new_and_undrained(timed, step):
+    one = switch(timed, "lab-spine1")
+    old = one.running
+    one.faults[step] = [ConnectionClosedException("gone")]
+    result = timed.deploy()
+    assert step in one.calls
+    assert (one.pending, one.drained) == (False, ())
+    outcome = timed.outcomes(result)["lab-spine1"]
+    assert outcome in ({"old", "unreachable"} if one.running == old else {"new"})
+
+
+# Saving
+
+
+def test_a_device_that_runs_what_is_wanted_and_would_boot_something_else_is_saved(deployed):
+    one = switch(deployed, "lab-leaf1")
+    one.saved = type(one.running)({**one.running.config_db, "PORT": {}}, one.running.frr)
+    result = deployed.deploy()
+    assert one.saved == one.running
+    assert result.progress.saved == ("lab-leaf1",)
+    assert result.ok
+    assert deployed.deploy().result == "unchanged"
+
+
+def test_a_device_that_cannot_be_saved_is_told(deployed):
+    one = switch(deployed, "lab-leaf1")
+    one.saved = type(one.running)({**one.running.config_db, "PORT": {}}, one.running.frr)
+    one.faults["cli"] = CommitError("no space left")
+    result = deployed.deploy()
+    assert not result.ok
+    assert "could not be saved" in result.devices["lab-leaf1"].error
+
+
+# The journal
+
+
+def test_the_journal_holds_what_a_rollback_needs(wide):
+    result = wide.deploy()
+    lines = [json.loads(line) for line in Path(result.journal).read_text(encoding="utf-8").splitlines()]
+    own = {line["step"]: line for line in lines if line["device"] == "lab-leaf2"}
+    assert ["link", "Ethernet112"] in own["applying"]["held"] or len(own["applying"]["held"]) > 2
+    assert own["applied"]["commit_id"] == own["confirmed"]["commit_id"] == "commit-1"
+    assert len(own["confirmed"]["after_sha256"]) == 64
+    assert own["confirmed"]["after_sha256"] == wide.plan().devices["lab-leaf2"].running_sha256
