@@ -1,70 +1,53 @@
-"""Draining before a change and undraining after it, where the plan says so and the driver can."""
+"""Draining by hand over a fabric: read what is drained, drain one switch after the other, undrain."""
 
-from nornir_railweave.device import Device
-from nornir_railweave.events import Step
-from nornir_railweave.work import Found
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
-WHOLE = ("*",)
-"""The whole device, every peer of it."""
+from nornir.core import Nornir
 
-
-def needs_drain(device: Device, found: Found) -> bool:
-    """Tell whether this rollout has to drain: the change needs it, the driver can, and nobody has done so already."""
-    wanted = device.work.drain
-    able = callable(getattr(device.driver, "drain", None))
-    return bool(wanted) and able and not _covers(found.drained, wanted)
+from nornir_railweave.connect import only
+from nornir_railweave.tasks.drain_device import drain_device, read_drained, undrain_device
+from railweave.plan.drains import DrainResult, DrainTarget
 
 
-def in_the_way(found: Found) -> str:
-    """Return why a device that an operator drained in part cannot be drained and undrained by a rollout."""
-    if not found.drained:
-        return ""
-    return (
-        f"{', '.join(found.drained)} is drained by hand, which undraining after the change would end: undrain it, or "
-        f"drain the whole device; nothing was done"
-    )
+def read(nr: Nornir, names: Collection[str]) -> dict[str, DrainResult]:
+    """Return what is drained on these switches, or why one does not say."""
+    return _run(nr, names, read_drained)
 
 
-def drain_until_quiet(device: Device) -> str:
-    """Drain the peers of the work under the switch's own timer; return what still flows when time is up."""
-    # The driver of another connection needs no quiet.py at the start of every command.
-    from nornir_railweave.quiet import wait_until_quiet
-
-    rollout = device.order.policy.rollout
-    peers = device.work.drain
-    device.say(Step.DRAINING, told(peers), peers=list(peers))
-    device.driver.drain(
-        None if peers == WHOLE else list(peers), revert_in=device.revert_in_s, message=device.order.policy.message
-    )
-    device.say(Step.DRAINED, told(peers))
-    flowing = wait_until_quiet(
-        device.driver,
-        ports_of(device, peers),
-        packets_per_s=rollout.quiet_packets_per_s,
-        timeout_s=rollout.drain_timeout_s,
-        interval_s=rollout.verify_interval_s,
-    )
-    if not flowing:
-        device.say(Step.QUIET)
-    return flowing
+def drain(
+    nr: Nornir, targets: Sequence[DrainTarget], *, wait_s: float, packets_per_s: float
+) -> tuple[DrainResult, ...]:
+    """Drain one switch after the other and wait until each is quiet; the first that is not as asked ends it."""
+    results: list[DrainResult] = []
+    for target in targets:
+        done = _run(
+            nr,
+            (target.device,),
+            drain_device,
+            peers=target.peers,
+            ports=target.ports,
+            wait_s=wait_s,
+            packets_per_s=packets_per_s,
+        )[target.device]
+        results.append(done)
+        if not done.ok:
+            break
+    return tuple(results)
 
 
-def undrain(device: Device) -> None:
-    """Take the drain away while the commit still waits for its confirmation."""
-    device.driver.undrain()
-    device.say(Step.UNDRAINED)
+def undrain(nr: Nornir, names: Sequence[str]) -> tuple[DrainResult, ...]:
+    """Remove all that drains on these switches; each is tried, whatever comes of the others."""
+    done = _run(nr, names, undrain_device)
+    return tuple(done[name] for name in names)
 
 
-def ports_of(device: Device, peers: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the ports that must become quiet: those of the sessions with ``peers``."""
-    sessions = device.work.expectation.sessions
-    return tuple(dict.fromkeys(one.port for one in sessions if one.port and (peers == WHOLE or one.peer in peers)))
-
-
-def told(peers: tuple[str, ...]) -> str:
-    """Return what is drained, for a person."""
-    return "the whole device" if peers == WHOLE else f"BGP peers {', '.join(peers)}"
-
-
-def _covers(drained: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    return drained == WHOLE or (bool(drained) and set(wanted) <= set(drained))
+def _run(nr: Nornir, names: Collection[str], task: Callable[..., Any], **arguments: Any) -> dict[str, DrainResult]:
+    results = only(nr, names).run(task, on_failed=True, **arguments)
+    found: dict[str, DrainResult] = {}
+    for name in names:
+        result = results[name][0]
+        if result.exception is not None:
+            raise result.exception
+        found[name] = result.result
+    return found

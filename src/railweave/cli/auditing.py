@@ -1,4 +1,4 @@
-"""The audit log of a project, ``.railweave/audit.jsonl``: who deployed what to where, and what came of it.
+"""The audit log of a project, ``.railweave/audit.jsonl``: who deployed or drained what, and what came of it.
 
 A deployment leaves two lines, one before the first device is touched and one at its end, so that one which was killed
 is still told. Lines are appended whole and synchronised; nothing is ever changed or taken away.
@@ -9,7 +9,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,24 +37,43 @@ def audited(command: str, plan: "Plan", file: Path = AUDIT_FILE) -> "Iterator[Ca
     """
     from railweave.plan.document import plan_json
 
+    begun = {
+        "command": command,
+        "fabric": plan.fabric,
+        "target": plan.target,
+        "intent_sha256": plan.intent_sha256,
+        "plan_digest": plan_json(plan)["digest"],
+        "changes": plan.summary.total,
+    }
+    with _accounted(begun, file) as note:
+        yield lambda result: note(_ended(result))
+
+
+@contextmanager
+def audited_action(
+    command: str, fabric: str, target: str, intent_sha256: str, file: Path = AUDIT_FILE
+) -> Iterator[Callable[[Mapping[str, Mapping[str, str]]], None]]:
+    """Write down that something is done to devices without a plan; the function given takes each device's outcome.
+
+    An outcome is ``{"outcome": word, "error": text where there is one}``. Raises as ``audited`` does.
+    """
+    begun = {"command": command, "fabric": fabric, "target": target, "intent_sha256": intent_sha256}
+    with _accounted(begun, file) as note:
+
+        def finish(devices: Mapping[str, Mapping[str, str]]) -> None:
+            failed = any("error" in device for device in devices.values())
+            note({"result": "failed" if failed else "done", "devices": devices})
+
+        yield finish
+
+
+@contextmanager
+def _accounted(begun: Mapping[str, Any], file: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     number = secrets.token_hex(4)
-    _append(
-        file,
-        {
-            "event": "begun",
-            "id": number,
-            **who(),
-            "command": command,
-            "fabric": plan.fabric,
-            "target": plan.target,
-            "intent_sha256": plan.intent_sha256,
-            "plan_digest": plan_json(plan)["digest"],
-            "changes": plan.summary.total,
-        },
-    )
+    _append(file, {"event": "begun", "id": number, **who(), **begun})
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
     try:
-        yield lambda result: ended.update(_ended(result))
+        yield ended.update
     except BaseException as fault:
         refused = isinstance(fault, RefusedError)
         ended |= {"result": "refused" if refused else "failed", "error": f"{type(fault).__name__}: {fault}"}

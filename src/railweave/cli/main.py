@@ -14,6 +14,7 @@ import typer
 
 from railweave.cli import (
     design_commands,
+    drain_commands,
     fabric_commands,
     facts_commands,
     hosts_commands,
@@ -59,6 +60,7 @@ design_commands.register(app)
 fabric_commands.register(app)
 phase_commands.register(app)
 rollout_commands.register(app)
+drain_commands.register(app)
 sim_commands.register(app)
 lab_commands.register(app)
 hosts_commands.register(app)

@@ -1,0 +1,73 @@
+"""Commands that take traffic off switches and links by hand, and bring it back."""
+
+from typing import Annotated
+
+import typer
+
+from railweave.cli.options import AsJson, IntentOption, TargetOption
+
+Devices = Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Switches, such as pod1-spine2.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to ``app``."""
+    for command in (drain, undrain):
+        app.command()(command)
+
+
+def drain(
+    devices: Devices,
+    links: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--links", metavar="PEER|PORT|DEVICE", help="Only these links of one switch; repeat it, or use commas."
+        ),
+    ] = None,
+    wait: Annotated[
+        float | None, typer.Option("--wait", metavar="SECONDS", min=0, help="For quiet counters; 0: do not look.")
+    ] = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    several: Annotated[bool, typer.Option("--several", help="More than one switch of a plane at once.")] = False,
+    json: AsJson = False,
+) -> int:
+    """Take traffic off switches (BGP graceful shutdown), wait until they carry nothing; stays until `undrain`."""
+    from railweave.cli.draining import DrainWish, run_drain
+    from railweave.cli.project import find_intent
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.draining import drain_view, draining_json
+
+    named = tuple(word for text in links or () for word in text.split(",") if word)
+    wish = DrainWish(tuple(devices), named, wait, yes=yes, several=several, quiet=json)
+    results = run_drain(find_intent(None, option), target, wish)
+    if results is None:
+        return 1
+    if json:
+        print_json(draining_json(results))
+    else:
+        print_view(drain_view(results, len(set(devices))))
+    return 0 if all(one.ok for one in results) else 1
+
+
+def undrain(
+    devices: Devices,
+    wait: Annotated[
+        float | None, typer.Option("--wait", metavar="SECONDS", min=0, help="For sessions and links to hold.")
+    ] = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    json: AsJson = False,
+) -> int:
+    """Bring the traffic of drained switches and links back, and verify them."""
+    from railweave.cli.draining import run_undrain
+    from railweave.cli.project import find_intent
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.draining import draining_json, undrain_view
+
+    results, verification = run_undrain(find_intent(None, option), target, devices, wait)
+    if json:
+        print_json(draining_json(results, verification))
+    else:
+        print_view(undrain_view(results, verification))
+    return 0 if all(one.ok for one in results) and (verification is None or verification.ok) else 1

@@ -1,0 +1,207 @@
+"""What a drain by hand may take: which peers of which switches, and that all traffic keeps another way.
+
+A drained switch or link stays the last choice of its neighbours, so a drain without another way moves nothing, and
+what is done next would cut what still flows. These rules refuse that before anything is done.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from railweave.diagnostics import Diagnostic, error
+from railweave.errors import RefusedError, UsageError
+from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch
+from railweave.plan.capacity import capacity
+from railweave.plan.expectation import ExpectedSession, expect
+
+WHOLE = ("*",)
+_MOST_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class DrainTarget:
+    """What to drain of a switch: ``peers`` as FRR names them, ``("*",)`` for all, their ``ports`` and ``links``."""
+
+    device: str
+    peers: tuple[str, ...]
+    ports: tuple[str, ...]
+    links: tuple[Link, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether the switch is drained as a whole."""
+        return self.peers == WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class DrainResult:
+    """What came of one switch. ``before`` and ``after`` are the drained peers; ``changed`` tells that something was
+    done; ``flows`` says what still flowed at the end of the wait, ``waited`` whether it was looked at; ``error`` why
+    nothing could be done."""
+
+    device: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    changed: bool = False
+    waited: bool = False
+    flows: str = ""
+    error: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether the switch is as asked, and quiet where that was looked at."""
+        return not self.error and not self.flows
+
+
+def choose(fabric: Fabric, devices: Sequence[str], words: Collection[str] = ()) -> tuple[DrainTarget, ...]:
+    """Return what to drain: ``devices`` as a whole, or of a single one the links that ``words`` name.
+
+    A word is a BGP peer, an own port or the switch at the far end. Raises UsageError for names that are not there and
+    RefusedError for a switch that its GPU nodes need.
+    """
+    names = tuple(dict.fromkeys(devices))
+    if unknown := [name for name in names if name not in fabric.switch_of]:
+        raise UsageError(f"{fabric.name} has no switch {', '.join(unknown)}")
+    if words and len(names) != 1:
+        raise UsageError("--links names links of one switch; drain several switches one by one")
+    targets = tuple(_target(fabric, fabric.switch_of[name], words) for name in names)
+    if refused := tuple(found for target in targets for found in _needed_by_nodes(fabric, target)):
+        raise RefusedError(refused)
+    return targets
+
+
+def _target(fabric: Fabric, switch: Switch, words: Collection[str]) -> DrainTarget:
+    sessions = expect(fabric, switch).sessions
+    uplinks = {switch.panel.ports[_own(link, switch)].name: link for link in _fabric_links(fabric, switch.name)}
+    chosen = _named(switch, sessions, words) if words else sessions
+    peers = tuple(one.peer for one in chosen) if words else WHOLE
+    ports = tuple(one.port for one in chosen)
+    return DrainTarget(switch.name, peers, ports, tuple(uplinks[port] for port in ports if port in uplinks))
+
+
+def _named(switch: Switch, sessions: Iterable[ExpectedSession], words: Collection[str]) -> list[ExpectedSession]:
+    found = [one for one in sessions if {one.peer, one.port, one.device} & set(words)]
+    known = {name for one in found for name in (one.peer, one.port, one.device)}
+    if unknown := [word for word in words if word not in known]:
+        raise UsageError(
+            f"{switch.name} has no fabric link {', '.join(unknown)}; name a BGP peer, a port of it, or the switch at "
+            f"the far end"
+        )
+    return found
+
+
+def _own(link: Link, switch: Switch) -> int:
+    return link.lower_port if link.lower == switch.name else link.upper_port
+
+
+def _fabric_links(fabric: Fabric, name: str) -> list[Link]:
+    return [link for link in fabric.links_of.get(name, ()) if link.kind is LinkKind.LEAF_SPINE]
+
+
+def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic]:
+    """Yield a refusal where GPU nodes would be left behind a switch without an undrained uplink."""
+    nodes = [link.lower for link in fabric.links_of.get(target.device, ()) if link.kind is LinkKind.HOST_LEAF]
+    nodes = list(dict.fromkeys(nodes))
+    if not nodes or len(target.links) < len(_fabric_links(fabric, target.device)):
+        return
+    rail = fabric.switch_of[target.device].rail
+    on = f" on rail {rail}" if rail is not None else ""
+    one = fabric.links_of[target.device]
+    far = next((link.upper for link in one if link.kind is LinkKind.LEAF_SPINE), "SPINE")
+    yield error(
+        "RW520",
+        f"{target.device} is the only way of {len(nodes)} GPU nodes{on} ({_some(nodes)}): their traffic stays on it "
+        f"however it is drained, and work on it cuts them off",
+        fix=f"drain single uplinks: `railweave drain {target.device} --links {far}`; for work on the switch itself "
+        f"take these nodes out of the scheduler first",
+        devices=(target.device,),
+    )
+
+
+def undrained(target_peers: tuple[str, ...], drained: Collection[str]) -> tuple[str, ...]:
+    """Return the peers of ``target_peers`` that are not among the ``drained`` ones."""
+    return () if tuple(drained) == WHOLE else tuple(peer for peer in target_peers if peer not in drained)
+
+
+def refusals(
+    fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], silent: Collection[str],
+    *, several: bool = False,
+) -> tuple[Diagnostic, ...]:  # fmt: skip
+    """Return why these drains must not be, given what is ``drained`` already and which switches do not answer.
+
+    ``several`` is the consent to more than one switch of a plane; another way for all traffic is needed all the same.
+    """
+    names = {target.device for target in targets}
+    touched = {name for name, peers in drained.items() if peers and name not in names} | (set(silent) - names)
+    found: list[Diagnostic] = []
+    if not several:
+        found += _second_of_a_plane(fabric, names, touched, silent)
+    out = {target.device for target in targets if target.whole} | set(silent)
+    out |= {name for name, peers in drained.items() if peers == WHOLE}
+    down = [link for target in targets if not target.whole for link in target.links]
+    down += [link for name, peers in drained.items() if peers != WHOLE for link in _links_of_peers(fabric, name, peers)]
+    left = capacity(fabric, out, down=down)
+    if left.least_paths == 0:
+        found.append(
+            error(
+                "RW522",
+                f"with {_some(sorted(names))} drained some leaves have no other way to each other: their traffic would "
+                f"stay where it is{_beside(touched, silent)}",
+                fix="drain fewer at once, or undrain others first (`railweave undrain DEVICE`)",
+                devices=tuple(sorted(names)),
+            )
+        )
+    return tuple(found)
+
+
+def _links_of_peers(fabric: Fabric, name: str, peers: Collection[str]) -> tuple[Link, ...]:
+    switch = fabric.switch_of[name]
+    known = [word for word in peers if word in {one.peer for one in expect(fabric, switch).sessions}]
+    return _target(fabric, switch, known).links if known else ()
+
+
+def _second_of_a_plane(
+    fabric: Fabric, names: Collection[str], touched: Collection[str], silent: Collection[str]
+) -> Iterator[Diagnostic]:
+    for plane in sorted({fabric.switch_of[name].plane for name in names}):
+        ours = sorted(name for name in names if fabric.switch_of[name].plane == plane)
+        others = {name for name in touched if fabric.switch_of[name].plane == plane}
+        if len(ours) + len(others) > 1:
+            yield error(
+                "RW521",
+                f"{_some(ours)} would not be the only switch of plane {plane} that is out of service"
+                f"{_beside(others, silent)}",
+                fix="one after the other; `--several` agrees to more at once",
+                devices=tuple(ours),
+            )
+
+
+def _beside(others: Collection[str], silent: Collection[str]) -> str:
+    drained = sorted(set(others) - set(silent))
+    parts = [f"drained already: {_some(drained)}"] if drained else []
+    away = sorted(set(others) & set(silent))
+    parts += [f"without an answer: {_some(away)}"] if away else []
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def neighbourhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, ...]:
+    """Return the switches whose drains count beside these: all spines of their planes, and themselves."""
+    planes = {fabric.switch_of[target.device].plane for target in targets}
+    names = {target.device for target in targets}
+    return tuple(
+        one.name for one in fabric.switches if one.name in names or (one.role is not Role.LEAF and one.plane in planes)
+    )
+
+
+def uplinks_left_percent(
+    fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]]
+) -> float:
+    """Return the part of its uplinks that the worst leaf keeps while all these are drained."""
+    out = {target.device for target in targets if target.whole}
+    out |= {name for name, peers in drained.items() if peers == WHOLE}
+    down = [link for target in targets if not target.whole for link in target.links]
+    return capacity(fabric, out, down=down).least_uplink_percent

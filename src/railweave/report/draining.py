@@ -1,0 +1,99 @@
+"""Drains by hand for a person and as JSON."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from railweave.plan.drains import WHOLE, DrainResult, DrainTarget
+from railweave.plan.outcome import VerifyResult
+from railweave.report.verification import check_json
+
+_MOST_NAMED = 4
+_MOST_FAILED = 10
+
+
+def intention_view(
+    targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], uplinks_left_percent: float
+) -> RenderableType:
+    """Return what a drain would take off which links, and what is left for the traffic."""
+    lines = []
+    for target in targets:
+        links = f"{len(target.links)} links"
+        what = f"the whole switch, {links}," if target.whole else f"{links} ({_some(target.ports)})"
+        had = drained.get(target.device, ())
+        note = "" if not had else "; drained already" if had == WHOLE else f"; drained already: {_some(had)}"
+        lines.append(Text(f"{target.device}: {what} will be the last choice of all neighbours{note}"))
+    lines.append(Text(f"sessions and routes stay; the worst leaf keeps {uplinks_left_percent:g}% of its uplinks"))
+    return Group(*lines)
+
+
+def drain_view(results: Sequence[DrainResult], asked: int) -> RenderableType:
+    """Return what came of each switch, and the way back."""
+    lines = [_drain_line(one) for one in results]
+    if len(results) < asked:
+        lines.append((f"{asked - len(results)} switches were not begun", "yellow"))
+    return Group(*(Text(line, style=style) for line, style in lines))
+
+
+def _drain_line(one: DrainResult) -> tuple[str, str]:
+    if one.error:
+        return f"{one.device}: not drained: {one.error}", "bold red"
+    links = "" if one.after == WHOLE else f" over its peers {_some(one.after)}"
+    undo = f"undo: railweave undrain {one.device}"
+    if one.flows:
+        return f"{one.device} is drained{links}, but {one.flows}; not safe to work on yet; {undo}", "yellow"
+    if one.waited:
+        return f"{one.device} carries nothing{links}; safe to work on{' there' if links else ''}; {undo}", "green"
+    return f"{one.device} is drained{links}; its counters were not looked at; {undo}", "yellow"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def undrain_view(results: Sequence[DrainResult], verification: VerifyResult | None) -> RenderableType:
+    """Return what came of each switch, and whether its sessions hold."""
+    parts: list[RenderableType] = []
+    for one in results:
+        if one.error:
+            parts.append(Text(f"{one.device}: not undrained: {one.error}", style="bold red"))
+        else:
+            parts.append(Text(f"{one.device}: {'traffic is back' if one.changed else 'was not drained'}"))
+    if verification is not None:
+        failed = verification.failed
+        good = f"{len(verification.checks)} checks of links, sessions and prefixes hold"
+        bad = f"{len(failed)} checks fail (`railweave verify` tells all)"
+        parts.append(Text(bad, style="bold red") if failed else Text(good, style="green"))
+        parts += [
+            Text(f"  {one.device} {one.kind.value} {one.subject}: {one.actual}, not {one.expected}")
+            for one in failed[:_MOST_FAILED]
+        ]
+    return Group(*parts)
+
+
+def draining_json(results: Sequence[DrainResult], verification: VerifyResult | None = None) -> dict[str, Any]:
+    """Return the contract of ``drain --json`` and ``undrain --json``."""
+    verified: dict[str, Any] = {}
+    if verification is not None:
+        failed = [check_json(one) for one in verification.failed]
+        verified = {"checks": len(verification.checks), "failed": failed}
+    return {
+        "ok": all(one.ok for one in results) and (verification is None or verification.ok),
+        "devices": {one.device: result_json(one) for one in results},
+        **verified,
+    }
+
+
+def result_json(one: DrainResult) -> dict[str, Any]:
+    """Return one switch as the contract has it; ``quiet`` is null where no counter was looked at."""
+    return {
+        "before": list(one.before),
+        "after": list(one.after),
+        "changed": one.changed,
+        "quiet": not one.flows if one.waited else None,
+        "flows": one.flows,
+        "error": one.error,
+    }

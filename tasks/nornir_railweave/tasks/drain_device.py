@@ -1,0 +1,75 @@
+"""Drain or undrain one device by hand, and read what is drained on it."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from nornir.core.task import Result, Task
+
+from nornir_railweave.quiet import wait_until_quiet
+from nornir_railweave.session import DEVICE_FAULTS, session, words
+from railweave.plan.drains import WHOLE, DrainResult, undrained
+
+_LONGEST_INTERVAL_S = 2.0
+_READINGS = 4
+
+
+def read_drained(task: Task) -> Result:
+    """Return the drained peers of a device as a ``DrainResult``; its error where the device does not say."""
+    return _attempt(task, lambda driver: _drained(task, driver))
+
+
+def drain_device(
+    task: Task, *, peers: tuple[str, ...], ports: Collection[str], wait_s: float, packets_per_s: float
+) -> Result:
+    """Drain these peers until somebody undrains, and wait until their ports are quiet; a ``DrainResult``.
+
+    ``wait_s`` 0 looks at no counter. What is drained already is left as it is.
+    """
+
+    def work(driver: Any) -> DrainResult:
+        before = driver.drained()
+        driver.drain(None if peers == WHOLE else peers, revert_in=None, message="drained by hand")
+        after = driver.drained()
+        if left := undrained(peers, after):
+            missing = "no BGP instance" if left == WHOLE else f"no BGP session with {', '.join(left)}"
+            return DrainResult(task.host.name, before, after, before != after, error=f"it has {missing}")
+        flows = ""
+        if wait_s > 0:
+            interval_s = min(_LONGEST_INTERVAL_S, wait_s / _READINGS)
+            flows = wait_until_quiet(
+                driver, ports, packets_per_s=packets_per_s, timeout_s=wait_s, interval_s=interval_s
+            )
+        return DrainResult(task.host.name, before, after, before != after, wait_s > 0, flows)
+
+    return _attempt(task, work)
+
+
+def undrain_device(task: Task) -> Result:
+    """Remove all that drains on a device; a ``DrainResult``."""
+
+    def work(driver: Any) -> DrainResult:
+        before = driver.drained()
+        driver.undrain()
+        after = driver.drained()
+        return DrainResult(task.host.name, before, after, before != after)
+
+    return _attempt(task, work)
+
+
+def _drained(task: Task, driver: Any) -> DrainResult:
+    found = driver.drained()
+    return DrainResult(task.host.name, found, found)
+
+
+def _attempt(task: Task, work: Callable[[Any], DrainResult]) -> Result:
+    name = task.host.name
+    with session(task) as opened:
+        try:
+            driver = opened.driver
+            if not hasattr(driver, "drain"):
+                result = DrainResult(name, error=f"the driver {type(driver).__name__} cannot drain")
+            else:
+                result = work(driver)
+        except DEVICE_FAULTS as fault:
+            result = DrainResult(name, error=words(fault))
+    return Result(host=task.host, result=result)
