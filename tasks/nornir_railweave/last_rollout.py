@@ -15,7 +15,7 @@ from nornir_railweave.tasks.read_last import LastCommit, read_last
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.rollout import NAME, DeviceRecord, Rollout
+from railweave.plan.rollout import NAME, DeviceRecord, Kind, Rollout
 
 
 def last_rollout(
@@ -56,7 +56,7 @@ def _told(found: Mapping[str, LastCommit], name: str, fabric: str, target: str, 
         if named == newest
     }
     if not records and not name:
-        message = f"nothing to roll back: no switch of {fabric} on {target} knows of a rollout as its last commit"
+        message = f"nothing to roll back: no switch of {fabric} on {target} has a rollout's change as its last commit"
         fix = "deploy the earlier revision of the intent: `railweave deploy` plans what that takes"
         raise RefusedError([error("RW536", message, fix=fix)])
     return Rollout(
@@ -71,8 +71,11 @@ def _told(found: Mapping[str, LastCommit], name: str, fabric: str, target: str, 
 
 
 def _rollout_of(message: str, fabric: str) -> str:
-    """Return the rollout that a commit's message names, empty where it names none of this fabric."""
-    for word in message.split():
+    """Return the rollout that a commit's message names; empty where it names none of this fabric, or a rollback."""
+    words = message.split()
+    if Kind.ROLLBACK.value in words:
+        return ""
+    for word in words:
         named = NAME.match(word)
         if named and named["fabric"] == fabric:
             return word

@@ -24,7 +24,7 @@ class RestoringWork:
 
     ``goal`` is what its switch kept, with its secrets; ``goal_sha256`` the digest of what it held, empty where nobody
     knows it. ``wanted`` tells which rows are ours. ``held`` is what held before the rollout and has
-    to hold again; None where nobody knows it: then what holds now has to hold afterwards.
+    to hold again; None where nobody knows it: then links and sessions that stay have to survive.
     """
 
     device: str
@@ -78,9 +78,17 @@ class RestoringWork:
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
         """Return the checks of what held before the rollout; what held between then and now is no measure."""
         del settled
-        required = held if self.held is None else self.held
         checks = check_device(self.expectation, seen)
-        return tuple(check for check in checks if (check.kind, check.subject) in required)
+        if self.held is not None:
+            return tuple(check for check in checks if (check.kind, check.subject) in self.held)
+        return tuple(check for check in checks if (check.kind, check.subject) in held and self._stays(check))
+
+    def _stays(self, check: VerifyCheck) -> bool:
+        """Tell whether the way back leaves what a check looks at: a session that it keeps, a port that it spares."""
+        if check.kind is CheckKind.BGP:
+            return f"neighbor {check.subject} " in self.goal.frr
+        touched = (self.goal.rows.get(table, {}) for table in ("PORT", "DEVICE_NEIGHBOR"))
+        return check.kind in (CheckKind.LINK, CheckKind.LLDP) and not any(check.subject in rows for rows in touched)
 
 
 def held_before(record: DeviceRecord) -> Health:

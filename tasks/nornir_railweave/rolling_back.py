@@ -29,7 +29,7 @@ from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.resumption import left_of
-from railweave.plan.rollout import Rollout
+from railweave.plan.rollout import Kind, Rollout
 from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
 from railweave.sonic.diff import DeviceDiff
 from railweave.sonic.restoring import Goal, restoring_diff
@@ -200,7 +200,7 @@ def _carried_out(
         return DeployResult(Result.STOPPED, _outcomes(plan, RolledOut({})), why)
     terms = Terms(
         fabric,
-        replace(policy, message=f"{policy.message} {journal.name}"),
+        replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
         out=frozenset(unreachable),
         disturbed=plan.disturbed,
         announce=announce,

@@ -54,7 +54,7 @@ def print_note(text: str) -> None:
     """Print one sentence on standard error that a person should know and that stops nothing."""
     from rich.text import Text
 
-    console(stderr=True).print(Text(f"note: {text}", style="yellow"))
+    console(stderr=True).print(Text(f"note: {text}", style="yellow"), soft_wrap=True)
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, stderr: bool = True) -> None:
