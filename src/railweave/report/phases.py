@@ -27,8 +27,12 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
     if len(phases) == 1:
         return Text("one phase: `railweave deploy` does it in one step")
     table = _table("phase", "what", "by", "cables")
+    said = ""
     for phase in phases:
-        table.add_row(str(phase.number), f"{phase.title}: {phase.why}", _BY[phase.kind], _count(phase))
+        # What several phases are for is said once.
+        what = phase.title if phase.why == said else f"{phase.title}: {phase.why}"
+        table.add_row(str(phase.number), what, _BY[phase.kind], _count(phase))
+        said = phase.why
     words = (
         f"`railweave deploy --from {base}` goes as far as no hands are needed, and then says what they must do;"
         " with `--phase N` it does one phase"
