@@ -9,6 +9,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ _VERSION = re.compile(r"^\s*version:\s*v?([0-9]+\.[0-9]+\.[0-9]+)", re.MULTILINE
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SHOWN_LINES = 6
 _RUNS_ALREADY = "a lab of this name runs already"
+_TIMES, _PAUSE_S = 5, 0.5
+_FLEETING = "could not list containers"
+"""What Containerlab says when a container of another lab vanished while it looked."""
 
 _FAULTS: tuple[tuple[str, str], ...] = (
     (
@@ -155,9 +159,13 @@ class Containerlab:
     def _run(self, *words: str, timeout_s: float) -> str:
         environ = {**os.environ, "CLAB_VERSION_CHECK": "disable", "CLAB_LABDIR_BASE": str(self.topology.parent)}
         try:
-            done = subprocess.run(
-                [self.program, *words], capture_output=True, text=True, timeout=timeout_s, env=environ, check=False
-            )
+            for _ in range(_TIMES):
+                done = subprocess.run(
+                    [self.program, *words], capture_output=True, text=True, timeout=timeout_s, env=environ, check=False
+                )
+                if done.returncode == 0 or _FLEETING not in done.stderr:
+                    break
+                time.sleep(_PAUSE_S)
         except FileNotFoundError:
             raise ContainerlabError(
                 f"{self.program} is not installed; see https://containerlab.dev/install/ (checked with "

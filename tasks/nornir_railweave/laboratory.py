@@ -4,14 +4,17 @@ The folder of a lab holds all that it needs: ``topology.clab.yml``, ``nodes/NAME
 ``endpoints.json`` (addresses, user and keys, in the simulator's form).
 """
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,15 +65,29 @@ def _files(sources: Path) -> list[Path]:
 def ensure_image(sources: Path) -> str:
     """Build the node image where it is not there yet; return its name. Raises ContainerlabError."""
     tag = image_tag(sources)
-    if _docker("image", "inspect", tag).returncode == 0:
+    if has_image(tag):
         return tag
+    with _building(tag):
+        if not has_image(tag):
+            _build(tag, sources)
+    return tag
+
+
+@contextlib.contextmanager
+def _building(tag: str) -> Iterator[None]:
+    """Let one process at a time build an image: of two labs that start at once, the second finds it made."""
+    with (Path(tempfile.gettempdir()) / f"{tag.replace(':', '-')}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build(tag: str, sources: Path) -> None:
     dockerfile = sources / "lab_node" / "Dockerfile"
     # The host's network: a build machine reaches Debian's packages as the host does.
     built = _docker("build", "--network", "host", "-t", tag, "-f", str(dockerfile), str(sources), timeout_s=_BUILD_S)
     if built.returncode:
         last = "\n".join(f"  {line}" for line in (built.stderr or built.stdout).strip().splitlines()[-6:])
         raise ContainerlabError(f"the node image cannot be built:\n{last}")
-    return tag
 
 
 def has_image(name: str) -> bool:
@@ -106,7 +123,12 @@ def start(lab: LabFolder, write: Callable[[], None], *, ready_s: float = 120.0) 
     write()
     write_keys(lab)
     containerlab = lab.containerlab
-    containerlab.deploy()
+    try:
+        containerlab.deploy()
+    except BaseException:
+        # It goes only where nothing is attached: another lab of this name, started meanwhile, keeps it.
+        _docker("network", "rm", f"railweave-{lab.name}")
+        raise
     try:
         wait_for_switches(lab, ready_s)
         if not lab.own_image:

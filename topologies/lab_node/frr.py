@@ -1,6 +1,7 @@
 """FRR's daemons: started and stopped by supervisord, asked and configured by vtysh."""
 
 import os
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -32,8 +33,17 @@ def stop() -> None:
 
 
 def answers() -> bool:
-    """Tell whether every daemon listens."""
-    return all((_SOCKETS / f"{name}.vty").exists() for name in DAEMONS) and vtysh("show version").returncode == 0
+    """Tell whether every daemon listens where vtysh asks it."""
+    return all(_listens(str(_SOCKETS / f"{name}.vty")) for name in DAEMONS)
+
+
+def _listens(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
 
 
 def vtysh(*commands: str) -> subprocess.CompletedProcess[str]:
