@@ -152,8 +152,12 @@ class _Making:
     def unmet(self) -> Iterator[Unmet]:
         """Yield what cannot be kept, with the devices that it is about."""
         for found, devices in self._unmet.items():
-            more = ", or add spines" if found.key.startswith("floor.") else ""
-            yield Unmet(found.key, found.message, found.fix + more, tuple(devices))
+            if found.key.startswith("floor."):
+                which = "it" if len(devices) == 1 else f"any one of {len(devices)} switches"
+                message, fix = f"with {which} out of service, {found.message}", f"{found.fix}, or add spines"
+                yield Unmet(found.key, message, fix, tuple(devices))
+            else:
+                yield Unmet(found.key, found.message, found.fix, tuple(devices))
 
     def _after_canary(self, switches: Sequence[Switch], *, disturbs: bool) -> Sequence[Switch]:
         """Send the first device of its kind alone, ahead of all others; return those that follow."""
