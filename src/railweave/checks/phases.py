@@ -1,43 +1,73 @@
-"""Whether the switches can serve two markings at once: buffers in the phases between (check H-budget)."""
+"""Whether the switches can serve two markings at once: buffers of the phases between (H-budget), and groups that have
+to be written anew under traffic."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from railweave.checks.buffers import buffer_findings
-from railweave.diagnostics import Diagnostic, Severity, Where
+from railweave.diagnostics import Diagnostic, Severity, Where, in_order, warning
 from railweave.fabric.model import Fabric
 from railweave.plan.phases import Phase, PhaseKind
+from railweave.qos.buffering import ranges
 
 _FIX = (
     "change one class at a time, use shorter cables, or accept the loss: stop what uses the class and deploy with"
     " --at-once"
 )
 
+Places = Callable[[str], Where]
 
-def check_phases(phases: Sequence[Phase], where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
-    """Return an error for each buffer that has no room for the lossless classes of a phase before the last.
 
-    ``where`` finds an intent path's place. What the head itself lacks is told by its own checks.
+def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with the phases that lead away from ``base``, errors first; ``where`` finds an intent path.
+
+    Errors are buffers without room for the lossless classes of a phase before the last; what the head itself lacks is
+    told by its own checks.
     """
     head = phases[-1].fabric
-    known = {_subject(one) for one in buffer_findings(head, where)}
-
-    def classes(_: str) -> Where:
-        return where("traffic_classes")
-
-    return tuple(dict.fromkeys(one for phase in phases[:-1] for one in _errors(phase, head, classes, known)))
-
-
-def _errors(
-    phase: Phase, head: Fabric, where: Callable[[str], Where], known: set[tuple[str, str]]
-) -> Iterator[Diagnostic]:
-    if phase.kind is not PhaseKind.SWITCHES or phase.fabric is head:
-        return
-    for one in buffer_findings(phase.fabric, where):
-        if one.severity is Severity.ERROR and _subject(one) not in known:
-            message = f"while both markings are served (phase {phase.number}): {one.message}"
-            yield replace(one, message=message, fix=_FIX)
+    between = [phase for phase in phases[:-1] if phase.kind is PhaseKind.SWITCHES and phase.fabric is not head]
+    if not between:
+        return ()
+    place = where("traffic_classes")
+    known = {(one.code, one.message) for one in buffer_findings(head, where)}
+    errors = [one for phase in between for one in _errors(phase, place) if (one.code, one.message) not in known]
+    told = [replace(one, message=f"while both markings are served: {one.message}") for one in errors]
+    return in_order((*told, *_rewritten(base, [phase.fabric for phase in phases], place)))
 
 
-def _subject(one: Diagnostic) -> tuple[str, str]:
-    return one.code, one.message
+def _errors(phase: Phase, place: Where) -> Iterator[Diagnostic]:
+    for one in buffer_findings(phase.fabric, lambda _: place):
+        if one.severity is Severity.ERROR:
+            yield replace(one, fix=_FIX)
+
+
+def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:
+    """Yield a warning where priority groups that stay get another row: SONiC keeps neighbours in one (``3-4``)."""
+    before = base
+    for fabric in fabrics:
+        stay = _lossless(before) & _lossless(fabric)
+        gone = [one for one in _groups(before) if one not in _groups(fabric) and stay & set(_numbers(one))]
+        if gone and any(switch.panel.buffers for switch in fabric.switches):
+            yield warning(
+                "RW516",
+                f"on every port, under traffic, BUFFER_PG {', '.join(gone)} is written anew as"
+                f" {', '.join(_groups(fabric))}: for that moment lossless packets have no headroom",
+                place,
+                fix="choose a priority that is no neighbour of another lossless one, or run these phases while little uses"
+                " the class",
+            )
+            return
+        before = fabric
+
+
+def _lossless(fabric: Fabric) -> set[int]:
+    return {one.priority for one in fabric.policies.classes if one.lossless}
+
+
+def _groups(fabric: Fabric) -> tuple[str, ...]:
+    return ranges(_lossless(fabric))
+
+
+def _numbers(group: str) -> range:
+    first, _, last = group.partition("-")
+    return range(int(first), int(last or first) + 1)

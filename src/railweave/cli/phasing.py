@@ -85,18 +85,21 @@ class Phasing:
 
 
 def find_phases(path: Path, base: str, head: str = "") -> Phasing:
-    """Return the phases of a change.
+    """Return the phases of a change; what is to be borne in mind is said on standard error.
 
     Raises RefusedError where one of the intents does not stand, or where there is no way between them.
     """
     from railweave.checks.phases import check_phases
     from railweave.cli.comparing import designed_at
+    from railweave.cli.show import print_diagnostics
     from railweave.plan.phases import phases
 
     before, designed = designed_at(base, path), designed_at(head, path)
     found = phases(before.fabric, designed.fabric)
-    if has_errors(refused := check_phases(found, designed.intent.where)):
-        raise RefusedError(refused)
+    told = check_phases(before.fabric, found, designed.intent.where)
+    if has_errors(told):
+        raise RefusedError(told)
+    print_diagnostics(told)
     return Phasing(path, base, before.fabric, designed, found)
 
 

@@ -9,7 +9,7 @@ import pytest
 from railweave.catalog.load import load_catalog
 from railweave.checks.phases import check_phases
 from railweave.design.build import design
-from railweave.diagnostics import Where
+from railweave.diagnostics import Severity, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, LinkKind
 from railweave.intent.load import load_intent_text
@@ -55,6 +55,10 @@ def weave(spines: int = 2, more: str = "", **changes: str) -> Fabric:
         assert old in text
         text = text.replace(old, new)
     return designed(text + more)
+
+
+def unplaced(path: str) -> Where:
+    return Where(path=path)
 
 
 def kinds(base: Fabric, head: Fabric) -> list[str]:
@@ -210,11 +214,20 @@ def test_a_chip_without_room_for_both_is_refused_with_the_numbers() -> None:
     base = designed(nokia + two.replace("share: 90", "share: 60").replace("priority: 4}", "priority: 4, share: 20}"))
     moved = two.replace("[26], lossless: true, priority: 3, share: 90", "[24], lossless: true, priority: 5, share: 60")
     head = designed(nokia + moved.replace("priority: 4}", "priority: 4, share: 20}"))
-    (found,) = {one.code: one for one in check_phases(phases(base, head), lambda path: Where(path=path))}.values()
-    assert found.code == "H-budget"
+    found, *_ = check_phases(base, phases(base, head), unplaced)
+    assert (found.code, found.severity) == ("H-budget", Severity.ERROR)
     assert "3 classes are lossless" in found.message
     assert "--at-once" in found.fix
-    assert check_phases(phases(head, head), lambda path: Where(path=path)) == ()
+    assert check_phases(head, phases(head, head), unplaced) == ()
+
+
+@pytest.mark.parametrize(("priority", "codes"), [(3, []), (4, ["RW516"]), (5, [])])
+def test_a_neighbouring_priority_rewrites_a_group_under_traffic_and_that_is_said(
+    priority: int, codes: list[str]
+) -> None:
+    found = check_phases(weave(), phases(weave(), weave(2, CLASSES % (24, priority))), unplaced)
+    assert [one.code for one in found] == codes
+    assert all("BUFFER_PG 3 is written anew as 3-4" in one.message for one in found)
 
 
 def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_word_for_it() -> None:
