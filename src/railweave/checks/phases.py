@@ -53,8 +53,8 @@ def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterato
                 f"on every port, under traffic, BUFFER_PG {', '.join(gone)} is written anew as"
                 f" {', '.join(_groups(fabric))}: for that moment lossless packets have no headroom",
                 place,
-                fix="choose a priority that is no neighbour of another lossless one, or run these phases while little uses"
-                " the class",
+                fix="choose a priority that is no neighbour of another lossless one, or run these phases while little"
+                " uses the class",
             )
             return
         before = fabric
