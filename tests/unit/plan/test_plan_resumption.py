@@ -1,0 +1,243 @@
+"""What keeps a rollout from being carried on or taken back, in the words that a person reads."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.resumption import (
+    came_after,
+    changes_sha256,
+    differing,
+    found_done,
+    in_journaled_order,
+    left_of,
+    nothing_to_resume,
+    resume_refusals,
+    still_running,
+)
+from railweave.plan.rollout import DeviceRecord, Kind, Rollout
+from railweave.plan.takeback import (
+    Holds,
+    Seen,
+    changed_nothing,
+    holds,
+    nothing_to_roll_back,
+    rollback_refusals,
+)
+from railweave.sonic.change import Change, Disruption, Method, Op
+
+NAME = "20261121T101500Z-pod1-abcdef"
+NEWER = "20261122T101500Z-pod1-123456"
+MTU = Change("leaf1", Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu")
+RECORD = DeviceRecord(1, "before", changes_sha256([MTU]), after_sha256="after", outcome="new", commit_ids=("c1",))
+ROLLOUT = Rollout(
+    NAME,
+    Path(f".railweave/journal/{NAME}.jsonl"),
+    fabric="pod1",
+    target="production",
+    intent="intent/pod1.yml",
+    intent_sha256="a" * 64,
+    by="ada@deploy1",
+    waves=(("spine1",), ("leaf1", "leaf2")),
+    devices={"leaf1": RECORD},
+)
+
+
+def said(found: tuple[object, ...]) -> list[tuple[str, str, str]]:
+    return [(one.code, one.message, one.fix) for one in found]  # type: ignore[attr-defined]
+
+
+def plan(*changes: Change, unchanged: tuple[str, ...] = ()) -> Plan:
+    devices = {name: DevicePlan(DeviceState.UNCHANGED) for name in unchanged}
+    devices |= {change.device: DevicePlan(DeviceState.CHANGED) for change in changes}
+    return Plan("pod1", "production", "a" * 64, devices, changes, (tuple(dict.fromkeys(c.device for c in changes)),))
+
+
+def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
+    for rollout in (ROLLOUT, replace(ROLLOUT, stopped=True, stopped_by="leaf1: no")):
+        assert resume_refusals(rollout, "pod1", "production", "a" * 64) == ()
+
+
+@pytest.mark.parametrize(
+    ("rollout", "at_hand", "expected"),
+    [
+        (
+            replace(ROLLOUT, finished=True, result="done"),
+            ("pod1", "production", "a" * 64),
+            ("RW532", f"nothing to resume: rollout {NAME} is done", "`railweave deploy` plans afresh"),
+        ),
+        (
+            replace(ROLLOUT, alive=True),
+            ("pod1", "production", "a" * 64),
+            (
+                "RW530",
+                f"rollout {NAME} is at work: ada@deploy1 runs it",
+                f"wait for its end, or end it: `railweave rollout abort {NAME}`",
+            ),
+        ),
+        (
+            replace(ROLLOUT, devices={}),
+            ("pod1", "production", "a" * 64),
+            (
+                "RW532",
+                f"nothing to resume: the journal of rollout {NAME} does not tell what was planned",
+                "`railweave deploy` plans afresh",
+            ),
+        ),
+        (
+            ROLLOUT,
+            ("pod1", "sim", "a" * 64),
+            (
+                "RW533",
+                f"rollout {NAME} is of pod1 on production, not of pod1 on sim",
+                f"`railweave deploy --resume {NAME} --intent intent/pod1.yml --target production`",
+            ),
+        ),
+        (
+            ROLLOUT,
+            ("pod1", "production", "b" * 64),
+            (
+                "RW534",
+                f"the intent is another than that of rollout {NAME} (bbbbbbbb, the rollout's is aaaaaaaa)",
+                "check out the rollout's revision of intent/pod1.yml and run this again, or deploy the intent as it is "
+                "now: `railweave deploy` plans afresh",
+            ),
+        ),
+    ],
+    ids=["finished", "alive", "nothing planned", "another target", "another intent"],
+)
+def test_what_cannot_be_carried_on_is_refused_with_the_way_out(
+    rollout: Rollout, at_hand: tuple[str, str, str], expected: tuple[str, str, str]
+) -> None:
+    assert said(resume_refusals(rollout, *at_hand)) == [expected]
+
+
+def test_nothing_unfinished_and_something_newer_are_said_so() -> None:
+    assert nothing_to_resume("pod1", "sim").message == (
+        "nothing to resume: no rollout of pod1 on sim was left unfinished"
+    )
+    newer = replace(ROLLOUT, name=NEWER, kind=Kind.ROLLBACK, finished=True, result="done")
+    assert came_after(ROLLOUT, newer).message == f"rollout {NEWER} (rollback, done) came after {NAME}"
+    assert still_running(replace(ROLLOUT, by="")).message == f"rollout {NAME} is at work: another process runs it"
+
+
+def test_what_is_left_must_be_what_was_planned() -> None:
+    assert differing(ROLLOUT, plan(MTU)) == ()
+    assert differing(ROLLOUT, plan(replace(MTU, reason="another word", disruption=Disruption.FLAP))) == ()
+    assert differing(ROLLOUT, plan(unchanged=("leaf1",))) == ()
+    for other in (replace(MTU, after="8000"), replace(MTU, device="leaf9"), replace(MTU, method=Method.PATCH)):
+        (found,) = differing(ROLLOUT, plan(other))
+        assert (found.code, found.devices) == ("RW535", (other.device,))
+        assert found.message == (
+            f"{other.device}: the changes that are left are other ones than rollout {NAME} planned; "
+            "the configuration or this version of railweave changed since"
+        )
+
+
+def test_what_is_left_keeps_the_order_of_the_rollout() -> None:
+    left = plan(replace(MTU, device="leaf2"), replace(MTU, device="spine1"))
+    assert in_journaled_order(ROLLOUT, left).waves == (("spine1",), ("leaf2",))
+    assert left_of((("a",), ("b", "c")), ("c",)) == (("c",),)
+
+
+def test_a_device_cut_off_in_the_middle_and_found_unchanged_is_done() -> None:
+    rollout = replace(
+        ROLLOUT,
+        devices={
+            "leaf1": replace(RECORD, outcome=""),
+            "leaf2": RECORD,
+            "leaf3": replace(RECORD, outcome=""),
+            "leaf4": DeviceRecord(),
+        },
+    )
+    states = dict.fromkeys(rollout.devices, DeviceState.UNCHANGED) | {"leaf3": DeviceState.CHANGED}
+    assert found_done(rollout, states) == ("leaf1",)
+
+
+@pytest.mark.parametrize(
+    ("record", "seen", "expected"),
+    [
+        (RECORD, Seen("before", True), Holds.OLD),
+        (RECORD, Seen("after", False), Holds.NEW),
+        (RECORD, Seen("else", True), Holds.OTHER),
+        (replace(RECORD, after_sha256=""), Seen("after", True), Holds.NEW),
+        (replace(RECORD, after_sha256=""), Seen("after", False), Holds.OTHER),
+    ],
+)
+def test_the_device_tells_what_it_holds(record: DeviceRecord, seen: Seen, expected: Holds) -> None:
+    assert holds(record, seen) is expected
+
+
+@pytest.mark.parametrize(
+    ("seen", "newer", "expected"),
+    [
+        (Seen("after", True), (), []),
+        (Seen("before", False), (), []),
+        (
+            Seen("else", True),
+            (),
+            [
+                (
+                    "RW537",
+                    f"leaf1: changed since rollout {NAME}",
+                    "deploy the earlier revision of the intent: `railweave deploy` plans what that takes",
+                )
+            ],
+        ),
+        (
+            Seen("else", True),
+            (replace(ROLLOUT, name=NEWER),),
+            [
+                (
+                    "RW535",
+                    f"leaf1: changed by a newer rollout, {NEWER}",
+                    f"roll that back first: `railweave rollback {NEWER}`",
+                )
+            ],
+        ),
+        (
+            Seen("after", True, gone="the file is gone"),
+            (),
+            [
+                (
+                    "RW539",
+                    "leaf1: its way back is gone: the file is gone",
+                    "deploy the earlier revision of the intent: `railweave deploy` plans what that takes",
+                )
+            ],
+        ),
+        (
+            Seen("after", True, leads_back=False),
+            (),
+            [
+                (
+                    "RW539",
+                    f"leaf1: its way back does not lead to what it held before rollout {NAME}",
+                    "deploy the earlier revision of the intent: `railweave deploy` plans what that takes",
+                )
+            ],
+        ),
+    ],
+    ids=["new", "old", "drifted", "newer rollout", "file gone", "leads elsewhere"],
+)
+def test_what_cannot_go_back_is_refused_by_name(
+    seen: Seen, newer: tuple[Rollout, ...], expected: list[tuple[str, str, str]]
+) -> None:
+    assert said(rollback_refusals(ROLLOUT, {"leaf1": seen}, newer)) == expected
+
+
+def test_devices_with_the_same_fault_are_told_together() -> None:
+    names = [f"leaf{number}" for number in range(1, 12)]
+    rollout = replace(ROLLOUT, devices=dict.fromkeys(names, RECORD))
+    (found,) = rollback_refusals(rollout, dict.fromkeys(names, Seen("else", True)), ())
+    assert found.message == f"{', '.join(names[:8])} and 3 more: changed since rollout {NAME}"
+    assert found.devices == tuple(names)
+
+
+def test_nothing_to_roll_back_is_said_with_where_to_look() -> None:
+    assert nothing_to_roll_back("pod1", "sim").fix == (
+        "name a rollout of `railweave rollout list`; without its journal: `railweave rollback --last`"
+    )
+    assert changed_nothing(ROLLOUT).message == f"nothing to roll back: rollout {NAME} left no device changed"
