@@ -12,13 +12,13 @@ from railweave.hosts.render import PROGRAM
 
 
 def bundle(
-    files: Mapping[str, bytes], backend: NetworkBackend, *, nic_settings: bool = True, facts_program: str = ""
+    files: Mapping[str, bytes], backend: NetworkBackend, facts_program: str, *, nic_settings: bool = True
 ) -> bytes:
     """Return the JSON that the role's module works on; ``files`` are a node's rendered files, ``facts_program`` is
     what reads a node without changing it."""
     document = orjson.loads(files["rails.json"])
     if not nic_settings:
-        document["nic"]["steps"] = []
+        document["nic"] |= {"steps": [], "firmware_query": []}
         files = {**files, "rails.json": orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
     path, target = START_AT_BOOT
     content: dict[str, Any] = {

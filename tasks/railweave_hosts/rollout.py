@@ -42,13 +42,13 @@ class HostRollout:
     def read(self, hosts: Sequence[Host], told: Told | None = None) -> tuple[NodeReading, ...]:
         """Return how ``hosts`` are set; nothing is changed. Raises RefusedError, RailweaveError."""
         inventory = inventory_of(self._access, hosts, self._fabric.name)
-        program = self._renderer.facts_program()
-        return read_nodes(self._access, inventory, self._bundles(hosts, program), told) if hosts else ()
+        return read_nodes(self._access, inventory, self._bundles(hosts), told) if hosts else ()
 
-    def _bundles(self, hosts: Sequence[Host], facts_program: str = "") -> dict[str, bytes]:
+    def _bundles(self, hosts: Sequence[Host]) -> dict[str, bytes]:
+        facts_program = self._renderer.facts_program()
         backend, with_nics = self._fabric.policies.hosts.network, self._access.nic_settings
         return {
-            host.name: bundle(self._renderer.files(host), backend, nic_settings=with_nics, facts_program=facts_program)
+            host.name: bundle(self._renderer.files(host), backend, facts_program, nic_settings=with_nics)
             for host in hosts
         }
 

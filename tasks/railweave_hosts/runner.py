@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from railweave.errors import RailweaveError
-from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostState
+from railweave.hosts.outcome import ChangeKind, HostChange, HostNote, HostResult, HostState
 from railweave_hosts.access import CONTAINER_VARIABLE, HostAccess, login_passwords
 
 ROLES = Path(__file__).resolve().parent / "roles"
@@ -43,16 +43,17 @@ class _Seen:
     unreachable: bool = False
     done: bool = False
     facts: Mapping[str, Any] | None = None
+    notes: tuple[HostNote, ...] = ()
 
     def result(self, name: str, unfinished: str = "") -> HostResult:
         changes = tuple(self.changes)
         if self.unreachable:
             return HostResult(name, HostState.UNREACHABLE, changes, self.error)
         if self.error:
-            return HostResult(name, HostState.FAILED, changes, self.error)
+            return HostResult(name, HostState.FAILED, changes, self.error, self.notes)
         if not self.done:
             return HostResult(name, HostState.FAILED, changes, unfinished)
-        return HostResult(name, HostState.CHANGED if changes else HostState.UNCHANGED, changes)
+        return HostResult(name, HostState.CHANGED if changes else HostState.UNCHANGED, changes, notes=self.notes)
 
 
 def run_role(
@@ -256,6 +257,8 @@ def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None
         one.error = _in_a_line(result.get("msg"))
         # With a password Ansible tells a wrong host key as a failure of the task, which never ran.
         one.unreachable = _WRONG_HOST_KEY in one.error
+    told_notes = result.get("notes") or ()
+    one.notes += tuple(HostNote(note["subject"], note["what"], note["text"], note["pending"]) for note in told_notes)
     one.done = one.done or part in {"live", "facts"}
     if part == "facts":
         one.facts = result.get("facts", one.facts)

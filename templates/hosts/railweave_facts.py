@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Read what this GPU node is set to, and print it as one JSON object; nothing is changed.
 
-    railweave_facts.py --document rails.json
+    railweave_facts.py --document rails.json              everything
+    railweave_facts.py --document rails.json --firmware   what of the NICs' firmware does not fit
 
 Runs beside the node's own program, whose way of reading it uses. What cannot be read is left out, with the reason
 under ``problems``. Standard library only; Python 3.9 and later.
@@ -114,6 +115,49 @@ def _settings(
             problems.append(node.Problem(port["name"], read["what"], str(fault)))
 
 
+def firmware(machine: node.Machine, document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the firmware settings that do not fit. They take a restart, so a person makes them."""
+    machine.look_again()
+    query, asked = document["nic"].get("firmware_query") or [], set()
+    for port in document["interfaces"] if query else ():
+        name, pci = port["name"], machine.pci_address(port["name"])
+        if not pci or pci.rpartition(".")[0] in asked:
+            continue  # the ports of one card share its firmware
+        asked.add(pci.rpartition(".")[0])
+        try:
+            held = _firmware_values(machine.ask([word.replace("{pci}", pci) for word in query]))
+        except node.FaultError as fault:
+            yield {"subject": name, "what": "firmware", "pending": False, "text": f"not read: {fault}"}
+            continue
+        for setting in document["nic"]["firmware"]:
+            key, _, wanted = setting.partition("=")
+            current, after_restart = held.get(key, ("", ""))
+            if (current, after_restart) != (wanted, wanted):
+                text = _firmware_text((current, after_restart), wanted, document["nic"]["firmware_set"], key)
+                pending = after_restart == wanted
+                yield {"subject": name, "what": key, "pending": pending, "text": text.replace("{pci}", pci)}
+
+
+def _firmware_values(text: str) -> dict[str, tuple[str, str]]:
+    """Return the current value and that of the next start of each setting; of `ETH(2)` the number counts."""
+    found = re.findall(r"^\*?[ \t]*([A-Z0-9_]+)[ \t]+\S+[ \t]+(\S+)[ \t]+(\S+)[ \t]*$", text, re.MULTILINE)
+    return {name: (_value(current), _value(after_restart)) for name, current, after_restart in found}
+
+
+def _value(text: str) -> str:
+    number = re.search(r"\((\w+)\)$", text)
+    return number.group(1) if number else text
+
+
+def _firmware_text(held: tuple[str, str], wanted: str, command: str, key: str) -> str:
+    current, after_restart = held
+    if not current:
+        return f"this firmware has no {key}"
+    if after_restart == wanted:
+        return f"{current} until the NIC restarts, {wanted} then: a restart is pending"
+    return f"{current}, and {wanted} fits: `{command} {key}={wanted}`, then a restart"
+
+
 def _assignments(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
         key, equals, value = line.partition("=")
@@ -126,10 +170,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--document", default=node.DOCUMENT, metavar="FILE")
     parser.add_argument("--root", default="", metavar="DIR")
+    parser.add_argument("--firmware", action="store_true")
     chosen = parser.parse_args(words)
     with open(chosen.document, encoding="utf-8") as file:
         document = json.load(file)
-    print(json.dumps(facts(node.Machine(chosen.root), document)))
+    machine = node.Machine(chosen.root)
+    print(json.dumps({"notes": list(firmware(machine, document))} if chosen.firmware else facts(machine, document)))
     return 0
 
 

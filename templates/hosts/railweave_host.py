@@ -128,6 +128,11 @@ class Machine:
         except (OSError, ValueError):
             raise FaultError(f"{interface} has no RDMA device; is the NIC's driver loaded?") from None
 
+    def pci_address(self, interface: str) -> str:
+        """Return the PCI address of an interface, such as ``0000:1a:00.0``; empty where it has none."""
+        place = os.path.basename(os.path.realpath(self._place(f"/sys/class/net/{interface}/device")))
+        return place if place.count(":") == 2 else ""
+
     def _place(self, path: str) -> str:
         # /proc/sys/net belongs to the network namespace, which a folder cannot stand for.
         return path if path.startswith("/proc/") else self._root + path

@@ -176,6 +176,26 @@ def dcb(words, nics):
         refuse("unknown call")
 
 
+FIRMWARE = {
+    "LINK_TYPE_P1": ["ETH(2)", "ETH(2)"],
+    "ROCE_CC_PRIO_MASK_P1": ["255", "8"],
+    "CNP_DSCP_P1": ["0", "0"],
+    "CNP_802P_PRIO_P1": ["6", "6"],
+}
+
+
+def mlxconfig(words, nics):
+    device = option(words, "-d")
+    if words != ["-e", "query"] or not (HOME / "sys/devices" / (device or "-")).is_dir():
+        refuse("needs -d DEVICE -e query; nothing else may be called")
+    print("\nDevice #1:\n----------\n\nDevice type:    ConnectX7\n")
+    print("Configurations:                              Default         Current         Next Boot")
+    for name, (current, next_boot) in nics.ports.get(f"firmware {device}", FIRMWARE).items():
+        star = "*" if current != next_boot else " "
+        print(f"{star}        {name:<36}{current:<16}{current:<16}{next_boot:<16}")
+    print("The '*' shows parameters with next value different from default/current value.")
+
+
 def main():
     tool = Path(sys.argv[0]).name
     refused = HOME / "refuse"
@@ -188,6 +208,7 @@ def main():
         cma(words, nics, "tos", "0", "-t", str)
     else:
         tools = {"mlnx_qos": mlnx_qos, "ethtool": ethtool, "bnxt_setupcc.sh": bnxt_setupcc, "dcb": dcb}
+        tools["mlxconfig"] = mlxconfig
         tools[tool](words, nics)
 
 

@@ -10,6 +10,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 
 import asyncssh
 import pytest
+import yaml
+from command_rig import ROOT
 
 # A person's machine may lack the means; CI has them, and fails without them.
 CANNOT = not os.environ.get("CI") and (os.geteuid() != 0 or shutil.which("ip") is None)
@@ -24,7 +27,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.skipif(CANNOT, reason="network namesp
 
 TOOLS = Path(__file__).with_name("host_nic_tools.py")
 NAMES = {
-    "mlx5_": ("mlnx_qos", "ethtool", "cma_roce_mode", "cma_roce_tos"),
+    "mlx5_": ("mlnx_qos", "ethtool", "cma_roce_mode", "cma_roce_tos", "mlxconfig"),
     "bnxt_re": ("ethtool", "bnxt_setupcc.sh", "dcb"),
 }
 RAILS = ("rail0", "rail1")
@@ -45,7 +48,7 @@ class Node:
         for number, rail in enumerate(RAILS):
             self.ip("link", "add", rail, "type", "veth", "peer", "name", f"leaf{number}")
             self.ip("link", "set", f"leaf{number}", "up", "mtu", "9100")
-            self._sysfs(rail, f"{rdma_prefix}{number}")
+            self._sysfs(rail, f"{rdma_prefix}{number}", f"0000:{number}a:00.0")
         tools = self.folder / "bin"
         tools.mkdir()
         for tool in NAMES[rdma_prefix]:
@@ -58,9 +61,11 @@ class Node:
         )
         self.python.chmod(0o755)
 
-    def _sysfs(self, rail: str, device: str) -> None:
+    def _sysfs(self, rail: str, device: str, pci: str) -> None:
         sys_class = self.folder / "sys/class"
-        (sys_class / "net" / rail / "device/infiniband" / device).mkdir(parents=True)
+        (self.folder / "sys/devices" / pci / "infiniband" / device).mkdir(parents=True)
+        (sys_class / "net" / rail).mkdir(parents=True)
+        (sys_class / "net" / rail / "device").symlink_to(f"../../../devices/{pci}")
         for point in ("roce_np", "roce_rp"):
             (sys_class / "net" / rail / "ecn" / point / "enable").mkdir(parents=True)
             (sys_class / "net" / rail / "ecn" / point / "enable/3").write_text("0\n")
@@ -298,6 +303,64 @@ def test_collected_facts_fit_a_node_that_is_set_up_and_tell_what_was_changed_by_
     assert "gpu1:rail0 has an MTU of 9500 bytes, lab-leaf1:Ethernet0 of 9100" in found["M-1"]
     assert "gpu1:rail1 pauses no priority and lab-leaf2:Ethernet0 3" in found["Q-3"]
     assert node.calls() == calls  # reading changed nothing
+
+
+def test_a_plan_tells_what_the_firmware_lacks_and_where_a_restart_is_pending_and_sets_neither(nodes: Nodes) -> None:
+    nodes.add("gpu1")
+    nodes.target()
+    nodes.run("apply")
+    planned = nodes.run("plan", "--exit-code")
+    assert states(planned) == {"gpu1": "unchanged"}
+    notes = {(one["subject"], one["what"]): one for one in planned["hosts"]["gpu1"]["notes"]}
+    assert notes.keys() == {(rail, what) for rail in RAILS for what in ("ROCE_CC_PRIO_MASK_P1", "CNP_DSCP_P1")}
+    pending, unset = notes["rail0", "ROCE_CC_PRIO_MASK_P1"], notes["rail1", "CNP_DSCP_P1"]
+    assert (pending["restart_pending"], unset["restart_pending"]) == (True, False)
+    assert pending["text"] == "255 until the NIC restarts, 8 then: a restart is pending"
+    assert unset["text"] == "0, and 48 fits: `mlxconfig -d 0000:1a:00.0 set CNP_DSCP_P1=48`, then a restart"
+    limit = ("hosts", "plan", "--target", "bench", "--limit", "gpu1")
+    assert "NIC firmware, which railweave tells and never sets:" in nodes.project.run(*limit).stdout
+
+    held = nodes["gpu1"].nic()
+    fitting = {"LINK_TYPE_P1": ["ETH(2)"] * 2, "ROCE_CC_PRIO_MASK_P1": ["8"] * 2}
+    fitting |= {"CNP_DSCP_P1": ["48"] * 2, "CNP_802P_PRIO_P1": ["6"] * 2}
+    held |= {f"firmware 0000:{number}a:00.0": fitting for number in range(2)}
+    (nodes["gpu1"].folder / "state.json").write_text(json.dumps(held))
+    assert nodes.run("plan")["hosts"]["gpu1"]["notes"] == []
+
+
+def test_make_deploy_sets_up_the_nodes_that_the_intent_manages_and_mends_one_changed_by_hand(nodes: Nodes) -> None:
+    names = ("gpu1", "gpu2", "gpu3", "gpu4")
+    nodes.add(*names)
+    target = nodes.project.folder / "inventory" / "sim.yml"
+    hosts = {
+        "connection": "local",
+        "nodes": {name: {"python": str(nodes[name].python), "root": str(nodes[name].folder)} for name in names},
+        "batches": {"canary": 0},
+    }
+    document = yaml.safe_load(target.read_text(encoding="utf-8")) | {"hosts": hosts}
+    target.write_text(yaml.safe_dump(document), encoding="utf-8")
+
+    first = make_deploy(nodes.project)
+    assert "verified" in first
+    assert "done: 4 nodes changed" in first
+    assert_linux_is_set(nodes["gpu1"], ["10.32.0.1/31", "10.32.0.65/31"])
+
+    nodes["gpu3"].ip("link", "set", "rail0", "mtu", "1500")
+    mended = make_deploy(nodes.project)
+    assert "done: 1 node changed, 3 nodes as intended" in mended
+    assert json.loads(nodes["gpu3"].ip("-j", "link", "show", "rail0"))[0]["mtu"] == 9000
+
+
+def make_deploy(project: Any) -> str:
+    """Return what `make deploy` says in the project, with the environment that the tests run in."""
+    words = ["make", "-f", str(ROOT / "Makefile"), "-o", "setup", f"VENV={Path(sys.executable).parents[1]}"]
+    words += ["TARGET=sim", f"INTENT={project.intent.relative_to(project.folder)}", "deploy"]
+    environ = {key: value for key, value in project.environ.items() if key not in {"MAKEFLAGS", "MAKELEVEL"}}
+    done = subprocess.run(
+        words, cwd=project.folder, env=environ, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_the_unit_sets_a_restarted_node_from_its_own_files(nodes: Nodes) -> None:

@@ -36,13 +36,25 @@ class HostChange:
 
 
 @dataclass(frozen=True, slots=True)
+class HostNote:
+    """A setting of a NIC's firmware that does not fit, which railweave never makes: ``text`` says what it is and what a
+    person does; ``is_pending`` where it is made and only a restart is missing."""
+
+    subject: str
+    what: str
+    text: str
+    is_pending: bool
+
+
+@dataclass(frozen=True, slots=True)
 class HostResult:
-    """One node of a run; ``error`` says why it failed or was not reached."""
+    """One node of a run; ``error`` says why it failed or was not reached, ``notes`` are on top of its changes."""
 
     name: str
     state: HostState
     changes: tuple[HostChange, ...] = ()
     error: str = ""
+    notes: tuple[HostNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

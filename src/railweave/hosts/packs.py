@@ -21,7 +21,8 @@ Step = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class VendorPack:
     """One vendor's NICs. ``rdma_prefix`` begins the kernel's names of RDMA devices; ``firmware`` are settings that
-    survive a reboot and need a reset, which are told and never made. ``facts`` tells which read of the steps gives a
+    survive a reboot and need a reset, which are told and never made; ``firmware_query`` shows them, ``firmware_set``
+    begins the command by which a person sets them. ``facts`` tells which read of the steps gives a
     fact of ``check --facts``, and what its values mean there."""
 
     vendor: Vendor
@@ -30,6 +31,8 @@ class VendorPack:
     nics: tuple[str, ...]
     rdma_prefix: str
     firmware: tuple[str, ...]
+    firmware_query: tuple[str, ...]
+    firmware_set: str
     steps: tuple[Step, ...]
     facts: Mapping[str, Mapping[str, Any]]
 
@@ -46,6 +49,8 @@ def vendor_pack(vendor: Vendor) -> VendorPack:
         nics=tuple(data["nics"]),
         rdma_prefix=data["rdma_prefix"],
         firmware=tuple(data["firmware"]),
+        firmware_query=tuple(data["firmware_query"]),
+        firmware_set=data["firmware_set"],
         steps=tuple(data["steps"]),
         facts=data["facts"],
     )

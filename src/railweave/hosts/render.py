@@ -110,5 +110,7 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
         "cnp": None if mark.cnp_dscp is None else {"dscp": mark.cnp_dscp, "priority": mark.cnp_priority},
         "pfc": [priority for priority, on in enumerate(mark.pfc) if on],
         "firmware": filled_firmware(pack, mark),
+        "firmware_query": list(pack.firmware_query),
+        "firmware_set": pack.firmware_set,
         "steps": filled_steps(pack, mark),
     }

@@ -22,7 +22,10 @@ _STYLES = {
 
 
 def hosts_json(run: HostsRun) -> dict[str, Any]:
-    """Return ``{fabric, target, hosts: {NAME: {state, changes, error}}, summary}``; an applied run has ``result``."""
+    """Return ``{fabric, target, hosts: {NAME: {state, changes, error, notes}}, summary}``.
+
+    An applied run has ``result`` and ``stopped_by`` too.
+    """
     document: dict[str, Any] = {"fabric": run.fabric, "target": run.target}
     if run.applied:
         document["result"] = _result(run)
@@ -32,6 +35,10 @@ def hosts_json(run: HostsRun) -> dict[str, Any]:
             "state": host.state.value,
             "changes": [_change_json(change) for change in host.changes],
             "error": host.error or None,
+            "notes": [
+                {"subject": note.subject, "what": note.what, "text": note.text, "restart_pending": note.is_pending}
+                for note in host.notes
+            ],
         }
         for host in run.hosts
     }
@@ -65,6 +72,7 @@ def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
     groups = _groups(run)
     if groups:
         parts += [Text(), _changes(groups)]
+    parts += list(_notes(run))
     if files:
         parts += list(_file_differences(run))
     faults = [host for host in run.hosts if host.error]
@@ -112,6 +120,18 @@ def _changes(groups: dict[tuple[str, str], dict[str, tuple[str, str]]]) -> Table
             *(Text(cell) for cell in (subject, what, before, after, f"{compact(tuple(nodes))} ({len(nodes)})"))
         )
     return table
+
+
+def _notes(run: HostsRun) -> Iterator[RenderableType]:
+    """Yield the firmware settings that do not fit, each with its nodes."""
+    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for host in run.hosts:
+        for note in host.notes:
+            groups[note.subject, note.what, note.text].append(host.name)
+    if groups:
+        yield Text("\nNIC firmware, which railweave tells and never sets:")
+    for (subject, what, text), names in groups.items():
+        yield Text(f"  {subject} {what}: {text}  [{compact(tuple(names))}]")
 
 
 def _common(values: Sequence[str]) -> str:

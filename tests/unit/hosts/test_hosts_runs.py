@@ -10,7 +10,7 @@ from rich.console import Console
 from railweave.cli.node_runs import limited
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric, Host
-from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostsRun, HostState
+from railweave.hosts.outcome import ChangeKind, HostChange, HostNote, HostResult, HostsRun, HostState
 from railweave.hosts.render import HostRenderer
 from railweave.report.hosts import hosts_json, hosts_view
 from railweave.templates import find_templates
@@ -149,7 +149,7 @@ def test_the_json_has_every_node_with_its_changes() -> None:
     assert document["hosts"]["gpu1"]["changes"] == [
         {"kind": "setting", "subject": "rail0", "what": "mtu", "before": "1500", "after": "9000", "diff": None}
     ]
-    assert document["hosts"]["gpu2"] == {"state": "failed", "changes": [], "error": "no"}
+    assert document["hosts"]["gpu2"] == {"state": "failed", "changes": [], "error": "no", "notes": []}
     assert document["summary"] == {"unchanged": 0, "changed": 1, "failed": 1, "unreachable": 0, "not-attempted": 0}
 
 
@@ -174,3 +174,23 @@ def test_a_stopped_run_says_why_and_what_was_left() -> None:
     assert "stopped: 1 failed, 0 allowed" in text
     assert "gpu1: rail0 pfc: out of order" in text
     assert "not attempted: gpu2 (1)" in text
+
+
+def test_firmware_that_does_not_fit_is_told_once_for_all_nodes_and_is_no_change() -> None:
+    note = HostNote("rail0", "CNP_DSCP_P1", "0 until the NIC restarts, 48 then: a restart is pending", True)
+    hosts = tuple(HostResult(f"gpu{n}", HostState.UNCHANGED, notes=(note,)) for n in range(1, 4))
+    run = HostsRun("pod", "lab", False, hosts)
+    text = shown(run)
+    assert "nothing to do: 3 nodes as intended" in text
+    assert text.count("CNP_DSCP_P1") == 1
+    assert "a restart is pending  [gpu1…3]" in text
+    assert hosts_json(run)["hosts"]["gpu2"]["notes"] == [
+        {"subject": "rail0", "what": "CNP_DSCP_P1", "text": note.text, "restart_pending": True}
+    ]
+
+
+def test_notes_of_an_event_are_kept_with_the_node() -> None:
+    told = {"subject": "rail0", "what": "LINK_TYPE_P1", "text": "1, and 2 fits", "pending": False}
+    (found,) = results(event("gpu1", "ok", changes=[], notes=[told]))
+    assert found.state is HostState.UNCHANGED
+    assert found.notes == (HostNote("rail0", "LINK_TYPE_P1", "1, and 2 fits", False),)

@@ -2,7 +2,8 @@
 
 ``part: files`` makes files, links and permissions as the bundle has them and removes files of ours that it has not.
 ``part: live`` runs the bundle's own program, which sets what differs in the kernel and in the NICs and reads it back.
-In check mode both only tell. ``changes`` lists what differs or was changed. ``part: facts`` changes nothing and returns
+In check mode both only tell. ``changes`` lists what differs or was changed, ``notes`` the settings of NIC firmware that
+do not fit, which are never changed. ``part: facts`` changes nothing and returns
 under ``facts`` how the node is set.
 """
 
@@ -136,11 +137,12 @@ def live(module: AnsibleModule, bundle: dict[str, Any], root: str) -> None:
     """Run the node's program from a temporary folder, so that a dry run needs nothing installed."""
     verb = "check" if module.check_mode else "apply"
     told = run_program(module, bundle, PROGRAM, [verb, "--json", "--root", root])
+    notes = run_program(module, bundle, FACTS_PROGRAM, ["--firmware", "--root", root])["notes"]
     changes = [change(one["subject"], one["what"], one["before"], one["after"]) for one in told["changes"]]
     if told["problems"]:
         said = "; ".join(f"{one['subject']} {one['what']}: {one['message']}" for one in told["problems"])
-        module.fail_json(msg=said, changed=bool(changes), changes=changes)
-    module.exit_json(changed=bool(changes), changes=changes)
+        module.fail_json(msg=said, changed=bool(changes), changes=changes, notes=notes)
+    module.exit_json(changed=bool(changes), changes=changes, notes=notes)
 
 
 def facts(module: AnsibleModule, bundle: dict[str, Any], root: str) -> None:
@@ -152,7 +154,7 @@ def run_program(module: AnsibleModule, bundle: dict[str, Any], program: str, wor
     """Return what one of the bundle's programs prints, a JSON document."""
     with tempfile.TemporaryDirectory(dir=module.tmpdir) as folder:
         document = os.path.join(folder, "rails.json")
-        texts = {PROGRAM: bundle["program"], FACTS_PROGRAM: bundle.get("facts_program", "")}
+        texts = {PROGRAM: bundle["program"], FACTS_PROGRAM: bundle["facts_program"]}
         for name, text in (*texts.items(), ("rails.json", json.dumps(bundle["document"]))):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
