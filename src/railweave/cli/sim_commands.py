@@ -137,11 +137,13 @@ def fault(
     times: Annotated[int | None, typer.Option(help="How often it strikes; 0 is until cleared.")] = None,
     seconds: Annotated[float, typer.Option(help="The delay of `slow`.")] = 1.0,
     moment: Annotated[str, typer.Option(help="Of drop-session: before, during or after the command.")] = "after",
+    port: Annotated[str, typer.Option(help="Of errors: the port that counts them; default all.")] = "",
+    rate: Annotated[float, typer.Option(help="Of errors: errors and discards a second.")] = 100.0,
     option: IntentOption = None,
 ) -> None:
     """Inject a fault.
 
-    Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, wrong-host-key, power-cycle.
+    Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, wrong-host-key, power-cycle, errors.
     """
     from railweave.cli.project import simulator_state
     from railweave.cli.show import print_view
@@ -154,6 +156,7 @@ def fault(
             control.clear_fault(state, device)
         else:
             details = {"command": command, "after": after, "seconds": seconds, "moment": moment}
+            details |= {"port": port, "rate": rate}
             control.fault(state, device, kind, **details, **({} if times is None else {"times": times}))
     print_view(f"{device}: {'no fault' if kind == 'clear' else kind}")
 

@@ -131,7 +131,9 @@ def refusals(
     ``several`` is the consent to more than one switch of a plane; another way for all traffic is needed all the same.
     """
     names = {target.device for target in targets}
-    touched = {name for name, peers in drained.items() if peers and name not in names} | (set(silent) - names)
+    # A leaf that is gone takes no path from others; a spine that is gone does.
+    gone = {name for name in silent if fabric.switch_of[name].role is not Role.LEAF}
+    touched = {name for name, peers in drained.items() if peers and name not in names} | (gone - names)
     found: list[Diagnostic] = []
     if not several:
         found += _second_of_a_plane(fabric, names, touched, silent)
@@ -189,12 +191,9 @@ def _some(names: Sequence[str]) -> str:
 
 
 def neighbourhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, ...]:
-    """Return the switches whose drains count beside these: all spines of their planes, and themselves."""
+    """Return the switches whose drains count beside these: all of their planes."""
     planes = {fabric.switch_of[target.device].plane for target in targets}
-    names = {target.device for target in targets}
-    return tuple(
-        one.name for one in fabric.switches if one.name in names or (one.role is not Role.LEAF and one.plane in planes)
-    )
+    return tuple(one.name for one in fabric.switches if one.plane in planes)
 
 
 def uplinks_left_percent(

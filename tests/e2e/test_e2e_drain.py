@@ -1,0 +1,134 @@
+"""Draining by hand on the simulator: what it takes, what it refuses, and that nothing of it is a change."""
+
+import json
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+SPINE, OTHER, LEAF = "lab-spine1", "lab-spine2", "lab-leaf1"
+UPLINK_TO_OTHER = "Ethernet116"
+
+
+def drain(project: Any, *words: str, status: int = 0) -> Any:
+    return project.json("drain", *words, "--yes", "--wait", "2", status=status)
+
+
+def hops(project: Any, leaf: str) -> set[str]:
+    """Return the ports over which a leaf sends to the other leaf's nodes."""
+    routes = json.loads(project.on(leaf, "sudo vtysh -c 'show ip route json'"))
+    (route,) = [one[0] for prefix, one in routes.items() if one[0]["protocol"] == "bgp" and not prefix.endswith("/32")]
+    return {hop["interfaceName"] for hop in route["nexthops"]}
+
+
+def holds_drain(project: Any, switch: str, command: str = "sudo vtysh -c 'show running-config'") -> bool:
+    shown = project.on(switch, command)
+    return "graceful-shutdown" in shown or "DRAINED-" in shown
+
+
+def test_a_spine_is_drained_worked_on_and_brought_back(deployed_lab: Any) -> None:
+    project = deployed_lab
+    both = hops(project, LEAF)
+    assert len(both) == 2
+    told = drain(project, SPINE)
+    assert told == {
+        "ok": True,
+        "devices": {SPINE: {"before": [], "after": ["*"], "changed": True, "quiet": True, "flows": "", "error": ""}},
+    }
+    project.wait_until(lambda: len(hops(project, LEAF)) == 1, 5, "the leaf goes by the other spine alone")
+    assert project.plan()["changes"] == []
+    assert project.verify()["ok"] is True
+    assert holds_drain(project, SPINE, "sudo cat /etc/sonic/frr/frr.conf"), "saved"
+    project.run("sim", "fault", SPINE, "power-cycle")
+    project.wait_until(lambda: project.verify(status=None)["ok"], 20, "the spine is back")
+    assert len(hops(project, LEAF)) == 1, "and still drained"
+    again = drain(project, SPINE)["devices"][SPINE]
+    assert (again["changed"], again["quiet"]) == (False, True)
+    told = project.json("undrain", SPINE)
+    assert told["ok"]
+    assert told["devices"][SPINE]["changed"]
+    assert told["checks"] > 0
+    assert told["failed"] == []
+    project.wait_until(lambda: hops(project, LEAF) == both, 5, "both spines carry again")
+    assert not holds_drain(project, SPINE, "sudo cat /etc/sonic/frr/frr.conf")
+    assert project.json("undrain", SPINE)["devices"][SPINE]["changed"] is False
+    commands = [(one["command"], one["result"]) for one in project.json("audit")["entries"]]
+    assert commands[-4:] == [(f"{verb} {SPINE}", "done") for verb in ("drain", "drain", "undrain", "undrain")]
+
+
+def test_links_of_a_leaf_are_drained_alone(deployed_lab: Any) -> None:
+    project = deployed_lab
+    both = hops(project, LEAF)
+    told = drain(project, LEAF, "--links", SPINE)["devices"][LEAF]
+    assert told["quiet"]
+    assert len(told["after"]) == 1
+    project.wait_until(lambda: len(hops(project, LEAF)) == 1, 5, "one uplink is left")
+    assert project.plan()["changes"] == []
+    said = project.run("drain", LEAF, "--links", SPINE, "--yes", "--wait", "1").stdout
+    assert f"{LEAF}: 1 links" in said.replace("\n", " ")
+    assert "drained already" in said
+    assert f"safe to work on there; undo: railweave undrain {LEAF}" in said.replace("\n", " ")
+    project.run("undrain", LEAF)
+    project.wait_until(lambda: hops(project, LEAF) == both, 5, "both uplinks carry again")
+
+
+def test_what_would_leave_no_other_way_is_refused_before_anything_is_done(deployed_lab: Any) -> None:
+    project = deployed_lab
+
+    def refused(*words: str) -> list[str]:
+        return [one["code"] for one in drain(project, *words, status=1)["diagnostics"]]
+
+    assert refused(LEAF) == ["RW520"]
+    assert refused(SPINE, OTHER) == ["RW521", "RW522"]
+    drain(project, SPINE)
+    assert refused(OTHER) == ["RW521", "RW522"]
+    assert refused(OTHER, "--several") == ["RW522"]
+    assert refused(LEAF, "--links", OTHER, "--several") == ["RW522"]
+    assert not holds_drain(project, OTHER)
+    assert not holds_drain(project, LEAF)
+    assert "needs --yes" in project.run("drain", SPINE, status=1).stderr
+    assert "has no switch lab-spine9" in project.run("drain", "lab-spine9", status=64).stderr
+    assert "no fabric link Ethernet0" in project.run("drain", LEAF, "--links", "Ethernet0", status=64).stderr
+
+
+def test_a_switch_that_still_carries_something_is_not_called_safe(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.on(LEAF, f"sudo config interface shutdown {UPLINK_TO_OTHER}")
+    project.wait_until(lambda: UPLINK_TO_OTHER not in hops(project, LEAF), 5, "the leaf has one uplink")
+    told = drain(project, SPINE, status=1)
+    assert not told["ok"]
+    assert "packets a second still flow on Ethernet" in told["devices"][SPINE]["flows"]
+    assert holds_drain(project, SPINE), "it stays drained"
+    said = project.run("drain", SPINE, "--yes", "--wait", "1", status=1).stdout.replace("\n", " ")
+    assert "not safe to work on yet" in said
+    said = project.run("drain", SPINE, "--yes", "--wait", "0").stdout.replace("\n", " ")
+    assert "its counters were not looked at" in said
+
+
+def test_a_switch_that_does_not_answer_counts_as_out_of_service(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.run("sim", "fault", OTHER, "unreachable")
+    told = drain(project, SPINE, status=1)
+    assert [one["code"] for one in told["diagnostics"]] == ["RW521", "RW522"]
+    assert "without an answer: lab-spine2" in told["diagnostics"][0]["message"]
+    assert OTHER in drain(project, OTHER, status=1)["error"]
+    told = project.json("undrain", OTHER, SPINE, "--wait", "0", status=1)
+    assert told["devices"][OTHER]["error"]
+    assert not told["devices"][SPINE]["error"]
+    entry = project.json("audit")["entries"][-1]
+    assert (entry["result"], entry["devices"][OTHER]["outcome"]) == ("failed", "failed")
+
+
+def test_errors_of_a_port_are_a_fault_of_the_simulator(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.run("sim", "fault", LEAF, "errors", "--port", "Ethernet0", "--rate", "500")
+
+    def lost() -> dict[str, list[str]]:
+        rows = json.loads(project.on(LEAF, "show interfaces counters --json"))
+        return {port: [row["RX_ERR"], row["TX_DRP"]] for port, row in rows.items()}
+
+    lost()
+    found = project.wait_until(lambda: (seen := lost())["Ethernet0"][0] != "0" and seen, 5, "errors are counted")
+    assert found["Ethernet0"][1] != "0"
+    assert found["Ethernet112"] == ["0", "0"]
