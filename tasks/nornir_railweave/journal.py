@@ -36,13 +36,16 @@ _LOCK_PAUSE_S = 0.05
 class Undertaking:
     """What a rollout is about, beside its plan: ``of`` names the rollout rolled back, ``intent`` the intent's file.
 
-    ``take_ports`` is what the plan was made with, which a resumed rollout has to plan with again.
+    ``take_ports`` is what the plan was made with, which a resumed rollout has to plan with again. A rollout of one
+    phase of a change names it: ``phase``, from 1, and ``base``, the intent that the phases lead away from.
     """
 
     kind: Kind = Kind.DEPLOY
     of: str = ""
     intent: str = ""
     take_ports: bool = False
+    base: str = ""
+    phase: int = 0
 
 
 ORDINARY = Undertaking()
@@ -164,6 +167,8 @@ def opening_details(rollout: str, plan: Plan, undertaking: Undertaking) -> dict[
         "kind": undertaking.kind.value,
         "of": undertaking.of,
         "take_ports": undertaking.take_ports,
+        "base": undertaking.base,
+        "phase": undertaking.phase,
         **_holder(),
         "devices": {
             name: {

@@ -68,7 +68,7 @@ def run_deployment(
         show_plan_for_a_person(plan)
     if plan.changes and not agreed(plan, agreement):
         return None
-    undertaking = Undertaking(intent=str(path), take_ports=agreement.take_ports)
+    undertaking = Undertaking(intent=str(path), take_ports=agreement.take_ports, base=fabric.base, phase=fabric.phase)
     with audited(f"deploy {reviewed or path}", plan) as note, fabric.progress():
         result = fabric.deploy(plan, agreement.policy(fabric), undertaking=undertaking)
         note(result)

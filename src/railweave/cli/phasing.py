@@ -52,7 +52,8 @@ class Phasing:
         """Return the fabric of a phase; nothing is expected of the links whose cables follow its configuration."""
         from railweave.plan.pending import expecting_without
 
-        return self.reached(target, number, expecting_without(self.phase(number).pending))
+        fabric = self.reached(target, number, expecting_without(self.phase(number).pending))
+        return replace(fabric, base=self.base, phase=number)
 
     def standing(self, target: str) -> "Standing":
         """Read every switch and return how far they have come."""

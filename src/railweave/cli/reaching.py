@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class ReachedFabric:
     """Everything that a command needs to read or change the devices of a fabric.
 
-    ``expecting`` tells what must be seen on a switch: None is everything that the fabric has.
+    ``expecting`` tells what must be seen on a switch: None is everything that the fabric has. ``base`` and ``phase``
+    tell of which change in phases the fabric is a phase; empty and 0 where it is an intent's own.
     """
 
     designed: Designed
@@ -35,6 +36,8 @@ class ReachedFabric:
     shown: "FabricProgress"
     configurator: "Configurator"
     expecting: "Expecting | None" = None
+    base: str = ""
+    phase: int = 0
 
     @contextmanager
     def progress(self) -> Iterator[None]:

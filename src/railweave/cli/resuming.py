@@ -37,6 +37,7 @@ def run_resume(path: Path, target: str, name: str, agreement: Agreement) -> "Dep
 
     fabric = reached_fabric(path, target)
     rollout = rollout_to_resume(name, fabric.designed.fabric.name, target)
+    fabric = fabric_of(rollout, fabric, path)
     refuse_resume(rollout, fabric)
     refuse_without_terminal("deploy --resume", agreement)
     if rollout.kind is Kind.ROLLBACK:
@@ -45,6 +46,18 @@ def run_resume(path: Path, target: str, name: str, agreement: Agreement) -> "Dep
         return carry_on_rollback(fabric, rollout, agreement)
     with closing(reopened(rollout, path)) as journal:
         return _carry_on(fabric, rollout, journal, agreement)
+
+
+def fabric_of(rollout: "Rollout", fabric: ReachedFabric, path: Path) -> ReachedFabric:
+    """Return the fabric that ``rollout`` is about: ``fabric``, or the phase of a change that leads to it.
+
+    Raises RefusedError where there is no way in phases any more, UsageError where there is no such phase.
+    """
+    if not rollout.phase or rollout.intent_sha256 != fabric.designed.intent.sha256:
+        return fabric
+    from railweave.cli.phasing import find_phases
+
+    return find_phases(path, rollout.base).reached_for_deployment(fabric.target.name, rollout.phase)
 
 
 def refuse_resume(rollout: "Rollout", fabric: ReachedFabric) -> None:
@@ -65,7 +78,9 @@ def reopened(rollout: "Rollout", path: Path) -> "Journal":
     from nornir_railweave.control import GO_ON, ask
     from nornir_railweave.journal import Journal, Undertaking
 
-    undertaking = Undertaking(rollout.kind, rollout.of, rollout.intent or str(path), rollout.take_ports)
+    undertaking = Undertaking(
+        rollout.kind, rollout.of, rollout.intent or str(path), rollout.take_ports, rollout.base, rollout.phase
+    )
     try:
         journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, undertaking)
         # What was wished of the process that is gone is not wished of this one.

@@ -8,7 +8,7 @@ from railweave.cli.auditing import audited
 from railweave.cli.deploying import Agreement, agreed, refuse_without_terminal, show_plan_for_a_person
 from railweave.cli.project import JOURNALS
 from railweave.cli.reaching import ReachedFabric, reached_fabric
-from railweave.cli.resuming import free, reopened
+from railweave.cli.resuming import fabric_of, free, reopened
 from railweave.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def run_rollback(path: Path, target: str, name: str, agreement: Agreement) -> "D
     rollout = _rollout_to_roll_back(name, fabric)
     refuse_without_terminal("rollback", agreement)
     refuse_while_running(JOURNALS, rollout.fabric, rollout.target)
+    fabric = fabric_of(rollout, fabric, path)
     return _roll_back(fabric, _freed(fabric, rollout, path), agreement, path)
 
 
@@ -130,7 +131,7 @@ def _roll_back(
         return None
     with ExitStack() as stack:
         if journal is None:
-            undertaking = Undertaking(Kind.ROLLBACK, rollout.name, str(path))
+            undertaking = Undertaking(Kind.ROLLBACK, rollout.name, str(path), base=rollout.base, phase=rollout.phase)
             journal = stack.enter_context(closing(Journal(JOURNALS, designed.name, plan.target, undertaking)))
         note = stack.enter_context(audited(f"rollback {rollout.name}", plan))
         stack.enter_context(fabric.progress())

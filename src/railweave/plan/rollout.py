@@ -72,6 +72,7 @@ class DeviceRecord:
 class Rollout:
     """One rollout as its journal tells it.
 
+    ``phase`` is that of a change in phases from ``base``, 0 where the rollout is of a whole intent.
     ``finished``: it came to its planned end. ``stopped``: it ended before that, by a failure or by a person, and
     ``stopped_by`` says why. Neither: it runs (``alive``), or its process was lost. ``torn``: the last line is cut.
     ``unread`` counts the other lines that are no journal's, ``unknown`` names steps of a newer version.
@@ -87,6 +88,8 @@ class Rollout:
     kind: Kind = Kind.DEPLOY
     of: str = ""
     take_ports: bool = False
+    base: str = ""
+    phase: int = 0
     by: str = ""
     begun_at: str = ""
     last_at: str = ""
@@ -179,6 +182,8 @@ def _told(path: Path, entries: Iterable[Entry], *, alive: bool, torn: bool, unre
         kind=Kind.ROLLBACK if kind == Kind.ROLLBACK else Kind.DEPLOY,
         of=_text(opening, "of"),
         take_ports=opening.get("take_ports") is True,
+        base=_text(opening, "base"),
+        phase=_number(opening, "phase"),
         by=_text(openings[-1].details, "by") if openings else "",
         begun_at=entries[0].at if entries else "",
         last_at=entries[-1].at if entries else "",
@@ -234,11 +239,10 @@ def _open(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None
     """Take the devices of an opening; what an earlier one says of a device holds: it is of the whole rollout."""
     for name, told in _mapping(details.get("devices")).items():
         part = _mapping(told)
-        wave = part.get("wave")
         drafts.setdefault(
             name,
             {
-                "wave": wave if isinstance(wave, int) and not isinstance(wave, bool) else 0,
+                "wave": _number(part, "wave"),
                 "before_sha256": _text(part, "before_sha256"),
                 "changes_sha256": _text(part, "changes_sha256"),
                 "drain": _texts(part.get("drain")),
@@ -284,6 +288,11 @@ def _held(told: Any) -> frozenset[tuple[str, str]]:
 def _text(record: Mapping[str, Any], name: str) -> str:
     value = record.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _number(record: Mapping[str, Any], name: str) -> int:
+    value = record.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -49,6 +49,8 @@ def _head(rollout: Rollout) -> dict[str, Any]:
         "rollout": rollout.name,
         "kind": rollout.kind.value,
         "of": rollout.of or None,
+        "base": rollout.base or None,
+        "phase": rollout.phase or None,
         "fabric": rollout.fabric,
         "target": rollout.target,
         "intent": rollout.intent,
@@ -122,6 +124,8 @@ def rollout_view(rollout: Rollout) -> RenderableType:
 def _about(rollout: Rollout) -> Table:
     grid = Table.grid(padding=(0, 2))
     of = f" of {rollout.of}" if rollout.of else ""
+    if rollout.phase:
+        of += f", phase {rollout.phase} from {rollout.base}"
     for name, value in (
         ("rollout", Text(f"{rollout.name} ({rollout.kind.value}{of})")),
         ("fabric", Text(f"{rollout.fabric or '?'} → {rollout.target or '?'}")),
