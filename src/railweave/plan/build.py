@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric
-from railweave.plan.draining import disturbs, drain_of, parted_links
+from railweave.plan.draining import disturbs, drains_of_waves, parted_links
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import arrange
@@ -43,13 +43,15 @@ def build_plan(
     careful = {
         name for name, own in changes.items() if name not in idle and disturbs(fabric, fabric.switch_of[name], own)
     }
-    order = arrange(fabric, changes, careful, policy, idle=idle, parted=parted_links(fabric, changes, idle))
+    parted = parted_links(fabric, changes, idle)
+    order = arrange(fabric, changes, careful, policy, idle=idle, parted=parted)
+    drains = drains_of_waves(fabric, changes, order.waves, idle, parted)
     devices = {
         switch.name: _device(
             readings[switch.name],
             switch.role.value,
             disturbed=switch.name in careful,
-            drain=() if switch.name in idle else drain_of(fabric, switch, changes.get(switch.name, ()), idle),
+            drain=drains.get(switch.name, ()),
         )
         for switch in fabric.switches
     }

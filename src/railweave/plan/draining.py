@@ -1,8 +1,9 @@
 """Where traffic is led away before a change, and which links a change parts.
 
 A change that disturbs only some links of a switch drains the BGP sessions on these; one that disturbs all links of a
-spine drains the spine. A leaf with GPU nodes is never drained as a whole: its nodes have no other way, so announcing
-it away would only take their rail out of service earlier. The same holds for the only spine of a plane.
+spine drains the spine. Draining needs another way. A leaf with GPU nodes is never drained as a whole: announcing it
+away would only take the rail of its nodes out of service earlier. And nothing is drained whose leaves have no other
+uplink at that moment of the rollout: the traffic would stay, and the rollout would wait for it in vain.
 """
 
 import re
@@ -44,18 +45,65 @@ class _Touched:
     everything: bool = False
 
 
-def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change], idle: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the peers to drain before ``changes`` of a switch that carries traffic; ``("*",)`` is the whole switch.
+def drains_of_waves(
+    fabric: Fabric,
+    changes: Mapping[str, Sequence[Change]],
+    waves: Iterable[Sequence[str]],
+    idle: Collection[str] = (),
+    parted: Iterable[Link] = (),
+) -> dict[str, tuple[str, ...]]:
+    """Return what is drained of each device before its change, as its moment among the ``waves`` allows.
 
-    ``idle`` are the devices that are provisioned for the first time.
+    ``idle`` are the devices that are provisioned for the first time, ``parted`` the links that are down from the wave
+    of their first end until that of their second.
     """
+    of_device: dict[str, set[Link]] = {}
+    for link in parted:
+        of_device.setdefault(link.upper, set()).add(link)
+        of_device.setdefault(link.lower, set()).add(link)
+    drains: dict[str, tuple[str, ...]] = {}
+    down: set[Link] = set()
+    for wave in waves:
+        for name in wave:
+            switch = fabric.switch_of[name]
+            peers = () if name in idle else drain_of(fabric, switch, changes.get(name, ()))
+            out = {*idle, *wave}
+            if peers and _has_other_ways(fabric, switch, peers, out, down):
+                drains[name] = peers
+        for name in wave:
+            # The first end of a parted link takes it down, the second brings it back.
+            down ^= of_device.get(name, set())
+    return drains
+
+
+def _has_other_ways(
+    fabric: Fabric, switch: Switch, peers: Collection[str], out: Collection[str], down: Collection[Link]
+) -> bool:
+    """Tell whether every leaf on the drained links keeps another uplink that is up."""
+    uplinks = _uplinks(fabric, switch)
+    drained = {one.link for one in uplinks if peers == WHOLE or one.peer in peers}
+    return all(
+        any(
+            other.kind is LinkKind.LEAF_SPINE
+            and other not in drained
+            and other not in down
+            and (other.upper not in out or other.upper == switch.name)
+            for other in fabric.links_of[link.lower]
+        )
+        for link in drained - set(down)
+        if link.lower not in out or link.lower == switch.name
+    )
+
+
+def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple[str, ...]:
+    """Return the peers to drain for ``changes`` where all traffic has another way; ``("*",)`` is the whole switch."""
     disturbing = _disturbing(changes)
     if not disturbing:
         return ()
     uplinks = _uplinks(fabric, switch)
     touched = _touched(fabric, switch, uplinks, disturbing)
     if touched.everything or (uplinks and len(touched.links) == len(uplinks)):
-        return WHOLE if switch.role is not Role.LEAF and _has_another(fabric, switch, idle) else ()
+        return () if switch.role is Role.LEAF else WHOLE
     return (*(uplink.peer for uplink in touched.links), *touched.strangers)
 
 
@@ -88,13 +136,6 @@ def parted_links(fabric: Fabric, changes: Mapping[str, Sequence[Change]], idle: 
     return {link for name, links in found.items() for link in links if link.upper == name} & {
         link for name, links in found.items() for link in links if link.lower == name
     }
-
-
-def _has_another(fabric: Fabric, spine: Switch, idle: Collection[str]) -> bool:
-    return any(
-        other.role is spine.role and other.plane == spine.plane and other is not spine and other.name not in idle
-        for other in fabric.switches
-    )
 
 
 def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:

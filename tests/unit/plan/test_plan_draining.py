@@ -2,7 +2,7 @@
 
 import pytest
 
-from railweave.plan.draining import WHOLE, disturbs, drain_of, parted_links
+from railweave.plan.draining import WHOLE, disturbs, drain_of, drains_of_waves, parted_links
 from railweave.plan.offline import plan_offline
 from railweave.sonic.change import FRR_TABLE, Disruption, Op
 from railweave.templates import find_templates
@@ -15,7 +15,8 @@ LINE = {"table": FRR_TABLE, "key": "router bgp 1", "disruption": Disruption.SESS
 @pytest.fixture
 def drained(lab, change):
     def peers(device, *changes, idle=()):
-        return drain_of(lab, lab.switch_of[device], [change(device=device, **one) for one in changes], idle)
+        made = {device: [change(device=device, **one) for one in changes]}
+        return drains_of_waves(lab, made, [[device]], idle).get(device, ())
 
     return peers
 
@@ -118,3 +119,20 @@ def test_other_as_numbers_part_every_link(lab, redesign):
     (unmet,) = plan.unmet
     assert unmet.parted
     assert "both ends of 4 links have to change" in unmet.message
+
+
+def test_no_spine_is_drained_whose_leaves_have_lost_the_others(redesign):
+    four = ("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4")
+    base = redesign(four)
+    head = redesign(four, ("workload:", "addressing: {asn: {spine: 4200002000}}\nworkload:"))
+    plan = plan_offline(base, head, find_templates(), renumber=True)
+    drained = [name for name, device in plan.devices.items() if device.drain]
+    assert drained == ["lab-spine1", "lab-spine2", "lab-spine3"]
+
+
+def test_a_spine_is_not_drained_onto_one_that_is_out_in_the_same_wave(lab, change):
+    spines = ["lab-spine1", "lab-spine2"]
+    line = {**LINE, "field": "timers bgp 3 9"}
+    changes = {name: [change(device=name, **line)] for name in spines}
+    assert drains_of_waves(lab, changes, [spines]) == {}
+    assert drains_of_waves(lab, changes, [[name] for name in spines]) == dict.fromkeys(spines, WHOLE)
