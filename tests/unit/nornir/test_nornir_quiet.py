@@ -1,0 +1,85 @@
+"""When drained ports count as quiet, by counters that a test lets rise."""
+
+from collections.abc import Callable
+
+import pytest
+
+from nornir_railweave.quiet import wait_until_quiet
+
+KINDS = ("unicast", "multicast", "broadcast")
+
+
+class Counting:
+    """A driver whose ports carry packets at rates that a function of the time gives; time passes in ``sleep``."""
+
+    def __init__(
+        self, rate: Callable[[str, float], float], ports: tuple[str, ...] = ("Ethernet0", "Ethernet4")
+    ) -> None:
+        self.rate, self.ports = rate, ports
+        self.now = 1000.0
+        self.carried = dict.fromkeys(ports, 50_000.0)
+        self.read = 0
+
+    def sleep(self, seconds: float) -> None:
+        for port in self.ports:
+            self.carried[port] += self.rate(port, self.now - 1000) * seconds
+        self.now += seconds
+
+    def get_interfaces_counters(self) -> dict[str, dict[str, int]]:
+        self.read += 1
+        return {
+            port: {
+                **{f"{way}_{kind}_packets": -1 for way in ("rx", "tx") for kind in KINDS},
+                "rx_unicast_packets": int(self.carried[port]),
+                "tx_unicast_packets": 7,
+            }
+            for port in self.ports
+        }
+
+    def wait(self, *ports: str, packets_per_s: float = 100, timeout_s: float = 20) -> str:
+        return wait_until_quiet(
+            self, ports or self.ports, packets_per_s=packets_per_s, timeout_s=timeout_s, interval_s=1,
+            clock=lambda: self.now, sleep=self.sleep,
+        )  # fmt: skip
+
+
+def test_keepalives_are_quiet_and_need_one_interval() -> None:
+    driver = Counting(lambda port, at: 3)
+    assert driver.wait() == ""
+    assert driver.now == 1001
+    assert driver.read == 2
+
+
+def test_traffic_that_ends_is_waited_for() -> None:
+    driver = Counting(lambda port, at: 5000 if at < 7 else 2)
+    assert driver.wait() == ""
+    assert 1007 <= driver.now <= 1009
+
+
+def test_traffic_that_stays_is_named_with_its_rate_when_time_is_up() -> None:
+    driver = Counting(lambda port, at: 1500 if port == "Ethernet4" else 2)
+    assert driver.wait() == "packets a second still flow on Ethernet4 1500 (quiet: below 100)"
+    assert 1020 <= driver.now <= 1021
+
+
+def test_only_the_ports_that_are_drained_have_to_be_quiet() -> None:
+    driver = Counting(lambda port, at: 1500 if port == "Ethernet4" else 2)
+    assert driver.wait("Ethernet0") == ""
+    assert driver.wait("Ethernet8") == "", "a port that nobody counts"
+    many = Counting(lambda port, at: 900, tuple(f"Ethernet{4 * place}" for place in range(5)))
+    assert many.wait(timeout_s=1).endswith("Ethernet0 900, Ethernet4 900, Ethernet8 900 and 2 more (quiet: below 100)")
+
+
+@pytest.mark.parametrize(("after", "said"), [(40, ""), (9000, "Ethernet0 9000")])
+def test_a_counter_that_is_cleared_meanwhile_counts_from_nothing(after: int, said: str) -> None:
+    driver = Counting(lambda port, at: 0, ("Ethernet0",))
+
+    def clear(seconds: float) -> None:
+        driver.now += seconds
+        driver.carried["Ethernet0"] = after
+
+    found = wait_until_quiet(
+        driver, ["Ethernet0"], packets_per_s=100, timeout_s=0, interval_s=1, clock=lambda: driver.now, sleep=clear
+    )
+    assert said in found
+    assert bool(found) is bool(said)
