@@ -31,6 +31,7 @@ from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progres
 from railweave.plan.resumption import left_of
 from railweave.plan.rollout import Kind, Rollout
 from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
+from railweave.plan.waves import parted_by_limits
 from railweave.sonic.diff import DeviceDiff
 from railweave.sonic.restoring import Goal, restoring_diff
 
@@ -166,8 +167,10 @@ def _plan(
         policy=policy.rollout.policy,
     )
     devices = {name: device for name, device in plan.devices.items() if name in found}
-    # The order that brought the devices here, backwards, keeps the same floors; no other order is asked for.
+    # The order that brought the devices here, backwards. What disturbed nothing on the way here may do so on the way
+    # back (a port that was added is taken away), so its waves may be too wide.
     waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
+    waves = parted_by_limits(fabric, waves, plan.disturbed, policy.rollout.policy)
     return replace(plan, devices=devices, waves=waves, unmet=())
 
 

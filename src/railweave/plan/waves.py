@@ -99,6 +99,32 @@ def may_go(
     return found.message if found is not None else ""
 
 
+def parted_by_limits(
+    fabric: Fabric,
+    waves: Iterable[Iterable[str]],
+    careful: Collection[str],
+    policy: RolloutPolicy,
+    *,
+    idle: Collection[str] = (),
+) -> tuple[Wave, ...]:
+    """Return ``waves`` in their order, each parted where its ``careful`` devices would together take too much.
+
+    For waves that were made for another change: what disturbs nothing on the way there may disturb on the way back.
+    """
+    limits = Limits(fabric, policy, idle)
+    found: list[Wave] = []
+    for wave in waves:
+        part: list[str] = []
+        for name in wave:
+            moving = [one for one in (*part, name) if one in careful]
+            if part and name in careful and limits.breach(moving):
+                found.append(tuple(part))
+                part = []
+            part.append(name)
+        found += [tuple(part)] if part else []
+    return tuple(found)
+
+
 def arrange(
     fabric: Fabric,
     changed: Collection[str],

@@ -1,6 +1,7 @@
 """The order of a rollout."""
 
-from railweave.plan.waves import plan_waves
+from railweave.plan.policy import DEFAULT_POLICY
+from railweave.plan.waves import parted_by_limits, plan_waves
 
 
 def names(fabric, role):
@@ -46,3 +47,15 @@ def test_undisturbed_devices_do_not_wait_for_disturbed_ones(redesign):
     fabric = redesign(("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4"))
     waves = plan_waves(fabric, set(names(fabric, "spine")), {"lab-spine1"})
     assert waves == (("lab-spine2",), ("lab-spine3", "lab-spine4"), ("lab-spine1",))
+
+
+def test_waves_made_for_a_calm_change_are_parted_where_their_devices_are_disturbed(redesign):
+    fabric = redesign(("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4"))
+    calm = (("lab-leaf1",), ("lab-spine2", "lab-spine3", "lab-spine4"), ("lab-spine1",))
+    assert parted_by_limits(fabric, calm, (), DEFAULT_POLICY) == calm
+    assert parted_by_limits(fabric, calm, {"lab-spine2", "lab-spine4"}, DEFAULT_POLICY) == (
+        ("lab-leaf1",),
+        ("lab-spine2", "lab-spine3"),
+        ("lab-spine4",),
+        ("lab-spine1",),
+    )
