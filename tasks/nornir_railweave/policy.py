@@ -8,6 +8,10 @@ from nornir_railweave.target import Rollout, Target
 from railweave.plan.refusal import Consent
 
 
+_MOST_SESSIONS = 200
+"""A session that waits costs a socket and a thread."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The rules of one deployment.
@@ -52,4 +56,4 @@ def policy_for(
 def _sessions(target: Target) -> int:
     """Return how many devices may stay connected at once: a jump host carries so many channels and no more."""
     jump = target.login.jump
-    return target.rollout.workers if jump is None else min(target.rollout.workers, jump.channels)
+    return _MOST_SESSIONS if jump is None else min(_MOST_SESSIONS, jump.channels)

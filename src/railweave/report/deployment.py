@@ -46,7 +46,8 @@ def next_steps(result: DeployResult) -> list[str]:
     ]
     if result.ok:
         return steps
-    changed = result.progress.waves_done or result.names(Outcome.NEW)
+    new = set(result.names(Outcome.NEW))
+    changed = any(name in new for wave in result.progress.waves for name in wave)
     if result.result is Result.STOPPED and result.rollout:
         steps.append(f"`railweave deploy --resume{target}` goes on where it stopped, once the cause is mended")
     if result.rollout and changed and not result.of:
