@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from railweave.sonic.drain import drain_text, drained_peers, undrain_text
+from railweave.sonic.frr import parse_frr
 from sonic_sim.frr import show
 from sonic_sim.frr.running import Frr
 
@@ -29,3 +31,34 @@ def test_recorded_files_are_answered_and_shown_as_by_frr(monkeypatch: pytest.Mon
 
 def test_there_are_recordings() -> None:
     assert NAMES == ["1-clos", "2-wrong", "3-unknown", "4-removals"]
+
+
+DRAINED = Path(__file__).parent / "frr_8_4_drain"
+"""A switch drained by a link, then as a whole, and back; the lines are railweave's own."""
+
+
+def test_a_drain_and_its_undrain_are_answered_and_shown_as_by_frr(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show, "FRR_VERSION", "8.4.4")
+    frr = Frr()
+    frr.start("log syslog informational\nno ipv6 forwarding\nservice integrated-vtysh-config\n", "leaf1")
+    names = sorted(path.stem for path in DRAINED.glob("*.conf"))
+    assert len(names) == 9
+    for name in names:
+        applied = frr.apply((DRAINED / f"{name}.conf").read_text(encoding="utf-8"))
+        said = (DRAINED / f"{name}.said").read_text(encoding="utf-8").splitlines()
+        assert f"exit {applied.status}" == said[-1], name
+        assert sorted((applied.out + applied.err).splitlines()) == sorted(said[:-1]), name
+        assert frr.show() == (DRAINED / f"{name}.shown").read_text(encoding="utf-8"), name
+
+
+def test_what_frr_shows_of_a_drain_is_found_again_and_undone() -> None:
+    shown = {path.stem[0]: path.read_text(encoding="utf-8") for path in DRAINED.glob("*.shown")}
+    conf = {path.stem[0]: path.read_text(encoding="utf-8") for path in DRAINED.glob("*.conf")}
+    assert drain_text(shown["1"], ["10.192.0.64"]) == conf["2"]
+    assert drain_text(shown["2"], None) == conf["3"]
+    assert undrain_text(shown["4"]) == conf["5"]
+    assert undrain_text(shown["8"]) == conf["9"]
+    assert [drained_peers(parse_frr(shown[number])) for number in "12358"] == [
+        (), ("10.192.0.64",), ("*",), (), ("*",)
+    ]  # fmt: skip
+    assert len({parse_frr(text).entries for text in shown.values()}) == 1, "the configuration is the same throughout"

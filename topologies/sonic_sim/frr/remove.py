@@ -33,7 +33,17 @@ class Removal:
             here.lines.pop(line, None)
             here.lines["no " + line] = "no " + line
         else:
+            self._refuse_unknown_neighbor(line)
             self._plain(line)
+
+    def _refuse_unknown_neighbor(self, line: str) -> None:
+        """Refuse a neighbour of an address family that the instance does not have (8.4.4, measured)."""
+        words = line.split()
+        if self.here.node != BGP_AF or words[0] != "neighbor":
+            return
+        instance = next((one for one in self.root.children.values() if self.here in one.children.values()), None)
+        if instance is not None and not any(one.starting(f"neighbor {words[1]}") for one in instance.walk()):
+            raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
 
     def _active_by_default(self) -> bool:
         """Tell whether neighbours of this address family are active without being told."""

@@ -12,7 +12,7 @@ _AFTER_BLOCKS = ("bgp as-path access-list", "ip prefix-list", "ipv6 prefix-list"
                  "bgp large-community-list")  # fmt: skip
 _TOP_ORDER = (
     "domainname", "log", "no ip forwarding", "no ipv6 forwarding", "no zebra nexthop", "fpm", "no fpm", "agentx",
-    "password", "enable", "debug", "zebra", "access-list", "service",
+    "password", "enable", "debug", "zebra", "access-list", "bgp graceful-shutdown", "service",
 )  # fmt: skip
 _ROUTES = ("ip route", "ipv6 route")
 _LATE = ("ip nht", "ipv6 nht", "ip protocol", "ipv6 protocol")
@@ -56,7 +56,9 @@ def configuration_text(root: Context, hostname: str) -> str:
         entries = sorted((line for line in root.lines.values() if line.startswith(kind)), key=_entry_key)
         lines += [*entries, "!"] if entries else []
     maps = [one for one in root.children.values() if one.node == "route-map"]
-    for block in sorted(maps, key=lambda one: (one.header.split()[1], int(one.header.split()[3]))):
+    # route-maps stand in the order in which they came (8.4.4, measured), their entries by number
+    came = {name: place for place, name in enumerate(dict.fromkeys(one.header.split()[1] for one in maps))}
+    for block in sorted(maps, key=lambda one: (came[one.header.split()[1]], int(one.header.split()[3]))):
         lines += [*_block(block), "!"]
     for kind in _LATE:
         late = [line for line in root.lines.values() if line.startswith(kind)]
