@@ -48,6 +48,7 @@ def running_weave(new_project: Any, kept_weave: Path) -> Any:
     """A project whose fabric runs on switches of its own; ``base.yml`` keeps what runs."""
     project = new_project(weave)
     project.bring_back(kept_weave)
+    project.set_rollout(verify_interval=0.1)
     (project.folder / "base.yml").write_text(WEAVE, encoding="utf-8")
     return project
 

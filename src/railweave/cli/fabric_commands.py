@@ -87,7 +87,7 @@ def deploy(
     from railweave.cli.project import find_intent
 
     if resume and base:
-        raise UsageError("a phase is not resumed, it is repeated: `railweave deploy --from BASE` finds what is left")
+        raise UsageError("--resume knows of which phase its rollout was: leave --from out")
     rollout, intent = _named_rollout(intent, resume=resume)
     reviewed = intent if intent is not None and intent.suffix == ".json" else None
     path = find_intent(None if reviewed else intent, option)

@@ -53,11 +53,15 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
 
 
 def cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
-    """Return a line for each cable that has to be moved; beyond ``most`` the rest is counted."""
+    """Return a line for each cable that has to be moved; beyond ``most`` the rest is counted. The last one tells how
+    to move them without taking a leaf's links away all at once."""
     cables = moved_cables(plan)
-    shown = tuple(f"cable to move: {cable}" for cable in cables[:most])
-    hidden = len(cables) - len(shown)
-    return (*shown, f"cables to move: {hidden} more, all in the JSON form") if hidden else shown
+    if not cables:
+        return ()
+    lines = [f"cable to move: {cable}" for cable in cables[:most]]
+    if hidden := len(cables) - len(lines):
+        lines.append(f"cables to move: {hidden} more, all in the JSON form")
+    return (*lines, "`railweave phases BASE` and `deploy --from BASE` move cables a few at a time, with a work order")
 
 
 def marking_lines(plan: Plan) -> tuple[str, ...]:
