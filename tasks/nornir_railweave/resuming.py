@@ -44,9 +44,14 @@ def newer_change(folder: Path, rollout: Rollout) -> Rollout | None:
 def free_devices(nr: Nornir, rollout: Rollout, *, reconnect_s: float, announce: Events) -> dict[str, str]:
     """Take back what waits on the devices of ``rollout``; return why that failed, by device.
 
-    Devices that the intent no longer has cannot be reached and are left out: their own timers take back what waits.
+    Nothing waits on a device that ended new or that the rollout never came to. Devices that the intent no longer has
+    cannot be reached and are left out: their own timers take back what waits.
     """
-    names = [name for name in rollout.devices if name in nr.inventory.hosts]
+    names = [
+        name
+        for name, record in rollout.devices.items()
+        if record.step and record.outcome != "new" and name in nr.inventory.hosts
+    ]
     if not names:
         return {}
     results = only(nr, names).run(recover, on_failed=True, rollout=rollout, reconnect_s=reconnect_s, announce=announce)
