@@ -43,6 +43,8 @@ def test_a_spine_is_drained_worked_on_and_brought_back(deployed_lab: Any) -> Non
     project.run("sim", "fault", SPINE, "power-cycle")
     project.wait_until(lambda: project.verify(status=None)["ok"], 20, "the spine is back")
     assert len(hops(project, LEAF)) == 1, "and still drained"
+    assert project.json("drain") == {"devices": {SPINE: {"drained": ["*"], "error": ""}}}
+    assert f"{SPINE}: drained" in project.run("drain").stdout
     again = drain(project, SPINE)["devices"][SPINE]
     assert (again["changed"], again["quiet"]) == (False, True)
     told = project.json("undrain", SPINE)
@@ -53,6 +55,7 @@ def test_a_spine_is_drained_worked_on_and_brought_back(deployed_lab: Any) -> Non
     project.wait_until(lambda: hops(project, LEAF) == both, 5, "both spines carry again")
     assert not holds_drain(project, SPINE, "sudo cat /etc/sonic/frr/frr.conf")
     assert project.json("undrain", SPINE)["devices"][SPINE]["changed"] is False
+    assert "nothing is drained on 4 switches" in project.run("drain").stdout
     commands = [(one["command"], one["result"]) for one in project.json("audit")["entries"]]
     assert commands[-4:] == [(f"{verb} {SPINE}", "done") for verb in ("drain", "drain", "undrain", "undrain")]
 

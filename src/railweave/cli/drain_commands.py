@@ -1,5 +1,6 @@
 """Commands that take traffic off switches and links by hand, and bring it back."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def drain(
-    devices: Devices,
+    devices: Annotated[
+        list[str] | None, typer.Argument(metavar="[DEVICE]...", help="Switches; none: tell what is drained now.")
+    ] = None,
     links: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,6 +41,8 @@ def drain(
     from railweave.cli.show import print_json, print_view
     from railweave.report.draining import drain_view, draining_json
 
+    if not devices:
+        return _tell_drained(find_intent(None, option), target, as_json=json)
     named = tuple(word for text in links or () for word in text.split(",") if word)
     wish = DrainWish(tuple(devices), named, wait, yes=yes, several=several, quiet=json)
     results = run_drain(find_intent(None, option), target, wish)
@@ -48,6 +53,20 @@ def drain(
     else:
         print_view(drain_view(results, len(set(devices))))
     return 0 if all(one.ok for one in results) else 1
+
+
+def _tell_drained(path: Path, target: str, *, as_json: bool) -> int:
+    """Print what is drained of the whole fabric."""
+    from railweave.cli.draining import read_drained
+    from railweave.cli.show import print_json, print_view
+    from railweave.report.draining import drained_json, drained_view
+
+    found = read_drained(path, target)
+    if as_json:
+        print_json(drained_json(found))
+    else:
+        print_view(drained_view(found))
+    return 1 if any(one.error for one in found) else 0
 
 
 def undrain(

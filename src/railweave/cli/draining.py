@@ -55,6 +55,16 @@ def run_drain(path: Path, target: str, wish: DrainWish) -> "tuple[DrainResult, .
         return results
 
 
+def read_drained(path: Path, target: str) -> "tuple[DrainResult, ...]":
+    """Return what is drained on each switch of the fabric."""
+    from nornir_railweave import draining
+
+    reached = reached_fabric(path, target)
+    with reached.progress():
+        found = draining.read(reached.nornir, [switch.name for switch in reached.designed.fabric.switches])
+    return tuple(found.values())
+
+
 def run_undrain(
     path: Path, target: str, devices: Sequence[str], wait_s: float | None
 ) -> "tuple[tuple[DrainResult, ...], VerifyResult | None]":

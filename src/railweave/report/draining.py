@@ -54,6 +54,23 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
+def drained_view(found: Sequence[DrainResult]) -> RenderableType:
+    """Return what is drained of a fabric, and which switches do not say."""
+    lines = [
+        Text(f"{one.device}: {'drained' if one.after == WHOLE else f'drained towards {_some(one.after)}'}")
+        for one in found
+        if one.after
+    ]
+    lines += [Text(f"{one.device}: {one.error}", style="bold red") for one in found if one.error]
+    return Group(*lines) if lines else Text(f"nothing is drained on {len(found)} switches")
+
+
+def drained_json(found: Sequence[DrainResult]) -> dict[str, Any]:
+    """Return the contract of ``drain --json`` without a switch: those that are drained or do not say."""
+    told = [one for one in found if one.after or one.error]
+    return {"devices": {one.device: {"drained": list(one.after), "error": one.error} for one in told}}
+
+
 def undrain_view(results: Sequence[DrainResult], verification: VerifyResult | None) -> RenderableType:
     """Return what came of each switch, and whether its sessions hold."""
     parts: list[RenderableType] = []
