@@ -1,7 +1,9 @@
-"""The lab on Containerlab, started once for all its tests and taken down however they end.
+"""Labs on Containerlab: each is started once for all its tests, and taken down however they end.
 
-The tests run one after the other on one running fabric: each begins and ends with the fabric as its intent says. They
-run in the order of their files: bare nodes, faults, growth, the simulator beside the lab, unnumbered.
+There are three, of different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what
+happens to it, a fabric that grows, and one without addresses between switches that is reached over ``docker exec``. The
+tests of a lab run one after the other, in the order of ``FILES``; each begins and ends with the fabric as its intent
+says.
 """
 
 import contextlib
@@ -17,13 +19,49 @@ from typing import Any
 import pytest
 from command_rig import CommandRig
 
-PROVEN: list[tuple[str, str]] = []
+FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts")
+"""Test files in the order in which they run; those of one lab are together."""
+
+OTHER_LABS = {"growth": "growing", "unnumbered": "unnumbered", "hosts": "unnumbered"}
+"""The lab of a file where it is not that of the fabric as it is."""
+
+_PROVEN = "proven on the lab"
+
+
+def _file(path: str) -> str:
+    return Path(path).stem.removeprefix("test_e2e_lab_")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = [item for item in items if item.path.parent == Path(__file__).parent]
+    items[:] = [item for item in items if item not in here]
+    items += sorted(here, key=lambda item: FILES.index(_file(item.path.name)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """Give each lab's tests to one worker, where there are several."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByLab(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return OTHER_LABS.get(_file(nodeid.partition("::")[0]), "as it is")
+
+    return ByLab(config, log)
 
 
 class LabRig(CommandRig):
     """A project, the lab of its intent, and the commands of engineers at the nodes."""
 
     command_seconds = 420
+
+    def __init__(self, folder: Path, intent: str | Callable[[Path], str], **environ: str) -> None:
+        """Use ``intent/INTENT`` as every scenario does; ``environ`` chooses how the lab is started."""
+        super().__init__(folder, intent)
+        self.environ |= environ
+        # A switch that is gone is to be noticed soon.
+        target = self.folder / "inventory" / "lab.yml"
+        target.write_text(target.read_text().replace("connect: 30", "connect: 10"))
 
     @property
     def name(self) -> str:
@@ -43,6 +81,12 @@ class LabRig(CommandRig):
         """The fabric is what the intent says, whatever the test before did."""
         assert self.verify("--wait", "60")["ok"] is True
         assert self.plan()["changes"] == []
+
+    def mend(self) -> None:
+        """Deploy what a test may have taken, and see that the fabric is as intended."""
+        if self.plan()["changes"]:
+            assert self.deploy()["result"] == "done"
+        assert self.verify("--wait", "60")["ok"] is True
 
     def on(self, node: str, command: str, status: int | None = 0) -> str:
         """Run a shell line as root inside a node and return what it prints."""
@@ -156,8 +200,8 @@ def start_lab(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Return what starts the lab of an intent for a ``with`` block: a file's name, or what writes one and names it."""
 
     @contextlib.contextmanager
-    def start(intent: str | Callable[[Path], str]) -> Iterator[LabRig]:
-        rig = LabRig(tmp_path_factory.mktemp("lab") / "project", intent)
+    def start(intent: str | Callable[[Path], str], **environ: str) -> Iterator[LabRig]:
+        rig = LabRig(tmp_path_factory.mktemp("lab") / "project", intent, **environ)
         try:
             rig.run("lab", "up")
             yield rig
@@ -167,9 +211,23 @@ def start_lab(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     return start
 
 
+def small_intent(name: str, *changes: tuple[str, str], more: str = "") -> Callable[[Path], str]:
+    """Return what writes lab-4.yml as the intent of a fabric of another name, with changes and more lines."""
+
+    def write(folder: Path) -> str:
+        text = (folder / "intent" / "lab-4.yml").read_text()
+        for old, new in (("fabric: lab\n", f"fabric: {name}\n"), *changes):
+            assert old in text, old
+            text = text.replace(old, new)
+        (folder / "intent" / f"{name}.yml").write_text(text + more)
+        return f"{name}.yml"
+
+    return write
+
+
 @pytest.fixture(scope="session")
 def rig(start_lab: Any) -> Iterator[LabRig]:
-    """Start the lab of lab-4.yml, bare, and take it down at the end of the run, however it ends."""
+    """Start the lab of lab-4.yml, bare."""
     with start_lab("lab-4.yml") as rig:
         yield rig
 
@@ -181,21 +239,45 @@ def deployed(rig: LabRig) -> LabRig:
     return rig
 
 
+@pytest.fixture(scope="session")
+def grown(start_lab: Any) -> Iterator[LabRig]:
+    """Start a lab whose intent grows, and deploy the fabric as it is at first."""
+    with start_lab(small_intent("grow")) as rig:
+        assert rig.deploy()["result"] == "done"
+        yield rig
+
+
+@pytest.fixture(scope="session")
+def unnumbered(start_lab: Any) -> Iterator[LabRig]:
+    """Start a lab without addresses between switches, bare, commands by ``docker exec``; its two nodes are managed."""
+    changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
+    more = "addressing: {underlay: unnumbered}\nhosts: {manage: true}\n"
+    with start_lab(small_intent("bare", *changes, more=more), SONIC_TRANSPORT="docker") as rig:
+        yield rig
+
+
 @pytest.fixture
 def proves(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Note what a test proved, for the table at the end of the run."""
+    """Note what a test proved, for the table at the end of the run; it travels with the test's report."""
 
     def note(what: str) -> None:
-        PROVEN.append((request.node.name, what))
+        request.node.user_properties.append((_PROVEN, what))
         print(f"proven: {what}")
 
     return note
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if not PROVEN:
-        return
-    terminalreporter.section("what the lab proved")
-    width = max(len(test) for test, _ in PROVEN)
-    for test, what in PROVEN:
-        terminalreporter.write_line(f"{test:<{width}}  {what}")
+    reports = [one for kind in ("passed", "failed") for one in terminalreporter.stats.get(kind, ())]
+    proven = [
+        (report.nodeid.partition("::")[2], what)
+        for report in reports
+        if report.when == "call"
+        for name, what in report.user_properties
+        if name == _PROVEN
+    ]
+    if proven:
+        terminalreporter.section("what the lab proved")
+        width = max(len(test) for test, _ in proven)
+        for test, what in proven:
+            terminalreporter.write_line(f"{test:<{width}}  {what}")

@@ -156,25 +156,32 @@ def test_a_second_deployment_changes_nothing(rig: Any, proves: Any) -> None:
     proves("no change planned, none made")
 
 
-@pytest.mark.parametrize(
-    ("what", "command"),
-    [
-        ("MTU", "sudo config interface mtu Ethernet112 1500"),
-        ("address", "sudo sonic-db-cli CONFIG_DB DEL 'INTERFACE|Ethernet112|10.192.0.57/31'"),
-        ("AS number", "vtysh -c 'conf t' -c 'router bgp 4210000000' -c 'neighbor 10.192.0.56 remote-as 65000'"),
-        ("QoS map", "sonic-db-cli CONFIG_DB HSET 'DSCP_TO_TC_MAP|AZURE' 26 0"),
-    ],
-    ids=["mtu", "address", "asn", "qos"],
-)
-def test_drift_by_hand_is_planned_and_mended(rig: Any, proves: Any, what: str, command: str) -> None:
-    if what == "QoS map":
-        name = next(iter(rig.running(LEAVES[0])["DSCP_TO_TC_MAP"]))
-        command = command.replace("AZURE", name)
-    rig.on(LEAVES[0], command)
-    plan = rig.plan()
-    assert {name: one["state"] for name, one in plan["devices"].items() if one["state"] != "unchanged"} == {
-        LEAVES[0]: "changed"
+def test_drift_by_hand_is_planned_and_mended(rig: Any, proves: Any) -> None:
+    qos_map = next(iter(rig.running(SPINES[1])["DSCP_TO_TC_MAP"]))
+    by_hand = {
+        LEAVES[0]: ("MTU", "sudo config interface mtu Ethernet112 1500"),
+        LEAVES[1]: ("address", "sudo sonic-db-cli CONFIG_DB DEL 'INTERFACE|Ethernet112|10.192.0.121/31'"),
+        SPINES[0]: (
+            "AS number",
+            "vtysh -c 'conf t' -c 'router bgp 4200001000' -c 'neighbor 10.192.0.57 remote-as 65000'",
+        ),
+        SPINES[1]: ("QoS map", f"sonic-db-cli CONFIG_DB HSET 'DSCP_TO_TC_MAP|{qos_map}' 26 0"),
+    }
+    for switch, (_, command) in by_hand.items():
+        rig.on(switch, command)
+    changes = rig.plan()["changes"]
+    assert {(one["device"], one["table"]) for one in changes} == {
+        (LEAVES[0], "PORT"),
+        (LEAVES[1], "INTERFACE"),
+        (SPINES[0], "frr"),
+        (SPINES[1], "DSCP_TO_TC_MAP"),
     }
     assert rig.deploy()["result"] == "done"
     rig.as_intended()
-    proves(f"{what} changed by hand: planned on the one switch, and mended")
+    proves(f"{', '.join(what for what, _ in by_hand.values())} changed by hand on one switch each: planned and mended")
+
+
+def test_a_node_says_what_it_is(rig: Any, proves: Any) -> None:
+    (version,) = re.findall(r"^SONiC Software Version: (.*)$", rig.on(LEAVES[0], "show version"), re.MULTILINE)
+    assert re.fullmatch(r"railweave lab node, FRR \d+\.\d+\S*, Debian \d+\S*", version), version
+    proves(version)

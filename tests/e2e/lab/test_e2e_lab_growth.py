@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -49,25 +48,18 @@ def grow(rig: Any, streams: Any, old: tuple[str, ...]) -> tuple[Any, dict[str, i
     return result, lost
 
 
-@pytest.fixture(scope="module")
-def grown(deployed: Any) -> Iterator[Any]:
-    """Return the running fabric; its intent grows in this file."""
-    deployed.as_intended()
-    return deployed
-
-
 def test_one_spine_more_loses_no_packet_and_resets_no_session(grown: Any, streams: Any, proves: Any) -> None:
     set_count(grown, "spine:", 2, 3)
     plan = grown.plan()
     states = {name: one["state"] for name, one in plan["devices"].items()}
-    assert states == dict.fromkeys(("lab-leaf1", "lab-leaf2", "lab-spine3"), "changed") | dict.fromkeys(
-        ("lab-spine1", "lab-spine2"), "unchanged"
+    assert states == dict.fromkeys(("grow-leaf1", "grow-leaf2", "grow-spine3"), "changed") | dict.fromkeys(
+        ("grow-spine1", "grow-spine2"), "unchanged"
     )
-    result, lost = grow(grown, streams, ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2"))
+    result, lost = grow(grown, streams, ("grow-leaf1", "grow-leaf2", "grow-spine1", "grow-spine2"))
     assert result["result"] == "done"
     assert lost["within"] == 0
     assert lost["across"] == 0
-    assert {len(grown.bgp(leaf)) for leaf in ("lab-leaf1", "lab-leaf2")} == {3}
+    assert {len(grown.bgp(leaf)) for leaf in ("grow-leaf1", "grow-leaf2")} == {3}
     grown.as_intended()
     proves(f"a third spine under 20 packets/s a path: lost {lost}; no session of an old pair reset")
 
@@ -76,14 +68,17 @@ def test_a_stripe_more_touches_no_old_leaf_and_loses_no_packet(grown: Any, strea
     set_count(grown, "name: gpu", 4, 8)
     set_count(grown, "leaf:", 2, 4)
     plan = grown.plan()
-    assert {name for name, one in plan["devices"].items() if one["state"] == "unchanged"} == {"lab-leaf1", "lab-leaf2"}
-    old = ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2", "lab-spine3")
+    assert {name for name, one in plan["devices"].items() if one["state"] == "unchanged"} == {
+        "grow-leaf1",
+        "grow-leaf2",
+    }
+    old = ("grow-leaf1", "grow-leaf2", "grow-spine1", "grow-spine2", "grow-spine3")
     result, lost = grow(grown, streams, old)
     assert result["result"] == "done"
     assert lost == {"within": 0, "across": 0}
-    assert {switch: len(grown.bgp(switch)) for switch in ("lab-leaf4", "lab-spine3")} == {
-        "lab-leaf4": 3,
-        "lab-spine3": 4,
+    assert {switch: len(grown.bgp(switch)) for switch in ("grow-leaf4", "grow-spine3")} == {
+        "grow-leaf4": 3,
+        "grow-spine3": 4,
     }
     grown.as_intended()
     proves(f"2 leaves and 4 nodes more under traffic: lost {lost}; no session of an old pair reset")
@@ -100,7 +95,7 @@ def test_a_rail_spans_stripes_through_the_spines(grown: Any, proves: Any) -> Non
 
 def test_a_leaf_is_never_transit(grown: Any, proves: Any) -> None:
     links = [link for link in grown.fabric()["links"] if link["kind"] == "leaf_spine"]
-    keeps = {"lab-leaf1": "lab-spine1", "lab-leaf2": "lab-spine2"}
+    keeps = {"grow-leaf1": "grow-spine1", "grow-leaf2": "grow-spine2"}
     cut = [
         (link["a"]["device"], link["a"]["port"])
         for link in links
@@ -112,10 +107,10 @@ def test_a_leaf_is_never_transit(grown: Any, proves: Any) -> None:
     try:
         # Leaves 3 and 4 still meet both spines: as transit they would join leaf 1 and leaf 2.
         grown.wait_until(lambda: grown.pings("gpu1", "-I 10.32.0.1 10.32.0.129"), 20, "leaf 1 still reaches leaf 3")
-        grown.wait_until(lambda: not route(grown, "lab-leaf1", "10.32.0.64/26"), 20, "leaf 1 has no way to leaf 2")
-        assert route(grown, "lab-leaf3", "10.32.0.0/26"), "leaf 3 has a way to leaf 1"
-        assert route(grown, "lab-leaf3", "10.32.0.64/26"), "and one to leaf 2"
-        assert not route(grown, "lab-spine1", "10.32.0.64/26"), "but no spine learns leaf 2 from leaf 3"
+        grown.wait_until(lambda: not route(grown, "grow-leaf1", "10.32.0.64/26"), 20, "leaf 1 has no way to leaf 2")
+        assert route(grown, "grow-leaf3", "10.32.0.0/26"), "leaf 3 has a way to leaf 1"
+        assert route(grown, "grow-leaf3", "10.32.0.64/26"), "and one to leaf 2"
+        assert not route(grown, "grow-spine1", "10.32.0.64/26"), "but no spine learns leaf 2 from leaf 3"
         assert not grown.pings("gpu1", "-I 10.32.0.1 10.32.0.67")
     finally:
         for device, port in cut:

@@ -1,78 +1,13 @@
-"""The simulator judged by the lab: the same intent on both, and what FRR and LLDP show compared, switch by switch."""
+"""The simulator judged by the lab of the fabric as it is."""
 
-import json
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sim_beside_lab import beside, compared
 
 pytestmark = pytest.mark.e2e
 
-SETTLES_S = 20.0
-LLDP_FIELDS = ("lldp_rem_sys_name", "lldp_rem_port_id", "lldp_rem_port_id_subtype", "lldp_rem_port_desc")
 
-
-class Shown:
-    """What one switch shows, reached by a function that runs a command on it."""
-
-    def __init__(self, run: Any) -> None:
-        self.run = run
-
-    def sessions(self) -> dict[str, Any]:
-        """Return state, AS number and prefixes both ways of every neighbour."""
-        told = json.loads(self.run("sudo vtysh -c 'show bgp ipv4 unicast summary json'"))
-        return {
-            peer: {name: one.get(name) for name in ("remoteAs", "state", "pfxRcd", "pfxSnt")}
-            for peer, one in told.get("peers", {}).items()
-        }
-
-    def neighbours(self) -> dict[str, Any]:
-        """Return LLDP's rows of APPL_DB."""
-        told = json.loads(self.run("sonic-db-dump -n APPL_DB -y -k 'LLDP_ENTRY_TABLE:*'"))
-        return {key: {name: one["value"].get(name) for name in LLDP_FIELDS} for key, one in told.items()}
-
-    def routes(self) -> dict[str, Any]:
-        """Return the installed routes of BGP with the interfaces of their next hops."""
-        told = json.loads(self.run("sudo vtysh -c 'show ip route json'"))
-        return {
-            prefix: sorted(hop["interfaceName"] for hop in one["nexthops"] if hop.get("active"))
-            for prefix, entries in told.items()
-            for one in entries
-            if one.get("protocol") == "bgp" and one.get("selected")
-        }
-
-
-@pytest.fixture
-def both(deployed: Any) -> Iterator[Any]:
-    """Return the lab with the same intent deployed on the simulator."""
-    deployed.run("sim", "up")
-    try:
-        deployed.run("deploy", "--target", "sim", "--yes", "--provision")
-        yield deployed
-    finally:
-        deployed.run("sim", "down", "--all", status=None)
-
-
-def agreed(what: str, switch: str, real: Shown, simulated: Shown) -> int:
-    """Return how many entries are the same; the lab has the time that LLDP and BGP take."""
-    limit = time.monotonic() + SETTLES_S
-    there, here = getattr(real, what)(), getattr(simulated, what)()
-    while here != there and time.monotonic() < limit:
-        time.sleep(1)
-        there, here = getattr(real, what)(), getattr(simulated, what)()
-    assert here == there, f"{switch}: {what} of the simulator are not the lab's"
-    return len(there)
-
-
-def test_the_simulator_shows_what_the_lab_shows(both: Any, proves: Any) -> None:
-    both.as_intended()
-    switches = [one["name"] for one in both.fabric()["devices"] if one["role"] != "host"]
-    compared = {"sessions": 0, "neighbours": 0, "routes": 0}
-    for switch in switches:
-        real = Shown(lambda command, switch=switch: both.on(switch, command))
-        simulated = Shown(lambda command, switch=switch: both.run("sim", "ssh", switch, command).stdout)
-        for what in compared:
-            compared[what] += agreed(what, switch, real, simulated)
-    assert all(compared.values())
-    proves(", ".join(f"{count} {what}" for what, count in compared.items()) + " are the same on simulator and lab")
+def test_the_simulator_shows_what_the_lab_shows(deployed: Any, proves: Any) -> None:
+    with beside(deployed):
+        proves(compared(deployed))
