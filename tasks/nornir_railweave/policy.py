@@ -7,7 +7,6 @@ from nornir_railweave.inventory import STATE_DIR
 from nornir_railweave.target import Rollout, Target
 from railweave.plan.refusal import Consent
 
-
 _MOST_SESSIONS = 200
 """A session that waits costs a socket and a thread."""
 
