@@ -104,7 +104,7 @@ def _settings(
     if not steps:
         return
     try:
-        names = {"{interface}": port["name"], "{rdma}": machine.rdma_device(port["name"])}
+        names = node.nic_names(machine, document, port["name"], machine.rdma_device(port["name"]))
     except node.FaultError as fault:
         problems.append(node.Problem(port["name"], "nic", str(fault)))
         return

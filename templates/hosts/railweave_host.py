@@ -255,8 +255,20 @@ def _nic(machine: Machine, document: Mapping[str, Any], port: Mapping[str, Any])
             f"the RDMA device of {port['name']} is {device}, and NCCL_IB_HCA names {port['rdma']};"
             " state nics.rdma_devices in the intent"
         )
+    names = nic_names(machine, document, port["name"], device)
     for step in steps:
-        yield from _step(machine, step, {"{interface}": port["name"], "{rdma}": device})
+        yield from _step(machine, step, names)
+
+
+def nic_names(machine: Machine, document: Mapping[str, Any], interface: str, device: str) -> dict[str, str]:
+    """Return what the names in a NIC's steps stand for on this node; raises FaultError where one is not found."""
+    names = {"{interface}": interface, "{rdma}": device, "{pci}": machine.pci_address(interface)}
+    for name, read in document["nic"].get("names", {}).items():
+        found = read_setting(machine, read, names)
+        if not isinstance(found, str) or not found:
+            raise FaultError(f"`{' '.join(read['command'])}` does not show {interface} ({names['{pci}']})")
+        names[name] = found
+    return names
 
 
 def _step(machine: Machine, step: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Difference]:
@@ -279,9 +291,17 @@ def read_setting(machine: Machine, read: Mapping[str, Any], names: Mapping[str, 
     if "file" in read:
         text = machine.read(_filled(read["file"], names), _filled(read.get("folder", ""), names))
     else:
-        text = machine.ask([_filled(word, names) for word in read["command"]])
+        text = _section(machine.ask([_filled(word, names) for word in read["command"]]), read, names)
     if read["kind"] == "map":
-        return {_number(key): _number(value) for key, value in re.findall(read["pattern"], text)}
+        return {_number(key): _number(value) for key, value in re.findall(read["pattern"], text, re.MULTILINE)}
+    if read["kind"] == "ranges":
+        # `0-23, 25 ==> priority : 0` becomes {0: 0, 1: 0, …}.
+        found = re.findall(read["pattern"], text, re.MULTILINE)
+        return {str(one): _number(group) for members, group in found for one in _members(members)}
+    if read["kind"] == "members":
+        match = re.search(read["pattern"], text, re.MULTILINE)
+        members = set(_members(match.group(1))) if match else set()
+        return {str(one): read["words"][one in members] for one in range(8)}
     if read["kind"] == "groups":
         # `prio:3 dscp:31,30,…` becomes {31: 3, 30: 3, …}.
         return {
@@ -293,6 +313,26 @@ def read_setting(machine: Machine, read: Mapping[str, Any], names: Mapping[str, 
     if match is None:
         return ""
     return _number(match.group(1)) if read["kind"] == "number" else " ".join(match.group(1).split())
+
+
+def _section(text: str, read: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """Return the part of an answer that begins with the read's ``section`` and ends where the next one begins."""
+    if "section" not in read:
+        return text
+    first = re.search(f"^{_filled(read['section'], names)}", text, re.MULTILINE)
+    if first is None:
+        return ""
+    head = re.match(r"\w+", first.group(0))
+    following = re.search(rf"^{head.group(0) if head else ''}\b", text[first.end() :], re.MULTILINE)
+    return text[first.start() : first.end() + following.start()] if following else text[first.start() :]
+
+
+def _members(text: str) -> list[int]:
+    """Return the numbers of ``0-2, 5``."""
+    found: list[int] = []
+    for first, last in re.findall(r"(\d+)(?:\s*-\s*(\d+))?", text):
+        found += range(int(first), int(last or first) + 1)
+    return found
 
 
 def _number(text: str) -> str:

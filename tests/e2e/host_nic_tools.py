@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -IS
-"""The NIC tools of two vendors as recorders: they keep state, print it as the real ones do, and refuse wrong calls.
+"""The NIC tools of three vendors as recorders: they keep state, print it as the real ones do, and refuse wrong calls.
 
 Called under the name of a tool. ``RECORDER`` names the node's folder: ``state.json`` is what the NICs hold, ``calls``
 what was called to change something, ``refuse`` the tool that fails, ``sys`` the node's /sys.
@@ -196,6 +196,132 @@ def mlxconfig(words, nics):
     print("The '*' shows parameters with next value different from default/current value.")
 
 
+NEW_CARD = {"pause": False, "type": "PCP", "dscp": [0] * 64, "no_drop": [], "schedule": {"0": ["DWRR", "0", "N/A"]}}
+
+
+class Cards:
+    """AMD cards as nicctl shows them: every card of the node in one answer, its port named by a long id."""
+
+    def __init__(self, nics):
+        self.nics = nics
+        self.names = {path.name: path for path in sorted((HOME / "sys/devices").iterdir())}
+
+    def card(self, pci):
+        return self.nics.ports.setdefault(f"card {pci}", json.loads(json.dumps(NEW_CARD)))
+
+    def of_port(self, port):
+        found = [pci for pci in self.names if self.port_id(pci) == port]
+        return self.card(found[0]) if found else refuse("Invalid UUID")
+
+    @staticmethod
+    def port_id(pci):
+        return f"04908130-{pci[5:7]}a0-4242-4242-000011010000"
+
+    def head(self, pci):
+        print(f"\nNIC  : 42424650-4c32-3531-3230-30344300000{pci[5]}  ({pci})\n")
+
+    def show_port(self):
+        for pci in self.names:
+            card = self.card(pci)
+            self.head(pci)
+            print(f"Port : {self.port_id(pci)} (eth1/1)\n  Spec:")
+            print(f"    Pause type                               : {'PFC' if card['pause'] else 'LINK'}")
+            for way in ("TX", "RX"):
+                print(f"    {way} pause                                 : {'enabled' if card['pause'] else 'disabled'}")
+            print("-" * 80)
+
+    def show_qos(self):
+        for pci in self.names:
+            card = self.card(pci)
+            self.head(pci)
+            print(
+                f"Port : {self.port_id(pci)}\n\n  Classification type         : {card['type']}\n\n  DSCP-to-priority :"
+            )
+            for priority in sorted(set(card["dscp"])):
+                members = [dscp for dscp in range(64) if card["dscp"][dscp] == priority]
+                bitmap = sum(1 << one for one in members)
+                print(f"    DSCP bitmap               : {bitmap:#018x} ==> priority : {priority}")
+            for priority in sorted(set(card["dscp"])):
+                members = [dscp for dscp in range(64) if card["dscp"][dscp] == priority]
+                print(f"    DSCP                      : {spans(members)} ==> priority : {priority}")
+            print(f"\n\n  PFC :\n    PFC priority bitmap       : {sum(1 << one for one in card['no_drop']):#x}")
+            print(f"    PFC no-drop priorities    : {','.join(map(str, sorted(card['no_drop'])))}\n\n  Scheduling :")
+            print("    Priority  Scheduling  Bandwidth Rate-limit\n              Type        (in %age) (in Gbps)")
+            for priority, (kind, share, limit) in sorted(card["schedule"].items()):
+                print(f"    {priority:<10}{kind:<12}{share:<10}{limit}")
+
+    def update_qos(self, what, words):
+        card, values = self.of_port(option(words, "-p")), {name: option(words, f"--{name}") for name in QOS[what]}
+        if words or None in values.values() or card["type"] != "DSCP":
+            refuse("needs -p PORT and every option, with classification by DSCP")
+        if what == "dscp-to-priority":
+            card["dscp"][int(values["dscp"])] = int(values["priority"])
+        elif what == "pfc":
+            card["no_drop"] = sorted({*card["no_drop"], int(values["priority"])} - (
+                {int(values["priority"])} if values["no-drop"] == "disable" else set()))  # fmt: skip
+        else:
+            rows = zip(*(values[name].split(",") for name in QOS[what]), strict=True)
+            card["schedule"] = {
+                priority: ["strict", "N/A", limit] if limit != "0" else ["DWRR", share, "N/A"]
+                for priority, share, limit in rows
+            }
+            if sum(int(share) for share in values["dwrr"].split(",")) != 100:
+                refuse("bandwidth must be 100 together")
+
+
+QOS = {
+    "dscp-to-priority": ("dscp", "priority"),
+    "pfc": ("priority", "no-drop"),
+    "scheduling": ("priority", "dwrr", "rate-limit"),
+}
+
+
+def spans(numbers):
+    runs = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def nicctl(words, nics):
+    cards, verb, what, *rest = Cards(nics), *words
+    if (verb, what, rest) == ("show", "port", []):
+        return cards.show_port()
+    if (verb, what, rest) == ("show", "qos", []):
+        return cards.show_qos()
+    if what == "dcqcn":
+        nicctl_dcqcn(verb, rest, nics)
+    elif (verb, what) == ("update", "port"):
+        card = cards.of_port(option(rest, "-p"))
+        if rest != ["--pause-type", "pfc", "--rx-pause", "enable", "--tx-pause", "enable"]:
+            refuse("needs all of the pause options")
+        card["pause"] = True
+    elif (verb, what, rest) == ("update", "qos", ["--classification-type", "dscp"]):
+        for pci in cards.names:
+            cards.card(pci)["type"] = "DSCP"
+    elif (verb, what) == ("update", "qos") and rest and rest[0] in QOS:
+        cards.update_qos(rest[0], rest[1:])
+    else:
+        refuse("unknown call")
+    return nics.changed() if verb == "update" else None
+
+
+def nicctl_dcqcn(verb, words, nics):
+    profile, device, dscp = option(words, "-i"), option(words, "-r"), option(words, "--cnp-dscp")
+    if words or profile != "1" or not (HOME / "sys/class/infiniband" / (device or "-")).is_dir():
+        refuse("needs -r DEVICE -i 1")
+    held = nics.ports.setdefault(f"dcqcn {device}", {"status": "Disabled", "cnp": "0"})
+    if verb == "show":
+        print(f"ROCE device                                : {device}\n DCQCN profile id                         : 1")
+        print(f" Status                                   : {held['status']}")
+        print(f" DSCP value used for CNP                  : {held['cnp']}")
+    else:
+        held |= {"status": "Enabled", "cnp": dscp}
+
+
 def main():
     tool = Path(sys.argv[0]).name
     refused = HOME / "refuse"
@@ -208,7 +334,7 @@ def main():
         cma(words, nics, "tos", "0", "-t", str)
     else:
         tools = {"mlnx_qos": mlnx_qos, "ethtool": ethtool, "bnxt_setupcc.sh": bnxt_setupcc, "dcb": dcb}
-        tools["mlxconfig"] = mlxconfig
+        tools |= {"mlxconfig": mlxconfig, "nicctl": nicctl}
         tools[tool](words, nics)
 
 

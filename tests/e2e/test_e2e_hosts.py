@@ -29,6 +29,7 @@ TOOLS = Path(__file__).with_name("host_nic_tools.py")
 NAMES = {
     "mlx5_": ("mlnx_qos", "ethtool", "cma_roce_mode", "cma_roce_tos", "mlxconfig"),
     "bnxt_re": ("ethtool", "bnxt_setupcc.sh", "dcb"),
+    "ionic_": ("ethtool", "nicctl"),
 }
 RAILS = ("rail0", "rail1")
 PASSWORD = "correct-horse-battery"
@@ -402,6 +403,39 @@ def test_broadcom_nics_are_set_by_their_own_tools(nodes: Nodes) -> None:
     assert nodes.run("apply")["result"] == "unchanged"
     assert node.calls() == calls
     assert "NCCL_IB_HCA==bnxt_re0:1,bnxt_re1:1\n" in node.file("/etc/nccl.conf").read_text()
+
+
+def test_amd_nics_are_set_port_by_port_and_read_back(nodes: Nodes) -> None:
+    # A Pollara has no single port of 100G, the speed of this small fabric; its tools are named instead.
+    nodes.project.edit(("model: connectx-6", "model: intel-e810"), ("manage: true,", "manage: true, vendor: amd,"))
+    nodes.add("gpu1", rdma_prefix="ionic_")
+    nodes.target()
+    run = nodes.run("apply")
+    assert states(run) == {"gpu1": "changed"}, run
+    node = nodes["gpu1"]
+    for number in range(2):
+        card = node.nic()[f"card 0000:{number}a:00.0"]
+        assert (card["pause"], card["type"], card["no_drop"]) == (True, "DSCP", [3])
+        assert {dscp: priority for dscp, priority in enumerate(card["dscp"]) if priority} == {26: 3, 48: 6}
+        assert card["schedule"] == {
+            "0": ["DWRR", "10", "N/A"],
+            "3": ["DWRR", "90", "N/A"],
+            "6": ["strict", "N/A", "10"],
+        }
+        assert node.nic()[f"dcqcn ionic_{number}"] == {"status": "Enabled", "cnp": "48"}
+    calls = node.calls()
+    assert sum("-p 04908130-1aa0-4242-4242-000011010000" in call for call in calls) >= 4
+    assert nodes.run("apply")["result"] == "unchanged"
+    assert node.calls() == calls
+    assert nodes.check(nodes.collect()) == {}
+
+    held = node.nic()
+    held["card 0000:1a:00.0"]["no_drop"] = [0]
+    (node.folder / "state.json").write_text(json.dumps(held))
+    assert settings(nodes.run("plan"), "gpu1") == {
+        ("rail1", "pfc"): ("0:enable 3:disable", "0:disable 3:enable"),
+    }
+    assert "gpu1:rail1 pauses 0 and lab-leaf2:Ethernet0 3" in nodes.check(nodes.collect(), status=1)["Q-3"]
 
 
 def test_a_tool_that_refuses_stops_the_change_before_the_next_batch(nodes: Nodes) -> None:

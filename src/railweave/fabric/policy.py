@@ -104,6 +104,7 @@ class Vendor(StrEnum):
 
     NVIDIA = "nvidia"
     BROADCOM = "broadcom"
+    AMD = "amd"
 
 
 class NetworkBackend(StrEnum):

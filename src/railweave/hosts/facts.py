@@ -15,7 +15,7 @@ _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
 _FEC = {"rs": "rs", "baser": "fc", "none": "none", "off": "none"}
 """SONiC's words for what ethtool calls the active FEC encoding."""
 
-_ON_WORDS = {"1", "on", "true", "yes", "enabled"}
+_ON_WORDS = {"1", "on", "true", "yes", "enable", "enabled"}
 
 
 def node_facts(read: Read, vendor: Vendor | None) -> dict[str, Any]:
@@ -74,8 +74,8 @@ def _tos(value: object) -> int | None:
 
 def _priorities(value: object) -> list[int] | None:
     """Return the priorities that are on, from ``0 0 0 1 …`` or from a map of words."""
-    words = value.values() if isinstance(value, Mapping) else str(value).split()
-    return [priority for priority, word in enumerate(words) if str(word).lower() in _ON_WORDS]
+    words = value if isinstance(value, Mapping) else dict(enumerate(str(value).split()))
+    return sorted(int(priority) for priority, word in words.items() if str(word).lower() in _ON_WORDS)
 
 
 def _map(value: object) -> dict[str, int] | None:

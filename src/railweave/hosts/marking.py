@@ -25,7 +25,8 @@ class NicMarking:
     """Code points and priorities of a node's NICs. ``cnp_dscp`` is None where no class carries notifications.
 
     ``class_dscp`` holds (DSCP, priority) of every DSCP that a class names, all others have ``rest_priority``;
-    ``share_percent`` is the RDMA class's part of the port.
+    ``share_percent`` is the RDMA class's part of the port, ``shares`` holds (priority, part) of every class, None for a
+    strict one.
     """
 
     dscp: int
@@ -36,6 +37,7 @@ class NicMarking:
     class_dscp: tuple[tuple[int, int], ...]
     rest_priority: int
     share_percent: int
+    shares: tuple[tuple[int, int | None], ...] = ()
 
     @property
     def tos(self) -> int:
@@ -64,4 +66,5 @@ def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
         class_dscp=tuple((dscp, one.priority) for one in classes for dscp in one.dscp),
         rest_priority=next((one.priority for one in classes if one.is_default), 0),
         share_percent=rdma.share_percent,
+        shares=tuple((one.priority, None if one.strict else one.share_percent) for one in classes),
     )

@@ -6,7 +6,7 @@ and ``{rdma}`` on the node, port by port.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,7 +22,8 @@ Step = Mapping[str, Any]
 class VendorPack:
     """One vendor's NICs. ``rdma_prefix`` begins the kernel's names of RDMA devices; ``firmware`` are settings that
     survive a reboot and need a reset, which are told and never made; ``firmware_query`` shows them, ``firmware_set``
-    begins the command by which a person sets them. ``facts`` tells which read of the steps gives a
+    begins the command by which a person sets them. ``names`` are further names for the steps, each read on the node.
+    ``facts`` tells which read of the steps gives a
     fact of ``check --facts``, and what its values mean there."""
 
     vendor: Vendor
@@ -34,6 +35,7 @@ class VendorPack:
     firmware_query: tuple[str, ...]
     firmware_set: str
     steps: tuple[Step, ...]
+    names: Mapping[str, Mapping[str, Any]]
     facts: Mapping[str, Mapping[str, Any]]
 
 
@@ -52,6 +54,7 @@ def vendor_pack(vendor: Vendor) -> VendorPack:
         firmware_query=tuple(data["firmware_query"]),
         firmware_set=data["firmware_set"],
         steps=tuple(data["steps"]),
+        names=data["names"],
         facts=data["facts"],
     )
 
@@ -105,6 +108,8 @@ def _known(mark: NicMarking) -> dict[str, Any]:
         "pfc_list": ",".join(bits),
         "pfc_map": {str(priority): "on" if on else "off" for priority, on in enumerate(mark.pfc)},
         "pfc_settings": ["all:off", *(f"{priority}:on" for priority in mark.lossless)],
+        "no_drop_map": {str(priority): "enable" if on else "disable" for priority, on in enumerate(mark.pfc)},
+        **_schedule(mark.shares),
         "lossless": [str(priority) for priority in mark.lossless],
         "rest": str(mark.rest_priority),
         "class_map": {str(dscp): str(priority) for dscp, priority in mark.class_dscp},
@@ -117,6 +122,25 @@ def _known(mark: NicMarking) -> dict[str, Any]:
             "cnp_words": ["-c", str(mark.cnp_priority), "-p", str(mark.cnp_dscp)],
         }
     return known
+
+
+_STRICT_LIMIT_GBPS = 10
+"""What AMD's guide grants a strict priority: notifications are few, and must not starve the others."""
+
+
+def _schedule(shares: Iterable[tuple[int, int | None]]) -> dict[str, Any]:
+    """Return the shares of all priorities as words of a tool; those that are not strict make up the whole port."""
+    parts = dict(shares)
+    stated = sum(part or 0 for part in parts.values())
+    spread = {priority: None if part is None else part * 100 // (stated or 1) for priority, part in parts.items()}
+    largest = max((priority for priority, part in spread.items() if part is not None), key=lambda one: spread[one] or 0)
+    spread[largest] = (spread[largest] or 0) + 100 - sum(part or 0 for part in spread.values())
+    return {
+        "schedule_map": {str(priority): "N/A" if part is None else str(part) for priority, part in spread.items()},
+        "schedule_priorities": ",".join(map(str, spread)),
+        "schedule_dwrr": ",".join(str(part or 0) for part in spread.values()),
+        "schedule_limits": ",".join(str(_STRICT_LIMIT_GBPS if part is None else 0) for part in spread.values()),
+    }
 
 
 def _is_needed(part: Mapping[str, Any], known: Mapping[str, Any]) -> bool:

@@ -101,7 +101,7 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
     """Return how the NICs of ``node`` are marked and set; without steps where no vendor pack or no RDMA class is."""
     mark = node.marking
     if node.vendor is None or mark is None:
-        return {"vendor": None, "steps": [], "firmware": []}
+        return {"vendor": None, "names": {}, "steps": [], "firmware": []}
     pack = vendor_pack(node.vendor)
     return {
         "vendor": node.vendor.value,
@@ -112,5 +112,6 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
         "firmware": filled_firmware(pack, mark),
         "firmware_query": list(pack.firmware_query),
         "firmware_set": pack.firmware_set,
+        "names": pack.names,
         "steps": filled_steps(pack, mark),
     }

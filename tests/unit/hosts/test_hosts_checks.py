@@ -53,7 +53,7 @@ def test_everything_can_be_said(intent_text: Write) -> None:
     [
         ({"rest": "hosts: {vendor: broadcom}"}, ("RW801", "error", "hosts.vendor")),
         (
-            {"nic": "amd-pollara-400", "nics": f", pci_addresses: [{FOUR}]", "rest": "hosts: {manage: true}"},
+            {"nic": "intel-e810", "nics": f", pci_addresses: [{FOUR}]", "rest": "hosts: {manage: true}"},
             ("RW802", "warning", "nodes[0].nics.model"),
         ),
         ({"nics": ', pci_addresses: ["0000:1a:00.0"]'}, ("RW803", "error", "nodes[0].nics.pci_addresses")),

@@ -51,6 +51,13 @@ def test_settings_of_both_vendors_become_the_same_facts(vendor: Vendor, settings
     assert facts(settings, vendor) == {"mtu": 9000, "addresses": [], "tables": [], **MEANT}
 
 
+def test_amd_s_words_become_facts_too() -> None:
+    read = {"trust": "DSCP", "pfc": {"0": "disable", "3": "enable"}, "cnp dscp": "46"}
+    found = facts(read, Vendor.AMD)
+    assert (found["trust"], found["pfc"], found["cnp_dscp"]) == ("dscp", [3], 46)
+    assert facts({"trust": "PCP"}, Vendor.AMD)["trust"] == "pcp"
+
+
 def test_what_was_not_read_is_no_fact() -> None:
     left = {"trust": "", "pfc": "", "dscp to priority": {}, "traffic class": "", "cnp dscp": "x"}
     assert facts(left, Vendor.NVIDIA).keys() == {"mtu", "addresses", "tables"}
@@ -87,7 +94,7 @@ def test_every_fact_of_a_pack_comes_from_a_read_that_it_has(vendor: Vendor) -> N
     pack = vendor_pack(vendor)
     reads = {read["what"] for step in pack.steps for read in step["reads"]}
     assert {source["what"] for source in pack.facts.values()} <= reads
-    assert {"trust", "pfc", "cnp_dscp"} <= pack.facts.keys()
+    assert {"trust", "pfc", "cnp_dscp", "dscp_to_priority"} <= pack.facts.keys()
 
 
 def test_devices_to_read_are_chosen_by_name_pattern_role_or_kind(pod: Callable[..., Fabric]) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from railweave.fabric.policy import Vendor
+from railweave.hosts.packs import vendor_pack
+
 LINK = {
     "ifname": "rail0",
     "mtu": 9000,
@@ -209,3 +212,68 @@ def test_the_exit_status_tells_what_was_found(
     assert program.main(["check", "--document", str(path)]) == 0
     path.write_text(json.dumps(document(name="rail9")))
     assert program.main(["apply", "--document", str(path)]) == 1
+
+
+SHOWN = """
+NIC  : 42424650-4c32-3533-3330-12345000000  (0000:06:00.0)
+
+Port : 0490814a-6c40-4242-4242-000011010000
+
+  Classification type         : DSCP
+
+  DSCP-to-priority :
+    DSCP bitmap               : 0xfffffffffbffffff ==> priority : 0
+    DSCP bitmap               : 0x0000000004000000 ==> priority : 3
+    DSCP                      : 0-25, 27-63 ==> priority : 0
+    DSCP                      : 26 ==> priority : 3
+
+  PFC :
+    PFC priority bitmap       : 0x8
+    PFC no-drop priorities    : 0,3
+
+NIC  : 42424650-4c32-3533-3330-12345000001  (0000:16:00.0)
+
+Port : 0490814a-6c40-4242-4242-000011010001
+
+  Classification type         : PCP
+
+  DSCP-to-priority :
+    DSCP                      : 0-63 ==> priority : 0
+
+  PFC :
+    PFC priority bitmap       : 0x0
+    PFC no-drop priorities    :
+"""
+"""As nicctl prints it (AMD node-scraper, tests of its network collector)."""
+
+
+@pytest.mark.parametrize(
+    ("pci", "trust", "dscp", "no_drop"),
+    [
+        ("0000:06:00.0", "DSCP", {"25": "0", "26": "3", "63": "0"}, {"0", "3"}),
+        ("0000:16:00.0", "PCP", {"26": "0"}, set()),
+    ],
+)
+def test_of_an_answer_about_all_cards_the_part_of_one_is_read(
+    program: ModuleType, pci: str, trust: str, dscp: dict[str, str], no_drop: set[str]
+) -> None:
+    pack = {read["what"]: read for step in vendor_pack(Vendor.AMD).steps for read in step["reads"]}
+    reader, names = machine(program, {("nicctl", "show", "qos"): SHOWN}), {"{pci}": pci}
+    assert program.read_setting(reader, pack["trust"], names) == trust
+    found = program.read_setting(reader, pack["dscp to priority"], names)
+    assert len(found) == 64
+    assert {key: found[key] for key in dscp} == dscp
+    groups = program.read_setting(reader, pack["pfc"], names)
+    assert {key for key, word in groups.items() if word == "enable"} == no_drop
+
+
+def test_a_card_that_the_answer_does_not_show_is_told(program: ModuleType) -> None:
+    names = {"{port}": {"command": ["nicctl", "show", "port"], "section": r"NIC\s*:.*\({pci}\)", "kind": "word",
+                        "pattern": r"^Port\s*:\s*(\S+)"}}  # fmt: skip
+    reader = machine(program, {("nicctl", "show", "port"): SHOWN})
+    reader.pci_address = lambda interface: "0000:06:00.0"
+    found = program.nic_names(reader, {"nic": {"names": names}}, "rail0", "ionic_0")
+    assert found["{port}"] == "0490814a-6c40-4242-4242-000011010000"
+    reader.pci_address = lambda interface: "0000:99:00.0"
+    with pytest.raises(program.FaultError, match=r"`nicctl show port` does not show rail0 \(0000:99:00.0\)"):
+        program.nic_names(reader, {"nic": {"names": names}}, "rail0", "ionic_0")

@@ -73,7 +73,8 @@ def test_a_fabric_without_rdma_has_no_marking() -> None:
 def test_the_vendor_follows_the_nic_model() -> None:
     assert vendor_of("connectx-7") is Vendor.NVIDIA
     assert vendor_of("broadcom-thor2") is Vendor.BROADCOM
-    assert vendor_of("amd-pollara-400") is None
+    assert vendor_of("amd-pollara-400") is Vendor.AMD
+    assert vendor_of("intel-e810") is None
 
 
 def test_every_nic_of_a_pack_is_in_the_catalogue() -> None:
