@@ -29,19 +29,32 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class LastCommit:
+    """A switch's last commit: whether it waits for its confirmation, and its name, empty where the driver has none."""
+
+    pending: bool
+    commit_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """What was done to a device, as far as it came; all that it takes to undo it.
 
-    ``commit_id`` is the driver's name of the commit, empty where it gives none; ``ends_at_s`` is when the switch's own
-    timer ends at the earliest, on this machine's steady clock.
+    ``commit_id`` is the driver's name of the commit, empty where it is not known, and ``earlier_id`` that of the commit
+    before it. ``ends_at_s`` is when the switch's own timer ends at the earliest, on this machine's steady clock.
     """
 
     before: Found
     baseline: Baseline = field(default_factory=Baseline)
+    earlier_id: str = ""
     commit_id: str = ""
     after_sha256: str = ""
     drained: bool = False
     ends_at_s: float = 0.0
+
+    def made(self, last: LastCommit) -> bool:
+        """Tell whether a switch's last commit is this attempt's."""
+        return last.commit_id == self.commit_id if self.commit_id else last.commit_id != self.earlier_id
 
 
 class Device:
@@ -76,10 +89,13 @@ class Device:
         self.say(Step.RECONNECTED)
         return driver
 
-    def commit_id(self) -> str:
-        """Return the switch's name of its last commit; empty where the driver knows of none."""
+    def last_commit(self) -> LastCommit:
+        """Ask the switch for its last commit, whoever made it."""
         timer = getattr(self.driver, "revert_timer", None)
-        return "" if timer is None else str(timer.status().commit_id)
+        if timer is None:
+            return LastCommit(bool(self.driver.has_pending_commit()))
+        status = timer.status()
+        return LastCommit(bool(status.pending), str(status.commit_id))
 
     def drained(self) -> tuple[str, ...]:
         """Return the BGP peers that are drained; none where the driver cannot drain."""

@@ -233,6 +233,8 @@ class _RollingOut:
 
     def _keep(self, order: Order, attempts: Mapping[str, Attempt]) -> dict[str, Attempt]:
         """Confirm the whole wave; return the devices that are new now."""
+        if not attempts:
+            return {}
         results = self._on_all(keep, attempts, order=order, attempts=attempts)
         for name in attempts:
             self._end(name, self._ended(order, results, name))

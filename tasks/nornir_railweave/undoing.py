@@ -66,13 +66,12 @@ def _old(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
 def _roll_back(device: Device, attempt: Attempt) -> None:
     """Take the commit back where there is one: a device that never left the old configuration needs nothing."""
     driver = device.reconnect()
-    pending = driver.has_pending_commit()
-    if not pending and standing(device.read(), device.work) is Standing.OLD:
+    last = device.last_commit()
+    if not last.pending and standing(device.read(), device.work) is Standing.OLD:
         return
-    last = device.commit_id() if attempt.commit_id else ""
-    if last != attempt.commit_id:
-        # The driver's rollback takes back the last commit, which by now is somebody else's.
-        raise CommitError(f"another commit, {last or 'unknown'}, came after {attempt.commit_id}")
+    if last.commit_id and not attempt.made(last):
+        # The driver's rollback takes back the last commit, which is somebody else's or an earlier one.
+        raise CommitError(f"the last commit, {last.commit_id}, is not the one to take back")
     driver.rollback()
 
 

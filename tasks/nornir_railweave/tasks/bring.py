@@ -8,7 +8,7 @@ import json
 import time
 from dataclasses import dataclass, replace
 
-from napalm.base.exceptions import LockError, SessionLockedException
+from napalm.base.exceptions import ConnectionClosedException, LockError, SessionLockedException
 from nornir.core.task import Result, Task
 
 from nornir_railweave.change_drain import drain_until_quiet, in_the_way, needs_drain, undrain
@@ -67,15 +67,12 @@ class _Bringing:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._draining = False
 
     def run(self) -> Brought:
         """Carry the change through to a verified device under its timer, or back."""
         device = self._device
         try:
-            before = self._read()
-            baseline = Baseline() if before.disconnects else take_baseline(device)
-            attempt = Attempt(before, baseline)
+            attempt = self._begin()
             attempt = replace(attempt, drained=self._drain(attempt))
             fault_text, attempt = self._commit(attempt)
         except _UntouchedError as reason:
@@ -88,14 +85,26 @@ class _Bringing:
             return Brought(outcome=DeviceOutcome(Outcome.UNREACHABLE, words(fault)))
         return self._settle(attempt, fault_text)
 
-    def _read(self) -> Found:
-        """Return what runs; raises _UntouchedError where that is not what the work was made for."""
-        found = self._device.read()
-        if self._device.driver.has_pending_commit():
+    def _begin(self) -> Attempt:
+        """Look at the device before anything is done; a session that breaks off says nothing of it, so one more try."""
+        try:
+            return self._look()
+        except ConnectionClosedException as fault:
+            self._device.say(Step.LOST, words(fault))
+            self._device.session.close()
+            return self._look()
+
+    def _look(self) -> Attempt:
+        """Return what runs and holds; raises _UntouchedError where that is not what the work was made for."""
+        device = self._device
+        found = device.read()
+        last = device.last_commit()
+        if last.pending:
             raise _UntouchedError("another commit waits for its confirmation; nothing was done")
-        if moved := self._device.work.moved(found):
+        if moved := device.work.moved(found):
             raise _UntouchedError(moved)
-        return found
+        baseline = Baseline() if found.disconnects else take_baseline(device)
+        return Attempt(found, baseline, earlier_id=last.commit_id)
 
     def _drain(self, attempt: Attempt) -> bool:
         """Take the traffic away where the work needs that; tell whether it was done.
@@ -136,7 +145,7 @@ class _Bringing:
             driver.load_merge_candidate(config=json.dumps(attempt.before.left))
             if driver.compare_config():
                 driver.commit_config(message=device.order.policy.message, revert_in=device.revert_in_s)
-                attempt = replace(attempt, commit_id=device.commit_id())
+                attempt = replace(attempt, commit_id=device.last_commit().commit_id)
             else:
                 driver.discard_config()
         except _LOCKED as fault:
@@ -154,11 +163,7 @@ class _Bringing:
         """Read what the commit left and verify it; what is not as it must be is undone."""
         device = self._device
         try:
-            if fault_text:
-                device.reconnect()
-            found = device.read()
-            if fault_text and not attempt.commit_id:
-                attempt = replace(attempt, commit_id=device.commit_id())
+            found = self._read_again(reconnect=bool(fault_text))
         except (*DEVICE_FAULTS, DocumentError) as fault:
             return Brought(outcome=device.lost(fault_text or words(fault)))
         if standing(found, device.work) is not Standing.NEW:
@@ -171,6 +176,16 @@ class _Bringing:
             # Verifying failed in a way of its own, perhaps ours: an unverified change is not left standing.
             wrong = f"could not be verified: {words(fault)}"
         return Brought(outcome=undo(device, attempt, wrong)) if wrong else Brought(attempt)
+
+    def _read_again(self, *, reconnect: bool) -> Found:
+        """Read what the commit left, over a new session where the old one is in doubt or breaks off."""
+        if not reconnect:
+            try:
+                return self._device.read()
+            except DEVICE_FAULTS as fault:
+                self._device.say(Step.LOST, words(fault))
+        self._device.reconnect()
+        return self._device.read()
 
     def _verify(self, attempt: Attempt) -> str:
         """Return what is wrong with the device in its new configuration, its traffic on it again at the end."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device import Attempt, Device, Order
@@ -31,12 +32,15 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
     why = ""
     for _ in range(_ATTEMPTS):
         try:
-            driver = device.driver
-            if driver.has_pending_commit():
+            driver, last = device.driver, device.last_commit()
+            if last.pending:
+                if last.commit_id and not attempt.made(last):
+                    raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
                 driver.confirm_commit()
             elif not (is_saved(driver, device.work) or save(driver, device.work)):
                 return DeviceOutcome(Outcome.NEW, UNSAVED)
-            device.say(Step.CONFIRMED, commit_id=attempt.commit_id, after_sha256=attempt.after_sha256)
+            commit_id = attempt.commit_id or (last.commit_id if attempt.made(last) else "")
+            device.say(Step.CONFIRMED, commit_id=commit_id, after_sha256=attempt.after_sha256)
             return DeviceOutcome(Outcome.NEW)
         except Exception as fault:
             # Whether the switch took the confirmation is not known by its answer, but by what it runs and waits for.

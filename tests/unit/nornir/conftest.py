@@ -144,7 +144,8 @@ class Timer:
         self._switch = switch
 
     def status(self) -> Any:
-        return types.SimpleNamespace(commit_id=self._switch.commit_id, overdue=False)
+        self._switch.step("has_pending")
+        return types.SimpleNamespace(commit_id=self._switch.commit_id, pending=self._switch.pending, overdue=False)
 
 
 class FakeDriver(NetworkDriver):

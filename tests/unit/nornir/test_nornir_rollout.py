@@ -312,6 +312,45 @@ def test_every_session_is_closed_after_soaks_and_waves(wide):
         assert one.calls.count("open") == one.calls.count("close")
 
 
+def test_an_earlier_commit_is_not_taken_back_for_one_that_never_was(wide):
+    one = switch(wide, "lab-spine1")
+    one.commit_id, one.before = "earlier", type(one.running)({}, "")
+
+    def half():
+        tables = dict(one.running.config_db)
+        tables["PORT"] = {**tables["PORT"], "Ethernet0": {**tables["PORT"]["Ethernet0"], "mtu": "1500"}}
+        one.running = type(one.running)(tables, one.running.frr)
+        raise CommitError("refused half way")
+
+    one.faults["commit"] = [half]
+    result = wide.deploy()
+    assert "rollback" not in one.calls
+    assert wide.outcomes(result)["lab-spine1"] == "old"
+    assert is_old(wide, "lab-spine1")
+
+
+def test_the_name_of_a_commit_is_told_although_the_answer_to_it_was_lost(wide):
+    switch(wide, "lab-spine1").faults["committed"] = [ConnectionClosedException("gone")]
+    result = wide.deploy()
+    assert result.ok
+    told = [event for event in wide.events if event.device == "lab-spine1" and event.step is Step.CONFIRMED]
+    assert [event.details["commit_id"] for event in told] == ["commit-1"]
+
+
+def test_another_commit_that_waits_is_not_confirmed_for_ours(wide):
+    one = switch(wide, "lab-spine1")
+    breaks = iter([1])
+
+    def replaced():
+        if next(breaks, 0):
+            one.commit_id = "theirs"
+
+    one.faults["bgp"] = lambda: replaced() if "committed" in one.calls else None
+    result = wide.deploy()
+    assert "another commit, theirs, waits" in result.devices["lab-spine1"].error
+    assert not {"confirm", "rollback"} & set(one.calls)
+
+
 # Pause, abort, floor
 
 
