@@ -1,7 +1,7 @@
 """What netplan itself makes of a node's file: the same settings as the networkd files that are rendered beside it.
 
 ``netplan_0_106/`` holds a rendered ``netplan.yaml`` and what ``generate`` of Debian's netplan.io 0.106 made of it.
-Where the rendering has changed, the file there has to be made anew: ``generate --root-dir DIR`` with it in DIR/etc/netplan.
+Where the rendering has changed, record anew: ``generate --root-dir DIR`` with the file in DIR/etc/netplan.
 """
 
 from collections.abc import Iterator
