@@ -42,7 +42,7 @@ def policy_for(
 ) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
     return Policy(
-        consent=Consent(provision=provision, renumber=renumber, at_once=at_once),
+        consent=Consent(provision=provision, renumber=renumber, at_once=at_once or target.rollout.at_once),
         skip_unreachable=skip_unreachable,
         take_ports=take_ports,
         rollout=target.rollout,

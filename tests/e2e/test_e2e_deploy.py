@@ -172,6 +172,7 @@ def test_a_changed_roce_dscp_is_one_group_over_all_devices(deployed_lab: Any) ->
     assert len(markdown) < 65_536
     assert project.run("plan", "--target", "sim", "--exit-code", status=2)
     assert "DSCP 26 is lossless no more" in " ".join(shown.split())
+    project.set_rollout(at_once=False)
     refused = project.deploy(status=1)
     assert [one["code"] for one in refused["diagnostics"]] == ["RW517"]
     assert project.deploy("--at-once")["result"] == "done"

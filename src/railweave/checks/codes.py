@@ -121,6 +121,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW512": "every rule that ignores drift matches some",
     "RW513": "the rollout policy can be met",
     "RW514": "a change that both ends of a link make keeps the floors meanwhile",
+    "RW515": "cables of leaves that run are moved in steps, or at once with consent",
     "RW516": "a lossless class changes its marking by way of switches that serve both",
     "RW517": "the marking of a lossless class changes in phases, or at once with consent",
     "RW518": "a phase begins when the one before it is done, its cables where they belong",

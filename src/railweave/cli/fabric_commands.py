@@ -70,7 +70,7 @@ def deploy(
     skip_unreachable: SkipUnreachable = False,
     take_ports: TakePorts = False,
     at_once: Annotated[
-        bool, typer.Option("--at-once", help="Take lossless markings away whatever GPU nodes send.")
+        bool, typer.Option("--at-once", help="In one step what live traffic would need phases for.")
     ] = False,
     base: From = "",
     phase: PhaseNumber = None,

@@ -94,7 +94,8 @@ class _Run:
         phase = self.phasing.phase(number)
         self._say(phase)
         agreement = self.agreement
-        if number > 1 and self.phasing.phase(number - 1).is_of_nodes:
+        # What was asked for by its phases is agreed to: the step's own cables, and the marking no node sends any more.
+        if phase.cables or (number > 1 and self.phasing.phase(number - 1).is_of_nodes):
             agreement = replace(agreement, at_once=True)
         fabric = self.phasing.reached_for_deployment(self.target, number)
         result = run_deployment(self.phasing.path, self.target, reviewed, agreement, fabric)

@@ -1,9 +1,11 @@
 """What keeps a plan from being carried out, all of it at once, each with its way out."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
+from railweave.plan.cables import moved_cables
 from railweave.plan.identity import find_renumbering
 from railweave.plan.markings import given_up_markings
 from railweave.plan.model import Plan
@@ -15,7 +17,8 @@ _SHOWN = 8
 @dataclass(frozen=True, slots=True)
 class Consent:
     """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
-    links have to follow each other. ``at_once`` takes lossless markings from switches whatever the GPU nodes send.
+    links have to follow each other. ``at_once`` takes lossless markings from switches whatever the GPU nodes send, and
+    configures ports for cables that are yet to be moved.
     """
 
     provision: bool = False
@@ -31,6 +34,7 @@ def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
         *_partings(plan, consent),
         *_reloads(plan, consent),
         *_markings(plan, consent),
+        *_moves(plan, consent),
         *_pending(plan),
     )
 
@@ -101,6 +105,22 @@ def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             devices=devices,
             fix="go through switches that accept both with `railweave deploy --from REV`, REV being what runs;"
             " or, where no node sends it any more, deploy with --at-once",
+        )
+
+
+def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
+    """Return that cables of running leaves would have to move all at once."""
+    found = () if consent.at_once else moved_cables(plan)
+    if found:
+        per_leaf = Counter(cable.device for cable in found)
+        leaf, most = per_leaf.most_common(1)[0]
+        yield error(
+            "RW515",
+            f"{len(found)} cables of leaves that run have to move, {most} of them at {leaf}, and their links would be"
+            " down until all are in place",
+            devices=tuple(per_leaf),
+            fix="move them in steps that keep every leaf's other links with `railweave deploy --from REV`, REV being"
+            " what runs; or, where they are moved already or nothing uses the fabric, deploy with --at-once",
         )
 
 

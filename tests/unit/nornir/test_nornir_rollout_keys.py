@@ -2,6 +2,7 @@
 
 import pytest
 
+from nornir_railweave.policy import policy_for
 from nornir_railweave.target_file import parse_target
 from railweave.errors import RefusedError
 from railweave.plan.policy import RolloutPolicy, Share
@@ -73,3 +74,19 @@ def test_what_cannot_be_meant_is_refused_at_its_place(rollout, words):
 def test_a_misspelt_key_gets_the_nearest_one():
     assert fault("{floor: {uplink: 75%}}").fix == "did you mean `uplinks`?"
     assert fault("{max_unavailable: {spine: 1}}").fix == "did you mean `spines`?"
+
+
+@pytest.mark.parametrize(
+    ("text", "at_once"),
+    [
+        ("source: sim", True),
+        ("source: lab", True),
+        ("source: addresses\naddress: '{name}'", False),
+        ("source: sim\nrollout: {at_once: false}", False),
+        ("source: addresses\naddress: '{name}'\nrollout: {at_once: true}", True),
+    ],
+)
+def test_a_rehearsal_does_at_once_what_real_switches_need_a_word_for(text, at_once):
+    target = parse_target(text, "t.yml", "t")
+    assert policy_for(target).consent.at_once is at_once
+    assert policy_for(target, at_once=True).consent.at_once

@@ -157,7 +157,7 @@ def test_the_last_phase_is_refused_while_managed_nodes_would_still_change(stage:
 def test_cables_end_the_run_and_are_named(stage: Stage, run: Any) -> None:
     status, told = run(WEAVE % 4)
     assert status == 0
-    assert stage.deployed == [(1, False), (2, False)]
+    assert stage.deployed == [(1, False), (2, True)]
     assert (told["waiting"]["number"], len(told["waiting"]["cables"])) == (2, 4)
 
 
@@ -196,7 +196,7 @@ def test_a_change_of_one_phase_is_an_ordinary_deployment(stage: Stage, run: Any)
 def test_a_plan_file_is_of_the_phase_that_comes_next(stage: Stage, run: Any) -> None:
     stage.done = 1
     run(WEAVE % 4, reviewed=Path("plan.json"))
-    assert stage.deployed == [(2, False)]
+    assert stage.deployed == [(2, True)]
 
 
 def test_a_phase_that_does_not_exist_is_a_usage_error(stage: Stage, run: Any) -> None:

@@ -316,3 +316,14 @@ def test_a_ring_within_one_bundle_is_refused_with_a_way_out() -> None:
     with pytest.raises(RefusedError, match="rings") as refused:
         restriping_steps(base, head)
     assert refused.value.diagnostics[0].code == "RW519"
+
+
+def test_cables_of_running_leaves_do_not_move_all_at_once_unasked() -> None:
+    plan = plan_offline(weave(), weave(4), find_templates())
+    (refused,) = (one for one in refusals(plan, Consent(provision=True)) if one.code == "RW515")
+    assert refused.message == (
+        "8 cables of leaves that run have to move, 4 of them at weave-leaf1, and their links would be down until all"
+        " are in place"
+    )
+    assert "--from REV" in refused.fix
+    assert "RW515" not in {one.code for one in refusals(plan, Consent(provision=True, at_once=True))}
