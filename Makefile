@@ -67,7 +67,7 @@ YANG_MODELS := $(wildcard ../shared/sonic-yang)
 
 e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios, on the simulated fabric and on the lab (Docker, Containerlab, root)
 	@$(BIN)/python -m pytest -q -n 3 --dist worksteal -m e2e tests/e2e --ignore tests/e2e/lab
-	@$(BIN)/python -m pytest -q -m e2e tests/e2e/lab
+	@$(BIN)/python -m pytest -q -n 2 -m e2e tests/e2e/lab
 
 yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debian's libyang2-dev
 	@$(BIN)/python -c 'import libyang' 2>/dev/null \
