@@ -125,7 +125,7 @@ def impatient(fabric: Any) -> Iterator[Any]:
 def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(impatient: Any, proves: Any) -> None:
     before = {switch: held(impatient, switch) for switch in (LEAF, SPINE)}
     template = impatient.folder / "templates/frr/frr.conf.j2"
-    wrong = "remote-as {{ remote_asn + 5 if is_leaf else remote_asn }}"
+    wrong = "remote-as {{ remote_asn + 5 if is_leaf and loop.first else remote_asn }}"
     assert "remote-as {{ remote_asn }}" in template.read_text()
     template.write_text(template.read_text().replace("remote-as {{ remote_asn }}", wrong))
     stopped = impatient.deploy(status=1)
@@ -136,8 +136,9 @@ def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(impatient: Any,
     proves(f"wrong AS number on purpose: {LEAF} did not come up, went back, and the rollout stopped")
 
 
-def test_a_switch_whose_session_is_cut_goes_back_by_its_own_timer(impatient: Any, proves: Any) -> None:
+def test_a_switch_whose_session_is_cut_goes_back_by_its_own_timer(impatient: Any, streams: Any, proves: Any) -> None:
     before = held(impatient, LEAF)
+    untouched = streams(impatient, ("gpu3", "-I 10.32.0.69 10.32.0.71"), ("gpu4", "-I 10.32.0.71 10.32.0.65"))
     impatient.intent.write_text(impatient.intent.read_text() + "mtu: {fabric: 9000, hosts: 8900}\n")
     process = impatient.start("deploy", "--target", "lab", "--yes")
     try:
@@ -148,11 +149,15 @@ def test_a_switch_whose_session_is_cut_goes_back_by_its_own_timer(impatient: Any
         seconds = impatient.wait_until(lambda: status(impatient) == "reverted", 70, "the leaf goes back by itself")
         assert held(impatient, LEAF) == before
         assert mtu(impatient) == "9100"
+        lost = sum(stream.stop()[1] for stream in untouched)
+        assert lost == 0, "within the other leaf"
     finally:
         process.kill()
         process.communicate(timeout=20)
         impatient.on(LEAF, "supervisorctl start sshd", status=None)
-    proves(f"session cut after the commit: {LEAF} went back by its own timer after {seconds:.0f} s")
+    proves(
+        f"session cut after the commit: {LEAF} went back by its own timer after {seconds:.0f} s; elsewhere lost {lost}"
+    )
 
 
 def status(rig: Any) -> str:

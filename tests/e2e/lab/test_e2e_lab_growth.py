@@ -93,6 +93,48 @@ def test_a_rail_spans_stripes_through_the_spines(grown: Any, proves: Any) -> Non
     proves("gpu1 reaches gpu5 on both rails with 9000 bytes, by leaf, spine, leaf")
 
 
+def test_a_wave_of_which_one_gate_fails_goes_back_whole(grown: Any, streams: Any, proves: Any) -> None:
+    texts = {file: file.read_text() for file in (grown.intent, grown.folder / "inventory" / "lab.yml")}
+    grown.intent.write_text(texts[grown.intent] + "overrides: {leaf: {SYSLOG_SERVER: {10.9.9.77: {}}}}\n")
+    grown.set_rollout(verify_timeout=6, revert_in=60, verify_interval=1)
+    running = streams(grown, *WITHIN_LEAVES)
+    process = grown.start("deploy", "--target", "lab", "--yes")
+    try:
+        grown.wait_until(lambda: "applying" in steps(grown).get("grow-leaf3", ()), 120, "leaf 3 takes the change")
+        grown.on("grow-leaf3", "ip link set Ethernet112 down")
+        said, _ = process.communicate(timeout=180)
+    finally:
+        process.kill()
+        grown.on("grow-leaf3", "ip link set Ethernet112 up")
+        for file, text in texts.items():
+            file.write_text(text)
+    assert process.returncode == 1, said
+    outcomes = {one["device"]: one["outcome"] for one in journal(grown) if one["step"] == "outcome"}
+    assert outcomes == {"grow-leaf1": "new", "grow-leaf2": "old", "grow-leaf3": "old", "grow-leaf4": "old"}, said
+    assert [one["devices"] for one in journal(grown) if one["step"] == "wave-undone"] == [
+        ["grow-leaf2", "grow-leaf3", "grow-leaf4"]
+    ]
+    assert {leaf for leaf in outcomes if "10.9.9.77" in grown.running(leaf)["SYSLOG_SERVER"]} == {"grow-leaf1"}
+    lost = sum(stream.stop()[1] for stream in running)
+    assert lost == 0
+    grown.mend()
+    proves("a link cut while 3 leaves took a change: one gate failed, all 3 went back, the canary stays; lost 0")
+
+
+def journal(rig: Any) -> list[dict[str, Any]]:
+    """Return the lines of the youngest rollout's journal."""
+    youngest = max((rig.folder / ".railweave" / "journal").glob("*.jsonl"))
+    return [json.loads(line) for line in youngest.read_text().splitlines() if line.endswith("}")]
+
+
+def steps(rig: Any) -> dict[str, list[str]]:
+    """Return the steps of each device in the youngest rollout."""
+    taken: dict[str, list[str]] = {}
+    for one in journal(rig):
+        taken.setdefault(one["device"], []).append(one["step"])
+    return taken
+
+
 def test_a_leaf_is_never_transit(grown: Any, proves: Any) -> None:
     links = [link for link in grown.fabric()["links"] if link["kind"] == "leaf_spine"]
     keeps = {"grow-leaf1": "grow-spine1", "grow-leaf2": "grow-spine2"}
