@@ -6,7 +6,7 @@ be healthy again, and the configuration read back has to be the one that the jou
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nornir.core import Nornir
@@ -21,6 +21,7 @@ from nornir_railweave.restoring import RestoringWork, held_before
 from nornir_railweave.rolling_out import Asked, RolledOut, Terms, roll_out
 from nornir_railweave.rollouts import rollouts
 from nornir_railweave.tasks.check_held import check_held
+from nornir_railweave.tasks.keep_saved import Saved, keep_saved
 from nornir_railweave.tasks.read_way_back import WayBack, read_way_back
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
@@ -40,11 +41,15 @@ _NOTHING = DeviceDiff((), {}, (), False)
 
 @dataclass(frozen=True, slots=True)
 class RollbackPlan:
-    """What rolling back ``rollout`` would do: an ordinary plan, and the work on each device that it changes."""
+    """What rolling back ``rollout`` would do: an ordinary plan, and the work on each device that it changes.
+
+    ``done`` are devices that run what they ran before the rollout; whether they boot that is another question.
+    """
 
     rollout: Rollout
     plan: Plan
     works: Mapping[str, RestoringWork]
+    done: Mapping[str, RestoringWork] = field(default_factory=dict)
 
 
 def newest_change(folder: Path, fabric: str, target: str) -> Rollout | None:
@@ -83,7 +88,7 @@ def plan_rollback(
     works = {
         name: _work(fabric, wanted, rollout, name, one, one.goal)
         for name, one in found.items()
-        if one.goal is not None and _is_new(rollout, name, one)
+        if one.goal is not None and _holds(rollout, name, one) is Holds.NEW
     }
     refused = rollback_refusals(
         rollout,
@@ -92,10 +97,14 @@ def plan_rollback(
     )
     if refused:
         raise RefusedError(refused)
+    done = {
+        name: _work(fabric, wanted, rollout, name, one, Goal(one.goal.rows, one.running.frr or ""))
+        for name, one in found.items()
+        if one.goal is not None and one.running is not None and _holds(rollout, name, one) is Holds.OLD
+    }
     plan = _plan(fabric, wanted, rollout, found, works, policy)
-    return RollbackPlan(
-        rollout, plan, {name: replace(work, drain=plan.devices[name].drain) for name, work in works.items()}
-    )
+    drains = {name: replace(work, drain=plan.devices[name].drain) for name, work in works.items()}
+    return RollbackPlan(rollout, plan, drains, done)
 
 
 def _read(nr: Nornir, names: list[str], rollout: Rollout, wanted: Wanted, announce: Events) -> dict[str, WayBack]:
@@ -112,11 +121,11 @@ def _read(nr: Nornir, names: list[str], rollout: Rollout, wanted: Wanted, announ
     return found
 
 
-def _is_new(rollout: Rollout, name: str, found: WayBack) -> bool:
-    """Tell whether a device holds what the rollout brought."""
+def _holds(rollout: Rollout, name: str, found: WayBack) -> Holds:
+    """Return what a device holds of the rollout; one that is pending or could not be read is not to be touched."""
     if found.running is None or found.pending:
-        return False
-    return holds(rollout.devices[name], Seen(found.sha256, bool(found.commit_id))) is Holds.NEW
+        return Holds.OTHER
+    return holds(rollout.devices[name], Seen(found.sha256, bool(found.commit_id)))
 
 
 def _seen(rollout: Rollout, name: str, found: WayBack, work: RestoringWork | None) -> Seen:
@@ -201,6 +210,7 @@ def _carried_out(
     if unreachable and not policy.skip_unreachable:
         why = f"{', '.join(unreachable)} could not be reached; nothing was changed"
         return DeployResult(Result.STOPPED, _outcomes(plan, RolledOut({})), why)
+    saved = _saved(nr, planned, announce)
     terms = Terms(
         fabric,
         replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
@@ -211,7 +221,7 @@ def _carried_out(
     )
     ended = roll_out(nr, planned.works, plan.waves, terms)
     stopped = bool(ended.stopped_by)
-    done = Result.DONE if plan.changes else Result.UNCHANGED
+    done = Result.DONE if plan.changes or saved else Result.UNCHANGED
     return DeployResult(
         Result.STOPPED if stopped else done,
         _outcomes(plan, ended),
@@ -224,8 +234,20 @@ def _carried_out(
             undone=ended.undone,
             failed=ended.failed,
             drained=ended.drained,
+            saved=saved,
         ),
     )
+
+
+def _saved(nr: Nornir, planned: RollbackPlan, announce: Events) -> tuple[str, ...]:
+    """Save what runs on devices that are back already and would boot something else; return these.
+
+    A rollback that was cut off between a confirmation and its saving leaves such a device behind.
+    """
+    if not planned.done:
+        return ()
+    results = only(nr, planned.done).run(keep_saved, on_failed=True, works=planned.done, announce=announce)
+    return tuple(name for name in planned.done if results[name][0].result is Saved.NOW)
 
 
 def _outcomes(plan: Plan, ended: RolledOut) -> dict[str, DeviceOutcome]:

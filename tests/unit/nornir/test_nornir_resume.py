@@ -177,6 +177,16 @@ def test_a_change_is_taken_back_in_reverse_to_the_row(changed: Any) -> None:
     assert rolled_back(changed, rollout).result is Result.UNCHANGED
 
 
+def test_a_device_that_went_back_and_was_not_saved_is_saved(changed: Any) -> None:
+    rollout = newest(changed)
+    rolled_back(changed, rollout)
+    switch = changed.world.switches["lab-leaf1"]
+    switch.saved = RunningConfig({**switch.saved.config_db, "PORT": {}}, switch.saved.frr)
+    result = rolled_back(changed, rollout)
+    assert (result.result, result.progress.saved) == (Result.DONE, ("lab-leaf1",))
+    assert switch.saved.config_db == changed.before["lab-leaf1"].config_db
+
+
 def test_a_rollback_is_taken_back_as_any_rollout(changed: Any) -> None:
     rolled_back(changed, newest(changed))
     assert rolled_back(changed, newest(changed)).result is Result.DONE
