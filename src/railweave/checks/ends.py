@@ -34,9 +34,9 @@ class End:
     PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog, ``marked`` the queues with an
     ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with headroom, ``xoff_bytes``
     of those whose profile states it; ``cable_m`` is the length that SONiC is told. ``sonic_type`` is
-    DEVICE_METADATA.type, which seeds a switch's hash. ``domains`` are the VLANs that the port is a member of, itself or
-    by its port channel; ``drops_lossless`` that the watchdog's red switch is on, ``is_asymmetric`` that the port sends
-    no pauses.
+    DEVICE_METADATA.type, which seeds a switch's hash. ``lanes`` are the port's as it is set, ``lanes_wanted`` as it is
+    designed. ``domains`` are the VLANs that the port is a member of, itself or by its port channel; ``drops_lossless``
+    tells that the watchdog's red switch is on, ``is_asymmetric`` that the port sends no pauses.
     """
 
     device: str
@@ -56,6 +56,8 @@ class End:
     thresholds: Mapping[int, Marking] | None = None
     mtu_bytes: int | None = None
     speed_gbps: int | None = None
+    lanes: int | None = None
+    lanes_wanted: int | None = None
     fec: str | None = None
     autoneg: str | None = None
     sonic_type: str | None = None
@@ -97,6 +99,7 @@ def switch_end(device: str, tables: ConfigDb, port: str) -> End:
         is_host=False,
         mtu_bytes=_number(row.get("mtu")),
         speed_gbps=_gbps(row.get("speed")),
+        lanes=_lanes(row.get("lanes")),
         fec=_text(row.get("fec")) or "none" if row else None,
         autoneg=_text(row.get("autoneg")) or "off" if row else None,
         sonic_type=_text(tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("type")),
@@ -132,6 +135,10 @@ def _with_qos(end: End, tables: ConfigDb) -> End:
         cable_m=_metres(tables.get("CABLE_LENGTH", {}).get("AZURE", {}).get(end.port)),
         thresholds=_thresholds(tables, profiles),
     )
+
+
+def _lanes(value: object) -> int | None:
+    return value.count(",") + 1 if isinstance(value, str) and value else None
 
 
 def _domains(tables: ConfigDb, port: str) -> Iterable[str]:

@@ -10,6 +10,11 @@ _ROCE_HEADERS_BYTES = 96
 """What Linux keeps free in a packet for IP, UDP and the RoCE headers (``iboe_get_mtu``)."""
 
 
+def roce_mtu_bytes(mtu_bytes: int) -> int:
+    """Return the largest RoCE packet that an IP MTU carries, 0 where none does."""
+    return next((size for size in _ROCE_MTUS if size + _ROCE_HEADERS_BYTES <= mtu_bytes), 0)
+
+
 def transport_findings(intent: Intent) -> Iterator[Diagnostic]:
     """Yield what is wrong with MTUs, timers and the watchdog."""
     yield from _mtu(intent)
@@ -27,7 +32,7 @@ def _mtu(intent: Intent) -> Iterator[Diagnostic]:
             intent.where(path),
             fix=f"lower mtu.hosts to {mtu.fabric_bytes} or raise mtu.fabric to {mtu.hosts_bytes}",
         )
-    roce = next((size for size in _ROCE_MTUS if size + _ROCE_HEADERS_BYTES <= mtu.hosts_bytes), 0)
+    roce = roce_mtu_bytes(mtu.hosts_bytes)
     if roce < _ROCE_MTUS[0]:
         needed = _ROCE_MTUS[0] + _ROCE_HEADERS_BYTES
         carried = f"RoCE falls to packets of {roce} bytes" if roce else "RoCE has no packet size that fits"

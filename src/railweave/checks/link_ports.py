@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from railweave.checks.ends import End
 from railweave.checks.pairs import Finding, Pair, found
 from railweave.fabric.policy import Policies
+from railweave.units import format_speed
 
 _SEEDS = (("SpineRouter", 25), ("LeafRouter", 10), ("ToRRouter", 0))
 """The seed of the ECMP hash by a part of DEVICE_METADATA.type, the first that fits (SONiC docker-orchagent,
@@ -16,6 +17,7 @@ def port_findings(pair: Pair, policies: Policies) -> Iterator[Finding]:
     for end in pair.switches:
         yield from _watch_times(end, pair.far(end))
         yield from _flooding(end, pair.far(end), policies)
+        yield from _lanes(end, pair)
     yield from _packet_size(pair)
     yield from _physical(pair)
     yield from _hash(pair)
@@ -86,6 +88,22 @@ def _physical(pair: Pair) -> Iterator[Finding]:
             continue
         message = f"{pair.lower} has {what} {one}{unit}, {pair.upper} {other}{unit}: the link stays down"
         yield found(code, pair.upper, pair.lower, what, message, f"set {what} alike on both ends")
+
+
+def _lanes(end: End, pair: Pair) -> Iterator[Finding]:
+    """P-3: a port has the lanes of its breakout, for which the cable was chosen."""
+    if end.lanes is None or end.lanes_wanted is None or end.lanes == end.lanes_wanted:
+        return
+    far = pair.far(end)
+    yield found(
+        "P-3",
+        end,
+        far,
+        "lanes",
+        f"{end} runs over {end.lanes} lanes; the cable ({pair.media}) to {far} was chosen for {end.lanes_wanted} at"
+        f" {format_speed(pair.speed_gbps)}",
+        f"break {end.port} out as BREAKOUT_CFG of the rendered configuration says",
+    )
 
 
 def hash_seed(sonic_type: str | None) -> int | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from railweave.catalog.load import Catalog
+from railweave.checks.intent_transport import roce_mtu_bytes
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Host
 from railweave.hosts.marking import marking
@@ -38,6 +39,7 @@ def node_findings(read: NodeRead, catalog: Catalog) -> Iterator[Diagnostic]:
             told = _marking_findings(nic, end, far, (wanted.tos, wanted.cnp_dscp))
             yield from (error("Q-2", message, read.where, fix=fix, devices=devices) for message, fix in told)
         yield from _pauses(nic, end, _Told(read.where, devices))
+        yield from _packet_size(read, nic.get("mtu"), end, devices)
         yield from _slot(read.host, port.nic, nic, end, catalog, _Told(read.where, devices))
     rails = node_of(read.fabric, read.host).rails
     for rail in rails:
@@ -85,6 +87,22 @@ def _slot(
             fix="seat the NIC in a slot that carries it, and look at LnkSta of lspci -vv",
             devices=told.devices,
         )
+
+
+def _packet_size(read: NodeRead, mtu_bytes: int | None, end: str, devices: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """M-3 and M-4: every rail of every node has one MTU; a smaller one is smaller for whoever talks to it."""
+    wanted = read.fabric.policies.mtu.hosts_bytes
+    if mtu_bytes is None or mtu_bytes >= wanted:
+        return  # a larger one is compared with the switch's (M-1)
+    roce, intended = roce_mtu_bytes(mtu_bytes), roce_mtu_bytes(wanted)
+    falls = f": RoCE falls from {intended} to {roce} bytes on this path" if roce < intended else ""
+    yield error(
+        "M-4" if falls else "M-3",
+        f"{end} has an MTU of {mtu_bytes} bytes towards {devices[-1]}, all other rails have {wanted}{falls}",
+        read.where,
+        fix=f"set the MTU of {end} to {wanted}",
+        devices=devices,
+    )
 
 
 def _pauses(nic: Mapping[str, Any], end: str, told: _Told) -> Iterator[Diagnostic]:

@@ -9,12 +9,13 @@ from railweave.diagnostics import Diagnostic, Severity, Where
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A link: the end nearer to the GPUs, and the other; its speed in Gb/s and its cable in metres, as designed."""
+    """A link: the end nearer to the GPUs, and the other; speed in Gb/s, length in metres and medium are as designed."""
 
     lower: End
     upper: End
     speed_gbps: int
     length_m: int
+    media: str
 
     @property
     def switches(self) -> tuple[End, ...]:

@@ -1,6 +1,7 @@
 """The links of a fabric, end by end: what overrides make of them, and what live devices were found to do."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
 from railweave.checks.balancing import balancing_findings
@@ -9,7 +10,7 @@ from railweave.checks.links import link_findings
 from railweave.checks.pairs import Finding, Pair, together
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric, Link, LinkKind
-from railweave.qos.buffering import BufferPlan, plan_buffers
+from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
 from railweave.sonic.attachments import tier_lengths
 from railweave.sonic.configure import OWN_TABLES, Configurator
 from railweave.sonic.overrides import override_rows
@@ -79,15 +80,16 @@ class PathChecker:
         upper = self._switch(link.upper, link.upper_port)
         if link.kind is LinkKind.LEAF_SPINE:
             lower = self._switch(link.lower, link.lower_port)
-            return Pair(lower, upper, link.speed_gbps, link.length_m)
+            return Pair(lower, upper, link.speed_gbps, link.length_m, link.media)
         host = self._fabric.host_of[link.lower]
         found = self._hosts(link.lower, link.lower_port)
         lower = found or host_end(self._fabric, host, link.lower_port)
-        return Pair(lower, upper, link.speed_gbps, link.length_m)
+        return Pair(lower, upper, link.speed_gbps, link.length_m, link.media)
 
     def _switch(self, name: str, port: int) -> End:
-        panel = self._fabric.switch_of[name].panel
-        return switch_end(name, self._tables(name), panel.ports[port].name)
+        designed = self._fabric.switch_of[name].panel.ports[port]
+        end = switch_end(name, self._tables(name), designed.name)
+        return replace(end, lanes_wanted=lane_count(designed))
 
     def _tables_of(self, name: str) -> ConfigDb:
         return self._found.get(name) or self._configurator.effective(self._fabric.switch_of[name])

@@ -116,6 +116,19 @@ def reached_fabric(path: Path, target: str) -> ReachedFabric:
     return reached(designed, target)
 
 
+def _refuse_in_band(designed: Designed, addresses: "dict[str, str]", file: Path) -> None:
+    """Raise RefusedError where switches are reached over the fabric itself; print what may become so."""
+    from railweave.checks.management import management_findings
+    from railweave.cli.show import print_diagnostics
+    from railweave.diagnostics import Where, has_errors
+    from railweave.errors import RefusedError
+
+    found = tuple(management_findings(designed.fabric, addresses, Where(str(file))))
+    if has_errors(found):
+        raise RefusedError(found)
+    print_diagnostics(found)
+
+
 def reached(designed: Designed, target: str, expecting: "Expecting | None" = None) -> ReachedFabric:
     """Return ``designed`` as it is reached on ``target``; raises RefusedError, UsageError."""
     from nornir_railweave.connect import build
@@ -123,8 +136,10 @@ def reached(designed: Designed, target: str, expecting: "Expecting | None" = Non
     from nornir_railweave.target import load_target
     from railweave.sonic.configure import Configurator
 
-    chosen = load_target(find_target(target))
+    file = find_target(target)
+    chosen = load_target(file)
     shown = FabricProgress()
     nornir = build(designed.fabric, chosen, processors=[shown])
+    _refuse_in_band(designed, {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}, file)
     configurator = Configurator(designed.fabric, project_templates())
     return ReachedFabric(designed, chosen, nornir, shown, configurator, expecting)

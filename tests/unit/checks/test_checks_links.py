@@ -37,6 +37,7 @@ WRONG = {
     "M-1": (f"PORT: {{{HOST}: {{mtu: '1500'}}}}", "M-1", "gpu1:rail0 has an MTU of 9000 bytes"),
     "M-2": (f"PORT: {{{FABRIC}: {{mtu: '9000'}}}}", "M-2", "pod-spine1:Ethernet0 of 9100"),
     "P-3": (f"PORT: {{{FABRIC}: {{speed: '100000'}}}}", "P-3", "pod-spine1:Ethernet0 400G"),
+    "P-3 lanes": (f"PORT: {{{FABRIC}: {{lanes: '1,2,3,4'}}}}", "P-3", "pod-spine1:Ethernet0 was chosen for 8"),
     "P-5": (f"PORT: {{{FABRIC}: {{fec: none}}}}", "P-5", "pod-spine1:Ethernet0 rs"),
     "P-6": (f"PORT: {{{FABRIC}: {{autoneg: 'on'}}}}", "P-6", "pod-spine1:Ethernet0 off"),
     "Q-3 asymmetric": (f"PORT: {{{FABRIC}: {{pfc_asym: 'on'}}}}", "Q-3", "pod-spine1:Ethernet0"),

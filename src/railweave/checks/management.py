@@ -1,0 +1,47 @@
+"""Where switches are managed from: outside the fabric, which a change of it may take down (S-2)."""
+
+from collections.abc import Iterator, Mapping
+
+from railweave.diagnostics import Diagnostic, Where, error, warning
+from railweave.fabric.model import Fabric
+from railweave.units import ipv4_text, parse_ipv4
+
+_FIX = "give the target the addresses of the management ports, or move the pool (addressing)"
+
+
+def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Where) -> Iterator[Diagnostic]:
+    """Yield an error for switches that are reached over the fabric itself, a warning for those with an address that a
+    pool of the fabric may give away later.
+
+    ``addresses`` is by switch; names of hosts are taken as they are, because what they stand for may change.
+    """
+    own = fabric.policies.addressing
+    for kind, pool in (("loopbacks", own.loopbacks), ("links", own.links), ("hosts", own.hosts)):
+        within = {name: found for name, text in addresses.items() if (found := _in(text, pool.first, pool.size))}
+        if not within:
+            continue
+        used = _used(fabric)
+        over = tuple(name for name, address in within.items() if address in used)
+        name = over[0] if over else next(iter(within))
+        text = f"{name} is reached at {addresses[name]}"
+        shown = f"pool of {kind} {ipv4_text(pool.first)}/{pool.length}"
+        if over:
+            message = f"{text}, an address of the fabric itself ({shown}): a change may cut the way to it"
+            yield error("S-2", message, where, fix=_FIX, devices=over)
+        else:
+            message = f"{text}, which the fabric's {shown} may give to another device"
+            yield warning("S-2", message, where, fix=_FIX, devices=tuple(within))
+
+
+def _used(fabric: Fabric) -> frozenset[int]:
+    links = (address for link in fabric.links for address in (link.network, link.network + 1))
+    return frozenset((*(switch.loopback for switch in fabric.switches), *links))
+
+
+def _in(text: str, first: int, size: int) -> int | None:
+    """Return the address where it lies in the pool, None where it does not or is a name."""
+    try:
+        address = parse_ipv4(text)
+    except ValueError:
+        return None
+    return address if first <= address < first + size else None
