@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from command_rig import CommandRig
+from rollout_counts import counted, told_rollouts
 
 from sonic_sim import control
 
@@ -130,3 +131,12 @@ def new_project(tmp_path: Path) -> Iterator[Any]:
     yield make
     for project in made:
         project.run("sim", "down", "--all", status=None)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    reports = [one for outcome in ("passed", "failed") for one in terminalreporter.stats.get(outcome, ())]
+    rollouts = told_rollouts(reports)
+    if rollouts:
+        terminalreporter.section("rollouts struck by faults")
+        for line in counted(rollouts):
+            terminalreporter.write_line(line)

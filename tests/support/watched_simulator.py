@@ -1,0 +1,272 @@
+"""A simulated fabric that is watched: the process of `sonic_sim` with more to ask, none of it known to the driver.
+
+It keeps a record of every command and of every moment at which links carried less or more, makes faults strike at the
+n-th command of a switch, lets time pass for confirm timers, puts the fabric back to an earlier moment, and shows what
+each switch holds. Started by `rollout_bench` as ``python watched_simulator.py FOLDER``.
+
+Requests, beside those of `sonic_sim.daemon`:
+
+    held                          what each switch runs, would boot, and says of commits
+    keep                          remember this moment
+    go_back                       be as at that moment, devices and cables added since are gone
+    trigger  device after fault   let ``fault`` strike after so many commands that change something or ask for it
+    pass_time                     every confirm timer has run out
+    heal                          take every fault away
+    write    device rows          rows that somebody else writes
+    record                        what happened since the last time that somebody asked
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sonic_sim import server
+from sonic_sim.bgp.sessions import sessions_of
+from sonic_sim.clock import Clock
+from sonic_sim.confirm import STATE_FILE
+from sonic_sim.daemon import Daemon
+from sonic_sim.device import CONFIG_FILE, FRR_FILE, Device
+from sonic_sim.faults import FaultKind
+from sonic_sim.kept import device_from_json, device_to_json
+from sonic_sim.shell.run import SessionDroppedError, Shell
+from sonic_sim.shell.run import run_command as plain_run_command
+from sonic_sim.shell.streams import Streams
+from sonic_sim.spec import SimCable
+
+_READS = ("show ", "cat ", "sonic-db-dump", "uptime", "flock ")
+_FLAP_FIELDS = ("admin_status", "speed", "lanes", "fec", "autoneg")
+
+
+@dataclass(slots=True)
+class Trigger:
+    """A fault that strikes once ``after`` further commands of its switch have run."""
+
+    device: str
+    after: int
+    fault: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Watch:
+    """What has been seen: ``links`` by their ports behind which sessions are up, ``ports`` by what a link rests on."""
+
+    record: list[dict[str, Any]] = field(default_factory=list)
+    triggers: list[Trigger] = field(default_factory=list)
+    revisions: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    links: dict[str, list[str]] = field(default_factory=dict)
+    ports: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    commits: dict[str, str] = field(default_factory=dict)
+
+
+class WatchedDaemon(Daemon):
+    """The daemon with a record."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
+        self.watch = Watch()
+        self.moment: dict[str, Any] = {}
+        self.watcher: asyncio.Task[None] | None = None
+
+    async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        own = getattr(self, f"do_{request['verb'].replace('-', '_')}", None)
+        if own is None:
+            answer = await super().answer(request)
+            self.look("")
+            return answer
+        arguments = {name: value for name, value in request.items() if name != "verb"}
+        return dict(await own(**arguments) or {})
+
+    async def do_held(self) -> dict[str, Any]:
+        return {"devices": {name: held(one) for name, one in self.simulation.network.devices.items()}}
+
+    async def do_keep(self) -> None:
+        devices = self.simulation.network.devices
+        self.moment = {
+            "devices": {name: orjson.dumps(device_to_json(one)) for name, one in devices.items()},
+            "cables": self.simulation.network.cable_list(),
+            "hosts": dict(self.simulation.network.hosts),
+        }
+
+    async def do_go_back(self) -> None:
+        """Every switch that was there is made anew, with no session left; those that were not are gone."""
+        world, network = self.simulation, self.simulation.network
+        for name in set(network.devices) - set(self.moment["devices"]):
+            await world.listeners.pop(name).close()
+            del network.devices[name]
+            world.addresses.pop(name, None)
+        for name, text in self.moment["devices"].items():
+            listener = world.listeners[name]
+            for task in tuple(listener.tasks):
+                task.cancel()
+            listener.drop_sessions()
+            shut = listener.device.faults.has(FaultKind.UNREACHABLE)
+            listener.device.on_effect = None
+            listener.device = device_from_json(orjson.loads(text), world.clock)
+            network.add_device(listener.device)
+            if shut:
+                await listener.open()
+            listener.device.on_effect = listener._on_effect
+            listener.plan_timer()
+        network.hosts = dict(self.moment["hosts"])
+        network.cables.clear()
+        for cable in self.moment["cables"]:
+            network.plug(SimCable(cable.a, cable.b))
+        network._kept.clear()
+        world.paths.known_hosts.unlink()  # it forgets no switch by itself
+        world._write_endpoints()
+        self.watch = Watch()
+        self.look("")
+
+    async def do_trigger(self, device: str, after: int, fault: dict[str, Any]) -> None:
+        self.watch.triggers.append(Trigger(device, after, fault))
+
+    async def do_pass_time(self) -> dict[str, Any]:
+        passed = []
+        for name, listener in self.simulation.listeners.items():
+            device = listener.device
+            if not device.timer_running:
+                continue
+            state = json.loads(device.files.read(STATE_FILE))
+            state["deadline_at"] = time.time() - 0.001
+            device.files.write(STATE_FILE, json.dumps(state).encode(), mode=0o600, now=time.time())
+            listener._strike()
+            passed.append(name)
+        self.look("", timers=passed)
+        return {"passed": passed}
+
+    async def do_heal(self) -> None:
+        self.watch.triggers.clear()
+        for name, device in self.simulation.network.devices.items():
+            if device.faults.armed:
+                await self.simulation.clear_fault(name, None)
+        self.look("", healed=True)
+
+    async def do_write(self, device: str, rows: dict[str, dict[str, str]]) -> None:
+        self.write(device, rows)
+
+    async def do_record(self) -> dict[str, Any]:
+        record, self.watch.record = self.watch.record, []
+        return {"record": record}
+
+    def write(self, device: str, rows: dict[str, dict[str, str]]) -> None:
+        """Do as some other hand on the switch does: at once, and saved."""
+        switch = self.simulation.network.devices[device]
+        saved = json.loads(switch.files.read(CONFIG_FILE))
+        for place, fields in rows.items():
+            switch.db.put(place, fields)
+            table, _, key = place.partition("|")
+            saved.setdefault(table, {})[key] = fields
+        switch.files.write(CONFIG_FILE, json.dumps(saved).encode(), now=time.time())
+        self.tell(device=device, foreign=sorted(rows))
+
+    def tell(self, **what: Any) -> None:
+        self.watch.record.append({"at": time.monotonic(), **what})
+
+    async def run_command(self, shell: Shell, line: str, streams: Streams) -> int:
+        """Run a command as the simulator does, and note it."""
+        name = shell.device.name
+        await self.pull_triggers(name)
+        self.tell(device=name, begins=line)
+        ended: int | str = "cut"
+        try:
+            ended = await plain_run_command(shell, line, streams)
+        except SessionDroppedError:
+            ended = "dropped"
+            raise
+        finally:
+            self.tell(device=name, ends=line, status=ended)
+            self.look(name)
+        return ended
+
+    async def pull_triggers(self, name: str) -> None:
+        for trigger in [one for one in self.watch.triggers if one.device == name]:
+            trigger.after -= 1
+            if trigger.after > 0:
+                continue
+            self.watch.triggers.remove(trigger)
+            details = dict(trigger.fault)
+            kind = details.pop("kind")
+            if kind == "write":
+                self.write(name, details["rows"])
+                continue
+            self.tell(device=name, fault=kind)
+            await self.simulation.fault(name, kind, details)
+            self.look("")
+            if kind == FaultKind.UNREACHABLE:
+                raise SessionDroppedError
+
+    def look(self, by: str, **more: Any) -> None:
+        """Note which sessions went or came, and which ports were set so that a link flaps."""
+        watch, devices = self.watch, self.simulation.network.devices
+        revisions = {name: (*one.revision(), int(one.frr.running)) for name, one in devices.items()}
+        if revisions == watch.revisions and not more:
+            return
+        changed = [name for name, revision in revisions.items() if watch.revisions.get(name) != revision]
+        watch.revisions = revisions
+        flaps = [f"{name}:{port}" for name in changed for port in self.flapped(devices[name])]
+        links = {name: sorted(up_ports(one)) for name, one in devices.items()}
+        commits = {name: commit_status(one) for name, one in devices.items()}
+        if (links, commits) != (watch.links, watch.commits) or flaps or more:
+            watch.links, watch.commits = links, commits
+            self.tell(device=by, up=links, flaps=flaps, commits=commits, **more)
+
+    def flapped(self, device: Device) -> list[str]:
+        now = {port: tuple(row.get(name, "") for name in _FLAP_FIELDS) for port, row in device.db.table("PORT").items()}
+        before, self.watch.ports[device.name] = self.watch.ports.get(device.name, now), now
+        return [port for port in now if port in before and before[port] != now[port]]
+
+
+def up_ports(device: Device) -> list[str]:
+    """Return the ports behind which a session is up."""
+    return [one.port for one in sessions_of(device).values() if one.established]
+
+
+def commit_status(device: Device) -> str:
+    """Return what the switch says of its last commit, ``none`` where it had none."""
+    try:
+        return str(json.loads(device.files.read(STATE_FILE))["status"])
+    except (FileNotFoundError, ValueError, KeyError):
+        return "none"
+
+
+def held(device: Device) -> dict[str, Any]:
+    """Return what a switch runs and would boot, and the state of its last commit; straight from its memory."""
+
+    def file(path: str) -> Any:
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            text = device.files.read(path).decode()
+            return json.loads(text) if path.endswith(".json") else text
+        return None
+
+    return {
+        "rows": device.db.document(),
+        "frr": device.frr.show() if device.frr.running else None,
+        "frr_to_save": device.frr.text() if device.frr.running else None,
+        "boots": {"rows": file(CONFIG_FILE), "frr": file(FRR_FILE)},
+        "commit": file(STATE_FILE),
+        "timer": device.timer_running,
+        "faults": [one["kind"] for one in device.faults.to_json()],
+    }
+
+
+def main() -> int:
+    """Run the watched fabric of the folder on the command line until somebody ends it."""
+
+    async def whole() -> None:
+        daemon = WatchedDaemon(Path(sys.argv[1]), Clock())
+        server.run_command = daemon.run_command
+        await daemon.run()
+
+    asyncio.run(whole())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
