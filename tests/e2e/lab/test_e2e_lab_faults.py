@@ -116,7 +116,7 @@ def impatient(fabric: Any) -> Iterator[Any]:
     """Return the fabric with short times and files that a test may change; all is put back."""
     files = [fabric.intent, fabric.folder / "inventory" / "lab.yml", fabric.folder / "templates/frr/frr.conf.j2"]
     texts = [file.read_text() for file in files]
-    fabric.set_rollout(verify_timeout=4, revert_in=34, verify_interval=1)
+    fabric.set_rollout(verify_timeout=4, drain_timeout=4, revert_in=34, verify_interval=1)
     yield fabric
     for file, text in zip(files, texts, strict=True):
         file.write_text(text)

@@ -96,7 +96,7 @@ def test_a_rail_spans_stripes_through_the_spines(grown: Any, proves: Any) -> Non
 def test_a_wave_of_which_one_gate_fails_goes_back_whole(grown: Any, streams: Any, proves: Any) -> None:
     texts = {file: file.read_text() for file in (grown.intent, grown.folder / "inventory" / "lab.yml")}
     grown.intent.write_text(texts[grown.intent] + "overrides: {leaf: {SYSLOG_SERVER: {10.9.9.77: {}}}}\n")
-    grown.set_rollout(verify_timeout=6, revert_in=60, verify_interval=1)
+    grown.set_rollout(verify_timeout=6, drain_timeout=6, revert_in=60, verify_interval=1)
     running = streams(grown, *WITHIN_LEAVES)
     process = grown.start("deploy", "--target", "lab", "--yes")
     try:
