@@ -125,13 +125,13 @@ class Committer:
 
         What it was drained for ends first: a saved configuration never holds a temporary drain.
         """
-        if self.confirm.waits_for_drain():
+        drain = self.confirm.under_drain()
+        if drain.alone:
             raise CommitConfirmException(
                 f"{self.session.hostname}: no commit waits to be confirmed, only a temporary drain: undrain() ends it"
             )
-        before = self.confirm.drained_before()
-        if before is not None:
-            self._drainer.end(before)
+        if drain.before is not None:
+            self._drainer.end(drain.before)
         self.confirm.confirm()
         self._applier_save()
 

@@ -72,6 +72,15 @@ class Undo:
     drained_before: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UnderDrain:
+    """``alone``: nothing is pending but a temporary drain. ``before``: what was drained before the drain that the
+    pending commit is made under; None without such a drain."""
+
+    alone: bool
+    before: str | None
+
+
 @dataclass
 class ConfirmProgram:
     """The program of one switch, reached over a session."""
@@ -167,15 +176,14 @@ class ConfirmProgram:
             return str((state.get("kept") or [""])[-1])
         return str(state["id"]) if state.get("status") == "confirmed" else ""
 
-    def waits_for_drain(self) -> bool:
-        """Tell whether what is pending is a temporary drain alone."""
+    def under_drain(self) -> "UnderDrain":
+        """Return what the pending change has to do with a temporary drain."""
         state = self._read_state()
-        return state.get("kind") == DRAIN and state.get("status") in PENDING
-
-    def drained_before(self) -> str | None:
-        """Return what was drained before the drain that the pending commit is made under; None without such a drain."""
-        found = self._read_state().get("drained_before")
-        return None if found is None else str(found)
+        pending = state.get("status") in PENDING
+        before = state.get("drained_before")
+        return UnderDrain(
+            alone=pending and state.get("kind") == DRAIN, before=None if not pending or before is None else str(before)
+        )
 
     def rollback(self, commit_id: str) -> dict[str, Any]:
         """Return the rollback file of a commit; empty where the switch does not have it (any more)."""

@@ -95,7 +95,7 @@ class Drainer:
 
         A pending commit stays pending and nothing is saved; without one the result is saved.
         """
-        if self.confirm.waits_for_drain():
+        if self.confirm.under_drain().alone:
             ended = self.confirm.revert()
             if ended.status != "reverted":
                 raise CommitError(f"{self.session.hostname}: the drain did not end: {ended.error or ended.status}")
