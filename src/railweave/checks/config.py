@@ -1,5 +1,6 @@
 """Checks of what the devices would be told: what the design leaves open and a switch would not take."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from railweave.checks.buffers import buffer_findings
 from railweave.checks.paths import overridden_findings
-from railweave.checks.transit import STATIC_TABLE, Seen, transit_findings
+from railweave.checks.transit import STATIC_TABLE, Seen, own_prefixes, pool_text, transit_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric, LinkKind
 from railweave.routing.instance import MAXIMUM_PATHS
@@ -17,6 +18,7 @@ from railweave.sonic.frr_text import FRR_TEMPLATE
 from railweave.sonic.overrides import override_rows
 from railweave.sonic.rows import ConfigDb
 from railweave.templates import Templates, find_templates
+from railweave.units import ipv4_text
 
 _PATHS_OF_EVERY_ASIC = 64
 """ECMP group width of older ASICs, and the safe assumption for one whose limit no source states."""
@@ -80,8 +82,8 @@ def _check_transit(fabric: Fabric, configurator: Configurator, where: Places) ->
         for switch in fabric.switches
         if any(row.table == STATIC_TABLE for row in override_rows(fabric.policies.overrides, switch))
     ]
-    one_leaf = [switch.name for switch in fabric.switches[:1]]
-    judged = [switch.name for switch in fabric.switches] if own else list(dict.fromkeys((*one_leaf, *static)))
+    alike = _alike(fabric, configurator) if own else [[switch.name] for switch in fabric.switches[:1]]
+    judged = list(dict.fromkeys((*(names[0] for names in alike), *static)))
 
     @cache
     def document(name: str) -> FrrDocument:
@@ -94,7 +96,28 @@ def _check_transit(fabric: Fabric, configurator: Configurator, where: Places) ->
     def place(_: str) -> Where:
         return Where(str(own)) if own and not static else where("overrides")
 
-    yield from transit_findings(fabric, Seen(document, tables, judged), place)
+    found = list(transit_findings(fabric, Seen(document, tables, judged), place))
+    if found and own:
+        everyone = [name for names in alike for name in names]
+        found = list(transit_findings(fabric, Seen(document, tables, everyone), place))
+    yield from found
+
+
+_PEER = re.compile(r"^ *neighbor [0-9.]+|^ *neighbor Ethernet\S+")
+_WHO = re.compile(r" (remote-as|description) ")
+
+
+def _alike(fabric: Fabric, configurator: Configurator) -> list[list[str]]:
+    """Return the switches in groups whose FRR files differ in nothing but their own names, numbers and neighbours."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for switch in fabric.switches:
+        text = configurator.frr(switch)
+        own = (*(pool_text(one) for one in own_prefixes(fabric, switch)), switch.name, str(switch.asn))
+        for number, word in enumerate((*own, ipv4_text(switch.loopback))):
+            text = text.replace(word, f"<{number}>")
+        lines = (_PEER.sub(" neighbor <peer>", line) for line in text.splitlines() if not _WHO.search(line))
+        groups.setdefault((switch.role, *dict.fromkeys(lines)), []).append(switch.name)
+    return list(groups.values())
 
 
 def _own_frr_template(templates: Templates) -> Path | None:

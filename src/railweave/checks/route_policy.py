@@ -13,6 +13,7 @@ from railweave.sonic.frr_document import FrrDocument
 from railweave.units import parse_ipv4
 
 _NEIGHBOUR = re.compile(r"neighbor (\S+) (.+)")
+_WHO = ("remote-as", "description", "interface")
 _MAP = re.compile(r"route-map (\S+) (permit|deny) (\d+)")
 _PREFIX_LIST = re.compile(r"ip prefix-list (\S+) (?:seq \d+ )?(permit|deny) (\S+)(?: ge (\d+))?(?: le (\d+))?")
 _COMMUNITY_LIST = re.compile(r"bgp community-list (?:standard |expanded )?(\S+) (?:seq \d+ )?(permit|deny) (.+)")
@@ -72,6 +73,10 @@ class RoutePolicy:
         """Return ``route`` as the switch sends it to ``peer``, None where it does not."""
         return self._through(route, peer, "out")
 
+    def kind(self, peer: str) -> tuple[str, ...]:
+        """Return what tells a peer's policy from that of others: everything said of it and its group but who it is."""
+        return tuple(words for words in self._words(peer) if not words.startswith(_WHO))
+
     def takes_its_own_as(self, peer: str) -> bool:
         """Tell whether a route with the switch's own AS number in its path is taken from ``peer`` (allowas-in)."""
         return any(words.startswith("allowas-in") for words in self._words(peer))
@@ -114,11 +119,12 @@ class RoutePolicy:
     def _by_map(self, name: str, route: Route) -> Route | None:
         """Return what a route map makes of a route; a map that is named and nowhere written denies all."""
         for _, rule in sorted(self._maps.get(name, []), key=lambda one: one[0]):
-            if all(self._matches(match, route) for match in rule.matches):
+            # A match that is not understood must not keep a route from passing: it holds for `permit` only.
+            if all(self._matches(match, route, unknown=rule.permits) for match in rule.matches):
                 return _marked(route, rule.sets) if rule.permits else None
         return None
 
-    def _matches(self, match: str, route: Route) -> bool:
+    def _matches(self, match: str, route: Route, *, unknown: bool) -> bool:
         kinds: Mapping[str, Callable[[str, Route], bool]] = {
             "ip address prefix-list ": self._in_prefix_list,
             "community ": self._in_community_list,
@@ -126,7 +132,7 @@ class RoutePolicy:
         for begin, holds in kinds.items():
             if match.startswith(begin):
                 return holds(match.removeprefix(begin).split()[0], route)
-        return True
+        return unknown
 
     def _in_prefix_list(self, name: str, route: Route) -> bool:
         for rule in self._prefix_lists.get(name, []):

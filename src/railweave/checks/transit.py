@@ -81,6 +81,15 @@ def _ring(fabric: Fabric, found: list[_Valley], place: Callable[[str], Where]) -
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A route of switch ``origin``, and upper switches to which one policy sends it or not."""
+
+    prefix: Pool
+    origin: str
+    alike: list[str]
+
+
 class _Routes:
     """Looks for ways from above to above."""
 
@@ -111,16 +120,29 @@ class _Routes:
         policy = self._policy(low.name)
         if policy is None:
             return
+        kinds: dict[tuple[str, ...], list[str]] = {}
+        for name in near.above:
+            kinds.setdefault(policy.kind(self._peer(low.name, name)), []).append(name)
         for origin in self._others(low):
             for prefix in own_prefixes(self._fabric, origin):
-                for at, far in enumerate(near.above):
-                    source = near.above[at - 1]
-                    kept = policy.takes(Route(prefix), self._peer(low.name, source)) if source != far else None
-                    sent = policy.passes_on(kept, self._peer(low.name, far)) if kept else None
-                    if sent is not None:
-                        text = f"it passes on {_text(prefix)} of {origin.name}, learned from {source}"
-                        fix = f"let {low.name} announce its own prefixes only (route map TO-SPINES)"
-                        yield _Valley(low.name, source, far, text, fix, self._is_taken(sent, low, source, far))
+                for alike in kinds.values():
+                    yield from self._passed_on(policy, low, near, _Sent(prefix, origin.name, alike))
+
+    def _passed_on(self, policy: RoutePolicy, low: Switch, near: Neighbours, sent: _Sent) -> Iterator[_Valley]:
+        """Yield where ``low`` passes a route on to upper switches for which its policy is the same."""
+        to = sent.alike[0]
+        source = next((name for name in near.above if name != to), None)
+        if source is None:
+            return
+        kept = policy.takes(Route(sent.prefix), self._peer(low.name, source))
+        passed = policy.passes_on(kept, self._peer(low.name, to)) if kept else None
+        if passed is None:
+            return
+        for far in sent.alike:
+            near_by = source if source != far else to
+            text = f"it passes on {pool_text(sent.prefix)} of {sent.origin}, learned from {near_by}"
+            fix = f"let {low.name} announce its own prefixes only (route map TO-SPINES)"
+            yield _Valley(low.name, near_by, far, text, fix, self._is_taken(passed, low, near_by, far))
 
     def _is_taken(self, sent: Route, low: Switch, source: str, far: str) -> bool:
         """Tell whether the upper switch takes the route: spines of a plane share an AS number, which stops it."""
@@ -147,8 +169,8 @@ class _Routes:
 
     def _static(self, switch: Switch, near: Neighbours) -> Iterator[_Valley]:
         for prefix, hop in self._statics(switch):
-            text = f"a static route of {switch.name} sends {_text(prefix)} to {hop}"
-            fix = f"take the static route for {_text(prefix)} out of {switch.name}"
+            text = f"a static route of {switch.name} sends {pool_text(prefix)} to {hop}"
+            fix = f"take the static route for {pool_text(prefix)} out of {switch.name}"
             if hop in near.below and self._goes_up_again(prefix, hop):
                 low = neighbours(self._fabric, hop)
                 far = next((one for one in low.above if one != switch.name), None)
@@ -212,5 +234,6 @@ def _far_address(link: Link, name: str) -> int:
     return link.network if link.lower == name else link.network + 1
 
 
-def _text(prefix: Pool) -> str:
+def pool_text(prefix: Pool) -> str:
+    """Return ``10.32.0.0/25``."""
     return f"{ipv4_text(prefix.first)}/{prefix.length}"

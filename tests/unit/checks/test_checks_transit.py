@@ -83,6 +83,29 @@ def test_with_allowas_in_the_buffers_of_two_leaves_and_two_spines_wait_in_a_ring
     )
 
 
+def test_a_template_that_makes_an_exception_of_one_leaf_is_found_on_that_leaf(pod: Pod, tmp_path: Path) -> None:
+    exception = "{% if device != 'pod-leaf2' %}\n" + OUT + "{% endif %}\n"
+    told = of(check_config(pod(), templates=project(tmp_path, (OUT, exception))), "V-1")
+    assert [one.devices[0] for one in told] == ["pod-leaf2"]
+
+
+WIDE = (
+    "!\nbgp community-list",
+    "{% if device == 'pod-leaf1' %}\nip prefix-list OWN-PREFIXES seq 90 permit 10.32.0.0/11 le 32\n{% endif %}\n"
+    "!\nbgp community-list",
+)
+
+
+@pytest.mark.parametrize(
+    "match", [" match ip address prefix-list NOTHING\n", " match tag 7\n"], ids=["empty", "unknown"]
+)
+def test_a_list_of_one_leaf_that_permits_what_is_not_its_own_is_found(pod: Pod, tmp_path: Path, match: str) -> None:
+    assert not of(check_config(pod(), templates=project(tmp_path / "guarded", WIDE)), "V-1")
+    unguarded = project(tmp_path / "unguarded", WIDE, (" match community LEARNED-FROM-SPINES\n", match))
+    told = of(check_config(pod(), templates=unguarded), "V-1")
+    assert [one.devices[0] for one in told] == ["pod-leaf1"]
+
+
 def test_without_a_lossless_class_a_valley_is_no_deadlock(pod: Pod, tmp_path: Path) -> None:
     lossy = (
         "traffic_classes:\n  - {name: roce, dscp: [26], priority: 3, share: 90}\n"
