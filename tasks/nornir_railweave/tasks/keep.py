@@ -33,6 +33,10 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
     for _ in range(_ATTEMPTS):
         try:
             driver, last = device.driver, device.last_commit()
+            if standing(device.read(), device.work) is not Standing.NEW:
+                # A switch that restarted since its verification runs what it had saved, and still waits.
+                why = "the device does not hold its new configuration any more"
+                break
             if last.pending:
                 if last.commit_id and not attempt.made(last):
                     raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")

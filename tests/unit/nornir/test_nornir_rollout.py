@@ -351,6 +351,21 @@ def test_another_commit_that_waits_is_not_confirmed_for_ours(wide):
     assert not {"confirm", "rollback"} & set(one.calls)
 
 
+def test_a_switch_that_restarted_while_it_was_verified_is_not_taken_for_new(wide):
+    one = switch(wide, "lab-spine1")
+
+    def restart():
+        if "committed" in one.calls:
+            one.running = one.saved
+
+    one.faults["bgp"] = restart
+    result = wide.deploy()
+    assert result.devices["lab-spine1"].outcome == "old"
+    assert "does not hold its new configuration any more" in result.devices["lab-spine1"].error
+    assert one.running == one.saved
+    assert not one.pending
+
+
 # Pause, abort, floor
 
 
