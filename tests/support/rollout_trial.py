@@ -43,7 +43,7 @@ class Bench:
 
     def go_back(self) -> None:
         self.fabric.ask("go_back")
-        shutil.rmtree(self.base.journals)
+        shutil.rmtree(self.base.journals, ignore_errors=True)
 
     def close(self) -> None:
         self.fabric.close()
