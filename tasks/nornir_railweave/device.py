@@ -17,7 +17,7 @@ class Order:
     """What the devices of one wave share.
 
     ``settled`` are the devices that stand still in their new state; ``moving`` is how many other devices may be at work
-    beside each one, or have failed. ``hold_sessions``: the sessions stay open while the wave waits for its last device.
+    beside each one, or have failed.
     """
 
     works: Mapping[str, Work]
@@ -25,7 +25,6 @@ class Order:
     moving: int
     policy: Policy
     announce: Events
-    hold_sessions: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,13 @@ from nornir_railweave.inventory import STATE_DIR
 from nornir_railweave.target import Rollout, Target
 from railweave.plan.refusal import Consent
 
-_MOST_SESSIONS = 200
-"""A session that waits costs a socket and a thread."""
-
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The rules of one deployment.
 
     ``skip_unreachable`` leaves out devices that could not be reached when the plan was made; without it they stop
-    everything. ``take_ports`` must be what the plan was made with. ``message`` goes with every commit. At most
-    ``sessions`` devices are held connected while they wait for the others of their wave.
+    everything. ``take_ports`` must be what the plan was made with. ``message`` goes with every commit.
     """
 
     consent: Consent = field(default_factory=Consent)
@@ -27,7 +23,6 @@ class Policy:
     reconnect_s: float = 300
     journal_dir: Path = STATE_DIR / "journal"
     message: str = "railweave"
-    sessions: int = 50
 
 
 def policy_for(
@@ -48,11 +43,4 @@ def policy_for(
         rollout=target.rollout,
         reconnect_s=target.timeouts.reconnect_s,
         journal_dir=state_dir / "journal",
-        sessions=_sessions(target),
     )
-
-
-def _sessions(target: Target) -> int:
-    """Return how many devices may stay connected at once: a jump host carries so many channels and no more."""
-    jump = target.login.jump
-    return _MOST_SESSIONS if jump is None else min(_MOST_SESSIONS, jump.channels)

@@ -212,7 +212,6 @@ class _RollingOut:
             moving=max(0, len(wave) - 1),
             policy=self._terms.policy,
             announce=self._terms.announce,
-            hold_sessions=len(wave) <= self._terms.policy.sessions,
         )
 
     def _bring(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:

@@ -41,20 +41,17 @@ class Soak:
         rollout = self._order.policy.rollout
         ends_at = time.monotonic() + rollout.soak_s
         pause_s = max(rollout.verify_interval_s, rollout.soak_s / _LOOKS)
-        try:
-            looks: dict[str, Look] = {}
-            while True:
-                before, looks = looks, self._look(looks)
-                for name, look in looks.items():
-                    if look.failed and name in before and before[name].failed:
-                        return f"{name}: in the soak of its wave, {sentence(look.failed)}"
-                doubt = any(look.failed for look in looks.values())
-                if time.monotonic() >= ends_at and not doubt and before:
-                    return ""
-                if not self._wait(rollout.verify_interval_s if doubt else pause_s):
-                    return ""
-        finally:
-            self._close()
+        looks: dict[str, Look] = {}
+        while True:
+            before, looks = looks, self._look(looks)
+            for name, look in looks.items():
+                if look.failed and name in before and before[name].failed:
+                    return f"{name}: in the soak of its wave, {sentence(look.failed)}"
+            doubt = any(look.failed for look in looks.values())
+            if time.monotonic() >= ends_at and not doubt and before:
+                return ""
+            if not self._wait(rollout.verify_interval_s if doubt else pause_s):
+                return ""
 
     def _look(self, last: Mapping[str, Look]) -> dict[str, Look]:
         runner = FabricRunner(self._order.policy.rollout.workers)
@@ -79,10 +76,6 @@ class Soak:
                 self._order.announce(Event(Step.PAUSED, text="after the soak of this wave"))
             time.sleep(min(_POLL_S, left))
         return True
-
-    def _close(self) -> None:
-        """End the sessions that stayed open between the looks."""
-        only(self._nr, self._attempts).close_connections(on_good=True, on_failed=True)
 
 
 def _blind(name: str, fault: BaseException | None) -> Look:

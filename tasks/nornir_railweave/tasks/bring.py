@@ -15,7 +15,7 @@ from nornir_railweave.change_drain import drain_until_quiet, in_the_way, needs_d
 from nornir_railweave.device import Attempt, Device, Order
 from nornir_railweave.events import Step
 from nornir_railweave.gates import take_baseline, wait_for_gate
-from nornir_railweave.session import DEVICE_FAULTS, Session, words
+from nornir_railweave.session import DEVICE_FAULTS, session, words
 from nornir_railweave.undoing import undo
 from nornir_railweave.work import Found, Standing, standing
 from railweave.plan.health import Baseline, Health
@@ -48,18 +48,12 @@ class _EndedError(Exception):
 
 def bring(task: Task, order: Order) -> Result:
     """Return a ``Brought``; the result is failed unless the device is held in its new configuration."""
-    opened = Session(task)
-    device = Device(opened, order.works[task.host.name], order)
-    holds = False
-    try:
+    with session(task) as opened:
+        device = Device(opened, order.works[task.host.name], order)
         brought = _Bringing(device).run()
-        holds = brought.outcome is None
-    finally:
-        if not (holds and order.hold_sessions):
-            opened.close()
     if brought.outcome is not None:
         device.say(Step.OUTCOME, brought.outcome.error, outcome=brought.outcome.outcome.value)
-    return Result(host=task.host, result=brought, failed=not holds)
+    return Result(host=task.host, result=brought, failed=brought.outcome is not None)
 
 
 class _Bringing:

@@ -8,7 +8,7 @@ from nornir.core.task import Result, Task
 from nornir_railweave.device import Attempt, Device, Order
 from nornir_railweave.gates import check_once, losses_since
 from nornir_railweave.observing import count_losses
-from nornir_railweave.session import DEVICE_FAULTS, Session, words
+from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.observation import Counters
 from railweave.plan.outcome import VerifyCheck
 from railweave.plan.verification import unreachable
@@ -23,21 +23,17 @@ class Look:
 
 
 def watch(task: Task, order: Order, attempts: Mapping[str, Attempt], last: Mapping[str, Look]) -> Result:
-    """Return a ``Look``; ``last`` are the looks before, empty at the first one. The session stays open."""
+    """Return a ``Look``; ``last`` are the looks before, empty at the first one."""
     name = task.host.name
-    opened = Session(task)
-    device = Device(opened, order.works[name], order)
     baseline = attempts[name].baseline
     counters = last[name].counters if name in last else None
-    try:
-        checks = check_once(device, baseline)
-        if counters is not None:
-            checks += losses_since(device, baseline, counters)
-        counters = count_losses(device.driver) if baseline.losses else None
-    except DEVICE_FAULTS as fault:
-        checks = (unreachable(name, words(fault)),)
-        opened.close()
-    finally:
-        if not order.hold_sessions:
-            opened.close()
+    with session(task) as opened:
+        device = Device(opened, order.works[name], order)
+        try:
+            checks = check_once(device, baseline)
+            if counters is not None:
+                checks += losses_since(device, baseline, counters)
+            counters = count_losses(device.driver) if baseline.losses else None
+        except DEVICE_FAULTS as fault:
+            checks = (unreachable(name, words(fault)),)
     return Result(host=task.host, result=Look(tuple(check for check in checks if not check.ok), counters))
