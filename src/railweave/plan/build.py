@@ -84,6 +84,7 @@ def _device(reading: Reading, role: str, *, disturbed: bool, drain: tuple[str, .
         unprovisioned=found.unprovisioned,
         pending=reading.pending,
         given_up=found.given_up,
+        drained=found.drained,
         disturbed=disturbed,
         drain=drain,
         error="; ".join(one.message for one in found.refusals),

@@ -66,6 +66,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "disturbed": device.disturbed,
         "drain": list(device.drain),
         "given_up": list(device.given_up),
+        "drained": list(device.drained),
     }
 
 
@@ -190,6 +191,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         disturbed=document["disturbed"],
         drain=tuple(document["drain"]),
         given_up=tuple(document["given_up"]),
+        drained=tuple(document["drained"]),
     )
 
 

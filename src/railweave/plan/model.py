@@ -50,7 +50,8 @@ class DevicePlan:
     still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
     ``disturbed`` tells that it carries traffic that its changes disturb. ``drain`` are the BGP peers whose traffic is
     led away before the change (``plan.draining``): ``("*",)`` is the whole device, nothing is none. ``given_up`` are
-    the code points that are lossless on it and would be no more.
+    the code points that are lossless on it and would be no more. ``drained`` are the peers that somebody drained by
+    hand, written like ``drain``; a rollout leaves them so.
     """
 
     state: DeviceState
@@ -65,6 +66,7 @@ class DevicePlan:
     disturbed: bool = False
     drain: tuple[str, ...] = ()
     given_up: tuple[int, ...] = ()
+    drained: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from railweave.report.diagnostics import diagnostics_json
 from railweave.report.groups import devices, effect, subject
 from railweave.report.listing import compact, counted
 from railweave.report.markdown import LIMIT_CHARS, cell, code, table
+from railweave.report.plan_summary import hand_drained_lines
 from railweave.sonic.change import Op
 
 _WORDS = {Op.ADD: "missing", Op.UPDATE: "differs", Op.REMOVE: "not intended"}
@@ -105,6 +106,7 @@ def _notes(drift: Drift) -> Iterable[str]:
             yield f"not read: {name}: {device.error}"
         if device.pending:
             yield f"waiting: a commit on {name} is not confirmed; it may go back by itself"
+    yield from hand_drained_lines(drift.plan)
 
 
 def _ignored(one: Ignored) -> str:

@@ -12,7 +12,14 @@ from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
 from railweave.report.markdown import LIMIT_CHARS, cell, code, table
-from railweave.report.plan_summary import cable_lines, disruption_by_role, kept, marking_lines, unmet_lines
+from railweave.report.plan_summary import (
+    cable_lines,
+    disruption_by_role,
+    hand_drained_lines,
+    kept,
+    marking_lines,
+    unmet_lines,
+)
 from railweave.report.plan_waves import drained_lines, wave_lines
 from railweave.sonic.change import Change
 
@@ -57,6 +64,7 @@ def _notes(plan: Plan) -> Iterable[str]:
             for one in device.conflicts
         ),
         *(f"a commit on {name} still waits for its confirmation" for name, one in plan.devices.items() if one.pending),
+        *hand_drained_lines(plan),
         *([f"no longer in the intent, left alone: {compact(plan.gone)}"] if plan.gone else []),
     ]
     if notes:

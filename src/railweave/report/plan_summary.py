@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.plan.cables import moved_cables
+from railweave.plan.draining import WHOLE
 from railweave.plan.headline import WORDS
 from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DISRUPTION_RANK, Plan
@@ -71,6 +72,18 @@ def marking_lines(plan: Plan) -> tuple[str, ...]:
         " lose packets; `railweave phases` shows the way without loss"
         for dscp, devices in given_up_markings(plan)
     )
+
+
+def hand_drained_lines(plan: Plan) -> tuple[str, ...]:
+    """Return a line for the devices that somebody drained altogether, and one for each with drained links."""
+    whole = [name for name, device in plan.devices.items() if device.drained == WHOLE]
+    lines = [f"drained by hand: {compact(whole)}; `railweave undrain` ends it"] if whole else []
+    lines += [
+        f"drained by hand on {name}: {', '.join(device.drained)}; `railweave undrain {name}` ends it"
+        for name, device in plan.devices.items()
+        if device.drained and device.drained != WHOLE
+    ]
+    return tuple(lines)
 
 
 def unmet_lines(plan: Plan) -> tuple[str, ...]:

@@ -12,7 +12,14 @@ from railweave.plan.headline import headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
 from railweave.report.listing import compact, counted
-from railweave.report.plan_summary import cable_lines, disruption_by_role, kept, marking_lines, unmet_lines
+from railweave.report.plan_summary import (
+    cable_lines,
+    disruption_by_role,
+    hand_drained_lines,
+    kept,
+    marking_lines,
+    unmet_lines,
+)
 from railweave.report.plan_waves import wave_lines
 from railweave.sonic.change import Disruption, Op
 
@@ -114,6 +121,7 @@ def _remarks(plan: Plan) -> Iterable[Text]:
             if device.pending
         ),
     ]
+    remarks += (Text(line, style="yellow") for line in hand_drained_lines(plan))
     if plan.gone:
         remarks.append(Text(f"no longer in the intent, left alone: {compact(plan.gone)}", style="yellow"))
     rows = kept(plan)

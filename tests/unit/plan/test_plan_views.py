@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from railweave.diagnostics import Where, error, warning
+from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.model import DevicePlan, DeviceState
 from railweave.plan.outcome import CheckKind, DeployResult, DeviceOutcome, Outcome, Result, VerifyCheck, VerifyResult
 from railweave.report.deployment import deploy_json, deploy_view
@@ -204,3 +206,17 @@ def test_sizes_show_every_step_with_its_formula(lab):
         assert step.name in text
     assert "2:1" in text
     assert "room left" in text
+
+
+def test_what_somebody_drained_is_told_and_is_no_change(growth):
+    devices = {
+        **growth.devices,
+        "lab-spine1": replace(growth.devices["lab-spine1"], drained=("*",)),
+        "lab-leaf1": replace(growth.devices["lab-leaf1"], drained=("10.192.0.56",)),
+    }
+    drained = replace(growth, devices=devices)
+    assert parse_plan(json.dumps(plan_json(drained)), "plan.json").devices["lab-spine1"].drained == ("*",)
+    for text in (shown(plan_view(drained)), plan_markdown(drained)):
+        assert "drained by hand: lab-spine1; " in text
+        assert "drained by hand on lab-leaf1: 10.192.0.56; " in text
+    assert "drained by hand" not in plan_markdown(growth)
