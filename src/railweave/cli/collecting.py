@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,13 +47,11 @@ def collect_facts(path: Path, target: str, out: Path, limit: str) -> Collected:
     """
     fabric = reached_fabric(path, target)
     switches, hosts = chosen_devices(fabric.designed.fabric, limit)
-    read = [*_of_switches(fabric, switches), *_of_nodes(fabric, hosts, target)]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for one in read:
-            _write(out / f"{one.name}.json", one)
-    except OSError as wrong:
-        raise RailweaveError(f"cannot write the facts into {out}: {wrong.strerror}") from wrong
+    read: list[_Read] = []
+    # Switches are written before nodes are asked, so that a fault of Ansible loses nothing that was read.
+    for one in chain(_of_switches(fabric, switches), _of_nodes(fabric, hosts, target)):
+        _write(out, one)
+        read.append(one)
     known = fabric.designed.fabric.switch_of
     good = [one.name for one in read if not one.fault]
     return Collected(
@@ -62,13 +61,16 @@ def collect_facts(path: Path, target: str, out: Path, limit: str) -> Collected:
     )
 
 
-def _write(file: Path, one: _Read) -> None:
-    if one.fault:
+def _write(out: Path, one: _Read) -> None:
+    file = out / f"{one.name}.json"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
         file.unlink(missing_ok=True)
-        return
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-        opened.write(one.text)
+        if not one.fault:
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "w", encoding="utf-8") as opened:
+                opened.write(one.text)
+    except OSError as wrong:
+        raise RailweaveError(f"cannot write the facts into {out}: {wrong.strerror}") from wrong
 
 
 def chosen_devices(fabric: "Fabric", limit: str) -> tuple[tuple[str, ...], "tuple[Host, ...]"]:
