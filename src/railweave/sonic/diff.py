@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from railweave.names import natural_key
 from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
@@ -70,9 +71,10 @@ def diff(
     taken = planned_edits(conflicts) if take_ports else ()
     found = parse_frr(running.frr)
     lines = frr_difference(found, parse_frr(wanted.frr))
-    everything = sorted([*edits, *taken, *frr_edits(*lines)], key=_place)
+    everything = sorted([*edits, *taken, *frr_edits(*lines)], key=place)
+    reasons = _reasons(wanted, taken)
     return DeviceDiff(
-        _changes(device, everything, _treatments(everything, running, unprovisioned), _reasons(wanted, taken)),
+        changes_of(device, everything, _treatments(everything, running, unprovisioned), partial(_reason, reasons)),
         _count_foreign(running.config_db, wanted_db, scope, taken),
         () if take_ports else conflicts,
         unprovisioned,
@@ -159,9 +161,10 @@ def _reasons(wanted: DeviceConfig, taken: Iterable[Edit]) -> Mapping[tuple[str, 
     return reasons | {(edit.table, edit.key): TAKEN for edit in taken}
 
 
-def _changes(
-    device: str, edits: Iterable[Edit], treatments: Iterable[Treatment], reasons: Mapping[tuple[str, str], str]
+def changes_of(
+    device: str, edits: Iterable[Edit], treatments: Iterable[Treatment], reason: Callable[[Edit], str]
 ) -> tuple[Change, ...]:
+    """Return edits with what each does to traffic, and why each is made."""
     return tuple(
         Change(
             device,
@@ -173,19 +176,19 @@ def _changes(
             edit.after,
             treatment.disruption,
             treatment.method,
-            _reason(edit, reasons),
+            reason(edit),
         )
         for edit, treatment in zip(edits, treatments, strict=True)
     )
 
 
-def _reason(edit: Edit, reasons: Mapping[tuple[str, str], str]) -> str:
+def _reason(reasons: Mapping[tuple[str, str], str], edit: Edit) -> str:
     if edit.table == FRR_TABLE:
         return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "")
     return reasons.get((edit.table, edit.key), NOT_IN_THE_INTENT)
 
 
-def _place(edit: Edit) -> tuple[object, ...]:
+def place(edit: Edit) -> tuple[object, ...]:
     """Order tables by name, rows and fields naturally, FRR last and there in the order of the file."""
     if edit.table == FRR_TABLE:
         return True, "", natural_key(edit.key), (), edit.op is not Op.REMOVE

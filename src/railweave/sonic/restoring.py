@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from railweave.names import natural_key
-from railweave.sonic.change import FRR_TABLE, Change, Op
-from railweave.sonic.diff import DeviceDiff, not_ours
+from railweave.sonic.diff import DeviceDiff, changes_of, not_ours, place
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.drain import drained_peers
-from railweave.sonic.edits import Edit, frr_edits
+from railweave.sonic.edits import frr_edits
 from railweave.sonic.frr import FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.merge import MergeDocument, apply, edits
 from railweave.sonic.methods import settle
@@ -46,32 +44,6 @@ def restoring_diff(device: str, running: RunningConfig, goal: Goal, wanted: Devi
     if running.frr is not None:
         document = parse_frr(running.frr)
         lines, drained = frr_difference(document, parse_frr(goal.frr)), drained_peers(document)
-    found = sorted([*edits(goal.rows, running), *frr_edits(*lines)], key=_place)
-    changes = tuple(
-        Change(
-            device,
-            edit.op,
-            edit.table,
-            edit.key,
-            edit.field,
-            edit.before,
-            edit.after,
-            treatment.disruption,
-            treatment.method,
-            reason,
-        )
-        for edit, treatment in zip(found, settle(found, running.config_db), strict=True)
-    )
+    found = sorted([*edits(goal.rows, running), *frr_edits(*lines)], key=place)
+    changes = changes_of(device, found, settle(found, running.config_db), lambda _: reason)
     return DeviceDiff(changes, not_ours(running, wanted), (), False, (), delta_text(*lines), drained=drained)
-
-
-def _place(edit: Edit) -> tuple[object, ...]:
-    """Order tables by name, rows and fields naturally, FRR last: removals first, as they are applied."""
-    of_frr = edit.table == FRR_TABLE
-    return (
-        of_frr,
-        edit.table,
-        natural_key(edit.key),
-        natural_key(edit.field or ""),
-        of_frr and edit.op is not Op.REMOVE,
-    )
