@@ -135,6 +135,11 @@ def test_unnumbered_neighbours_meet_over_the_cable(run: Run, fabric: Network) ->
         session = f"vtysh -c 'conf t' -c 'router bgp {number}' -c 'neighbor Ethernet0 interface remote-as external'"
         assert run(fabric.devices[name], session)[0] == 0
     assert states(run, fabric, "leaf1")["Ethernet0"] == "Established"
+    run(fabric.devices["leaf1"], "vtysh -c 'conf t' -c 'router bgp 65001' -c 'no neighbor 10.0.0.0'")
+    routes = json.loads(run(fabric.devices["leaf1"], "vtysh -c 'show ip route json'")[1])
+    (hop,) = routes["10.255.0.2/32"][0]["nexthops"]
+    assert (hop["interfaceName"], hop["afi"]) == ("Ethernet0", "ipv6")
+    assert hop["ip"].startswith("fe80::"), "the link-local address of the far end"
 
 
 def test_the_summary_counts_prefixes_both_ways(run: Run, fabric: Network) -> None:

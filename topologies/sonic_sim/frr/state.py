@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -120,12 +121,29 @@ def ip_routes(device: "Device", every_vrf: bool) -> dict[str, Any]:
     rib = rib_of(device)
     for prefix, hops in (equal_paths(rib) if rib is not None else {}).items():
         if prefix not in routes:
-            hop = [
-                {"fib": True, "ip": peer, "afi": "ipv4", "interfaceName": port, "active": True} for peer, port in hops
-            ]
+            hop = [_next_hop(device, peer, port) for peer, port in hops]
             routes[prefix] = [{"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": "bgp",
                                "selected": True, "installed": True, "distance": 20, "nexthops": hop}]  # fmt: skip
     return dict(sorted(routes.items(), key=lambda one: (network(one[0]).version, network(one[0]).network_address)))
+
+
+def _next_hop(device: "Device", peer: str, port: str) -> dict[str, Any]:
+    """Return a next hop; a session over an interface gives the neighbour's link-local address (RFC 8950)."""
+    unnumbered = peer == port
+    address = _link_local(device, port) if unnumbered else peer
+    family = "ipv6" if unnumbered else "ipv4"
+    return {"fib": True, "ip": address, "afi": family, "interfaceName": port, "active": True}
+
+
+def _link_local(device: "Device", port: str) -> str:
+    """Return the address that the far end of a cable makes of its switch's MAC address (RFC 4291, EUI-64)."""
+    far = device.network.far_end(device, port) if device.network is not None else None
+    other = device.network.devices.get(far.node) if far is not None and device.network is not None else None
+    if other is None:
+        return "fe80::"
+    mac = bytes.fromhex(other.db.get("DEVICE_METADATA|localhost").get("mac", other.spec.mac).replace(":", ""))
+    interface = bytes([mac[0] ^ 2]) + mac[1:3] + b"\xff\xfe" + mac[3:]
+    return str(IPv6Address(b"\xfe\x80" + bytes(6) + interface))
 
 
 def summary_text(device: "Device") -> str:
