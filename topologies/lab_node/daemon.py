@@ -19,6 +19,7 @@ _TICK_S = 1.0
 _LLDP_EVERY_S = 1.0
 _SETTLE_S = 0.05
 _FACTORY = Path("/lab/config_db.json")
+_LOGIN = Path("/lab/authorized_keys")
 _SYSCTLS = {
     "net.ipv4.ip_forward": "1",
     "net.ipv4.fib_multipath_hash_policy": "1",
@@ -71,9 +72,11 @@ def boot() -> None:
 
 
 def prepare_login() -> None:
-    """Put the lab's public key where sshd takes it: it insists on owner and mode."""
+    """Put the lab's public key, if it has one, where sshd takes it: it insists on owner and mode."""
+    if not _LOGIN.exists():
+        return
     keys = Path("/etc/ssh/authorized_keys")
-    keys.write_bytes(Path("/lab/authorized_keys").read_bytes())
+    keys.write_bytes(_LOGIN.read_bytes())
     keys.chmod(0o644)
 
 

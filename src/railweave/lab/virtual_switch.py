@@ -9,7 +9,7 @@ PREPARE = r"""#!/bin/sh
 set -e
 
 # Up when the configuration stands in the database and FRR answers; who calls bounds the wait.
-until [ "$(redis-cli -n 4 get CONFIG_DB_INITIALIZED)" = 1 ] && vtysh -c 'show version' >/dev/null 2>&1; do
+until [ "$(redis-cli -n 4 get CONFIG_DB_INITIALIZED 2>/dev/null)" = 1 ] && vtysh -c 'show version' >/dev/null 2>&1; do
   sleep 0.5
 done
 

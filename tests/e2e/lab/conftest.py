@@ -19,6 +19,9 @@ from typing import Any
 import pytest
 from command_rig import CommandRig
 
+from nornir_railweave.laboratory import ensure_image
+from railweave.cli.lab_rendering import image_sources
+
 FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts")
 """Test files in the order in which they run; those of one lab are together."""
 
@@ -249,10 +252,13 @@ def grown(start_lab: Any) -> Iterator[LabRig]:
 
 @pytest.fixture(scope="session")
 def unnumbered(start_lab: Any) -> Iterator[LabRig]:
-    """Start a lab without addresses between switches, bare, commands by ``docker exec``; its two nodes are managed."""
+    """Start a lab without addresses between switches, bare; its two nodes are managed.
+
+    Its image is named as somebody's own would be, so all goes the way of docker-sonic-vs: no SSH, ``docker exec``.
+    """
     changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
     more = "addressing: {underlay: unnumbered}\nhosts: {manage: true}\n"
-    with start_lab(small_intent("bare", *changes, more=more), SONIC_TRANSPORT="docker") as rig:
+    with start_lab(small_intent("bare", *changes, more=more), SONIC_IMAGE=ensure_image(image_sources())) as rig:
         yield rig
 
 
