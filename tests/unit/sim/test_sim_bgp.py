@@ -132,10 +132,14 @@ def test_lldp_hears_nothing_on_a_port_that_is_down(run: Run, fabric: Network) ->
 
 def test_unnumbered_neighbours_meet_over_the_cable(run: Run, fabric: Network) -> None:
     for name, number in (("leaf1", 65001), ("spine1", 65100)):
-        session = f"vtysh -c 'conf t' -c 'router bgp {number}' -c 'neighbor Ethernet0 interface remote-as external'"
+        session = (
+            f"vtysh -c 'conf t' -c 'router bgp {number}' -c 'no bgp ebgp-requires-policy' "
+            "-c 'neighbor Ethernet0 interface remote-as external' "
+            "-c 'address-family ipv4 unicast' -c 'neighbor Ethernet0 activate'"
+        )
         assert run(fabric.devices[name], session)[0] == 0
+    run(fabric.devices["leaf1"], "vtysh -c 'conf t' -c 'router bgp 65001' -c 'neighbor 10.0.0.0 shutdown'")
     assert states(run, fabric, "leaf1")["Ethernet0"] == "Established"
-    run(fabric.devices["leaf1"], "vtysh -c 'conf t' -c 'router bgp 65001' -c 'no neighbor 10.0.0.0'")
     routes = json.loads(run(fabric.devices["leaf1"], "vtysh -c 'show ip route json'")[1])
     (hop,) = routes["10.255.0.2/32"][0]["nexthops"]
     assert (hop["interfaceName"], hop["afi"]) == ("Ethernet0", "ipv6")
