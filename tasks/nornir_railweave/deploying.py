@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from nornir.core import Nornir
 
+from nornir_railweave.afar import links_up_to
 from nornir_railweave.connect import only
 from nornir_railweave.control import Control, FileControl, control_file
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
@@ -112,12 +113,21 @@ class _Deployment:
             fabric=self._fabric,
             policy=self._policy,
             settled=frozenset(self._plan.names(DeviceState.UNCHANGED)),
-            out=frozenset(self._plan.names(DeviceState.UNREACHABLE)),
+            out=self._lost(),
             disturbed=frozenset(name for name, changes in self._changes.items() if _disturbs(changes)) - idle,
             idle=idle,
             announce=announce,
             asked=self._asked,
         )
+
+    def _lost(self) -> frozenset[str]:
+        """Return the unreachable devices that forward nothing either, as far as their neighbours see.
+
+        The management network tells nothing of the fabric: a switch that does not answer may forward all the same.
+        """
+        silent = self._plan.names(DeviceState.UNREACHABLE)
+        seen = links_up_to(self._nr, self._fabric, silent) if silent else {}
+        return frozenset(name for name in silent if not seen[name])
 
     def _save_unchanged(self, announce: Events) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
         """Save devices that run what is intended and boot something else; return these, and those that cannot be.

@@ -1,5 +1,6 @@
 """Asking the devices whether what an intent gives up is still in use."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def prove_retirement(path: Path, target: str, base: str, head: str, wait_s: floa
 
 
 def _uses(nornir: "Nornir", fabric: "Fabric", target: "Target", gone: Leaving, wait_s: float) -> dict[str, Use]:
+    from nornir_railweave.afar import links_up_to
     from nornir_railweave.connect import only
     from nornir_railweave.tasks.observe_use import observe_use
 
@@ -61,34 +63,8 @@ def _uses(nornir: "Nornir", fabric: "Fabric", target: "Target", gone: Leaving, w
             raise result.exception
         found[name] = result.result
     silent = [name for name, use in found.items() if use.fault]
-    return {**found, **_seen_from_afar(nornir, fabric, found, silent)}
-
-
-def _seen_from_afar(nornir: "Nornir", fabric: "Fabric", found: dict[str, Use], silent: list[str]) -> dict[str, Use]:
-    """Return what the neighbours of devices that do not answer see of them."""
-    from dataclasses import replace
-
-    from nornir_railweave.connect import only
-    from nornir_railweave.tasks.observe_use import far_ends
-
-    ports_of: dict[str, dict[str, str]] = {}
-    for name in silent:
-        for link in fabric.links_of.get(name, ()):
-            far, port = (link.lower, link.lower_port) if link.upper == name else (link.upper, link.upper_port)
-            switch = fabric.switch_of.get(far)
-            if switch is not None:
-                ports_of.setdefault(far, {})[switch.panel.ports[port].name] = name
-    if not ports_of:
-        return {}
-    results = only(nornir, tuple(ports_of)).run(far_ends, on_failed=True, ports_of=ports_of)
-    up: dict[str, list[str]] = {name: [] for name in silent}
-    for far in ports_of:
-        result = results[far][0]
-        if result.exception is not None:
-            raise result.exception
-        for name, end in result.result:
-            up[name].append(end)
-    return {name: replace(found[name], far_ends_up=tuple(ends)) for name, ends in up.items()}
+    seen = links_up_to(nornir, fabric, silent)
+    return {**found, **{name: replace(found[name], far_ends_up=ends) for name, ends in seen.items()}}
 
 
 def _hosts_by_port(fabric: "Fabric", leaf: str) -> dict[str, str]:

@@ -35,18 +35,3 @@ def observe_use(
         except DEVICE_FAULTS as fault:
             use = Use(fault=words(fault))
     return Result(host=task.host, result=use)
-
-
-def far_ends(task: Task, *, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
-    """Return the ports of this device that are up and lead to a switch that does not answer: ``(switch, port)``.
-
-    A neighbour that does not answer either says nothing, and its ports count as up.
-    """
-    wanted = ports_of[task.host.name]
-    with session(task) as opened:
-        try:
-            state = opened.driver.get_interfaces()
-            up = {port for port in wanted if state.get(port, {}).get("is_up")}
-        except DEVICE_FAULTS:
-            up = set(wanted)
-    return Result(host=task.host, result=tuple((wanted[port], f"{task.host.name}:{port}") for port in sorted(up)))
