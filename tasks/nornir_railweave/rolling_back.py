@@ -25,7 +25,7 @@ from nornir_railweave.tasks.keep_saved import Saved, keep_saved
 from nornir_railweave.tasks.read_way_back import WayBack, read_way_back
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading, build_plan
+from railweave.plan.build import Reading, build_plan, in_waves
 from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
@@ -180,7 +180,7 @@ def _plan(
     # back (a port that was added is taken away), so its waves may be too wide.
     waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
     waves = parted_by_limits(fabric, waves, plan.disturbed, policy.rollout.policy)
-    return replace(plan, devices=devices, waves=waves, unmet=())
+    return in_waves(fabric, replace(plan, devices=devices, unmet=()), waves)
 
 
 def roll_back(

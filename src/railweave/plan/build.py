@@ -1,7 +1,7 @@
 """From what was read of every device to a plan."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railweave.fabric.model import Fabric
 from railweave.plan.draining import disturbs, drains_of_waves, parted_links
@@ -66,6 +66,14 @@ def build_plan(
         policy=policy,
         unmet=order.unmet,
     )
+
+
+def in_waves(fabric: Fabric, plan: Plan, waves: tuple[tuple[str, ...], ...]) -> Plan:
+    """Return ``plan`` with another order: what is drained of a device depends on who went before it."""
+    changes = plan.changes_by_device()
+    drains = drains_of_waves(fabric, changes, waves, plan.idle, parted_links(fabric, changes, plan.idle))
+    devices = {name: replace(device, drain=drains.get(name, ())) for name, device in plan.devices.items()}
+    return replace(plan, devices=devices, waves=waves)
 
 
 def _device(reading: Reading, role: str, *, disturbed: bool, drain: tuple[str, ...]) -> DevicePlan:
