@@ -101,11 +101,12 @@ def test_a_wave_of_which_one_gate_fails_goes_back_whole(grown: Any, streams: Any
     process = grown.start("deploy", "--target", "lab", "--yes")
     try:
         grown.wait_until(lambda: "applying" in steps(grown).get("grow-leaf3", ()), 120, "leaf 3 takes the change")
-        grown.on("grow-leaf3", "ip link set Ethernet112 down")
+        # at the spine, which the deployment does not touch: a leaf would put its own port right with the change
+        grown.on("grow-spine1", "ip link set Ethernet8 down")
         said, _ = process.communicate(timeout=180)
     finally:
         process.kill()
-        grown.on("grow-leaf3", "ip link set Ethernet112 up")
+        grown.on("grow-spine1", "ip link set Ethernet8 up")
         for file, text in texts.items():
             file.write_text(text)
     assert process.returncode == 1, said
