@@ -31,7 +31,9 @@ class Soak:
     ) -> None:
         self.cut_short = False
         self._nr = nr
-        self._order = replace(order, moving=moving)
+        # A switch that went back to what it was before its provisioning announces nothing any more.
+        leaving = sum(attempt.before.disconnects for attempt in attempts.values())
+        self._order = replace(order, moving=moving + leaving)
         self._attempts = attempts
         self._asked = asked
         self._told_pause = False
