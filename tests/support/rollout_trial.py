@@ -116,7 +116,7 @@ class Trial:
 
     def _pace(self, *, calm: bool) -> Pace:
         rng = self.rng
-        spines, leaves, uplinks = rng.choice(SHARES), rng.choice(SHARES), rng.choice((None, None, 30))
+        spines, leaves, uplinks = rng.choice(SHARES), rng.choice((1, 1, 2)), rng.choice((None, None, 30))
         self.policy = RolloutPolicy(_share(spines), _share(leaves), uplink_floor_percent=uplinks)
         return Pace(
             {
