@@ -15,7 +15,9 @@ from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, take_name
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
 from sonic_sim.device import CONFIG_FILE, INIT_FILE
 
-_TICK_S = 1.0
+_TICK_S, _IDLE_TICK_S = 1.0, 5.0
+"""Between two looks at kernel and LLDP: with a port that is enabled, and without; a change of rows wakes it at once."""
+
 _LLDP_EVERY_S = 1.0
 _SETTLE_S = 0.05
 _FACTORY = Path("/lab/config_db.json")
@@ -134,11 +136,15 @@ class Follower:
         """Follow for ever."""
         self.follow()
         while True:
-            ready, _, _ = select.select([self.events], [], [], _TICK_S)
+            ready, _, _ = select.select([self.events], [], [], _TICK_S if self.enabled() else _IDLE_TICK_S)
             if ready:
                 self.drain()
                 self.follow()
             self.tell()
+
+    def enabled(self) -> bool:
+        """Tell whether any port is to be up."""
+        return any(row.get("admin_status") == "up" for row in state.ports_by_name(self.rows).values())
 
     def drain(self) -> None:
         """Read the notifications of one burst of writes."""
