@@ -25,7 +25,7 @@ from napalm.base.exceptions import (
 
 from napalm_sonic.apply import Applier, StepRefusedError
 from napalm_sonic.candidate import Candidate, Kind, touched_rows
-from napalm_sonic.confirm import DRAIN, KEPT_COMMITS, ROLLBACK, Undo, refuse_when_pending
+from napalm_sonic.confirm import DRAIN, ROLLBACK, Undo, refuse_when_pending
 from napalm_sonic.drain import Drainer, TemporaryDrain
 from napalm_sonic.paths import new_id
 from napalm_sonic.reload import Reload
@@ -134,19 +134,6 @@ class Committer:
             self._drainer.end(drain.before)
         self.confirm.confirm()
         self._applier_save()
-
-    def rollback_document(self, commit_id: str) -> dict[str, Any]:
-        """Return the merge document that restores what a confirmed commit changed; raises CommitError without it."""
-        found = self.confirm.rollback(commit_id)
-        undo = found.get("undo")
-        if not isinstance(undo, dict):
-            why = (
-                "was written by an earlier version, without the rows that it restores"
-                if found
-                else f"is not on the switch (it keeps those of the last {KEPT_COMMITS} commits)"
-            )
-            raise CommitError(f"{self.session.hostname}: the rollback file of commit {commit_id} {why}")
-        return undo
 
     def rollback(self) -> None:
         """Revert a pending or unfinished commit, else undo the last one; raises CommitError where there is none."""

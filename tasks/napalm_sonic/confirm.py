@@ -299,3 +299,33 @@ def _why(done: "Completed", status: Status) -> str:
         "reverted": "the time was over: the switch has restored the earlier configuration",
         "expired": "the time is over and the switch has not restored the earlier configuration yet; call rollback()",
     }.get(status.status, status.error or done.words())
+
+
+@dataclass(frozen=True, slots=True)
+class WaysBack:
+    """What a switch keeps of its last confirmed commits: ``driver.ways_back``, beside NAPALM's own methods."""
+
+    hostname: str
+    confirm: ConfirmProgram
+
+    def document(self, commit_id: str) -> dict[str, Any]:
+        """Return the merge document that restores what a confirmed commit changed, with its secrets.
+
+        ``revert_timer.status().commit_id`` names the last commit. Raises CommitError where the file is gone.
+        """
+        found = self.confirm.rollback(commit_id)
+        undo = found.get("undo")
+        if not isinstance(undo, dict):
+            why = (
+                "was written by an earlier version, without the rows that it restores"
+                if found
+                else f"is not on the switch (it keeps those of the last {KEPT_COMMITS} commits)"
+            )
+            raise CommitError(f"{self.hostname}: the rollback file of commit {commit_id} {why}")
+        return undo
+
+
+def check_revert_in(revert_in: int | None) -> None:
+    """Raise CommitError for anything but None or a whole number of seconds above 0."""
+    if revert_in is not None and (isinstance(revert_in, bool) or not isinstance(revert_in, int) or revert_in <= 0):
+        raise CommitError(f"revert_in is a whole number of seconds above 0, not {revert_in!r}")

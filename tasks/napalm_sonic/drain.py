@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import CommitError, ConnectionClosedException
 
 from napalm_sonic.apply import Applier, StepRefusedError
-from napalm_sonic.confirm import DRAIN, Undo, refuse_when_pending
+from napalm_sonic.confirm import DRAIN, Undo, check_revert_in, refuse_when_pending
 from napalm_sonic.paths import new_id
 from napalm_sonic.running import read_frr
 from railweave.sonic.drain import drain_lines, drain_text, drained_peers, undo_text, undrain_text
 from railweave.sonic.frr import parse_frr
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from napalm_sonic.confirm import ConfirmProgram
     from napalm_sonic.options import Options
     from napalm_sonic.session import Session
@@ -145,3 +147,42 @@ class Drainer:
         if found is None:
             raise CommitError(f"{self.session.hostname}: FRR does not answer (is the bgp container up?)")
         return found
+
+
+class Traffic:
+    """Leading traffic off a switch and back, under its lock: ``driver.traffic``, beside NAPALM's own methods.
+
+    ``temporary`` is this session's drain for a change, None where it has none.
+    """
+
+    def __init__(self, drainer: Drainer, locked: "Callable[[], AbstractContextManager[None]]") -> None:
+        self._drainer = drainer
+        self._locked = locked
+        self.temporary: TemporaryDrain | None = None
+
+    def drain(self, peers: Sequence[str] | None, *, revert_in: int | None, message: str = "") -> None:
+        """Take traffic off these BGP peers, or off the whole switch (None), by BGP graceful shutdown.
+
+        With ``revert_in`` (seconds) it is temporary: the switch ends it by itself, a following ``commit_config`` of
+        this driver takes it over with a way back that undoes both, and it is never saved. Without, it is saved and
+        stays until somebody calls ``undrain``. What is drained already is left as it is.
+        """
+        check_revert_in(revert_in)
+        with self._locked():
+            if revert_in is None:
+                self._drainer.drain(peers)
+            else:
+                self.temporary = self._drainer.drain_for(peers, revert_in, message)
+
+    def undrain(self) -> None:
+        """Bring the traffic back: end this session's temporary drain, or where it has none remove all that drains.
+
+        While a commit is pending it stays so, and nothing is saved.
+        """
+        with self._locked():
+            self._drainer.undrain(self.temporary)
+        self.temporary = None
+
+    def drained(self) -> tuple[str, ...]:
+        """Return the drained BGP peers; ``("*",)`` where the whole switch is."""
+        return self._drainer.drained()

@@ -1,6 +1,6 @@
 """The NAPALM contract for community SONiC; each method hands over to the module that does it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,8 +18,8 @@ from napalm_sonic import (
 from napalm_sonic.candidate import Candidate, Kind, read_candidate
 from napalm_sonic.commit import Committer
 from napalm_sonic.compare import difference
-from napalm_sonic.confirm import ConfirmProgram
-from napalm_sonic.drain import Drainer, TemporaryDrain
+from napalm_sonic.confirm import ConfirmProgram, WaysBack, check_revert_in
+from napalm_sonic.drain import Drainer, Traffic
 from napalm_sonic.lock import Lock
 from napalm_sonic.options import parse_options
 from napalm_sonic.ping import ping, ping_command
@@ -52,7 +52,9 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self.revert_timer = ConfirmProgram(self.device, self._options.reload_timeout_s + self._options.apply_timeout_s)
         self._candidate: Candidate | None = None
         self._compared: RunningConfig | None = None
-        self._drain: TemporaryDrain | None = None
+        # Attributes and not methods: NAPALM's contract has no methods beside its own.
+        self.traffic = Traffic(Drainer(self.device, self.revert_timer, self._options), self._locked)
+        self.ways_back = WaysBack(hostname, self.revert_timer)
 
     # Session
 
@@ -105,7 +107,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         """Apply the candidate. With ``revert_in`` (seconds) the switch undoes it unless it is confirmed."""
         if self._candidate is None:
             raise CommitError("no candidate is loaded")
-        _check_revert_in(revert_in)
+        check_revert_in(revert_in)
         with self._locked():
             self._committer().commit(self._candidate, self._compared, message, revert_in)
         self.discard_config()
@@ -127,44 +129,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         """Revert a pending commit now; with none pending undo the last commit, of this or an earlier session."""
         with self._locked():
             self._committer().rollback()
-        self._drain = None
-
-    def rollback_document(self, commit_id: str) -> dict[str, Any]:
-        """Return the merge document that restores what a confirmed commit changed, with its secrets.
-
-        The switch keeps the way back of its last commits; ``revert_timer.status().commit_id`` names the last. Raises
-        CommitError where the file is gone.
-        """
-        return self._committer().rollback_document(commit_id)
-
-    # Draining
-
-    def drain(self, peers: Sequence[str] | None, *, revert_in: int | None, message: str = "") -> None:
-        """Take traffic off these BGP peers, or off the whole switch (None), by BGP graceful shutdown.
-
-        With ``revert_in`` (seconds) it is temporary: the switch ends it by itself, a following ``commit_config`` of
-        this driver takes it over with a way back that undoes both, and it is never saved. Without, it is saved and
-        stays until somebody calls ``undrain``. What is drained already is left as it is.
-        """
-        _check_revert_in(revert_in)
-        with self._locked():
-            if revert_in is None:
-                self._drainer().drain(peers)
-            else:
-                self._drain = self._drainer().drain_for(peers, revert_in, message)
-
-    def undrain(self) -> None:
-        """Bring the traffic back: end this session's temporary drain, or where it has none remove all that drains.
-
-        While a commit is pending it stays so, and nothing is saved.
-        """
-        with self._locked():
-            self._drainer().undrain(self._drain)
-        self._drain = None
-
-    def drained(self) -> tuple[str, ...]:
-        """Return the drained BGP peers; ``("*",)`` where the whole switch is."""
-        return self._drainer().drained()
+        self.traffic.temporary = None
 
     # Getters
 
@@ -241,10 +206,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     # Inside
 
     def _committer(self) -> Committer:
-        return Committer(self.device, self._lock, self.revert_timer, self._options, self._drain)
-
-    def _drainer(self) -> Drainer:
-        return Drainer(self.device, self.revert_timer, self._options)
+        return Committer(self.device, self._lock, self.revert_timer, self._options, self.traffic.temporary)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -264,8 +226,3 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         if self._candidate is not None and self._candidate.kind is Kind.REPLACE:
             return ReplaceConfigException(f"{self.hostname}: {error}")
         return MergeConfigException(f"{self.hostname}: {error}")
-
-
-def _check_revert_in(revert_in: int | None) -> None:
-    if revert_in is not None and (isinstance(revert_in, bool) or not isinstance(revert_in, int) or revert_in <= 0):
-        raise CommitError(f"revert_in is a whole number of seconds above 0, not {revert_in!r}")

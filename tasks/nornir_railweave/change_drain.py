@@ -11,7 +11,7 @@ WHOLE = ("*",)
 def needs_drain(device: Device, found: Found) -> bool:
     """Tell whether this rollout has to drain: the change needs it, the driver can, and nobody has done so already."""
     wanted = device.work.drain
-    able = callable(getattr(device.driver, "drain", None))
+    able = hasattr(device.driver, "traffic")
     return bool(wanted) and able and not _covers(found.drained, wanted)
 
 
@@ -33,7 +33,7 @@ def drain_until_quiet(device: Device) -> str:
     rollout = device.order.policy.rollout
     peers = device.work.drain
     device.say(Step.DRAINING, told(peers), peers=list(peers))
-    device.driver.drain(
+    device.driver.traffic.drain(
         None if peers == WHOLE else list(peers), revert_in=device.revert_in_s, message=device.order.policy.message
     )
     device.say(Step.DRAINED, told(peers))
@@ -51,7 +51,7 @@ def drain_until_quiet(device: Device) -> str:
 
 def undrain(device: Device) -> None:
     """Take the drain away while the commit still waits for its confirmation."""
-    device.driver.undrain()
+    device.driver.traffic.undrain()
     device.say(Step.UNDRAINED)
 
 

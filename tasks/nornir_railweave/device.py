@@ -98,8 +98,8 @@ class Device:
 
     def drained(self) -> tuple[str, ...]:
         """Return the BGP peers that are drained; none where the driver cannot drain."""
-        ask = getattr(self.driver, "drained", None)
-        return () if ask is None else tuple(ask())
+        traffic = getattr(self.driver, "traffic", None)
+        return () if traffic is None else tuple(traffic.drained())
 
     def lost(self, why: str) -> DeviceOutcome:
         """Return the outcome of a device that cannot be found again."""

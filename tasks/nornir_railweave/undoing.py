@@ -44,7 +44,7 @@ def undrain_left(device: Device, drained_before: tuple[str, ...]) -> str:
     """
     if not (set(device.drained()) - set(drained_before)):
         return ""
-    device.driver.undrain()
+    device.driver.traffic.undrain()
     left = sorted(set(device.drained()) - set(drained_before))
     return f"still drained: {', '.join(left)}" if left else ""
 

@@ -98,7 +98,7 @@ def leaf(switch: tuple[Path, Open]) -> Iterator[SonicDriver]:
     with make() as driver:
         if driver.has_pending_commit():
             driver.rollback()
-        driver.undrain()
+        driver.traffic.undrain()
         if whole(driver) != before:
             driver.load_replace_candidate(config=json.dumps(before))
             driver.commit_config()
@@ -139,39 +139,39 @@ def test_an_operators_drain_is_saved_and_an_undrain_leaves_no_trace(
 ) -> None:
     before = whole(leaf)
     for _ in range(2):
-        leaf.drain(peers, revert_in=None)
-        assert leaf.drained() == shown
+        leaf.traffic.drain(peers, revert_in=None)
+        assert leaf.traffic.drained() == shown
         assert not leaf.has_pending_commit()
         assert holds_drain(saved(leaf))
     for _ in range(2):
-        leaf.undrain()
-        assert leaf.drained() == ()
+        leaf.traffic.undrain()
+        assert leaf.traffic.drained() == ()
         assert not holds_drain(saved(leaf))
     assert whole(leaf) == before
 
 
 def test_a_drain_is_no_change_to_a_candidate(leaf: SonicDriver) -> None:
     before = whole(leaf)
-    leaf.drain([PEERS[2]], revert_in=None)
+    leaf.traffic.drain([PEERS[2]], revert_in=None)
     leaf.load_replace_candidate(config=json.dumps(before))
     assert leaf.compare_config() == ""
     change(leaf, None)
-    assert leaf.drained() == (PEERS[2],)
+    assert leaf.traffic.drained() == (PEERS[2],)
     leaf.rollback()
-    assert (is_changed(leaf), leaf.drained()) == (False, (PEERS[2],))
+    assert (is_changed(leaf), leaf.traffic.drained()) == (False, (PEERS[2],))
 
 
 def test_peers_that_are_not_there_carry_nothing(leaf: SonicDriver) -> None:
-    leaf.drain(["10.9.9.9"], revert_in=60)
-    assert leaf.drained() == ()
+    leaf.traffic.drain(["10.9.9.9"], revert_in=60)
+    assert leaf.traffic.drained() == ()
     assert not leaf.has_pending_commit()
 
 
 def test_the_switch_ends_a_temporary_drain_that_nobody_ended(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
     before = whole(leaf)
-    leaf.drain(None, revert_in=1, message="for a change")
+    leaf.traffic.drain(None, revert_in=1, message="for a change")
     assert leaf.has_pending_commit()
-    assert leaf.drained() == ("*",)
+    assert leaf.traffic.drained() == ("*",)
     assert not holds_drain(saved(leaf))
     leaf.close()
     with switch[1]() as later:
@@ -187,18 +187,18 @@ def settled(driver: SonicDriver) -> None:
 
 
 def test_a_commit_takes_the_drain_over_and_the_undrain_comes_before_the_confirmation(leaf: SonicDriver) -> None:
-    leaf.drain([PEERS[0]], revert_in=60)
+    leaf.traffic.drain([PEERS[0]], revert_in=60)
     change(leaf)
-    assert (is_changed(leaf), leaf.drained()) == (True, (PEERS[0],))
-    leaf.undrain()
-    assert (is_changed(leaf), leaf.drained()) == (True, ())
+    assert (is_changed(leaf), leaf.traffic.drained()) == (True, (PEERS[0],))
+    leaf.traffic.undrain()
+    assert (is_changed(leaf), leaf.traffic.drained()) == (True, ())
     assert leaf.has_pending_commit()
     assert not is_changed(leaf, "startup")
     leaf.confirm_commit()
     assert is_changed(leaf, "startup")
     assert not holds_drain(saved(leaf))
     commit = leaf.revert_timer.status().commit_id
-    undo = leaf.rollback_document(commit)
+    undo = leaf.ways_back.document(commit)
     assert undo["PORT"]["Ethernet0"]["mtu"] in ("9100", None)
     leaf.load_merge_candidate(config=json.dumps(undo))
     leaf.commit_config()
@@ -208,7 +208,7 @@ def test_a_commit_takes_the_drain_over_and_the_undrain_comes_before_the_confirma
 @pytest.mark.parametrize("way", ["rollback", "timer"])
 def test_what_undoes_the_commit_ends_its_drain(leaf: SonicDriver, switch: tuple[Path, Open], way: str) -> None:
     before = whole(leaf)
-    leaf.drain(PEERS, revert_in=60)
+    leaf.traffic.drain(PEERS, revert_in=60)
     change(leaf, 60 if way == "rollback" else 1)
     if way == "rollback":
         assert is_changed(leaf)
@@ -220,90 +220,90 @@ def test_what_undoes_the_commit_ends_its_drain(leaf: SonicDriver, switch: tuple[
 
 
 def test_a_confirmation_ends_a_drain_that_was_forgotten(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
-    leaf.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=60)
     change(leaf)
     leaf.close()
     with switch[1]() as other:
         other.confirm_commit()
-        assert (is_changed(other, "startup"), other.drained()) == (True, ())
+        assert (is_changed(other, "startup"), other.traffic.drained()) == (True, ())
         assert not holds_drain(saved(other))
 
 
 def test_a_commit_that_is_kept_at_once_ends_its_drain_before_it_is_saved(leaf: SonicDriver) -> None:
-    leaf.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=60)
     change(leaf, None)
-    assert (is_changed(leaf, "startup"), leaf.drained(), leaf.has_pending_commit()) == (True, (), False)
+    assert (is_changed(leaf, "startup"), leaf.traffic.drained(), leaf.has_pending_commit()) == (True, (), False)
     assert not holds_drain(saved(leaf))
 
 
 @pytest.mark.parametrize("command", ["config apply-patch", "vtysh -f"])
 def test_a_refused_commit_ends_its_drain(leaf: SonicDriver, switch: tuple[Path, Open], command: str) -> None:
     before = whole(leaf)
-    leaf.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=60)
     control.fault(switch[0], "leaf1", "refuse-commit", command=command)
     with pytest.raises(CommitError, match="earlier configuration is restored"):
         change(leaf)
     assert whole(leaf) == before
     assert not leaf.has_pending_commit()
     if command == "vtysh -f":
-        leaf.drain(None, revert_in=60)
+        leaf.traffic.drain(None, revert_in=60)
         change(leaf)
-        assert (is_changed(leaf), leaf.drained()) == (True, ("*",))
+        assert (is_changed(leaf), leaf.traffic.drained()) == (True, ("*",))
 
 
 def test_an_operators_drain_outlives_a_temporary_one_and_its_commit(leaf: SonicDriver) -> None:
-    leaf.drain([PEERS[1]], revert_in=None)
-    leaf.drain([PEERS[0], PEERS[1]], revert_in=60)
-    assert leaf.drained() == PEERS[:2]
+    leaf.traffic.drain([PEERS[1]], revert_in=None)
+    leaf.traffic.drain([PEERS[0], PEERS[1]], revert_in=60)
+    assert leaf.traffic.drained() == PEERS[:2]
     change(leaf)
-    leaf.undrain()
-    assert leaf.drained() == (PEERS[1],)
+    leaf.traffic.undrain()
+    assert leaf.traffic.drained() == (PEERS[1],)
     leaf.confirm_commit()
     assert holds_drain(saved(leaf))
-    leaf.drain(None, revert_in=60)
-    leaf.undrain()
-    assert leaf.drained() == (PEERS[1],)
+    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.undrain()
+    assert leaf.traffic.drained() == (PEERS[1],)
 
 
 def test_a_change_that_is_prepared_and_never_armed_leaves_the_drain_to_its_timer(
     leaf: SonicDriver, switch: tuple[Path, Open]
 ) -> None:
     before = whole(leaf)
-    leaf.drain(None, revert_in=1)
+    leaf.traffic.drain(None, revert_in=1)
     leaf.revert_timer.prepare(Undo("20261121-000000-beef", [{"kind": "save"}], {}), 60, "killed before it was armed")
     leaf.close()
     with switch[1]() as later:
         limit = time.monotonic() + 10
-        while later.drained() and time.monotonic() < limit:
+        while later.traffic.drained() and time.monotonic() < limit:
             time.sleep(0.1)
         assert whole(later) == before
         assert later.revert_timer.status().status == "reverted"
 
 
 def test_what_is_pending_is_named_to_whoever_comes_next(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
-    leaf.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=60)
     with pytest.raises(CommitConfirmException, match=r"only a temporary drain: undrain\(\) ends it"):
         leaf.confirm_commit()
     with switch[1]() as other:
         with pytest.raises(CommitError, match="is armed"):
-            other.drain([PEERS[0]], revert_in=None)
+            other.traffic.drain([PEERS[0]], revert_in=None)
         with pytest.raises(CommitError, match="is armed"):
             change(other)
         other.rollback()
-        assert other.drained() == ()
+        assert other.traffic.drained() == ()
     with pytest.raises(CommitError, match="drain was over"):
         change(leaf)
     assert not is_changed(leaf)
     with pytest.raises(CommitError, match="whole number of seconds"):
-        leaf.drain(None, revert_in=0)
+        leaf.traffic.drain(None, revert_in=0)
 
 
 def test_the_commit_before_a_drain_is_still_the_one_to_roll_back(leaf: SonicDriver) -> None:
     change(leaf, None)
     kept = leaf.revert_timer.status().commit_id
-    leaf.drain(None, revert_in=60)
-    leaf.undrain()
-    assert leaf.rollback_document(kept)["PORT"]["Ethernet0"]
+    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.undrain()
+    assert leaf.ways_back.document(kept)["PORT"]["Ethernet0"]
     leaf.rollback()
     assert not is_changed(leaf)
 
@@ -313,7 +313,7 @@ def test_a_refused_drain_leaves_nothing_behind(leaf: SonicDriver, switch: tuple[
     for revert_in in (60, None):
         control.fault(switch[0], "leaf1", "refuse-commit", command="vtysh -f")
         with pytest.raises(CommitError, match="FRR did not drain"):
-            leaf.drain(None, revert_in=revert_in)
+            leaf.traffic.drain(None, revert_in=revert_in)
         assert whole(leaf) == before
         assert not leaf.has_pending_commit()
 
@@ -322,19 +322,19 @@ def test_a_session_lost_while_draining_leaves_it_to_the_switch(leaf: SonicDriver
     before = whole(leaf)
     control.fault(switch[0], "leaf1", "drop-session", command="vtysh -f", moment="after")
     with pytest.raises(ConnectionException, match="ends the drain by itself within 2 s"):
-        leaf.drain(None, revert_in=2)
+        leaf.traffic.drain(None, revert_in=2)
     with switch[1]() as later:
-        assert later.drained() == ("*",)
+        assert later.traffic.drained() == ("*",)
         settled(later)
         assert whole(later) == before
 
 
 def test_a_reload_ends_a_temporary_drain_and_so_does_its_way_back(leaf: SonicDriver) -> None:
-    leaf.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=60)
     leaf.load_merge_candidate(config=json.dumps({"DEVICE_METADATA": {"localhost": {"type": "SpineRouter"}}}))
     leaf.commit_config(revert_in=60)
-    assert leaf.drained() == ()
+    assert leaf.traffic.drained() == ()
     leaf.rollback()
-    assert leaf.drained() == ()
+    assert leaf.traffic.drained() == ()
     assert whole(leaf)["DEVICE_METADATA"]["localhost"]["type"] != "SpineRouter"
     assert not holds_drain(saved(leaf))

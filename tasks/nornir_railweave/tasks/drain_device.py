@@ -27,9 +27,9 @@ def drain_device(
     """
 
     def work(driver: Any) -> DrainResult:
-        before = driver.drained()
-        driver.drain(None if peers == WHOLE else peers, revert_in=None, message="drained by hand")
-        after = driver.drained()
+        before = driver.traffic.drained()
+        driver.traffic.drain(None if peers == WHOLE else peers, revert_in=None, message="drained by hand")
+        after = driver.traffic.drained()
         if left := undrained(peers, after):
             missing = "no BGP instance" if left == WHOLE else f"no BGP session with {', '.join(left)}"
             return DrainResult(task.host.name, before, after, before != after, error=f"it has {missing}")
@@ -48,16 +48,16 @@ def undrain_device(task: Task) -> Result:
     """Remove all that drains on a device; a ``DrainResult``."""
 
     def work(driver: Any) -> DrainResult:
-        before = driver.drained()
-        driver.undrain()
-        after = driver.drained()
+        before = driver.traffic.drained()
+        driver.traffic.undrain()
+        after = driver.traffic.drained()
         return DrainResult(task.host.name, before, after, before != after)
 
     return _attempt(task, work)
 
 
 def _drained(task: Task, driver: Any) -> DrainResult:
-    found = driver.drained()
+    found = driver.traffic.drained()
     return DrainResult(task.host.name, found, found)
 
 
@@ -66,7 +66,7 @@ def _attempt(task: Task, work: Callable[[Any], DrainResult]) -> Result:
     with session(task) as opened:
         try:
             driver = opened.driver
-            if not hasattr(driver, "drain"):
+            if not hasattr(driver, "traffic"):
                 result = DrainResult(name, error=f"the driver {type(driver).__name__} cannot drain")
             else:
                 result = work(driver)

@@ -27,11 +27,11 @@ def inspect_device(task: Task, compare: Comparer) -> Result:
             driver = opened.driver
             found = compare(driver, task.host.name).difference
             # Drivers other than our own have no way to drain.
-            drained = getattr(driver, "drained", None)
+            traffic = getattr(driver, "traffic", None)
             seen = Inspected(
                 provisioned=not found.unprovisioned,
                 changes=len(found.changes),
-                drained=bool(drained()) if drained is not None else False,
+                drained=bool(traffic.drained()) if traffic is not None else False,
                 serial=str(driver.get_facts()["serial_number"]),
             )
         except (*DEVICE_FAULTS, DocumentError) as fault:

@@ -18,9 +18,9 @@ def observe_use(
         try:
             driver = opened.driver
             state = driver.get_interfaces()
-            drained = getattr(driver, "drained", None)
+            traffic = getattr(driver, "traffic", None)
             use = Use(
-                drained=bool(drained()) if drained is not None else False,
+                drained=bool(traffic.drained()) if traffic is not None else False,
                 busy=wait_until_quiet(
                     driver,
                     [port for port, one in state.items() if one["is_up"]],

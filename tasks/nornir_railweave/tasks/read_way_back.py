@@ -72,12 +72,12 @@ def _read(driver: Any, name: str, rollout: Rollout, wanted: DeviceConfig) -> Way
 
 
 def _document(driver: Any, commit_id: str) -> tuple[Mapping[str, Any] | None, str]:
-    ask = getattr(driver, "rollback_document", None)
-    if ask is None:
+    ways_back = getattr(driver, "ways_back", None)
+    if ways_back is None:
         return None, "its driver keeps no way back of a commit that was kept"
     if not commit_id:
         return None, "no commit of the rollout is known on it"
     try:
-        return ask(commit_id), ""
+        return ways_back.document(commit_id), ""
     except CommitError as fault:
         return None, words(fault)

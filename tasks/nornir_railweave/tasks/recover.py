@@ -46,7 +46,7 @@ def _free(opened: Session, name: str, rollout: Rollout, announce: Events) -> Non
                 raise
         announce(Event(Step.ROLLED_BACK, name))
     elif rollout.devices[name].drained and _drained(driver):
-        driver.undrain()
+        driver.traffic.undrain()
         announce(Event(Step.UNDRAINED, name))
 
 
@@ -60,5 +60,5 @@ def _is_ours(driver: Any, name: str, rollout: Rollout) -> bool:
 
 def _drained(driver: Any) -> bool:
     """Tell whether traffic is led away from the device; never where the driver cannot drain."""
-    ask = getattr(driver, "drained", None)
-    return ask is not None and bool(ask())
+    traffic = getattr(driver, "traffic", None)
+    return traffic is not None and bool(traffic.drained())

@@ -27,7 +27,7 @@ import json, sys, time
 from napalm import get_network_driver
 address, user, options = json.loads(sys.argv[1])
 with get_network_driver("sonic")(address, user, "", optional_args=options) as driver:
-    driver.drain(None, revert_in=6, message="to be killed")
+    driver.traffic.drain(None, revert_in=6, message="to be killed")
     print("drained", flush=True)
     time.sleep(300)
 """
@@ -147,7 +147,7 @@ def test_a_killed_temporary_drain_is_undone_by_the_node_itself(fabric: Any, stre
     assert gone == 0
     with driver:
         assert not driver.has_pending_commit()
-        assert driver.drained() == ()
+        assert driver.traffic.drained() == ()
     proves(f"drain killed: the node undid it {seconds:.0f} s later by its own timer; {gone} of {sent} lost")
 
 
@@ -162,13 +162,13 @@ def test_a_commit_under_a_drain_and_its_rollback_leave_no_trace(fabric: Any, pro
     spine = f"{fabric.name}-spine1"
     before = fabric.running(spine)
     with fabric.driver(spine) as driver:
-        driver.drain(None, revert_in=120, message="for a change")
+        driver.traffic.drain(None, revert_in=120, message="for a change")
         driver.load_merge_candidate(config=json.dumps({"PORT": {"Ethernet0": {"description": "changed"}}}))
         driver.commit_config(revert_in=120)
-        assert driver.drained() == ("*",)
+        assert driver.traffic.drained() == ("*",)
         assert fabric.running(spine)["PORT"]["Ethernet0"]["description"] == "changed"
         driver.rollback()
-        assert driver.drained() == ()
+        assert driver.traffic.drained() == ()
     after = fabric.running(spine)
     assert after["PORT"] == before["PORT"]
     assert not drained(fabric, spine)

@@ -244,6 +244,10 @@ class FakeDriver(NetworkDriver):
             self.switch.saved = self.switch.running
         self.switch.pending = False
 
+    @property
+    def traffic(self) -> Any:
+        return self
+
     def drain(self, peers: Any, *, revert_in: int | None, message: str) -> None:
         self._step("drain")
         if self.switch.pending:

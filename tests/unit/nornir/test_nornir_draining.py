@@ -45,6 +45,6 @@ def test_every_switch_is_undrained_whatever_comes_of_the_others(spines: Any) -> 
 
 
 def test_a_driver_that_cannot_drain_says_so(spines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(get_network_driver("railweavefake").__mro__[1], "drain")
+    monkeypatch.delattr(get_network_driver("railweavefake").__mro__[1], "traffic")
     (done,) = draining.undrain(spines.nornir(), ["lab-spine1"])
     assert done.error == "the driver RailweavefakeDriver cannot drain"

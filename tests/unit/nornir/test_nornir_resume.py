@@ -95,7 +95,7 @@ def bench(deployed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         rollback(self)
         self.kept.pop()
 
-    def rollback_document(self: Any, commit_id: str) -> dict[str, Any]:
+    def document(self: Any, commit_id: str) -> dict[str, Any]:
         for one in self.kept:
             if one.commit_id == commit_id:
                 return one.document
@@ -105,7 +105,8 @@ def bench(deployed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(driver, "__init__", with_timer)
     monkeypatch.setattr(driver, "commit_config", commit_config)
     monkeypatch.setattr(driver, "rollback", roll_back)
-    monkeypatch.setattr(driver, "rollback_document", rollback_document, raising=False)
+    monkeypatch.setattr(driver, "document", document, raising=False)
+    monkeypatch.setattr(driver, "ways_back", property(lambda self: self), raising=False)
     deployed.keepers = keepers
     return deployed
 
