@@ -8,6 +8,7 @@ says.
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -258,7 +259,8 @@ def unnumbered(start_lab: Any) -> Iterator[LabRig]:
     """
     changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
     more = "addressing: {underlay: unnumbered}\nhosts: {manage: true}\n"
-    with start_lab(small_intent("bare", *changes, more=more), SONIC_IMAGE=ensure_image(image_sources())) as rig:
+    image = os.environ.get("SONIC_IMAGE") or ensure_image(image_sources())
+    with start_lab(small_intent("bare", *changes, more=more), SONIC_IMAGE=image) as rig:
         yield rig
 
 
