@@ -55,7 +55,7 @@ class Pace:
                 "source": "sim",
                 "driver": "sonic",
                 "rollout": {**times, "verify_timeout": 1, **self.rollout},
-                "options": {"reload_poll": 0.05},
+                "options": {"reload_poll": 0.05, "reload_timeout": 8},
                 "timeouts": {"connect": 10, "reconnect": self.reconnect_s},
             }
         )
