@@ -73,7 +73,7 @@ SHAPES = (
         leaves=1,
         node=f"gpus: 2, nics: {{count: 2, ports: 1, {_NIC}}}",
         topology=("shape: rack-aligned",),
-        base=Wish(stripes=3, spines=2),
+        base=Wish(stripes=2, spines=2),
         weight=3,
     ),
     Shape(
@@ -89,7 +89,7 @@ SHAPES = (
         leaves=1,
         node=f"gpus: 1, nics: {{count: 1, ports: 1, {_NIC}}}",
         topology=("rails: 1",),
-        base=Wish(stripes=2, spines=3),
+        base=Wish(stripes=2, spines=2),
         weight=3,
         more="addressing: {underlay: unnumbered}\n",
     ),
@@ -98,7 +98,7 @@ SHAPES = (
 
 def changed(wish: Wish, rng: random.Random) -> tuple[Wish, tuple[str, ...]]:
     """Return another wish, and in words what of it is another."""
-    kinds = rng.sample(("policy", "timers", "mtu", "override", "stripe", "spine"), rng.choice((1, 1, 1, 2)))
+    kinds = list(dict.fromkeys(rng.choices(tuple(_CHANGES), weights=_OFTEN, k=rng.choice((1, 1, 1, 2)))))
     for kind in kinds:
         wish = _CHANGES[kind](wish)
     return wish, tuple(kinds)
@@ -112,3 +112,5 @@ _CHANGES = {
     "stripe": lambda wish: replace(wish, stripes=wish.stripes + 1),
     "spine": lambda wish: replace(wish, spines=wish.spines + 1),
 }
+_OFTEN = (2, 2, 2, 2, 1, 1)
+"""How often each is chosen: growth provisions switches, which takes longest."""

@@ -63,6 +63,7 @@ class Watch:
     links: dict[str, list[str]] = field(default_factory=dict)
     ports: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     commits: dict[str, str] = field(default_factory=dict)
+    statuses: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
 class WatchedDaemon(Daemon):
@@ -205,17 +206,25 @@ class WatchedDaemon(Daemon):
     def look(self, by: str, **more: Any) -> None:
         """Note which sessions went or came, and which ports were set so that a link flaps."""
         watch, devices = self.watch, self.simulation.network.devices
-        revisions = {name: (*one.revision(), int(one.frr.running)) for name, one in devices.items()}
-        if revisions == watch.revisions and not more:
+        commits = {name: self.commit_status(one) for name, one in devices.items()}
+        revisions = {name: (one.db.version, one.frr.version, one.faults.version) for name, one in devices.items()}
+        if (revisions, commits) == (watch.revisions, watch.commits) and not more:
             return
         changed = [name for name, revision in revisions.items() if watch.revisions.get(name) != revision]
         watch.revisions = revisions
         flaps = [f"{name}:{port}" for name in changed for port in self.flapped(devices[name])]
         links = {name: sorted(up_ports(one)) for name, one in devices.items()}
-        commits = {name: commit_status(one) for name, one in devices.items()}
         if (links, commits) != (watch.links, watch.commits) or flaps or more:
             watch.links, watch.commits = links, commits
             self.tell(device=by, up=links, flaps=flaps, commits=commits, **more)
+
+    def commit_status(self, device: Device) -> str:
+        """Return what the switch says of its last commit, ``none`` where it had none."""
+        version, status = self.watch.statuses.get(device.name, (-1, ""))
+        if version != device.files.version:
+            status = commit_status(device)
+            self.watch.statuses[device.name] = (device.files.version, status)
+        return status
 
     def flapped(self, device: Device) -> list[str]:
         now = {port: tuple(row.get(name, "") for name in _FLAP_FIELDS) for port, row in device.db.table("PORT").items()}
