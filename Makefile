@@ -22,7 +22,7 @@ CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
              $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fabric deploy diff verify test check e2e soak yang bench lab-up lab-down sim-down clean
+.PHONY: help setup fabric deploy diff verify test check e2e soak yang bench scale lab-up lab-down sim-down clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,7 +80,10 @@ yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debia
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[yang]'
 
 bench: setup ## time and memory from intent to artefacts, and of a plan
-	@$(BIN)/python -m pytest -q -s -m bench tests/bench
+	@$(BIN)/python -m pytest -q -s -m bench tests/bench --ignore tests/bench/test_bench_scale.py
+
+scale: setup ## a thousand simulated switches planned, deployed and verified; takes minutes
+	@$(BIN)/python -m pytest -q -s -m bench tests/bench/test_bench_scale.py
 
 lab-up: setup ## start the lab of INTENT (by default intent/lab-4.yml) on Containerlab; needs Docker and root
 	@$(RAILWEAVE) lab up $(LAB_INTENT)
