@@ -275,6 +275,20 @@ def proves(request: pytest.FixtureRequest) -> Callable[[str], None]:
     return note
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove what is left of labs whose worker was killed: an interrupted run gives it little time to end."""
+    if not hasattr(config, "workerinput") and shutil.which("docker") is not None:
+        remove_labs_under(config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+
+
+def remove_labs_under(folder: Path) -> None:
+    """Take down the labs whose topology lies in ``folder``."""
+    form = '{{.Label "clab-topo-file"}}'
+    told = subprocess.run(["docker", "ps", "-a", "--format", form], capture_output=True, text=True, check=False).stdout
+    for topology in sorted({line for line in told.splitlines() if line.startswith(f"{folder}/")}):
+        subprocess.run(["containerlab", "destroy", "-t", topology, "--cleanup"], capture_output=True, check=False)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     reports = [one for kind in ("passed", "failed") for one in terminalreporter.stats.get(kind, ())]
     proven = [
