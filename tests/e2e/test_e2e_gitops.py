@@ -286,7 +286,7 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     runs.run(proposal)
     (comment,) = repository.sent()
     assert comment["to"].endswith(forge.comments)
-    assert "provisions 2 leaves and 2 spines" in comment["body"]
+    assert "adds 2 leaves, 2 spines, 4 links and 8 node ports" in comment["body"]
     assert hardware.running("lab-leaf1") == factory, "a proposal changes nothing"
     repository.merge("first")
     with pytest.raises(StepFailedError, match="--provision"):
@@ -304,7 +304,7 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     repository.describe_the_rack()
     repository.commit("Add a stripe")
     runs.run(proposal)
-    assert "provisions 2 leaves and changes 2 spines" in repository.sent()[-1]["body"]
+    assert "adds 2 leaves, 4 links and 8 node ports; touches 2 spines without disruption" in repository.sent()[-1]["body"]
     repository.merge("growth")
     repository.flags = "--provision"
     runs.run(merged)

@@ -87,11 +87,13 @@ def _added(plan: Plan) -> str:
 
 def _taken_out(plan: Plan) -> str:
     """Return the clause of switches and links that the intent no longer has."""
+    idle = plan.idle
     types = {
         change.key: str(change.before.get("type", ""))
         for change in plan.changes
         if change.table == "DEVICE_NEIGHBOR_METADATA"
         and change.op is Op.REMOVE
+        and change.device not in idle
         and not isinstance(change.before, str | tuple)
         and change.before
     }
@@ -114,8 +116,9 @@ def _links(plan: Plan, op: Op) -> tuple[int, int]:
         for change in plan.changes
         if change.table == "DEVICE_NEIGHBOR_METADATA" and _type(change) in _ROLE_OF_TYPE
     }
+    idle = plan.idle
     for change in plan.changes:
-        far = _far(change, op)
+        far = _far_of_idle(change, op) if change.device in idle else _far(change, op)
         if far:
             ends[change.device, far] += 1
     pairs: dict[frozenset[str], int] = {}
@@ -137,6 +140,17 @@ def _far(change: Change, op: Op) -> str:
         return ""
     value = change.after if op is Op.ADD else change.before
     return "" if value is None or isinstance(value, str | tuple) else str(value.get("name", ""))
+
+
+def _far_of_idle(change: Change, op: Op) -> str:
+    """Return the far end of a link that a switch gets with its first configuration.
+
+    What it has before is nobody's link: the sample configuration of a factory names neighbours too, on ports whose
+    rows then change in place.
+    """
+    if op is Op.REMOVE or change.table != "DEVICE_NEIGHBOR":
+        return ""
+    return str(change.after) if change.field == "name" and change.op is not Op.REMOVE else _far(change, op)
 
 
 def _link_words(links: int, nodes: int) -> Iterable[str]:
