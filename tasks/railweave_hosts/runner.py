@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from railweave_hosts.access import CONTAINER_VARIABLE, HostAccess, login_passwor
 ROLES = Path(__file__).resolve().parent / "roles"
 ROLE = "railweave_host"
 _TAIL_LINES = 5
+_REMOVE_S = 10.0
+_REMOVE_POLL_S = 0.1
 _LONGEST_ERROR = 600
 _WRONG_HOST_KEY = "Host Key checking is enabled"
 _PASSED_ON = frozenset({"HOME", "LANG", "LC_ALL", "LOGNAME", "SSH_AUTH_SOCK", "TERM", "TMPDIR", "USER"})
@@ -130,10 +133,19 @@ def _run(
         if runner.rc and not any(one.done or one.error for one in seen.values()):
             raise RailweaveError(f"ansible-playbook did not run: {_said(runner)}")
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
     if runner.status == "timeout":
         return seen, f"this node was not done within {access.batches.timeout_s} s"
     return seen, "the run ended before this node was done"
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder with the nodes' variables, also while an ended Ansible still writes its last event into it."""
+    deadline = time.monotonic() + _REMOVE_S
+    while folder.exists() and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            time.sleep(_REMOVE_POLL_S)
 
 
 @contextmanager
