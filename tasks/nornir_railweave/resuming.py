@@ -26,6 +26,8 @@ def newest_unfinished(folder: Path, fabric: str, target: str) -> Rollout | None:
     for rollout in rollouts(folder, fabric, target):
         if rollout.finished:
             return None
+        if rollout.stillborn:
+            continue
         if rollout.alive or rollout.devices:
             return rollout
     return None

@@ -40,6 +40,9 @@ def resume_refusals(rollout: Rollout, fabric: str, target: str, intent_sha256: s
         return (still_running(rollout),)
     if rollout.finished:
         return (error("RW532", f"nothing to resume: rollout {rollout.name} is {rollout.state}", where, fix=_AFRESH),)
+    if rollout.stillborn:
+        told = f"nothing to resume: rollout {rollout.name} stopped before any device was begun"
+        return (error("RW532", told, where, fix=_AFRESH),)
     if not rollout.devices:
         told = f"nothing to resume: the journal of rollout {rollout.name} does not tell what was planned"
         return (error("RW532", told, where, fix=_AFRESH),)

@@ -121,6 +121,13 @@ class Rollout:
         """Tell whether any device may hold something of this rollout."""
         return any(record.outcome in ("new", "unreachable", "") for record in self.devices.values())
 
+    @property
+    def stillborn(self) -> bool:
+        """Tell whether it stopped before any device was begun, so that nothing of it is left to carry on."""
+        begun = {record.step for record in self.devices.values()} - {"", Step.OUTCOME.value}
+        held = {record.outcome for record in self.devices.values()} & {"new", "old"}
+        return self.stopped and not begun and not held
+
     def names(self, outcome: str) -> tuple[str, ...]:
         """Return the devices with ``outcome``, in the order of the waves."""
         return tuple(name for name, record in self.devices.items() if record.outcome == outcome)

@@ -31,7 +31,9 @@ from railweave.sonic.change import Change, Disruption, Method, Op
 NAME = "20261121T101500Z-pod1-abcdef"
 NEWER = "20261122T101500Z-pod1-123456"
 MTU = Change("leaf1", Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu")
-RECORD = DeviceRecord(1, "before", changes_sha256([MTU]), after_sha256="after", outcome="new", commit_ids=("c1",))
+RECORD = DeviceRecord(
+    1, "before", changes_sha256([MTU]), after_sha256="after", step="outcome", outcome="new", commit_ids=("c1",)
+)
 ROLLOUT = Rollout(
     NAME,
     Path(f".railweave/journal/{NAME}.jsonl"),
@@ -87,6 +89,15 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             ),
         ),
         (
+            replace(ROLLOUT, stopped=True, devices={"leaf1": DeviceRecord(1, "before")}),
+            ("pod1", "production", "a" * 64),
+            (
+                "RW532",
+                f"nothing to resume: rollout {NAME} stopped before any device was begun",
+                "`railweave deploy` plans afresh",
+            ),
+        ),
+        (
             ROLLOUT,
             ("pod1", "sim", "a" * 64),
             (
@@ -106,7 +117,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             ),
         ),
     ],
-    ids=["finished", "alive", "nothing planned", "another target", "another intent"],
+    ids=["finished", "alive", "nothing planned", "nothing begun", "another target", "another intent"],
 )
 def test_what_cannot_be_carried_on_is_refused_with_the_way_out(
     rollout: Rollout, at_hand: tuple[str, str, str], expected: tuple[str, str, str]
