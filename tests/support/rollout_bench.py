@@ -69,7 +69,7 @@ class WatchedFabric:
         state_dir.mkdir(parents=True)
         with (state_dir / "simulator.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, str(_SIMULATOR), str(state_dir)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [sys.executable, str(_SIMULATOR), str(state_dir)], stdin=subprocess.PIPE, stdout=log, stderr=log
             )
         deadline = time.monotonic() + START_S
         while not (state_dir / "process.json").exists():
@@ -83,6 +83,8 @@ class WatchedFabric:
         return answer
 
     def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(10)

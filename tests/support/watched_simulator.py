@@ -271,6 +271,8 @@ def main() -> int:
     async def whole() -> None:
         daemon = WatchedDaemon(Path(sys.argv[1]), Clock())
         server.run_command = daemon.run_command
+        # The pipe ends with the tests, also when they are killed; nothing is ever written to it.
+        asyncio.get_running_loop().add_reader(sys.stdin, daemon.ended.set)
         await daemon.run()
 
     asyncio.run(whole())
