@@ -52,27 +52,43 @@ def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     return ipaddress.ip_network(text, strict=False)
 
 
+Judged = dict[Route, Route | None]
+"""What became of routes."""
+
+_MOST_JUDGED = 1_000_000
+_judged: dict[str, Judged] = {}
+"""Judgements by what a filter says: most switches of a fabric have the same ones and are offered the same routes."""
+
+
+def _judged_by(filters: str) -> Judged:
+    """Return what these filters have judged so far."""
+    if sum(map(len, _judged.values())) > _MOST_JUDGED:
+        _judged.clear()
+    return _judged.setdefault(filters, {})
+
+
 class Policies:
     """The named filters of one switch."""
 
     def __init__(self, root: Context) -> None:
         """Read them from the running configuration."""
+        maps = [one for one in root.children.values() if one.node == ROUTE_MAP]
+        self._judged: dict[tuple[str, str], Judged] = {}
         self.prefix_lists: dict[str, list[Entry]] = {}
         self.path_lists: dict[str, list[tuple[bool, re.Pattern[str]]]] = {}
         self.community_lists: dict[str, list[tuple[bool, frozenset[str]]]] = {}
         self.maps: dict[str, list[Clause]] = {}
         for line in root.lines.values():
             self._list_line(line.split())
-        for context in root.children.values():
-            if context.node == ROUTE_MAP:
-                _, name, action, sequence = context.header.split()
-                lines = [line.split() for line in context.lines.values()]
-                matches = tuple(words for words in lines if words[0] == "match")
-                sets = tuple(words for words in lines if words[0] == "set")
-                call = next((words[1] for words in lines if words[0] == "call"), "")
-                goes_on = ["on-match", "next"] in lines
-                clause = Clause(int(sequence), action == "permit", matches, sets, call, goes_on)
-                self.maps.setdefault(name, []).append(clause)
+        for context in maps:
+            _, name, action, sequence = context.header.split()
+            lines = [line.split() for line in context.lines.values()]
+            matches = tuple(words for words in lines if words[0] == "match")
+            sets = tuple(words for words in lines if words[0] == "set")
+            call = next((words[1] for words in lines if words[0] == "call"), "")
+            goes_on = ["on-match", "next"] in lines
+            clause = Clause(int(sequence), action == "permit", matches, sets, call, goes_on)
+            self.maps.setdefault(name, []).append(clause)
         for entries in self.prefix_lists.values():
             entries.sort(key=lambda one: one.sequence)
         for clauses in self.maps.values():
@@ -101,6 +117,32 @@ class Policies:
 
     def through(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
         """Return the route as a neighbour's filters leave it, or None where they stop it."""
+        judged = self._judged.get((route_map, prefix_list))
+        if judged is None:
+            judged = self._judged[route_map, prefix_list] = _judged_by(self._said(route_map, prefix_list))
+        if route not in judged:
+            judged[route] = self._filtered(route_map, prefix_list, route)
+        return judged[route]
+
+    def _said(self, route_map: str, prefix_list: str) -> str:
+        """Return all that decides about a route: the lists and maps themselves, whatever their names say."""
+        parts = [repr((prefix_list, self.prefix_lists.get(prefix_list)))]
+        left, seen = [route_map], set[str]()
+        while left:
+            name = left.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            clauses = self.maps.get(name)
+            parts.append(repr((name, clauses)))
+            for clause in clauses or ():
+                left += [clause.call] if clause.call else []
+                for word in (word for words in clause.matches for word in words):
+                    lists = (self.prefix_lists, self.path_lists, self.community_lists)
+                    parts += [repr((word, named[word])) for named in lists if word in named]
+        return "\n".join(parts)
+
+    def _filtered(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
         if prefix_list and prefix_list in self.prefix_lists and not self.in_prefix_list(prefix_list, route.prefix):
             return None
         return self.through_map(route_map, route) if route_map else route

@@ -1,7 +1,7 @@
 """Routes of every switch: announcements travel session by session through the policies until nothing changes."""
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
@@ -84,16 +84,16 @@ def _converge(net: Network) -> dict[str, Rib]:
         if instance is not None and device.frr.running:
             established = {peer: one for peer, one in sessions_of(device).items() if one.established}
             ribs[name] = Rib(instance, policies_of(device), established)
-    queue: deque[tuple[str, set[str]]] = deque()
+    # What changed at a switch since it last announced: a spine then announces the prefixes of all its leaves at once.
+    waiting: dict[str, set[str]] = {}
     for name, rib in ribs.items():
         own = originated(net.devices[name], rib.instance)
         rib.best = {prefix: (Route(prefix), "") for prefix in own}
-        queue.append((name, set(rib.best)))
-    while queue:
-        name, prefixes = queue.popleft()
-        for remote, changed in _announce(ribs, name, prefixes).items():
-            if changed:
-                queue.append((remote, changed))
+        waiting[name] = set(rib.best)
+    while waiting:
+        name = next(iter(waiting))
+        for remote, changed in _announce(ribs, name, waiting.pop(name)).items():
+            waiting.setdefault(remote, set()).update(changed)
     for rib in ribs.values():
         _count_sent(rib)
     return ribs
