@@ -304,7 +304,9 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     repository.describe_the_rack()
     repository.commit("Add a stripe")
     runs.run(proposal)
-    assert "adds 2 leaves, 4 links and 8 node ports; touches 2 spines without disruption" in repository.sent()[-1]["body"]
+    assert (
+        "adds 2 leaves, 4 links and 8 node ports; touches 2 spines without disruption" in repository.sent()[-1]["body"]
+    )
     repository.merge("growth")
     repository.flags = "--provision"
     runs.run(merged)
