@@ -1,6 +1,6 @@
 """How a deployment is carried out: what was agreed to, how fast, and what stops it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nornir_railweave.inventory import STATE_DIR
@@ -33,6 +33,7 @@ def policy_for(
     skip_unreachable: bool = False,
     take_ports: bool = False,
     at_once: bool = False,
+    max_failures: int | None = None,
     state_dir: Path = STATE_DIR,
 ) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
@@ -40,7 +41,7 @@ def policy_for(
         consent=Consent(provision=provision, renumber=renumber, at_once=at_once or target.rollout.at_once),
         skip_unreachable=skip_unreachable,
         take_ports=take_ports,
-        rollout=target.rollout,
+        rollout=replace(target.rollout, max_failures=max_failures or target.rollout.max_failures),
         reconnect_s=target.timeouts.reconnect_s,
         journal_dir=state_dir / "journal",
     )

@@ -23,7 +23,8 @@ TIMER_MARGIN_S = 15
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What the person agreed to on the command line. ``quiet`` prints nothing but the result."""
+    """What the person agreed to on the command line. ``quiet`` prints nothing but the result; ``max_failures`` None is
+    the target's."""
 
     yes: bool
     provision: bool
@@ -32,6 +33,7 @@ class Agreement:
     take_ports: bool
     quiet: bool
     at_once: bool = False
+    max_failures: int | None = None
 
     def policy(self, fabric: ReachedFabric, *, take_ports: bool | None = None) -> "Policy":
         """Return the policy of a rollout to ``fabric`` under this agreement."""
@@ -44,6 +46,7 @@ class Agreement:
             skip_unreachable=self.skip_unreachable,
             take_ports=self.take_ports if take_ports is None else take_ports,
             at_once=self.at_once,
+            max_failures=self.max_failures,
         )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, MaxFailures, TargetOption
 from railweave.errors import UsageError
 
 SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
@@ -72,6 +72,7 @@ def deploy(
     at_once: Annotated[
         bool, typer.Option("--at-once", help="In one step what live traffic would need phases for.")
     ] = False,
+    max_failures: MaxFailures = None,
     base: From = "",
     phase: PhaseNumber = None,
     resume: Annotated[
@@ -99,6 +100,7 @@ def deploy(
         take_ports=take_ports,
         quiet=json,
         at_once=at_once,
+        max_failures=max_failures,
     )
     if base or phase is not None:
         from railweave.cli.phase_runs import deploy_in_phases

@@ -10,6 +10,10 @@ IntentArgument = Annotated[
 ]
 IntentOption = Annotated[Path | None, typer.Option("--intent", metavar="FILE", help="Intent file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+MaxFailures = Annotated[
+    int | None,
+    typer.Option("--max-failures", min=1, metavar="N", help="Stop at the N-th failed device; default: the target's."),
+]
 TargetOption = Annotated[
     str, typer.Option("--target", "-t", envvar="TARGET", metavar="TARGET", help="A file of inventory/ without .yml.")
 ]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.options import AsJson, IntentOption, TargetOption
+from railweave.cli.options import AsJson, IntentOption, MaxFailures, TargetOption
 
 if TYPE_CHECKING:
     from railweave.plan.rollout import Rollout
@@ -43,6 +43,7 @@ def rollback(
     last: Annotated[
         bool, typer.Option("--last", help="Without its journal: the newest rollout that the switches know of.")
     ] = False,
+    max_failures: MaxFailures = None,
     json: AsJson = False,
 ) -> int:
     """Bring devices back to what they held before a rollout; default: the newest one that changed anything."""
@@ -61,6 +62,7 @@ def rollback(
         skip_unreachable=skip_unreachable,
         take_ports=False,
         quiet=json,
+        max_failures=max_failures,
     )
     path = find_intent(None, option)
     if last:

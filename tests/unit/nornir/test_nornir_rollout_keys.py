@@ -90,3 +90,9 @@ def test_a_rehearsal_does_at_once_what_real_switches_need_a_word_for(text, at_on
     target = parse_target(text, "t.yml", "t")
     assert policy_for(target).consent.at_once is at_once
     assert policy_for(target, at_once=True).consent.at_once
+
+
+def test_the_command_line_goes_before_the_failures_that_a_target_allows():
+    target = parse_target("source: sim\nrollout: {max_failures: 3}", "t.yml", "t")
+    assert policy_for(target).rollout.max_failures == 3
+    assert policy_for(target, max_failures=2).rollout.max_failures == 2
