@@ -142,6 +142,7 @@ class Floors:
     _back: bool = False
     _commits: Mapping[str, str] = field(default_factory=dict)
     _harmed: bool = False
+    _healed: bool = False
 
     def __post_init__(self) -> None:
         """Name the ports of every link between switches that carried traffic."""
@@ -167,15 +168,22 @@ class Floors:
                     self._at_work.add(device)
                     self._judge(event["begins"])
             elif event.get("fault") in _HARM:
-                self._harmed = True
-            self._harmed = self._harmed and not event.get("healed")
+                self._harmed, self._healed = True, False
+            self._healed = self._healed or bool(event.get("healed"))
             if "up" in event:
+                # A switch that lost power needs a while for its sessions, also when its fault is taken away.
+                self._harmed = self._harmed and not (self._healed and self._all_up(event["up"]))
                 if not self._harmed:
                     self._judge_links(event)
                 self._commits = event["commits"]
                 self._at_work -= {name for name, status in self._commits.items() if status in _SETTLED}
             elif "ends" in event and self._commits.get(device, "none") in _SETTLED:
                 self._at_work.discard(device)
+
+    def _all_up(self, up: Mapping[str, Sequence[str]]) -> bool:
+        """Tell whether every link that carried traffic when the rollout began does so."""
+        ports = {f"{name}:{port}" for name, found in up.items() for port in found}
+        return self._links.keys() <= ports
 
     def _out(self) -> frozenset[str]:
         said = self._seen_disturbed if self._back else self.disturbed | self._seen_disturbed
