@@ -22,7 +22,7 @@ CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
              $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fabric deploy diff verify test check e2e soak yang bench scale lab-up lab-down sim-down clean
+.PHONY: help setup fabric deploy diff verify test check e2e rollouts soak yang bench scale lab-up lab-down sim-down clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,12 +68,16 @@ YANG_MODELS := $(wildcard ../shared/sonic-yang)
 e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios, on the simulated fabric and on the lab (Docker, Containerlab, root)
 	@$(BIN)/python tests/support/side_by_side.py
 
+ROLLOUTS := $(BIN)/python -m pytest -q -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
+
+rollouts: setup ## 200 seeded rollouts struck by faults on the simulator; CI runs them after the scenarios
+	@$(ROLLOUTS)
+
 SEEDS ?= 2000
 FIRST ?= 1000
 
-soak: setup ## SEEDS rollouts struck by faults on the simulator, from seed FIRST on; `make e2e` runs the first 200
-	@RAILWEAVE_ROLLOUT_SEEDS=$(SEEDS) RAILWEAVE_ROLLOUT_FIRST=$(FIRST) \
-	  $(BIN)/python -m pytest -q -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
+soak: setup ## the same with SEEDS rollouts, from seed FIRST on; takes long
+	@RAILWEAVE_ROLLOUT_SEEDS=$(SEEDS) RAILWEAVE_ROLLOUT_FIRST=$(FIRST) $(ROLLOUTS)
 
 yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debian's libyang2-dev
 	@$(BIN)/python -c 'import libyang' 2>/dev/null \
