@@ -55,7 +55,7 @@ def deploy(
         announce = Announcer([opened, events])
         announce(opened.opening(plan))
         policy = replace(policy, message=f"{policy.message} {opened.name}")
-        compare = Comparer(fabric, wanted, policy.take_ports)
+        compare = Comparer(fabric, wanted, policy.remove_conflicting)
         asked = Asked(control or FileControl(control_file(opened.path)), lambda: opened.fault)
         result = _Deployment(nr, compare, plan, policy, expecting, asked).run(announce)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED

@@ -54,7 +54,7 @@ class RolloutKeys(_Strict):
     soak: Time = 0
     drain_timeout: Time = 60
     quiet: Annotated[float, Field(gt=0)] = 100
-    at_once: bool | None = None
+    single_step: bool | None = None
 
 
 ROLLOUT_MODELS: Mapping[tuple[Any, ...], type[BaseModel]] = {

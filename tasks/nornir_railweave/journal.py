@@ -36,14 +36,14 @@ _LOCK_PAUSE_S = 0.05
 class Undertaking:
     """What a rollout is about, beside its plan: ``of`` names the rollout rolled back, ``intent`` the intent's file.
 
-    ``take_ports`` is what the plan was made with, which a resumed rollout has to plan with again. A rollout of one
-    phase of a change names it: ``phase``, from 1, and ``base``, the intent that the phases lead away from.
+    ``remove_conflicting`` is what the plan was made with, which a resumed rollout has to plan with again. A rollout of
+    one phase of a change names it: ``phase``, from 1, and ``base``, the intent that the phases lead away from.
     """
 
     kind: Kind = Kind.DEPLOY
     of: str = ""
     intent: str = ""
-    take_ports: bool = False
+    remove_conflicting: bool = False
     base: str = ""
     phase: int = 0
 
@@ -166,7 +166,7 @@ def opening_details(rollout: str, plan: Plan, undertaking: Undertaking) -> dict[
         "plan_digest": plan_json(plan)["digest"],
         "kind": undertaking.kind.value,
         "of": undertaking.of,
-        "take_ports": undertaking.take_ports,
+        "remove_conflicting": undertaking.remove_conflicting,
         "base": undertaking.base,
         "phase": undertaking.phase,
         **_holder(),

@@ -26,7 +26,7 @@ def plan(
     *,
     target: str,
     intent_sha256: str,
-    take_ports: bool = False,
+    remove_conflicting: bool = False,
     pending_wait_s: float = 0,
     rollout_policy: RolloutPolicy = DEFAULT_POLICY,
     events: Events = silent,
@@ -39,7 +39,7 @@ def plan(
     The waves keep to ``rollout_policy``.
     """
     announce = Announcer([events])
-    compare = Comparer(fabric, wanted, take_ports)
+    compare = Comparer(fabric, wanted, remove_conflicting)
     announce(
         Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
     )

@@ -13,12 +13,12 @@ class Policy:
     """The rules of one deployment.
 
     ``skip_unreachable`` leaves out devices that could not be reached when the plan was made; without it they stop
-    everything. ``take_ports`` must be what the plan was made with. ``message`` goes with every commit.
+    everything. ``remove_conflicting`` must be what the plan was made with. ``message`` goes with every commit.
     """
 
     consent: Consent = field(default_factory=Consent)
     skip_unreachable: bool = False
-    take_ports: bool = False
+    remove_conflicting: bool = False
     rollout: Rollout = field(default_factory=Rollout)
     reconnect_s: float = 300
     journal_dir: Path = STATE_DIR / "journal"
@@ -31,16 +31,16 @@ def policy_for(
     provision: bool = False,
     renumber: bool = False,
     skip_unreachable: bool = False,
-    take_ports: bool = False,
-    at_once: bool = False,
+    remove_conflicting: bool = False,
+    single_step: bool = False,
     max_failures: int | None = None,
     state_dir: Path = STATE_DIR,
 ) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
     return Policy(
-        consent=Consent(provision=provision, renumber=renumber, at_once=at_once or target.rollout.at_once),
+        consent=Consent(provision=provision, renumber=renumber, single_step=single_step or target.rollout.single_step),
         skip_unreachable=skip_unreachable,
-        take_ports=take_ports,
+        remove_conflicting=remove_conflicting,
         rollout=replace(target.rollout, max_failures=max_failures or target.rollout.max_failures),
         reconnect_s=target.timeouts.reconnect_s,
         journal_dir=state_dir / "journal",

@@ -24,11 +24,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparer:
-    """Compares the devices of one fabric. ``take_ports`` plans rows away that are not ours and hold our ports."""
+    """Compares the devices of one fabric. ``remove_conflicting`` plans the removal of foreign rows on our ports."""
 
     fabric: Fabric
     wanted: Wanted
-    take_ports: bool = False
+    remove_conflicting: bool = False
 
     def __call__(self, driver: Any, name: str, which: str = "running") -> Comparison:
         """Return how the running (or ``startup``) configuration of device ``name`` differs from the wanted one.
@@ -38,5 +38,5 @@ class Comparer:
         running = parse_running(driver.get_config(retrieve=which)[which])
         wanted = self.wanted(name)
         platform = self.fabric.switch_of[name].panel.platform or None
-        difference = diff(name, running, wanted, platform=platform, take_ports=self.take_ports)
+        difference = diff(name, running, wanted, platform=platform, remove_conflicting=self.remove_conflicting)
         return Comparison(running, running_sha256(running, wanted), difference)

@@ -83,7 +83,7 @@ class Rollout:
     ``revert_in_s`` is the switch's own timer: it covers applying and verifying, and restores what was there.
     ``drain_timeout_s`` is how long drained ports may take to fall below ``quiet_packets_per_s``; ``soak_s`` is how long
     the devices of a wave are watched before the next wave. ``policy`` bounds what is out of service at once.
-    ``at_once`` carries out in one step what would hurt live traffic unless it went in phases.
+    ``single_step`` carries out in one step what would hurt live traffic unless it went in phases.
     """
 
     workers: int = 50
@@ -95,7 +95,7 @@ class Rollout:
     drain_timeout_s: float = 60
     quiet_packets_per_s: float = 100
     policy: RolloutPolicy = DEFAULT_POLICY
-    at_once: bool = False
+    single_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,7 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
             quiet_packets_per_s=rollout.quiet,
             policy=rollout_policy(rollout, places),
             # On a rehearsal nobody's traffic is at stake; on devices that somebody owns it takes a word.
-            at_once=parsed.source is not Source.ADDRESSES if rollout.at_once is None else rollout.at_once,
+            single_step=parsed.source is not Source.ADDRESSES if rollout.single_step is None else rollout.single_step,
         ),
         hosts=host_access(parsed.hosts) if parsed.hosts else None,
     )

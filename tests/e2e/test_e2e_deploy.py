@@ -172,10 +172,10 @@ def test_a_changed_roce_dscp_is_one_group_over_all_devices(deployed_lab: Any) ->
     assert len(markdown) < 65_536
     assert project.run("plan", "--target", "sim", "--exit-code", status=2)
     assert "DSCP 26 is lossless no more" in " ".join(shown.split())
-    project.set_rollout(at_once=False)
+    project.set_rollout(single_step=False)
     refused = project.deploy(status=1)
     assert [one["code"] for one in refused["diagnostics"]] == ["RW517"]
-    assert project.deploy("--at-once")["result"] == "done"
+    assert project.deploy("--single-step")["result"] == "done"
     (dscp_map,) = project.running("lab-leaf1")["DSCP_TO_TC_MAP"].values()
     assert (dscp_map["24"], dscp_map["26"]) == ("3", "0")
 

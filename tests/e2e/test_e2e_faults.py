@@ -270,11 +270,11 @@ def test_a_foreign_row_on_a_fabric_port_is_refused_and_taken_only_when_asked(rig
     rig.project.on(LEAF, f"echo '{json.dumps(row)}' > /tmp/vlan.json; sudo config load -y /tmp/vlan.json")
     refused = rig.project.run("plan", "--target", "sim", status=1)
     assert "VLAN_MEMBER|Vlan100|Ethernet0" in refused.stdout + refused.stderr
-    assert "--take-ports" in refused.stdout + refused.stderr
+    assert "--remove-conflicting" in refused.stdout + refused.stderr
     assert rig.project.run("deploy", "--target", "sim", "--yes", status=1)
-    taken = rig.project.plan("--take-ports")
+    taken = rig.project.plan("--remove-conflicting")
     assert [(change["table"], change["op"]) for change in taken["changes"]] == [("VLAN_MEMBER", "remove")]
-    assert rig.project.deploy("--take-ports")["result"] == "done"
+    assert rig.project.deploy("--remove-conflicting")["result"] == "done"
     assert "VLAN_MEMBER" not in rig.project.running(LEAF)
     assert "Vlan100" in rig.project.running(LEAF)["VLAN"]
 

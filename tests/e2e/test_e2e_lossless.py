@@ -22,7 +22,7 @@ def test_classes_thresholds_and_cables_change_on_a_running_fabric_and_back(deplo
     project.intent.write_text(text + SECOND_CLASS, encoding="utf-8")
     plan = project.plan()
     assert {change["disruption"] for change in plan["changes"]} == {"none"}
-    assert project.deploy("--at-once")["result"] == "done"
+    assert project.deploy("--single-step")["result"] == "done"
     assert project.plan()["changes"] == []
     changed = project.running("lab-leaf1")
     groups = {key: row["profile"] for key, row in changed["BUFFER_PG"].items() if key.startswith("Ethernet0|")}
@@ -31,7 +31,7 @@ def test_classes_thresholds_and_cables_change_on_a_running_fabric_and_back(deplo
     assert changed["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "3,4"
 
     project.intent.write_text(text, encoding="utf-8")
-    assert project.deploy("--at-once")["result"] == "done"
+    assert project.deploy("--single-step")["result"] == "done"
     assert project.plan()["changes"] == []
     assert project.running("lab-leaf1")["BUFFER_PG"] == first["BUFFER_PG"]
 

@@ -36,7 +36,13 @@ TARGET = "sim"
 START_S = 30.0
 _SIMULATOR = Path(__file__).with_name("watched_simulator.py")
 _YES = Agreement(
-    yes=True, provision=True, renumber=False, skip_unreachable=False, take_ports=False, quiet=True, at_once=True
+    yes=True,
+    provision=True,
+    renumber=False,
+    skip_unreachable=False,
+    remove_conflicting=False,
+    quiet=True,
+    single_step=True,
 )
 
 

@@ -12,7 +12,7 @@ from railweave.qos.buffering import ranges
 
 _FIX = (
     "change one class at a time, use shorter cables, or accept the loss: stop what uses the class and deploy with"
-    " --at-once"
+    " --single-step"
 )
 
 Places = Callable[[str], Where]

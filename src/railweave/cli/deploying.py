@@ -30,12 +30,12 @@ class Agreement:
     provision: bool
     renumber: bool
     skip_unreachable: bool
-    take_ports: bool
+    remove_conflicting: bool
     quiet: bool
-    at_once: bool = False
+    single_step: bool = False
     max_failures: int | None = None
 
-    def policy(self, fabric: ReachedFabric, *, take_ports: bool | None = None) -> "Policy":
+    def policy(self, fabric: ReachedFabric, *, remove_conflicting: bool | None = None) -> "Policy":
         """Return the policy of a rollout to ``fabric`` under this agreement."""
         from nornir_railweave.policy import policy_for
 
@@ -44,8 +44,8 @@ class Agreement:
             provision=self.provision,
             renumber=self.renumber,
             skip_unreachable=self.skip_unreachable,
-            take_ports=self.take_ports if take_ports is None else take_ports,
-            at_once=self.at_once,
+            remove_conflicting=self.remove_conflicting if remove_conflicting is None else remove_conflicting,
+            single_step=self.single_step,
             max_failures=self.max_failures,
         )
 
@@ -65,13 +65,15 @@ def run_deployment(
     _tell_unfinished(fabric)
     wait_s = fabric.target.rollout.revert_in_s + TIMER_MARGIN_S
     with fabric.progress():
-        plan = fabric.plan(take_ports=agreement.take_ports, pending_wait_s=wait_s)
+        plan = fabric.plan(remove_conflicting=agreement.remove_conflicting, pending_wait_s=wait_s)
     _check_binding(bound, plan, reviewed)
     if not agreement.quiet:
         show_plan_for_a_person(plan)
     if plan.changes and not agreed(plan, agreement):
         return None
-    undertaking = Undertaking(intent=str(path), take_ports=agreement.take_ports, base=fabric.base, phase=fabric.phase)
+    undertaking = Undertaking(
+        intent=str(path), remove_conflicting=agreement.remove_conflicting, base=fabric.base, phase=fabric.phase
+    )
     with audited(f"deploy {reviewed or path}", plan) as note, fabric.progress():
         result = fabric.deploy(plan, agreement.policy(fabric), undertaking=undertaking)
         note(result)

@@ -9,8 +9,8 @@ from railweave.cli.options import AsJson, IntentArgument, IntentOption, MaxFailu
 from railweave.errors import UsageError
 
 SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
-TakePorts = Annotated[
-    bool, typer.Option("--take-ports", help="Plan the removal of foreign rows that hold a fabric port.")
+RemoveConflicting = Annotated[
+    bool, typer.Option("--remove-conflicting", help="Plan the removal of foreign rows that hold a fabric port.")
 ]
 From = Annotated[
     str, typer.Option("--from", metavar="BASE", help="In phases, from the intent that runs: a git revision or a file.")
@@ -34,7 +34,7 @@ def plan(
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Keep the plan for `deploy`.")] = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
-    take_ports: TakePorts = False,
+    remove_conflicting: RemoveConflicting = False,
     base: From = "",
     phase: PhaseNumber = None,
     exit_code: ExitCode = False,
@@ -50,7 +50,7 @@ def plan(
 
     fabric = reached_for(find_intent(intent, option), target, base, phase)
     with fabric.progress():
-        made = fabric.plan(take_ports=take_ports)
+        made = fabric.plan(remove_conflicting=remove_conflicting)
     if out is not None:
         write_json(out, plan_json(made))
     refused = conflicts(made)
@@ -68,9 +68,9 @@ def deploy(
     provision: Annotated[bool, typer.Option("--provision", help="Allow devices to be reloaded.")] = False,
     renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
     skip_unreachable: SkipUnreachable = False,
-    take_ports: TakePorts = False,
-    at_once: Annotated[
-        bool, typer.Option("--at-once", help="In one step what live traffic would need phases for.")
+    remove_conflicting: RemoveConflicting = False,
+    single_step: Annotated[
+        bool, typer.Option("--single-step", help="In one step what live traffic would need phases for.")
     ] = False,
     max_failures: MaxFailures = None,
     base: From = "",
@@ -97,9 +97,9 @@ def deploy(
         provision=provision,
         renumber=renumber,
         skip_unreachable=skip_unreachable,
-        take_ports=take_ports,
+        remove_conflicting=remove_conflicting,
         quiet=json,
-        at_once=at_once,
+        single_step=single_step,
         max_failures=max_failures,
     )
     if base or phase is not None:

@@ -96,7 +96,7 @@ class _Run:
         agreement = self.agreement
         # What was asked for by its phases is agreed to: the step's own cables, and the marking no node sends any more.
         if phase.cables or (number > 1 and self.phasing.phase(number - 1).is_of_nodes):
-            agreement = replace(agreement, at_once=True)
+            agreement = replace(agreement, single_step=True)
         fabric = self.phasing.reached_for_deployment(self.target, number)
         result = run_deployment(self.phasing.path, self.target, reviewed, agreement, fabric)
         if agreement.quiet:

@@ -52,7 +52,7 @@ class ReachedFabric:
         """Return the intended configuration of a device."""
         return self.configurator.device(self.designed.fabric.switch_of[device])
 
-    def plan(self, *, take_ports: bool = False, pending_wait_s: float = 0) -> "Plan":
+    def plan(self, *, remove_conflicting: bool = False, pending_wait_s: float = 0) -> "Plan":
         """Read all devices and return the plan."""
         from nornir_railweave.planning import plan
 
@@ -62,7 +62,7 @@ class ReachedFabric:
             self.wanted,
             target=self.target.name,
             intent_sha256=self.designed.intent.sha256,
-            take_ports=take_ports,
+            remove_conflicting=remove_conflicting,
             pending_wait_s=pending_wait_s,
             rollout_policy=self.target.rollout.policy,
             events=self.shown,

@@ -79,7 +79,7 @@ def reopened(rollout: "Rollout", path: Path) -> "Journal":
     from nornir_railweave.journal import Journal, Undertaking
 
     undertaking = Undertaking(
-        rollout.kind, rollout.of, rollout.intent or str(path), rollout.take_ports, rollout.base, rollout.phase
+        rollout.kind, rollout.of, rollout.intent or str(path), rollout.remove_conflicting, rollout.base, rollout.phase
     )
     try:
         journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, undertaking)
@@ -112,7 +112,7 @@ def _carry_on(
 
     free(fabric, rollout, journal)
     with fabric.progress():
-        plan = fabric.plan(take_ports=rollout.take_ports)
+        plan = fabric.plan(remove_conflicting=rollout.remove_conflicting)
     if moved := differing(rollout, plan):
         raise RefusedError(moved)
     plan = in_journaled_order(rollout, plan)
@@ -120,7 +120,7 @@ def _carry_on(
         show_plan_for_a_person(plan)
     if plan.changes and not agreed(plan, agreement, f"Carry on rollout {rollout.name}:"):
         return None
-    policy = agreement.policy(fabric, take_ports=rollout.take_ports)
+    policy = agreement.policy(fabric, remove_conflicting=rollout.remove_conflicting)
     with audited(f"deploy --resume {rollout.name}", plan) as note, fabric.progress():
         write_down_done(rollout, plan, journal)
         result = fabric.deploy(plan, policy, journal=journal)

@@ -60,7 +60,7 @@ def rollback(
         provision=provision,
         renumber=True,
         skip_unreachable=skip_unreachable,
-        take_ports=False,
+        remove_conflicting=False,
         quiet=json,
         max_failures=max_failures,
     )

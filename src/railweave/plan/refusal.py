@@ -17,13 +17,13 @@ _SHOWN = 8
 @dataclass(frozen=True, slots=True)
 class Consent:
     """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
-    links have to follow each other. ``at_once`` takes lossless markings from switches whatever the GPU nodes send, and
-    configures ports for cables that are yet to be moved.
+    links have to follow each other. ``single_step`` takes lossless markings from switches whatever the GPU nodes send,
+    and configures ports for cables that are yet to be moved.
     """
 
     provision: bool = False
     renumber: bool = False
-    at_once: bool = False
+    single_step: bool = False
 
 
 def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
@@ -55,7 +55,7 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
             "RW505",
             f"{name}: {one.table}|{one.key} is not ours and holds {one.port}, which the fabric needs: {one.reason}",
             devices=(name,),
-            fix=f"remove {one.table}|{one.key} on {name}, or plan with --take-ports, which plans its removal",
+            fix=f"remove {one.table}|{one.key} on {name}, or plan with --remove-conflicting, which plans its removal",
         )
         for name, device in plan.devices.items()
         for one in device.conflicts
@@ -96,7 +96,7 @@ def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
 
 
 def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    found = () if consent.at_once else given_up_markings(plan)
+    found = () if consent.single_step else given_up_markings(plan)
     for dscp, devices in found:
         yield error(
             "RW517",
@@ -104,13 +104,13 @@ def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             " would be no more, or on another priority: whatever GPU nodes still send with it would be dropped",
             devices=devices,
             fix="go through switches that accept both with `railweave deploy --from REV`, REV being what runs;"
-            " or, where no node sends it any more, deploy with --at-once",
+            " or, where no node sends it any more, deploy with --single-step",
         )
 
 
 def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
     """Return that cables of running leaves would have to move all at once."""
-    found = () if consent.at_once else moved_cables(plan)
+    found = () if consent.single_step else moved_cables(plan)
     if found:
         per_leaf = Counter(cable.device for cable in found)
         leaf, most = per_leaf.most_common(1)[0]
@@ -120,7 +120,7 @@ def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             " down until all are in place",
             devices=tuple(per_leaf),
             fix="move them in steps that keep every leaf's other links with `railweave deploy --from REV`, REV being"
-            " what runs; or, where they are moved already or nothing uses the fabric, deploy with --at-once",
+            " what runs; or, where they are moved already or nothing uses the fabric, deploy with --single-step",
         )
 
 

@@ -87,7 +87,7 @@ class Rollout:
     plan_digest: str = ""
     kind: Kind = Kind.DEPLOY
     of: str = ""
-    take_ports: bool = False
+    remove_conflicting: bool = False
     base: str = ""
     phase: int = 0
     by: str = ""
@@ -188,7 +188,7 @@ def _told(path: Path, entries: Iterable[Entry], *, alive: bool, torn: bool, unre
         plan_digest=_text(opening, "plan_digest"),
         kind=Kind.ROLLBACK if kind == Kind.ROLLBACK else Kind.DEPLOY,
         of=_text(opening, "of"),
-        take_ports=opening.get("take_ports") is True,
+        remove_conflicting=opening.get("remove_conflicting") is True,
         base=_text(opening, "base"),
         phase=_number(opening, "phase"),
         by=_text(openings[-1].details, "by") if openings else "",

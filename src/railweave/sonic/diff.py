@@ -20,7 +20,7 @@ from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_fieldwise, is_made
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
 
 NOT_IN_THE_INTENT = "not in the intent"
-TAKEN = "the fabric takes the port (--take-ports)"
+TAKEN = "the fabric takes the port (--remove-conflicting)"
 ROUTING_MODE = "split-unified"
 
 
@@ -53,12 +53,17 @@ class DeviceDiff:
 
 
 def diff(
-    device: str, running: RunningConfig, wanted: DeviceConfig, *, platform: str | None = None, take_ports: bool = False
+    device: str,
+    running: RunningConfig,
+    wanted: DeviceConfig,
+    *,
+    platform: str | None = None,
+    remove_conflicting: bool = False,
 ) -> DeviceDiff:
     """Return what turns ``running`` into ``wanted``.
 
     ``platform`` is the platform string of the intended model; a device with another one or none is refused.
-    ``take_ports`` plans conflicting foreign rows away instead of naming them as conflicts.
+    ``remove_conflicting`` plans conflicting foreign rows away instead of naming them as conflicts.
     """
     refusals = tuple(_refusals(running, platform))
     unprovisioned = is_unprovisioned(device, running)
@@ -68,7 +73,7 @@ def diff(
     scope = scope_of(running.config_db, wanted_db)
     edits = list(_edits(running.config_db, wanted_db, scope))
     conflicts = find_conflicts(running.config_db, scope, _needed(wanted_db, edits, scope))
-    taken = planned_edits(conflicts) if take_ports else ()
+    taken = planned_edits(conflicts) if remove_conflicting else ()
     found = parse_frr(running.frr)
     lines = frr_difference(found, parse_frr(wanted.frr))
     everything = sorted([*edits, *taken, *frr_edits(*lines)], key=place)
@@ -76,7 +81,7 @@ def diff(
     return DeviceDiff(
         changes_of(device, everything, _treatments(everything, running, unprovisioned), partial(_reason, reasons)),
         _count_foreign(running.config_db, wanted_db, scope, taken),
-        () if take_ports else conflicts,
+        () if remove_conflicting else conflicts,
         unprovisioned,
         (),
         delta_text(*lines),

@@ -66,7 +66,7 @@ def check(path: Path, value: object) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_change_has_these_changes_steps_and_steps_back(case: Path) -> None:
     running, wanted = load(case)
-    found = diff(wanted.device, running, wanted, take_ports=True)
+    found = diff(wanted.device, running, wanted, remove_conflicting=True)
     merge = merge_document(found.changes, found.frr_delta)
     check(case / "changes.json", summary(found))
     check(case / "steps.json", [readable(json_step(step)) for step in apply_steps(merge, running)])

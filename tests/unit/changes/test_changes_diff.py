@@ -188,7 +188,7 @@ def test_a_foreign_row_on_a_fabric_port_is_a_conflict_and_can_be_taken(
     (conflict,) = compare(device, wanted()).conflicts
     assert (conflict.table, conflict.key, conflict.port) == (table, key, "Ethernet0")
     assert "Ethernet0" in str(conflict)
-    taken = compare(device, wanted(), take_ports=True)
+    taken = compare(device, wanted(), remove_conflicting=True)
     assert lines(taken.changes) == [f"remove {table}|{key}"]
     assert taken.changes[0].reason == TAKEN
     assert taken.changes[0].before == fields
@@ -224,7 +224,7 @@ def test_every_reference_to_a_port_that_breakout_removes_is_a_conflict() -> None
         "ACL_TABLE|IN",
         "ACL_TABLE|OUT",
     ]
-    taken = compare(device, wanted(), take_ports=True)
+    taken = compare(device, wanted(), remove_conflicting=True)
     after = apply(merge_document(taken.changes, taken.frr_delta), device).config_db
     assert after["CABLE_LENGTH"] == {"AZURE": {"Ethernet0": "5m"}}
     assert after["ACL_TABLE"] == {"IN": {"ports": ("Ethernet0",)}, "OUT": {}}

@@ -80,7 +80,7 @@ def wanted_of(case: Path) -> DeviceConfig:
 def test_the_steps_arrive_and_lead_back(case: Path) -> None:
     switch, wanted = Switch(json.loads((case / "running.json").read_text())), wanted_of(case)
     before = switch.running()
-    found = diff(wanted.device, before, wanted, take_ports=True)
+    found = diff(wanted.device, before, wanted, remove_conflicting=True)
     merge = merge_document(found.changes, found.frr_delta)
     assert found.changes
     switch.apply(apply_steps(merge, before))

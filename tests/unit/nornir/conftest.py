@@ -370,7 +370,7 @@ class Bench:
         return deploy(
             self.nornir(),
             self.world.fabric,
-            made or self.plan(take_ports=policy.take_ports),
+            made or self.plan(remove_conflicting=policy.remove_conflicting),
             self.world.wanted,
             policy=policy,
             events=self.events.append,

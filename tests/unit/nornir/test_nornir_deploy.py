@@ -333,7 +333,7 @@ def test_a_row_that_holds_our_port_stops_the_plan_or_is_planned_away(deployed):
     assert [one.key for one in made.devices["lab-leaf1"].conflicts] == ["Vlan7|Ethernet0"]
     with pytest.raises(RefusedError, match="Ethernet0 is a member of Vlan7"):
         deployed.deploy(made)
-    result = deployed.deploy(take_ports=True)
+    result = deployed.deploy(remove_conflicting=True)
     assert result.ok
     assert "VLAN_MEMBER" not in running(deployed, "lab-leaf1").config_db
 
@@ -341,7 +341,7 @@ def test_a_row_that_holds_our_port_stops_the_plan_or_is_planned_away(deployed):
 def test_a_taken_row_comes_back_with_the_rollback(changed):
     with_row(changed, "lab-spine1", "VLAN_MEMBER", "Vlan7|Ethernet0", {"tagging_mode": "untagged"})
     breaks_bgp(changed.world.switches["lab-spine1"])
-    result = changed.deploy(take_ports=True)
+    result = changed.deploy(remove_conflicting=True)
     assert changed.outcomes(result)["lab-spine1"] == "old"
     assert running(changed, "lab-spine1").config_db["VLAN_MEMBER"] == {"Vlan7|Ethernet0": {"tagging_mode": "untagged"}}
 

@@ -77,19 +77,19 @@ def test_a_misspelt_key_gets_the_nearest_one():
 
 
 @pytest.mark.parametrize(
-    ("text", "at_once"),
+    ("text", "single_step"),
     [
         ("source: sim", True),
         ("source: lab", True),
         ("source: addresses\naddress: '{name}'", False),
-        ("source: sim\nrollout: {at_once: false}", False),
-        ("source: addresses\naddress: '{name}'\nrollout: {at_once: true}", True),
+        ("source: sim\nrollout: {single_step: false}", False),
+        ("source: addresses\naddress: '{name}'\nrollout: {single_step: true}", True),
     ],
 )
-def test_a_rehearsal_does_at_once_what_real_switches_need_a_word_for(text, at_once):
+def test_a_rehearsal_does_at_once_what_real_switches_need_a_word_for(text, single_step):
     target = parse_target(text, "t.yml", "t")
-    assert policy_for(target).consent.at_once is at_once
-    assert policy_for(target, at_once=True).consent.at_once
+    assert policy_for(target).consent.single_step is single_step
+    assert policy_for(target, single_step=True).consent.single_step
 
 
 def test_the_command_line_goes_before_the_failures_that_a_target_allows():

@@ -38,7 +38,9 @@ traffic_classes:
   - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
   - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
 """
-AGREED = Agreement(yes=True, provision=True, renumber=False, skip_unreachable=False, take_ports=False, quiet=True)
+AGREED = Agreement(
+    yes=True, provision=True, renumber=False, skip_unreachable=False, remove_conflicting=False, quiet=True
+)
 
 
 def designed(text: str) -> Any:
@@ -72,7 +74,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
         return Standing({"weave-leaf1": played.done}, {})
 
     def deployment(path: Path, target: str, reviewed: Path | None, agreement: Agreement, reach: Any) -> Any:
-        played.deployed.append((reach, agreement.at_once))
+        played.deployed.append((reach, agreement.single_step))
         return played.results.get(reach, result_of())
 
     def nodes(path: Path, target: str, limit: str) -> Any:

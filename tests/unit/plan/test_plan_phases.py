@@ -217,7 +217,7 @@ def test_a_chip_without_room_for_both_is_refused_with_the_numbers() -> None:
     found, *_ = check_phases(base, phases(base, head), unplaced)
     assert (found.code, found.severity) == ("H-budget", Severity.ERROR)
     assert "3 classes are lossless" in found.message
-    assert "--at-once" in found.fix
+    assert "--single-step" in found.fix
     assert check_phases(head, phases(head, head), unplaced) == ()
 
 
@@ -236,8 +236,8 @@ def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_wo
     (refused,) = refusals(plan, Consent())
     assert refused.code == "RW517"
     assert "--from" in refused.fix
-    assert "--at-once" in refused.fix
-    assert refusals(plan, Consent(at_once=True)) == ()
+    assert "--single-step" in refused.fix
+    assert refusals(plan, Consent(single_step=True)) == ()
 
 
 def test_no_phase_before_the_nodes_takes_a_lossless_code_point_away() -> None:
@@ -326,4 +326,4 @@ def test_cables_of_running_leaves_do_not_move_all_at_once_unasked() -> None:
         " are in place"
     )
     assert "--from REV" in refused.fix
-    assert "RW515" not in {one.code for one in refusals(plan, Consent(provision=True, at_once=True))}
+    assert "RW515" not in {one.code for one in refusals(plan, Consent(provision=True, single_step=True))}

@@ -20,7 +20,7 @@ def codes(found):
 
 
 def test_an_ordinary_change_needs_no_consent(recolored):
-    assert refusals(recolored, Consent(at_once=True)) == ()
+    assert refusals(recolored, Consent(single_step=True)) == ()
 
 
 def test_a_reload_needs_consent(growth):
@@ -93,7 +93,7 @@ def test_everything_in_the_way_is_told_at_once(plan_of, change):
     assert codes(found) == ["RW509", "RW505", "RW507", "RW508"]
     assert all(one.fix and one.devices == ("leaf1",) for one in found)
     assert "VLAN_MEMBER|Vlan100|Ethernet0" in found[1].message
-    assert "--take-ports" in found[1].fix
+    assert "--remove-conflicting" in found[1].fix
 
 
 def test_a_device_without_changes_needs_no_consent(growth):
