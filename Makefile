@@ -12,6 +12,7 @@ INTENT := $(LAB_INTENT)
 endif
 
 BIN       := $(VENV)/bin
+PIP       := $(BIN)/python -m pip --disable-pip-version-check
 RAILWEAVE := $(BIN)/railweave
 READY     := $(VENV)/.ready
 
@@ -22,7 +23,8 @@ CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
              $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fabric deploy diff verify test check e2e rollouts soak yang bench scale lab-up lab-down sim-down clean
+.PHONY: help setup lock sbom fabric deploy diff verify test check e2e rollouts soak yang bench scale lab-up lab-down \
+        sim-down clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,7 +37,43 @@ $(READY): pyproject.toml constraints.txt
 	  || { echo "railweave needs Python 3.11 or newer; name one: make PYTHON=python3.11 setup" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing railweave and its packages into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,sim]'
+	@$(PIP) install --quiet --no-compile --require-hashes -r constraints.txt
+	@$(PIP) install --quiet --no-compile --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Versions and hashes of every package, for every platform. `make lock UPGRADE=` keeps the versions and takes up what
+# pyproject.toml newly asks for; `make lock UPGRADE='--upgrade-package NAME'` renews one.
+UPGRADE ?= --upgrade
+COMPILE = $(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
+YANG_PACKAGES := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["yang"])
+
+lock: setup ## renew the locked packages: constraints.txt and requirements/
+	@$(PIP) install --quiet --require-hashes -r requirements/lock.txt
+	@$(COMPILE) pyproject.toml --extra dev --extra sim --output-file constraints.txt >/dev/null
+	@$(COMPILE) pyproject.toml --extra hosts --extra sim --constraints constraints.txt \
+	  --output-file requirements/runtime.txt >/dev/null
+	@$(BIN)/python -c '$(YANG_PACKAGES)' | $(COMPILE) - --constraints constraints.txt \
+	  --output-file requirements/yang.txt >/dev/null
+	@$(COMPILE) --group lock --output-file requirements/lock.txt >/dev/null
+
+# The bill lists what an environment holds; that of a user is made for it. Where another holds the packages, name its
+# interpreter: SBOM_PYTHON=.venv/bin/python.
+SBOM      ?= build/railweave.cdx.json
+SBOM_VENV := build/sbom-venv
+SBOM_PYTHON ?= $(SBOM_VENV)/bin/python
+
+sbom: setup $(filter $(SBOM_VENV)/%,$(SBOM_PYTHON)) ## software bill of materials (CycloneDX) in build/railweave.cdx.json
+	@mkdir -p $(dir $(SBOM))
+	@sed 's/^dynamic = .*/version = "$(lastword $(shell $(RAILWEAVE) --version))"/' pyproject.toml > $(SBOM).toml
+	@$(BIN)/cyclonedx-py environment --pyproject $(SBOM).toml --mc-type application --output-reproducible \
+	  --output-file $(SBOM) $(SBOM_PYTHON)
+	@rm $(SBOM).toml
+
+$(SBOM_VENV)/bin/python: pyproject.toml requirements/runtime.txt
+	@$(PYTHON) -m venv --clear --without-pip $(SBOM_VENV)
+	@$(PIP) --python $@ install --quiet --no-compile --require-hashes -r requirements/runtime.txt
+	@$(PIP) --python $@ install --quiet --no-deps .
 	@touch $@
 
 # The fabric under the target: the simulator is started here, a lab by `make lab-up`, production is there.
@@ -81,7 +119,7 @@ soak: setup ## the same with SEEDS rollouts, from seed FIRST on; takes long
 
 yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debian's libyang2-dev
 	@$(BIN)/python -c 'import libyang' 2>/dev/null \
-	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[yang]'
+	  || $(PIP) install --quiet --require-hashes -r requirements/yang.txt
 
 bench: setup ## time and memory from intent to artefacts, and of a plan
 	@$(BIN)/python -m pytest -q -s -m bench tests/bench --ignore tests/bench/test_bench_scale.py
