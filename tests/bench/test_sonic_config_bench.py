@@ -37,19 +37,14 @@ from railweave.templates import find_templates
 def copies(fabric, count):
     if count == 1:
         return fabric
-    switches, hosts, links, links_of, blocks = [], [], [], {}, {}
+    switches, hosts, links, blocks = [], [], [], {}
     for copy in range(count):
         switches += [replace(one, name=f"{one.name}-{copy}") for one in fabric.switches]
         hosts += [replace(one, name=f"{one.name}-{copy}") for one in fabric.hosts]
-        moved = {
-            id(one): replace(one, lower=f"{one.lower}-{copy}", upper=f"{one.upper}-{copy}") for one in fabric.links
-        }
-        links += moved.values()
-        links_of |= {f"{name}-{copy}": tuple(moved[id(one)] for one in own) for name, own in fabric.links_of.items()}
+        links += [replace(one, lower=f"{one.lower}-{copy}", upper=f"{one.upper}-{copy}") for one in fabric.links]
         blocks |= {f"{name}-{copy}": block for name, block in fabric.host_blocks.items()}
     return replace(
-        fabric, switches=tuple(switches), hosts=tuple(hosts), links=tuple(links), links_of=links_of,
-        host_blocks=blocks, switch_of={one.name: one for one in switches}, host_of={one.name: one for one in hosts},
+        fabric, switches=tuple(switches), hosts=tuple(hosts), links=tuple(links), host_blocks=blocks
     )
 
 fabric = copies(design(load_intent(Path(sys.argv[1])), load_catalog()).fabric, int(sys.argv[3]))

@@ -173,7 +173,7 @@ def test_every_leaf_spine_pair_of_a_plane_has_the_same_number_of_links(wish: Wis
     spines = [switch for switch in fabric.switches if switch.role is Role.SPINE]
     for leaf in leaves:
         for spine in spines:
-            expected = fabric.links_per_pair if leaf.plane == spine.plane else 0
+            expected = fabric.lowest.links_per_pair if leaf.plane == spine.plane else 0
             assert pairs[leaf.name, spine.name] == expected
 
 
@@ -238,7 +238,7 @@ def test_more_spines_move_no_cable_where_links_per_pair_are_given(wish: Wish, mo
 def test_twice_the_spines_keep_half_of_the_cables_where_the_layers_double(wish: Wish) -> None:
     wish = replace(wish, pair=None, spines=None, reserve=Reserve(None, None))
     before = built(wish)
-    pair, spine_ports = before.links_per_pair, len(before.switches[-1].panel.ports)
+    pair, spine_ports = before.lowest.links_per_pair, len(before.switches[-1].panel.ports)
     assume(pair % 2 == 0 and spine_ports // (pair // 2) == 2 * (spine_ports // pair))
     after = built(replace(wish, spines=2 * before.sizing.spines // before.planes))
     moves = moved_cables(before, after)

@@ -82,8 +82,7 @@ def uneven(draw) -> Fabric:
     uplinks = [link for link in whole.links if link.kind is LinkKind.LEAF_SPINE]
     gone = draw(st.sets(st.sampled_from(uplinks), max_size=len(uplinks) // 3))
     links = tuple(link for link in whole.links if link not in gone)
-    links_of = {name: tuple(link for link in own if link not in gone) for name, own in whole.links_of.items()}
-    return replace(whole, links=links, links_of=links_of)
+    return replace(whole, links=links)
 
 
 shares = st.one_of(

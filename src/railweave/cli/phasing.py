@@ -132,7 +132,7 @@ def refuse_number_alone(number: int | None) -> None:
 def _with_every_switch(fabrics: Sequence["Fabric"]) -> "Fabric":
     """Return the last fabric with the switches of all of them: an inventory, not a design."""
     switches = {switch.name: switch for fabric in fabrics for switch in fabric.switches}
-    return replace(fabrics[-1], switches=tuple(switches.values()), switch_of=switches)
+    return replace(fabrics[-1], switches=tuple(switches.values()))
 
 
 def _failed(fabric: ReachedFabric, wait_s: float) -> "list[VerifyCheck]":

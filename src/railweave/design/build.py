@@ -54,7 +54,10 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     sizing = replace(sizing, diagnostics=found)
     if has_errors(found) or media is None or panels is None:
         return Design(None, sizing, found)
-    return Design(expand(intent, layout, panels, media, sizing), sizing, found)
+    fabric = expand(intent, layout, panels, media, sizing)
+    # A graph needs names that mean one device; nodes that are named like switches are told by check_intent.
+    unique = fabric.switch_of.keys().isdisjoint(fabric.host_of)
+    return Design(fabric if unique else None, sizing, found)
 
 
 def _panels(intent: Intent, layout: Layout, hardware: Hardware) -> tuple[Panels | None, tuple[Diagnostic, ...]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import attrgetter
 
 from railweave.design.identity import (
     device_name,
@@ -19,7 +18,7 @@ from railweave.design.layout import Layout, NodeGroup
 from railweave.design.media import Media
 from railweave.design.nodes import host_ports
 from railweave.design.wiring import leaf_places, uplinks
-from railweave.fabric.model import Fabric, Host, HostPort, Link, LinkKind, Panel, Role, Switch
+from railweave.fabric.model import Fabric, Host, HostPort, Link, Panel, Switch, Tier
 from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent, Shape
 
@@ -43,10 +42,10 @@ class _NodePort:
 
 def expand(intent: Intent, layout: Layout, panels: Panels, media: Media, sizing: Sizing) -> Fabric:
     """Return the fabric of a layout that has no faults."""
-    leaves = _leaves(intent, layout, panels.leaf)
-    spines = _spines(intent, layout, panels.spine)
+    tiers = _tiers(layout)
+    leaves = _leaves(intent, layout, tiers[0], panels.leaf)
+    spines = _spines(intent, layout, tiers[1], panels.spine)
     hosts = tuple(_hosts(layout))
-    links, links_of = _links(intent, layout, media, (leaves, spines, hosts))
     addressing, block = intent.policies.addressing, host_block_size(layout)
     length = 32 - (block - 1).bit_length()
     return Fabric(
@@ -55,20 +54,39 @@ def expand(intent: Intent, layout: Layout, panels: Panels, media: Media, sizing:
         planes=layout.planes,
         policies=intent.policies,
         sizing=sizing,
+        tiers=tiers,
         switches=leaves + spines,
         hosts=hosts,
-        links=links,
-        links_of=links_of,
+        links=_links(intent, layout, media, (leaves, spines, hosts)),
         host_blocks={leaf.name: (host_block(addressing, layout, leaf.number), length) for leaf in leaves},
-        switch_of={switch.name: switch for switch in leaves + spines},
-        host_of={host.name: host for host in hosts},
-        reserve_leaves=layout.reserve_leaves,
-        reserve_spines=layout.reserve_spines,
-        links_per_pair=layout.links_per_pair,
     )
 
 
-def _leaves(intent: Intent, layout: Layout, panel: Panel) -> tuple[Switch, ...]:
+def _tiers(layout: Layout) -> tuple[Tier, ...]:
+    return (
+        Tier(
+            name="leaf",
+            level=0,
+            count=layout.leaves,
+            reserve=layout.reserve_leaves,
+            ports_down=layout.leaf_ports.down,
+            down_gbps=layout.down.speed_gbps,
+            ports_up=layout.uplinks,
+            up_gbps=layout.up.speed_gbps,
+            links_per_pair=layout.links_per_pair,
+        ),
+        Tier(
+            name="spine",
+            level=1,
+            count=layout.spines,
+            reserve=layout.reserve_spines,
+            ports_down=layout.spine_ports,
+            down_gbps=layout.up.speed_gbps,
+        ),
+    )
+
+
+def _leaves(intent: Intent, layout: Layout, tier: Tier, panel: Panel) -> tuple[Switch, ...]:
     addressing, railed = intent.policies.addressing, layout.shape is Shape.RAIL_OPTIMIZED
     leaves = []
     for place in leaf_places(layout):
@@ -76,8 +94,8 @@ def _leaves(intent: Intent, layout: Layout, panel: Panel) -> tuple[Switch, ...]:
             number = device_number(place, plane, layout.planes)
             leaves.append(
                 Switch(
-                    name=device_name(layout.fabric, "leaf", number),
-                    role=Role.LEAF,
+                    name=device_name(layout.fabric, tier.name, number),
+                    tier=tier,
                     number=number,
                     place=place,
                     plane=plane,
@@ -91,7 +109,7 @@ def _leaves(intent: Intent, layout: Layout, panel: Panel) -> tuple[Switch, ...]:
     return tuple(leaves)
 
 
-def _spines(intent: Intent, layout: Layout, panel: Panel) -> tuple[Switch, ...]:
+def _spines(intent: Intent, layout: Layout, tier: Tier, panel: Panel) -> tuple[Switch, ...]:
     addressing = intent.policies.addressing
     spines = []
     for place in range(layout.spines):
@@ -99,8 +117,8 @@ def _spines(intent: Intent, layout: Layout, panel: Panel) -> tuple[Switch, ...]:
             number = device_number(place, plane, layout.planes)
             spines.append(
                 Switch(
-                    name=device_name(layout.fabric, "spine", number),
-                    role=Role.SPINE,
+                    name=device_name(layout.fabric, tier.name, number),
+                    tier=tier,
                     number=number,
                     place=place,
                     plane=plane,
@@ -136,8 +154,8 @@ def _links(
     layout: Layout,
     media: Media,
     devices: tuple[tuple[Switch, ...], tuple[Switch, ...], tuple[Host, ...]],
-) -> tuple[tuple[Link, ...], dict[str, tuple[Link, ...]]]:
-    """Return all links leaf by leaf in the order of the leaf's ports, and those of each device by its own ports."""
+) -> tuple[Link, ...]:
+    """Return all links leaf by leaf in the order of the leaf's ports."""
     leaves, spines, hosts = devices
     nodes_in: dict[int, list[Host]] = {}
     for host in hosts:
@@ -146,20 +164,15 @@ def _links(
     ports_on = {name: _ports_by_leaf(group, layout) for name, group in groups.items()}
     upward = _LeafUplinks(intent, layout, media, spines)
     links: list[Link] = []
-    links_of: dict[str, tuple[Link, ...]] = {}
     for leaf in leaves:
-        own: list[Link] = []
         nodes = nodes_in.get(leaf.stripe or 0, [])
         if nodes:
             group = groups[nodes[0].kind]
             ports = ports_on[nodes[0].kind][leaf.plane, leaf.rail or 0]
-            own = _host_links(intent, layout, (leaf, nodes, group.ports_per_leaf), ports, media.host[group.entry.name])
-        own += upward.of(leaf)
-        links += own
-        links_of[leaf.name] = tuple(own)
-    links_of.update(_by_upper(spines, links))
-    links_of.update(_by_host(hosts, links))
-    return tuple(links), links_of
+            medium = media.host[group.entry.name]
+            links += _host_links(intent, layout, (leaf, nodes, group.ports_per_leaf), ports, medium)
+        links += upward.of(leaf)
+    return tuple(links)
 
 
 def _ports_by_leaf(group: NodeGroup, layout: Layout) -> dict[tuple[int, int], list[_NodePort]]:
@@ -182,7 +195,7 @@ def _host_links(
     speed_gbps, length_m = layout.down.speed_gbps, intent.cabling.host.length_m
     return [
         Link(
-            LinkKind.HOST_LEAF,
+            0,
             leaf.plane,
             port.rail,
             node.name,
@@ -217,7 +230,7 @@ class _LeafUplinks:
         speed_gbps = self._layout.up.speed_gbps
         return [
             Link(
-                LinkKind.LEAF_SPINE,
+                1,
                 leaf.plane,
                 None,
                 leaf.name,
@@ -231,19 +244,3 @@ class _LeafUplinks:
             )
             for uplink in self._uplinks
         ]
-
-
-def _by_upper(spines: tuple[Switch, ...], links: list[Link]) -> dict[str, tuple[Link, ...]]:
-    found: dict[str, list[Link]] = {spine.name: [] for spine in spines}
-    for link in links:
-        if link.kind is LinkKind.LEAF_SPINE:
-            found[link.upper].append(link)
-    return {name: tuple(sorted(own, key=attrgetter("upper_port"))) for name, own in found.items()}
-
-
-def _by_host(hosts: tuple[Host, ...], links: list[Link]) -> dict[str, tuple[Link, ...]]:
-    found: dict[str, list[Link]] = {host.name: [] for host in hosts}
-    for link in links:
-        if link.kind is LinkKind.HOST_LEAF:
-            found[link.lower].append(link)
-    return {name: tuple(sorted(own, key=attrgetter("lower_port"))) for name, own in found.items()}

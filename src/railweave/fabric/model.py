@@ -1,11 +1,15 @@
-"""The expanded fabric: every switch, GPU node and link, with its identity, ports and addresses.
+"""A fabric as a graph of tiers: every switch, GPU node and link, with its identity, ports and addresses.
 
-Addresses are integers. Objects are shared, never copied: all switches of one model and breakout share one ``Panel``.
+GPU nodes attach to the switches of the lowest tier; every other link joins a tier with the one above. Whoever works on
+a fabric asks this graph: the links up and down of a device, its far ends, the tier above. Addresses are integers.
+Objects are shared, never copied: all switches of one model and breakout share one ``Panel``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
+from operator import attrgetter
 
 from railweave.fabric.buffers import Buffers
 from railweave.fabric.policy import Policies
@@ -65,13 +69,53 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
-    """A leaf or spine. ``number`` is its identity (leaf number or spine number, design.md section 3), from which name,
-    AS number and addresses follow; ``place`` is its index within its plane. ``stripe`` and ``rail`` are None on a
-    spine, ``rail`` is None on a rack-aligned leaf."""
+class Tier:
+    """The switches that are equally far from the GPU nodes; ``level`` counts from 0 at the tier that attaches them.
+
+    ``name`` is the role of its switches, for people, for names and for SONiC's ``type``. ``count`` and ``reserve``
+    (what ports, addresses and AS numbers are laid out for) are of one plane, and everything below is of one switch:
+    its ports in use towards the tier below and above with their speeds, and the parallel links to each switch above.
+    A top tier has none above. A tier is the same in two designs of a fabric, whatever its size.
+    """
 
     name: str
-    role: Role
+    level: int
+    count: int = field(compare=False)
+    reserve: int = field(compare=False)
+    ports_down: int = field(compare=False)
+    down_gbps: int = field(compare=False)
+    ports_up: int = field(default=0, compare=False)
+    up_gbps: int = field(default=0, compare=False)
+    links_per_pair: int = field(default=0, compare=False)
+
+    @property
+    def attaches_nodes(self) -> bool:
+        """Tell whether GPU nodes are cabled to it."""
+        return self.level == 0
+
+    def counted(self, count: int) -> str:
+        """Return a number of its switches: ``1 leaf``, ``4 leaves``."""
+        return f"{count} {self.name if count == 1 else self.plural}"
+
+    @property
+    def plural(self) -> str:
+        """Return the name for several: ``leaves``."""
+        return plural(self.name)
+
+
+def plural(role: str) -> str:
+    """Return the plural of the name of a tier."""
+    return "leaves" if role == "leaf" else f"{role}s"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch of a tier. ``number`` is its identity within the tier (design.md section 3), from which name, AS number
+    and addresses follow; ``place`` is its index within its plane. ``stripe`` is None above the lowest tier, ``rail``
+    also where racks are aligned."""
+
+    name: str
+    tier: Tier
     number: int
     place: int
     plane: int
@@ -80,6 +124,11 @@ class Switch:
     asn: int
     loopback: int
     panel: Panel
+
+    @property
+    def role(self) -> Role:
+        """Return the name of its tier."""
+        return Role(self.tier.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +163,14 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A cable. ``lower`` is the end nearer to the GPUs (host or leaf), ``upper`` the other (leaf or spine).
+    """A cable. ``lower`` is the end nearer to the GPUs, a node or a switch; ``upper`` a switch of the tier ``level``.
 
     ``lower_port`` and ``upper_port`` index the device's ports. ``network`` is the even address of the link's /31: the
-    upper end's own address, the lower end has ``network + 1`` (RFC 3021). ``rail`` is None between leaf and spine.
-    On an unnumbered underlay a leaf-spine link has no /31 and ``network`` is 0.
+    upper end's own address, the lower end has ``network + 1`` (RFC 3021). ``rail`` is None between switches. Where the
+    underlay is unnumbered a link between switches has no /31 and ``network`` is 0.
     """
 
-    kind: LinkKind
+    level: int
     plane: int
     rail: int | None
     lower: str
@@ -133,14 +182,39 @@ class Link:
     length_m: int
     media: str
 
+    @property
+    def is_access(self) -> bool:
+        """Tell whether it attaches a GPU node; all others are fabric links, between two switches."""
+        return self.level == 0
 
-@dataclass(frozen=True, slots=True)
+    @property
+    def kind(self) -> LinkKind:
+        """Return the tiers that it joins."""
+        return LinkKind.LEAF_SPINE if self.level else LinkKind.HOST_LEAF
+
+    def far(self, device: str) -> str:
+        """Return the device at the other end."""
+        return self.upper if device == self.lower else self.lower
+
+    def port_of(self, device: str) -> int:
+        """Return the index of the port at ``device``'s end."""
+        return self.lower_port if device == self.lower else self.upper_port
+
+    def address_of(self, device: str) -> int:
+        """Return the address of ``device``'s end."""
+        return self.network + 1 if device == self.lower else self.network
+
+
+Links = Mapping[str, tuple[Link, ...]]
+"""Links of every device of a fabric by its name, in the order of its own ports."""
+
+
+@dataclass(frozen=True)
 class Fabric:
-    """A whole fabric. ``links_of`` gives a device's links in the order of its own ports; ``host_blocks`` the
-    (network, prefix length) that each leaf announces for its hosts.
+    """A whole fabric: ``tiers`` from the one that attaches the GPU nodes upwards, ``switches`` tier by tier.
 
-    ``reserve_leaves`` and ``reserve_spines`` are per plane, and ``links_per_pair`` is the parallel links of one
-    leaf-spine pair at today's size.
+    ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes. What is
+    asked of the graph is computed once, when it is asked for the first time.
     """
 
     name: str
@@ -148,13 +222,90 @@ class Fabric:
     planes: int
     policies: Policies
     sizing: Sizing
+    tiers: tuple[Tier, ...]
     switches: tuple[Switch, ...]
     hosts: tuple[Host, ...]
     links: tuple[Link, ...]
-    links_of: Mapping[str, tuple[Link, ...]]
     host_blocks: Mapping[str, tuple[int, int]]
-    switch_of: Mapping[str, Switch]
-    host_of: Mapping[str, Host]
-    reserve_leaves: int
-    reserve_spines: int
-    links_per_pair: int
+
+    @cached_property
+    def switch_of(self) -> Mapping[str, Switch]:
+        """Return the switches by name."""
+        return {switch.name: switch for switch in self.switches}
+
+    @cached_property
+    def host_of(self) -> Mapping[str, Host]:
+        """Return the GPU nodes by name."""
+        return {host.name: host for host in self.hosts}
+
+    @cached_property
+    def uplinks_of(self) -> Links:
+        """Return the links of every device to the tier above; a GPU node's are those to the lowest tier."""
+        return self._by_device("lower", "lower_port")
+
+    @cached_property
+    def downlinks_of(self) -> Links:
+        """Return the links of every device to the tier below, or to GPU nodes."""
+        return self._by_device("upper", "upper_port")
+
+    @cached_property
+    def links_of(self) -> Links:
+        """Return all links of every device; downlinks are on the ports before the uplinks."""
+        up = self.uplinks_of
+        return {name: down + up[name] if up[name] else down for name, down in self.downlinks_of.items()}
+
+    @cached_property
+    def fabric_links(self) -> tuple[Link, ...]:
+        """Return the links between switches."""
+        return tuple(link for link in self.links if link.level)
+
+    @cached_property
+    def tier_switches(self) -> tuple[tuple[Switch, ...], ...]:
+        """Return the switches of each tier."""
+        return tuple(tuple(one for one in self.switches if one.tier.level == tier.level) for tier in self.tiers)
+
+    @property
+    def lowest(self) -> Tier:
+        """Return the tier that attaches the GPU nodes."""
+        return self.tiers[0]
+
+    @property
+    def top(self) -> Tier:
+        """Return the tier that has none above."""
+        return self.tiers[-1]
+
+    def tier_above(self, tier: Tier) -> Tier | None:
+        """Return the next tier upwards; None above the top."""
+        return self.tiers[tier.level + 1] if tier.level + 1 < len(self.tiers) else None
+
+    def fabric_links_of(self, device: str) -> tuple[Link, ...]:
+        """Return a switch's links to other switches; none for a device that is not there."""
+        return tuple(link for link in self.links_of.get(device, ()) if link.level)
+
+    def nodes_on(self, device: str) -> tuple[str, ...]:
+        """Return the GPU nodes that are attached to a switch, each once."""
+        return tuple(dict.fromkeys(link.lower for link in self.downlinks_of.get(device, ()) if not link.level))
+
+    def above(self, device: str) -> tuple[str, ...]:
+        """Return the neighbors of a device in the tier above, each once."""
+        return tuple(dict.fromkeys(link.upper for link in self.uplinks_of[device]))
+
+    def below(self, device: str) -> tuple[str, ...]:
+        """Return the neighboring switches of a switch in the tier below, each once."""
+        return tuple(dict.fromkeys(link.lower for link in self.downlinks_of[device] if link.level))
+
+    def port(self, device: str, index: int) -> SwitchPort | HostPort:
+        """Return a port of a switch or of a GPU node."""
+        switch = self.switch_of.get(device)
+        return self.host_of[device].ports[index] if switch is None else switch.panel.ports[index]
+
+    def is_numbered(self, link: Link) -> bool:
+        """Tell whether the ends of a link have addresses of its own /31."""
+        return link.is_access or not self.policies.addressing.unnumbered
+
+    def _by_device(self, end: str, port: str) -> Links:
+        found: dict[str, list[Link]] = {name: [] for name in (*self.switch_of, *self.host_of)}
+        device, own_port = attrgetter(end), attrgetter(port)
+        for link in self.links:
+            found[device(link)].append(link)
+        return {name: tuple(sorted(own, key=own_port)) for name, own in found.items()}

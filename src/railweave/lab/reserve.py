@@ -15,7 +15,7 @@ from railweave.intent.model import Intent, Nodes, Shape, Topology
 
 def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
     """Return the fabric with every leaf, spine and node of the reserve, or as much of it as moves no cable."""
-    for spines in dict.fromkeys((today.reserve_spines, intent.topology.spine.count)):
+    for spines in dict.fromkeys((today.top.reserve, intent.topology.spine.count)):
         grown = design(_grown(intent, today, spines), catalog).fabric
         if grown is not None and _cables(today) <= _cables(grown):
             return grown
@@ -26,7 +26,7 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
     """Return the intent with its counts raised to the reserve."""
     topology = intent.topology
     leaves_of_stripe = today.rails if topology.shape is Shape.RAIL_OPTIMIZED else 1
-    stripes = today.reserve_leaves // leaves_of_stripe
+    stripes = today.lowest.reserve // leaves_of_stripe
     return replace(
         intent,
         workload=replace(intent.workload, gpus=None, growth=None),

@@ -4,6 +4,7 @@ Between leaf and spine the neighbour, the link and the BGP session are required.
 LLDP neighbour must be right where it is seen, and its link may be down.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric, HostPort, Link, LinkKind, Switch, SwitchPort
@@ -62,9 +63,9 @@ class Expectation:
     addresses: tuple[ExpectedAddress, ...]
 
 
-def expect(fabric: Fabric, switch: Switch) -> Expectation:
-    """Return what must be seen on ``switch``."""
-    links = fabric.links_of.get(switch.name, ())
+def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) -> Expectation:
+    """Return what must be seen on ``switch``, of ``links`` alone where they are given."""
+    links = fabric.links_of.get(switch.name, ()) if links is None else links
     return Expectation(
         device=switch.name,
         neighbors=tuple(_neighbor(fabric, switch, link) for link in links),

@@ -24,7 +24,7 @@ def expecting_without(pending: Collection[Link]) -> Expecting:
         present = tuple(link for link in links if (link.lower, link.lower_port) not in away)
         if len(present) == len(links):
             return whole
-        settled = _of_links(fabric, switch, present)
+        settled = expect(fabric, switch, present)
         firm = {port.port for port in settled.ports}
         ports = tuple(port if port.port in firm else replace(port, required=False) for port in whole.ports)
         return replace(whole, neighbors=settled.neighbors, sessions=settled.sessions, ports=ports)
@@ -38,10 +38,6 @@ def expecting_only(links: Collection[Link]) -> Expecting:
 
     def expected(fabric: Fabric, switch: Switch) -> Expectation:
         own = tuple(link for link in fabric.links_of.get(switch.name, ()) if (link.lower, link.lower_port) in chosen)
-        return replace(_of_links(fabric, switch, own), addresses=())
+        return replace(expect(fabric, switch, own), addresses=())
 
     return expected
-
-
-def _of_links(fabric: Fabric, switch: Switch, links: tuple[Link, ...]) -> Expectation:
-    return expect(replace(fabric, links_of={switch.name: links}), switch)

@@ -91,16 +91,7 @@ def _mixed(base: Fabric, head: Fabric, faster: dict[_Key, Link], spines: Collect
         else one
         for one in base.switches
     )
-    changed = {(link.upper, link.upper_port): link for link in links}
-    return replace(
-        base,
-        switches=switches,
-        switch_of={one.name: one for one in switches},
-        links=links,
-        links_of={
-            name: tuple(changed[link.upper, link.upper_port] for link in own) for name, own in base.links_of.items()
-        },
-    )
+    return replace(base, switches=switches, links=links)
 
 
 class _Panels:

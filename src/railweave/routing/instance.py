@@ -107,7 +107,7 @@ def maximum_prefixes(fabric: Fabric, *, is_leaf: bool) -> int:
     A leaf announces two prefixes, its loopback and its host block. A spine passes on those of all other leaves of its
     plane and adds its own loopback.
     """
-    expected = 2 * fabric.reserve_leaves + 1 if is_leaf else 2
+    expected = 2 * fabric.lowest.reserve + 1 if is_leaf else 2
     return -(-expected * 3 // 2)
 
 

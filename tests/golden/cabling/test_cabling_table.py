@@ -13,7 +13,7 @@ import pytest
 from railweave.cabling.table import CableRow, cable_rows, cables_csv
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import PortGroup, build_panel
-from railweave.fabric.model import Fabric, Host, HostPort, Link, LinkKind, Panel, Role, Switch
+from railweave.fabric.model import Fabric, Host, HostPort, Link, Panel, Switch, Tier
 from railweave.fabric.policy import Addressing, BgpTimers, Mtu, Overrides, Policies, Pool
 from railweave.fabric.sizing import (
     LeafSplit,
@@ -26,6 +26,8 @@ from railweave.fabric.sizing import (
 
 GOLDEN = Path(__file__).with_name("cables.csv")
 COLUMNS = "a_device,a_port,a_alias,b_device,b_port,b_alias,speed_gbps,kind,plane,rail,length_m,media"
+LEAF = Tier("leaf", 0, 2, 2, 3, 400, 2, 400, 1)
+SPINE = Tier("spine", 1, 2, 2, 64, 400)
 HOSTS = ("gpu1", "gpu2", "gpu10")
 
 
@@ -37,25 +39,25 @@ def panel(model_id: str, speed_gbps: int) -> Panel:
 
 
 def host_link(place: int, rail: int) -> Link:
-    return Link(LinkKind.HOST_LEAF, 0, rail, HOSTS[place], rail, f"pod1-leaf{rail + 1}", place, 0, 400, 20, "dac")
+    return Link(0, 0, rail, HOSTS[place], rail, f"pod1-leaf{rail + 1}", place, 0, 400, 20, "dac")
 
 
 def uplink(leaf: int, spine: int) -> Link:
     leaf_name, spine_name = f"pod1-leaf{leaf + 1}", f"pod1-spine{spine + 1}"
-    return Link(LinkKind.LEAF_SPINE, 0, None, leaf_name, 126 + spine, spine_name, leaf, 0, 400, 30, "dr")
+    return Link(1, 0, None, leaf_name, 126 + spine, spine_name, leaf, 0, 400, 30, "dr")
 
 
-def switch(role: Role, number: int, of: Panel) -> Switch:
-    rail = number if role is Role.LEAF else None
-    return Switch(f"pod1-{role}{number + 1}", role, number, number, 0, 0 if role is Role.LEAF else None, rail, 0, 0, of)
+def switch(tier: Tier, number: int, of: Panel) -> Switch:
+    stripe, rail = (0, number) if tier.attaches_nodes else (None, None)
+    return Switch(f"pod1-{tier.name}{number + 1}", tier, number, number, 0, stripe, rail, 0, 0, of)
 
 
 @pytest.fixture
 def fabric() -> Fabric:
     leaf_panel, spine_panel = panel("nvidia-sn5600", 400), panel("nokia-ixr7220-h4-64d", 400)
     switches = (
-        *(switch(Role.LEAF, number, leaf_panel) for number in (0, 1)),
-        *(switch(Role.SPINE, number, spine_panel) for number in (0, 1)),
+        *(switch(LEAF, number, leaf_panel) for number in (0, 1)),
+        *(switch(SPINE, number, spine_panel) for number in (0, 1)),
     )
     ports = tuple(HostPort(f"rail{rail}", rail, 0, rail, 0, 400) for rail in (0, 1))
     hosts = tuple(Host(name, "gpu", place, 0, place, "connectx-7", ports) for place, name in enumerate(HOSTS))
@@ -63,7 +65,6 @@ def fabric() -> Fabric:
         *(uplink(leaf, spine) for spine in (1, 0) for leaf in (1, 0)),
         *(host_link(place, rail) for rail in (1, 0) for place in (2, 0, 1)),
     )
-    names = [one.name for one in (*switches, *hosts)]
     pool = Pool(0, 16)
     return Fabric(
         name="pod1",
@@ -95,16 +96,11 @@ def fabric() -> Fabric:
             steps=(),
             diagnostics=(),
         ),
+        tiers=(LEAF, SPINE),
         switches=switches,
         hosts=hosts,
         links=links,
-        links_of={name: tuple(link for link in links if name in (link.lower, link.upper)) for name in names},
         host_blocks={},
-        switch_of={one.name: one for one in switches},
-        host_of={one.name: one for one in hosts},
-        reserve_leaves=2,
-        reserve_spines=2,
-        links_per_pair=1,
     )
 
 

@@ -120,7 +120,7 @@ def test_ports_and_cables_are_not_changed_together() -> None:
     ports = tuple(replace(port, speed_gbps=40) for port in leaf.panel.ports)
     other = replace(leaf, panel=replace(leaf.panel, ports=ports))
     with pytest.raises(RefusedError, match="the ports of weave-leaf1 change") as refused:
-        phases(weave(2), replace(head, switch_of={**head.switch_of, leaf.name: other}))
+        phases(weave(2), replace(head, switches=(other, *head.switches[1:])))
     assert refused.value.diagnostics[0].code == "RW519"
 
 

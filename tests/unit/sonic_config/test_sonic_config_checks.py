@@ -18,7 +18,7 @@ def codes(fabric: Fabric) -> list[tuple[str, Severity]]:
 
 def without_buffers(fabric: Fabric) -> Fabric:
     switches = tuple(replace(one, panel=replace(one.panel, buffers=None)) for one in fabric.switches)
-    return replace(fabric, switches=switches, switch_of={one.name: one for one in switches})
+    return replace(fabric, switches=switches)
 
 
 def test_a_sound_fabric_has_no_finding(lab_fabric: Lab) -> None:

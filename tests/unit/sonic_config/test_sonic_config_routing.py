@@ -143,8 +143,9 @@ def test_the_prefix_limit_follows_the_reserve_and_not_the_leaves_of_today(lab_fa
     fabric = lab_fabric()
     assert maximum_prefixes(fabric, is_leaf=True) == 14
     assert maximum_prefixes(fabric, is_leaf=False) == 3
-    assert maximum_prefixes(replace(fabric, reserve_leaves=64), is_leaf=True) == 194
-    fullest = 2 * (fabric.reserve_leaves - 1) + 1
+    grown = replace(fabric, tiers=(replace(fabric.lowest, reserve=64), fabric.top))
+    assert maximum_prefixes(grown, is_leaf=True) == 194
+    fullest = 2 * (fabric.lowest.reserve - 1) + 1
     assert fullest < maximum_prefixes(fabric, is_leaf=True)
 
 

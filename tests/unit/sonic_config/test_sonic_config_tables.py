@@ -25,7 +25,8 @@ def tables_of(fabric: Fabric, name: str) -> dict[str, dict[str, Fields]]:
 
 def with_asic(fabric: Fabric, switch: Switch, asic: str) -> tuple[Fabric, Switch]:
     other = replace(switch, panel=replace(switch.panel, asic=asic))
-    return replace(fabric, switch_of={**fabric.switch_of, other.name: other}), other
+    switches = tuple(other if one.name == other.name else one for one in fabric.switches)
+    return replace(fabric, switches=switches), other
 
 
 def with_overrides(fabric: Fabric, rows: dict[str, dict[str, dict[str, dict[str, str]]]]) -> Fabric:
