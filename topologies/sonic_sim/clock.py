@@ -1,4 +1,4 @@
-"""Time of the simulated switches: SONiC's waits run on a scaled clock, confirm deadlines on the real one."""
+"""Time of the simulated switches: SONiC's own waits are scaled, and the clock may be advanced past a deadline."""
 
 import time
 from dataclasses import dataclass
@@ -6,15 +6,29 @@ from dataclasses import dataclass
 NEARLY_NOTHING = 0.001
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Clock:
-    """``scale``: real seconds for one second of the switch (1.0 = as slow as a switch)."""
+    """``scale``: real seconds for one second of the switch (1.0 = as slow as a switch).
+
+    ``ahead_s``: by how much the switches' clock is ahead of this machine's; `advance` lets time pass at once.
+    """
 
     scale: float = NEARLY_NOTHING
+    ahead_s: float = 0.0
 
     def now(self) -> float:
-        """Return real seconds since 1970."""
-        return time.time()
+        """Return seconds since 1970."""
+        return time.time() + self.ahead_s
+
+    def monotonic(self) -> float:
+        """Return seconds since some moment; only differences mean something."""
+        return time.monotonic() + self.ahead_s
+
+    def advance(self, seconds: float) -> None:
+        """Let so many seconds pass at once. Raises ValueError where time would go back."""
+        if seconds < 0:
+            raise ValueError(f"time does not go back: {seconds} s")
+        self.ahead_s += seconds
 
     def real_s(self, switch_s: float) -> float:
         """Return how long a wait of the switch takes here."""

@@ -1,11 +1,10 @@
 """Commit-confirm on the switch: the verbs of ``railweave-confirm`` over its state and rollback files.
 
 The real program is a Python file that a driver installs; the simulator does the same on the same files: armed means
-that the rollback file is put back at the deadline unless somebody confirms. Deadlines run on real time.
+that the rollback file is put back at the deadline unless somebody confirms. Deadlines run on the switch's clock.
 """
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,19 +36,19 @@ class Confirm:
             state: dict[str, Any] = json.loads(self.device.files.read(self.path))
         except (FileNotFoundError, ValueError):
             return None
-        if state.get("status") == "armed" and time.time() >= float(state.get("deadline_at") or 0):
+        if state.get("status") == "armed" and self.device.clock.now() >= float(state.get("deadline_at") or 0):
             state["status"] = "expired"
         return state
 
     def write(self, state: dict[str, Any]) -> None:
         """Replace the state file."""
-        self.device.files.write(self.path, json.dumps(state).encode(), mode=0o600, now=time.time())
+        self.device.files.write(self.path, json.dumps(state).encode(), mode=0o600, now=self.device.clock.now())
 
     def run(self, verb: str) -> tuple[int, dict[str, Any]]:
         """Run a verb; return the exit status and the line that is printed."""
         state = self.read()
         if state is None:
-            return (DONE if verb == "status" else WRONG_STATE), _line(
+            return (DONE if verb == "status" else WRONG_STATE), self._line(
                 None, "no state file" if verb != "status" else None
             )
         if verb == "arm":
@@ -58,20 +57,20 @@ class Confirm:
             return self._confirm(state)
         if verb == "revert":
             return self.revert(state)
-        return DONE, _line(state)
+        return DONE, self._line(state)
 
     def _arm(self, state: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if state["status"] != "prepared":
-            return WRONG_STATE, _line(state, f"there is nothing prepared to arm: the state is {state['status']}")
+            return WRONG_STATE, self._line(state, f"there is nothing prepared to arm: the state is {state['status']}")
         try:
             self._steps(state)
         except (OSError, ValueError, KeyError, StepError) as error:
-            return FAILED, _line(None, str(error) or repr(error))
-        state.update(status="armed", deadline_at=time.time() + float(state["deadline_s"]), pid=4242)
+            return FAILED, self._line(None, str(error) or repr(error))
+        state.update(status="armed", deadline_at=self.device.clock.now() + float(state["deadline_s"]), pid=4242)
         self.write(state)
         self.device.timer_running = True
         self.device.emit(Effect.TIMER)
-        return DONE, _line(state)
+        return DONE, self._line(state)
 
     def _steps(self, state: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the steps of the rollback file. Raises StepError for a kind that nobody knows."""
@@ -83,19 +82,19 @@ class Confirm:
 
     def _confirm(self, state: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if state["status"] != "armed":
-            return WRONG_STATE, _line(state, f"there is nothing to confirm: the state is {state['status']}")
+            return WRONG_STATE, self._line(state, f"there is nothing to confirm: the state is {state['status']}")
         state.update(status="confirmed", pid=None)
         self.write(state)
         self.device.timer_running = False
         self.device.emit(Effect.TIMER)
-        return DONE, _line(state)
+        return DONE, self._line(state)
 
     def revert(self, state: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Put the rollback file back."""
         if state["status"] == "reverted":
-            return DONE, _line(state)
+            return DONE, self._line(state)
         if state["status"] not in _UNDOABLE:
-            return WRONG_STATE, _line(state, f"there is nothing to revert: the state is {state['status']}")
+            return WRONG_STATE, self._line(state, f"there is nothing to revert: the state is {state['status']}")
         self.device.timer_running = False
         state.update(status="reverting")
         self.write(state)
@@ -105,19 +104,18 @@ class Confirm:
         except (StepError, OSError, ValueError, KeyError) as error:
             state.update(status="failed", error=str(error), pid=None)
             self.write(state)
-            return FAILED, _line(state, str(error))
+            return FAILED, self._line(state, str(error))
         state.update(status="reverted", error=None, pid=None)
         self.write(state)
         self.device.react()
-        return DONE, _line(state)
+        return DONE, self._line(state)
 
-
-def _line(state: dict[str, Any] | None, error: str | None = None) -> dict[str, Any]:
-    state = state or {"status": "none"}
-    deadline = state.get("deadline_at")
-    remaining = None if deadline is None else round(max(0.0, float(deadline) - time.time()), 1)
-    return {"status": state["status"], "id": state.get("id"), "by": state.get("by"), "deadline_at": deadline,
-            "remaining_s": remaining, "error": error or state.get("error")}  # fmt: skip
+    def _line(self, state: dict[str, Any] | None, error: str | None = None) -> dict[str, Any]:
+        state = state or {"status": "none"}
+        deadline = state.get("deadline_at")
+        remaining = None if deadline is None else round(max(0.0, float(deadline) - self.device.clock.now()), 1)
+        return {"status": state["status"], "id": state.get("id"), "by": state.get("by"), "deadline_at": deadline,
+                "remaining_s": remaining, "error": error or state.get("error")}  # fmt: skip
 
 
 def _attempt(device: Device, *words: str) -> Result:
@@ -188,7 +186,7 @@ def deadline_of(device: Device) -> float | None:
 def fire(device: Device) -> None:
     """Let the timer of a switch strike."""
     state = _watched(device)
-    if state is not None and time.time() >= float(state["deadline_at"]):
+    if state is not None and device.clock.now() >= float(state["deadline_at"]):
         Confirm(device, STATE_FILE).revert({**state, "status": "expired"})
 
 

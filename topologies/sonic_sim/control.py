@@ -135,6 +135,11 @@ def cable(state_dir: Path, a: str, b: str) -> None:
     _must_ask(state_dir.resolve(), {"verb": "cable", "a": a, "b": b})
 
 
+def pass_time(state_dir: Path, seconds: float) -> None:
+    """Advance the clock of all switches; a confirm timer that runs out strikes. Raises SimulatorError."""
+    _must_ask(state_dir.resolve(), {"verb": "pass-time", "seconds": seconds})
+
+
 def replace(state_dir: Path, device: str) -> dict[str, str]:
     """Put a factory-fresh switch of the same model in a switch's place; return its ``serial`` and ``mac``.
 
@@ -226,5 +231,5 @@ def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
 
 __all__ = [
     "Endpoint", "Endpoints", "SimOptions", "SimulatorError", "cable", "clear_fault", "down", "endpoints", "fault",
-    "replace", "status", "up",
+    "pass_time", "replace", "status", "up",
 ]  # fmt: skip

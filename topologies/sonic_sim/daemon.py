@@ -41,6 +41,8 @@ class Daemon:
             return {**self.simulation.status(), "pid": os.getpid()}
         if verb == "cable":
             self.simulation.plug(request["a"], request["b"])
+        elif verb == "pass-time":
+            self.simulation.pass_time(request["seconds"])
         elif verb == "down":
             self.ended.set()
         else:

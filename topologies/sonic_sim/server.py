@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -64,7 +63,7 @@ class _Login(asyncssh.SSHServer):
         """Count the connection, or cut it while the management port is down."""
         self._connection = conn
         self._listener.connections.add(conn)
-        if time.time() < self._listener.device.times.management_up:
+        if self._listener.device.clock.now() < self._listener.device.times.management_up:
             conn.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -145,20 +144,28 @@ class DeviceListener:
             connection.abort()
 
     def plan_timer(self) -> None:
-        """Let the confirm timer strike at its deadline, on the real clock."""
+        """Let the confirm timer strike at its deadline; at once where that has passed."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         deadline = deadline_of(self.device)
         if deadline is not None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(max(0.0, deadline - time.time()) + _LATER_S, self._strike)
+            self._timer = loop.call_later(max(0.0, deadline - self.device.clock.now()) + _LATER_S, self._strike)
 
     def _strike(self) -> None:
         fire(self.device)
         self.changed(self.device)
-        # the two clocks may differ by a moment: a timer that came early is set again
+        # the loop's clock and the switch's may differ by a moment: a timer that came early is set again
         self.plan_timer()
+
+    def catch_up(self) -> None:
+        """Let a confirm timer strike whose deadline has passed while the switch's clock was advanced."""
+        deadline = deadline_of(self.device)
+        if deadline is not None and deadline <= self.device.clock.now():
+            self._strike()
+        else:
+            self.plan_timer()
 
     def _on_effect(self, device: Device, effect: Effect) -> None:
         if effect is Effect.DROP_SESSIONS:

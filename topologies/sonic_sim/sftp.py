@@ -2,7 +2,6 @@
 
 import asyncio
 import posixpath
-import time
 from collections.abc import AsyncIterator
 
 import asyncssh
@@ -24,7 +23,7 @@ class _Open:
 
     def store(self) -> None:
         """Put the content into the file system."""
-        self.device.files.write(self.path, bytes(self.data), user=USER, now=time.time())
+        self.device.files.write(self.path, bytes(self.data), user=USER, now=self.device.clock.now())
 
 
 class DeviceSftp(asyncssh.SFTPServer):
@@ -60,7 +59,7 @@ class DeviceSftp(asyncssh.SFTPServer):
         data = b"" if pflags & asyncssh.FXF_TRUNC or not exists else self._files.read(name, USER)
         if pflags & asyncssh.FXF_WRITE:
             mode = attrs.permissions & 0o777 if attrs.permissions is not None else None
-            self._files.write(name, data, user=USER, mode=None if exists else mode, now=time.time())
+            self._files.write(name, data, user=USER, mode=None if exists else mode, now=self._device.clock.now())
         return _Open(self._device, name, data)
 
     def read(self, file_obj: object, offset: int, size: int) -> bytes:
@@ -96,7 +95,9 @@ class DeviceSftp(asyncssh.SFTPServer):
         """Return size, mode and time of an open file."""
         opened = _open_file(file_obj)
         found = self._files.files.get(opened.path)
-        return _attributes(bytes(opened.data), found.mode if found else 0o644, found.mtime if found else time.time())
+        return _attributes(
+            bytes(opened.data), found.mode if found else 0o644, found.mtime if found else self._device.clock.now()
+        )
 
     def setstat(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         """Change the mode."""

@@ -239,6 +239,15 @@ class Simulation:
         self.keeper.save_device(device)
         return count
 
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass on all switches; timers that run out strike. Raises SimulatorError where it would go back."""
+        try:
+            self.clock.advance(seconds)
+        except ValueError as error:
+            raise SimulatorError(str(error)) from error
+        for listener in self.listeners.values():
+            listener.catch_up()
+
     def plug(self, a: str, b: str) -> None:
         """Move a cable. Raises SimulatorError for ends that do not exist."""
         for text in (a, b):

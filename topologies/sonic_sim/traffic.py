@@ -5,7 +5,6 @@ such a path carries ``USED_PACKETS_PER_S`` each way, any other that is up its ke
 clock from one reading to the next: a change between two readings counts from the later one.
 """
 
-import time
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -44,8 +43,8 @@ _used: WeakKeyDictionary[Network, tuple[dict[str, Rib], Used]] = WeakKeyDictiona
 
 def counted(device: Device, net: Network) -> dict[str, Counted]:
     """Return what the ports of a switch have carried until now."""
-    meter = _meters.setdefault(device, _Meter(time.monotonic()))
-    now = time.monotonic()
+    meter = _meters.setdefault(device, _Meter(device.clock.monotonic()))
+    now = device.clock.monotonic()
     seconds, meter.at = now - meter.at, now
     used = used_ports(net).get(device.name, frozenset())
     for port in net.ports(device):

@@ -121,9 +121,9 @@ def configure(device: Device, loopback: str, links: dict[str, str], frr: str) ->
 @pytest.fixture
 def fabric() -> Network:
     """Return two leaves and a spine with their sessions up, and a host on leaf1's second port."""
-    network = Network()
+    network, clock = Network(), Clock(0.0)
     for number, name in enumerate(("leaf1", "leaf2", "spine1"), start=1):
-        device = Device(sim_device(name, number), Clock(0.0))
+        device = Device(sim_device(name, number), clock)
         device.install()
         network.add_device(device)
     network.hosts["gpu1"] = SimHost("gpu1", "02:00:00:00:01:01")

@@ -1,7 +1,6 @@
 """railweave-confirm on a simulated switch: the verbs, the deadline, and what a failing step leaves."""
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -53,10 +52,10 @@ def test_a_confirmed_change_stays(run: Run, switch: Device) -> None:
 
 
 def test_an_unconfirmed_change_is_taken_back_at_the_deadline(run: Run, switch: Device) -> None:
-    prepare(switch, [MTU_BACK], deadline_s=0.01)
+    prepare(switch, [MTU_BACK], deadline_s=60)
     run(switch, "config interface mtu Ethernet0 9000")
     verb(run, switch, "arm")
-    time.sleep(0.02)
+    switch.clock.advance(60)
     assert verb(run, switch, "status")[1]["status"] == "expired"
     assert verb(run, switch, "confirm")[0] == 3
     fire(switch)
@@ -68,10 +67,10 @@ def test_an_unconfirmed_change_is_taken_back_at_the_deadline(run: Run, switch: D
 
 
 def test_a_timer_does_not_survive_a_boot(run: Run, switch: Device) -> None:
-    prepare(switch, [MTU_BACK], deadline_s=0.01)
+    prepare(switch, [MTU_BACK], deadline_s=60)
     verb(run, switch, "arm")
     switch.boot()
-    time.sleep(0.02)
+    switch.clock.advance(60)
     fire(switch)
     assert verb(run, switch, "status")[1]["status"] == "expired"
     assert verb(run, switch, "revert")[1]["status"] == "reverted"

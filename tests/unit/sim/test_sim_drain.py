@@ -1,7 +1,6 @@
 """Graceful shutdown in the simulated fabric, as it is on FRR 8.4, and the counters that tell of it."""
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -81,9 +80,9 @@ exit
 @pytest.fixture
 def clos() -> Network:
     """Two leaves with a node each, two spines, all sessions up."""
-    net = Network()
+    net, clock = Network(), Clock(0.0)
     for number, name in enumerate(("leaf1", "leaf2", "spine1", "spine2"), start=1):
-        device = Device(sim_device(name, number), Clock(0.0))
+        device = Device(sim_device(name, number), clock)
         device.install()
         net.add_device(device)
     for leaf in (1, 2):
@@ -124,11 +123,8 @@ def hops(run: Run, net: Network, name: str, prefix: str) -> set[str]:
 
 
 def settled(run: Run, net: Network, name: str, prefix: str, ports: set[str]) -> None:
-    """Wait until BGP has converged on these ports: the simulator needs a moment for it, too."""
-    for _ in range(200):
-        if hops(run, net, name, prefix) == ports:
-            return
-        time.sleep(0.01)
+    """Let the time pass in which BGP converges on these ports."""
+    net.devices[name].clock.advance(60.0)
     assert hops(run, net, name, prefix) == ports
 
 
@@ -209,16 +205,9 @@ def rates(run: Run, device: Device, elapsed: Callable[[float], None], place: int
 
 
 @pytest.fixture
-def elapsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Return a function that lets time pass on the counters' clock."""
-    passed = [0.0]
-    real = time.monotonic
-    monkeypatch.setattr("sonic_sim.traffic.time.monotonic", lambda: real() + passed[0])
-
-    def wait(seconds: float) -> None:
-        passed[0] += seconds
-
-    return wait
+def elapsed(clos: Network) -> Callable[[float], None]:
+    """Return a function that lets time pass on all switches."""
+    return clos.devices["leaf1"].clock.advance
 
 
 def test_used_ports_carry_traffic_and_drained_ones_their_keepalives(

@@ -1,6 +1,5 @@
 """Routes of every switch: announcements travel session by session through the policies until nothing changes."""
 
-import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -43,22 +42,27 @@ def ribs_of(net: Network) -> dict[str, Rib]:
     """Return the routes of all switches, calculated again only when something changed."""
     memory = _memories.setdefault(net, _Memory())
     signature = _signature(net)
-    now = time.monotonic()
+    if not net.devices:
+        return {}
+    clock = next(iter(net.devices.values())).clock
+    now = clock.monotonic()
     if memory.signature != signature and now >= memory.at + _REST * memory.took_s:
         memory.ribs = _converge(net)
         memory.signature = signature
-        memory.took_s = time.monotonic() - now
-        memory.at = time.monotonic()
+        memory.at = clock.monotonic()
+        memory.took_s = memory.at - now
     return memory.ribs
 
 
 def _signature(net: Network) -> object:
-    now = time.time()
+    devices = net.devices.values()
     parts = [
-        (_underlay(net, one), one.frr.version, one.frr.running, one.times.frr_up <= now, one.faults.version)
-        for one in net.devices.values()
+        (_underlay(net, one), one.frr.version, one.frr.running, one.times.frr_up <= one.clock.now(), one.faults.version)
+        for one in devices
     ]
-    return (net.version, tuple(parts), _settling(net, now))
+    # While sessions are still coming up every look differs from the one before.
+    settling = max((one.times.frr_up + one.clock.real_s(6.0) - one.clock.now() for one in devices), default=0.0)
+    return (net.version, tuple(parts), max(0.0, settling))
 
 
 def _underlay(net: Network, device: Device) -> int:
@@ -69,12 +73,6 @@ def _underlay(net: Network, device: Device) -> int:
         return hash((tuple(links), net.addresses(device)))
 
     return net.kept(device, "underlay", device.db.version, fingerprint)
-
-
-def _settling(net: Network, now: float) -> float:
-    """Return a value that changes while sessions are still coming up."""
-    latest = max((one.times.frr_up + one.clock.real_s(6.0) for one in net.devices.values()), default=0.0)
-    return now if latest > now else 0.0
 
 
 def _converge(net: Network) -> dict[str, Rib]:

@@ -76,9 +76,9 @@ async def timeout(shell: "Shell", argv: list[str], streams: Streams) -> int:
 
 @runner("sleep")
 async def sleep(shell: "Shell", argv: list[str], streams: Streams) -> int:
-    """Wait, on the real clock."""
+    """Wait, on the switch's clock."""
     try:
-        await asyncio.sleep(float(argv[1].rstrip("s")))
+        await asyncio.sleep(shell.device.clock.real_s(float(argv[1].rstrip("s"))))
     except (IndexError, ValueError):
         streams.err("sleep: missing operand\n")
         return 1

@@ -1,6 +1,5 @@
 """The state that bgpd and zebra show, as JSON and as text."""
 
-import time
 from collections.abc import Callable
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ def _since(device: "Device", one: Session) -> float:
     if not one.established:
         since.pop(one.neighbor.peer, None)
         return 0.0
-    return since.setdefault(one.neighbor.peer, time.time())
+    return since.setdefault(one.neighbor.peer, device.clock.now())
 
 
 def _remote_as(device: "Device", one: Session) -> int:
@@ -52,7 +51,7 @@ def bgp_summary(device: "Device", every_vrf: bool) -> dict[str, Any]:
         received, sent = _counts(rib, peer)
         state = "Idle (Admin)" if one.neighbor.shutdown else one.state
         failed += 0 if one.established else 1
-        up_ms = int((time.time() - _since(device, one)) * 1000) if one.established else 0
+        up_ms = int((device.clock.now() - _since(device, one)) * 1000) if one.established else 0
         peers[peer] = {
             "hostname": one.remote, "remoteAs": _remote_as(device, one), "localAs": instance.asn, "version": 4,
             "msgRcvd": up_ms // 3000 + 2 if one.established else 0, "msgSent": up_ms // 3000 + 2, "tableVersion": 0,
@@ -103,7 +102,7 @@ def bgp_neighbors(device: "Device", every_vrf: bool) -> dict[str, Any]:
             "bgpTimerKeepAliveIntervalMsecs": one.neighbor.keepalive_s * 1000,
         }  # fmt: skip
         if one.established:
-            entry["bgpTimerUpMsec"] = int((time.time() - _since(device, one)) * 1000)
+            entry["bgpTimerUpMsec"] = int((device.clock.now() - _since(device, one)) * 1000)
             entry["bgpTimerUpEstablishedEpoch"] = int(_since(device, one))
         if one.neighbor.active:
             family = {"sentPrefixCounter": sent if one.established else 0, "acceptedPrefixCounter": received}
