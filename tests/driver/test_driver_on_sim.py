@@ -1,7 +1,6 @@
 """The driver against simulated switches: SONiC's own texts, refusals, waits and session losses, over real SSH."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

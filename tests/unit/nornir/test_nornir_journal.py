@@ -138,11 +138,16 @@ def test_a_rollout_that_was_resumed_is_open_again(tmp_path: Path) -> None:
     assert read_rollout(path).state == "interrupted"
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the journal of a rollout that came to its end, to be read only."""
+    return whole(tmp_path_factory.mktemp("journal"))
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_any_beginning_of_a_journal_can_be_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    path = whole(tmp_path_factory.mktemp("journal"))
-    content = path.read_bytes()
+def test_any_beginning_of_a_journal_can_be_read(finished: Path, data: st.DataObject) -> None:
+    path, content = finished, finished.read_bytes()
     cut = data.draw(st.integers(0, len(content)))
     rollout = parse_rollout(path, content[:cut])
     lines = content[:cut].split(b"\n")
