@@ -1,11 +1,10 @@
 """Deployment of a plan: its devices wave by wave, and the verification of the whole fabric afterwards."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from nornir.core import Nornir
 
-from nornir_railweave.afar import links_up_to
 from nornir_railweave.connect import only
 from nornir_railweave.control import Control, FileControl, control_file
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
@@ -19,12 +18,12 @@ from nornir_railweave.tasks.keep_saved import Saved, keep_saved
 from nornir_railweave.verifying import verify
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
+from railweave.plan.build import wave_gate
 from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.pending import Expecting
 from railweave.plan.refusal import refusals
-from railweave.sonic.change import Change, Disruption
 
 
 def deploy(
@@ -48,7 +47,7 @@ def deploy(
     Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
     give. Everything that happens on devices is in the result and, step by step, in the journal.
     """
-    refused = refusals(plan, policy.consent)
+    refused = refusals(plan, policy.consent, skip_unreachable=policy.skip_unreachable)
     if refused:
         raise RefusedError(refused)
     with journal or Journal(policy.journal_dir, fabric.name, plan.target, undertaking) as opened:
@@ -107,27 +106,13 @@ class _Deployment:
         return PlannedWork(self._compare, expectation, self._plan.devices[name], self._changes.get(name, ()))
 
     def _terms(self, announce: Events) -> Terms:
-        devices = self._plan.devices
-        idle = frozenset(name for name, device in devices.items() if device.unprovisioned)
         return Terms(
-            fabric=self._fabric,
+            gate=wave_gate(self._fabric, self._plan),
             policy=self._policy,
             settled=frozenset(self._plan.names(DeviceState.UNCHANGED)),
-            out=self._lost(),
-            disturbed=frozenset(name for name, changes in self._changes.items() if _disturbs(changes)) - idle,
-            idle=idle,
             announce=announce,
             asked=self._asked,
         )
-
-    def _lost(self) -> frozenset[str]:
-        """Return the unreachable devices that forward nothing either, as far as their neighbours see.
-
-        The management network tells nothing of the fabric: a switch that does not answer may forward all the same.
-        """
-        silent = self._plan.names(DeviceState.UNREACHABLE)
-        seen = links_up_to(self._nr, self._fabric, silent) if silent else {}
-        return frozenset(name for name in silent if not seen[name])
 
     def _save_unchanged(self, announce: Events) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
         """Save devices that run what is intended and boot something else; return these, and those that cannot be.
@@ -177,7 +162,3 @@ def _untouched(device: DevicePlan) -> DeviceOutcome:
     if device.state is DeviceState.UNREACHABLE:
         return DeviceOutcome(Outcome.UNREACHABLE, device.error)
     return DeviceOutcome(Outcome.NEW if device.state is DeviceState.UNCHANGED else Outcome.NOT_ATTEMPTED)
-
-
-def _disturbs(changes: Iterable[Change]) -> bool:
-    return any(change.disruption is not Disruption.NONE for change in changes)

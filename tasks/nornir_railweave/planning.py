@@ -1,11 +1,13 @@
 """Planning against devices: read them all, compare, and make one plan."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from nornir.core import Nornir
 from nornir.core.task import AggregatedResult
 
+from nornir_railweave.afar import links_up_to
 from nornir_railweave.connect import only
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.reading import Comparer, Wanted
@@ -50,7 +52,18 @@ def plan(
         time.sleep(_POLL_S)
         only(nr, waiting).run(take_back, on_failed=True, announce=announce)
         readings |= _read(nr, waiting, compare, announce)
+    readings |= _dark(nr, fabric, readings)
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
+
+
+def _dark(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, Reading]:
+    """Return the readings of devices that could not be read and forward nothing either, as far as their neighbors see.
+
+    The management network tells nothing of the fabric: a switch that does not answer may forward all the same.
+    """
+    silent = [name for name, reading in readings.items() if reading.difference is None]
+    seen = links_up_to(nr, fabric, silent) if silent else {}
+    return {name: replace(readings[name], out_of_service=True) for name in silent if not seen[name]}
 
 
 def _pending(readings: dict[str, Reading]) -> list[str]:

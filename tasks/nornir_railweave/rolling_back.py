@@ -25,14 +25,13 @@ from nornir_railweave.tasks.keep_saved import Saved, keep_saved
 from nornir_railweave.tasks.read_way_back import WayBack, read_way_back
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading, build_plan, in_waves
+from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
 from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.resumption import left_of
 from railweave.plan.rollout import Kind, Rollout
 from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
-from railweave.plan.waves import parted_by_limits
 from railweave.sonic.diff import DeviceDiff
 from railweave.sonic.restoring import Goal, restoring_diff
 
@@ -166,7 +165,9 @@ def _plan(
             work = works[name]
             difference = restoring_diff(name, one.running, work.goal, work.wanted, work.reason)
         readings[name] = (
-            Reading(error=one.error) if one.running is None else Reading(difference, one.sha256, one.pending)
+            Reading(error=one.error, out_of_service=True)
+            if one.running is None
+            else Reading(difference, one.sha256, one.pending)
         )
     plan = build_plan(
         fabric,
@@ -176,11 +177,10 @@ def _plan(
         policy=policy.rollout.policy,
     )
     devices = {name: device for name, device in plan.devices.items() if name in found}
-    # The order that brought the devices here, backwards. What disturbed nothing on the way here may do so on the way
-    # back (a port that was added is taken away), so its waves may be too wide.
+    # The order that brought the devices here, backwards. What was hitless on the way here may be disruptive on the way
+    # back (a port that was added is taken away); then its waves are split.
     waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
-    waves = parted_by_limits(fabric, waves, plan.disturbed, policy.rollout.policy)
-    return in_waves(fabric, replace(plan, devices=devices, unmet=()), waves)
+    return in_waves(fabric, replace(plan, devices=devices), waves)
 
 
 def roll_back(
@@ -212,10 +212,8 @@ def _carried_out(
         return DeployResult(Result.STOPPED, _outcomes(plan, RolledOut({})), why)
     saved = _saved(nr, planned, announce)
     terms = Terms(
-        fabric,
+        wave_gate(fabric, plan),
         replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
-        out=frozenset(unreachable),
-        disturbed=plan.disturbed,
         announce=announce,
         asked=Asked(FileControl(control_file(journal.path)), lambda: journal.fault),
     )

@@ -28,9 +28,8 @@ from nornir_railweave.tasks.examine import examine
 from nornir_railweave.tasks.keep import keep
 from nornir_railweave.tasks.take_down import take_down
 from nornir_railweave.work import Work
-from railweave.fabric.model import Fabric
 from railweave.plan.outcome import DeviceOutcome, Outcome
-from railweave.plan.waves import may_go
+from railweave.plan.waves import WaveGate
 
 _POLL_S = 0.5
 _LEAST_MARGIN_S = 3.0
@@ -57,17 +56,13 @@ class Asked:
 class Terms:
     """What a rollout goes by.
 
-    ``settled`` are the devices that already stand in their new state; ``out`` those that are out of service or cannot
-    be reached, beside which no wave may take too much; ``disturbed`` those whose work takes them out of service for a
-    while; ``idle`` those that carry nothing yet.
+    ``gate`` is the planner's own judge of the waves (``railweave.plan.build.wave_gate``). ``settled`` are the devices
+    that already stand in their new state.
     """
 
-    fabric: Fabric
+    gate: WaveGate
     policy: Policy
     settled: frozenset[str] = frozenset()
-    out: frozenset[str] = frozenset()
-    disturbed: frozenset[str] = frozenset()
-    idle: frozenset[str] = frozenset()
     announce: Events = silent
     asked: Asked = field(default_factory=Asked)
 
@@ -173,17 +168,10 @@ class _RollingOut:
             self._say(Step.CONTINUED)
 
     def _may_go(self, number: int, wave: Sequence[str]) -> None:
-        """Raise _StoppedError where the wave, beside the devices that are out of service, would take too much."""
-        terms = self._terms
-        why = may_go(
-            terms.fabric,
-            self._rollout.policy,
-            terms.out | frozenset(self._failed),
-            [name for name in wave if name in terms.disturbed],
-            idle=terms.idle,
-        )
-        if why:
-            raise _StoppedError(f"wave {number} of {len(self._waves)} was not begun: {why}")
+        """Raise _StoppedError where the wave, beside the devices that failed, would take too much out of service."""
+        violation = self._terms.gate.violation(wave, self._failed)
+        if violation is not None:
+            raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {violation.message}")
 
     # A wave
 

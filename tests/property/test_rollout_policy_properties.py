@@ -18,7 +18,7 @@ from railweave.fabric.model import Fabric, LinkKind, Role
 from railweave.intent.load import load_intent_text
 from railweave.plan.capacity import capacity
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.plan.waves import arrange, may_go
+from railweave.plan.waves import WaveGate, lay_out
 
 RAILS = """
 fabric: f
@@ -99,12 +99,12 @@ policies = st.builds(
 )
 
 
-def spine_names(fabric, leaf, idle=()):
+def spine_names(fabric, leaf, unprovisioned=()):
     """Return the spines that a leaf is linked with; link by link."""
     return {
         link.upper
         for link in fabric.links
-        if link.kind is LinkKind.LEAF_SPINE and link.lower == leaf and link.upper not in idle
+        if link.kind is LinkKind.LEAF_SPINE and link.lower == leaf and link.upper not in unprovisioned
     }
 
 
@@ -116,28 +116,32 @@ def bandwidth(fabric, leaf, without, down=()):
     )
 
 
-def leaves_in_service(fabric, out, idle):
-    return [one for one in fabric.switches if one.role is Role.LEAF and one.name not in out and one.name not in idle]
+def leaves_in_service(fabric, out, unprovisioned):
+    return [
+        one
+        for one in fabric.switches
+        if one.role is Role.LEAF and one.name not in out and one.name not in unprovisioned
+    ]
 
 
-def least_uplink(fabric, out, idle=(), down=()):
+def least_uplink(fabric, out, unprovisioned=(), down=()):
     """Return the least part of its uplinks that a leaf in service has; a leaf without uplinks has nothing to lose."""
     parts = [Fraction(1)]
-    for leaf in leaves_in_service(fabric, out, idle):
-        whole = bandwidth(fabric, leaf.name, idle)
+    for leaf in leaves_in_service(fabric, out, unprovisioned):
+        whole = bandwidth(fabric, leaf.name, unprovisioned)
         if whole:
-            parts.append(Fraction(bandwidth(fabric, leaf.name, {*out, *idle}, down), whole))
+            parts.append(Fraction(bandwidth(fabric, leaf.name, {*out, *unprovisioned}, down), whole))
     return min(parts)
 
 
-def least_paths(fabric, out, idle=(), down=()):
+def least_paths(fabric, out, unprovisioned=(), down=()):
     """Return the least spines between two leaves in service of a plane; None where there are no two."""
     held = {
         leaf.name: (
             leaf.plane,
-            {link.upper for link in up_links(fabric, leaf.name) if link not in down} - {*out, *idle},
+            {link.upper for link in up_links(fabric, leaf.name) if link not in down} - {*out, *unprovisioned},
         )
-        for leaf in leaves_in_service(fabric, out, idle)
+        for leaf in leaves_in_service(fabric, out, unprovisioned)
     }
     counts = [len(one & other) for (p, one), (q, other) in combinations(held.values(), 2) if p == q]
     return min(counts, default=None)
@@ -163,10 +167,10 @@ def allowed(share, total):
     return share.count if share.count is not None else total * Fraction(str(share.percent)) // 100
 
 
-def breaks(fabric, policy, out, idle, down=()):
+def breaks(fabric, policy, out, unprovisioned, down=()):
     """Tell whether these devices and links out of service at once break ``policy``."""
     switches = [one for one in fabric.switches if one.name in out]
-    total = [one for one in fabric.switches if one.name not in idle]
+    total = [one for one in fabric.switches if one.name not in unprovisioned]
     for plane in {one.plane for one in switches}:
         spines = [one for one in switches if one.plane == plane and one.role is Role.SPINE]
         if spines and len(spines) > allowed(
@@ -187,24 +191,43 @@ def breaks(fabric, policy, out, idle, down=()):
     if len({one.plane for one in switches}) > 1:
         return True
     floor = policy.uplink_floor_percent
-    if floor is not None and least_uplink(fabric, out, idle, down) * 100 < Fraction(str(floor)):
+    if floor is not None and least_uplink(fabric, out, unprovisioned, down) * 100 < Fraction(str(floor)):
         return True
-    paths = least_paths(fabric, out, idle, down)
+    paths = least_paths(fabric, out, unprovisioned, down)
     return paths is not None and paths < policy.path_floor
 
 
 class Rollout:
     """A fabric, the devices that change, carefully or not, those that carry nothing yet, and a policy."""
 
-    def __init__(self, fabric: Fabric, changed: set[str], careful: set[str], idle: set[str], policy: RolloutPolicy):
-        self.fabric, self.changed, self.careful, self.idle, self.policy = fabric, changed, careful, idle, policy
+    def __init__(
+        self, fabric: Fabric, changed: set[str], disruptive: set[str], unprovisioned: set[str], policy: RolloutPolicy
+    ):
+        self.fabric, self.changed, self.disruptive, self.unprovisioned, self.policy = (
+            fabric,
+            changed,
+            disruptive,
+            unprovisioned,
+            policy,
+        )
 
     def __repr__(self) -> str:
         roles = [(one.name, one.plane, one.stripe, one.rail) for one in self.fabric.switches]
-        return f"{roles} careful={self.careful} changed={self.changed} idle={self.idle} {self.policy}"
+        which = f"disruptive={self.disruptive} changed={self.changed} unprovisioned={self.unprovisioned}"
+        return f"{roles} {which} {self.policy}"
 
-    def order(self, parted=()):
-        return arrange(self.fabric, self.changed, self.careful, self.policy, idle=self.idle, parted=parted)
+    def gate(self, out_of_service=()):
+        return WaveGate(
+            self.fabric,
+            self.policy,
+            disruptive=self.disruptive,
+            unprovisioned=self.unprovisioned,
+            out_of_service=out_of_service,
+        )
+
+    def order(self, two_sided=(), out_of_service=()):
+        gate = self.gate(out_of_service)
+        return lay_out(self.fabric, self.changed, gate, wave_size=self.policy.wave_size, two_sided=two_sided)
 
 
 @st.composite
@@ -212,30 +235,37 @@ def rollouts(draw):
     chosen = draw(st.one_of(even, uneven()))
     names = [switch.name for switch in chosen.switches]
     changed = draw(st.one_of(st.just(set(names)), st.sets(st.sampled_from(names))))
-    careful = draw(st.one_of(st.just(changed), st.sets(st.sampled_from(names)).map(lambda some: some & changed)))
-    idle = draw(st.one_of(st.just(set()), st.sets(st.sampled_from(names), max_size=3).map(lambda some: some & changed)))
-    return Rollout(chosen, changed, careful - idle, idle, draw(policies))
+    disruptive = draw(st.one_of(st.just(changed), st.sets(st.sampled_from(names)).map(lambda some: some & changed)))
+    unprovisioned = draw(
+        st.one_of(st.just(set()), st.sets(st.sampled_from(names), max_size=3).map(lambda some: some & changed))
+    )
+    return Rollout(chosen, changed, disruptive - unprovisioned, unprovisioned, draw(policies))
 
 
 @settings(max_examples=150, deadline=None)
 @given(rollouts())
 def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout):
-    chosen, careful, idle, policy = rollout.fabric, rollout.careful, rollout.idle, rollout.policy
+    chosen, disruptive, unprovisioned, policy = (
+        rollout.fabric,
+        rollout.disruptive,
+        rollout.unprovisioned,
+        rollout.policy,
+    )
     order = rollout.order()
-    impossible = {name for name in careful if breaks(chosen, policy, {name}, idle)}
-    assert {name for one in order.unmet for name in one.devices} == impossible
+    impossible = {name for name in disruptive if breaks(chosen, policy, {name}, unprovisioned)}
+    assert {name for one in order.violations for name in one.devices} == impossible
     assert sorted(name for wave in order.waves for name in wave) == sorted(rollout.changed)
     planes = [{chosen.switch_of[name].plane for name in wave} for wave in order.waves]
     assert all(len(plane) == 1 for plane in planes)
     assert planes == sorted(planes, key=min)
     for wave in order.waves:
-        out = set(wave) & careful
+        out = set(wave) & disruptive
         assert len({chosen.switch_of[name].rail for name in out}) <= 1
         assert 0 < len(wave) <= policy.wave_size
         assert not any(link.lower in wave and link.upper in wave for link in chosen.links)
         if out and not out & impossible:
-            assert not breaks(chosen, policy, out, idle)
-            assert not may_go(chosen, policy, (), out, idle=idle)
+            assert not breaks(chosen, policy, out, unprovisioned)
+            assert not rollout.gate().violation(wave)
         if any(chosen.switch_of[name].rail is not None for name in out):
             assert rails_lost(chosen, out) <= 1
 
@@ -245,7 +275,7 @@ def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout
 def test_the_first_device_of_each_kind_goes_alone(rollout):
     seen = set()
     for wave in rollout.order().waves:
-        kinds = {(rollout.fabric.switch_of[name].role, name in rollout.careful) for name in wave}
+        kinds = {(rollout.fabric.switch_of[name].role, name in rollout.disruptive) for name in wave}
         assert len(kinds) == 1
         if kinds - seen:
             assert len(wave) == 1
@@ -255,33 +285,46 @@ def test_the_first_device_of_each_kind_goes_alone(rollout):
 @settings(max_examples=80, deadline=None)
 @given(rollouts(), st.data())
 def test_a_device_that_failed_counts_for_every_wave_after_it(rollout, data):
-    chosen, careful, idle, policy = rollout.fabric, rollout.careful, rollout.idle, rollout.policy
+    chosen, disruptive, unprovisioned, policy = (
+        rollout.fabric,
+        rollout.disruptive,
+        rollout.unprovisioned,
+        rollout.policy,
+    )
     order = rollout.order()
-    lost = data.draw(st.sets(st.sampled_from(sorted(switch.name for switch in chosen.switches)), max_size=2)) - idle
+    lost = (
+        data.draw(st.sets(st.sampled_from(sorted(switch.name for switch in chosen.switches)), max_size=2))
+        - unprovisioned
+    )
     for wave in order.waves:
-        out = set(wave) & careful
-        said = may_go(chosen, policy, lost, out, idle=idle)
-        assert bool(said) == (bool(out) and breaks(chosen, policy, out | lost, idle))
+        out = set(wave) & disruptive
+        said = rollout.gate().violation(wave, lost)
+        assert bool(said) == (bool(out) and breaks(chosen, policy, out | lost, unprovisioned))
 
 
 @settings(max_examples=80, deadline=None)
 @given(rollouts(), st.data())
 def test_floors_hold_while_links_wait_for_their_second_end(rollout, data):
-    chosen, careful, idle, policy = rollout.fabric, rollout.careful, rollout.idle, rollout.policy
+    chosen, disruptive, unprovisioned, policy = (
+        rollout.fabric,
+        rollout.disruptive,
+        rollout.unprovisioned,
+        rollout.policy,
+    )
     uplinks = [link for link in chosen.links if link.kind is LinkKind.LEAF_SPINE]
-    ready = [link for link in uplinks if link.upper in careful and link.lower in careful]
-    parted = {ready[place] for place in data.draw(st.sets(st.sampled_from(range(len(ready)))))} if ready else set()
-    order = rollout.order(parted)
+    ready = [link for link in uplinks if link.upper in disruptive and link.lower in disruptive]
+    two_sided = {ready[place] for place in data.draw(st.sets(st.sampled_from(range(len(ready)))))} if ready else set()
+    order = rollout.order(two_sided)
     floors = replace(policy, spines=Share(percent=100), leaves=Share(percent=100))
-    impossible = {name for one in order.unmet if not one.parted for name in one.devices}
+    impossible = {name for one in order.violations if not one.two_sided for name in one.devices}
     done: set[str] = set()
     crossed = False
     for wave in order.waves:
         done |= set(wave)
-        down = {link for link in parted if (link.upper in done) != (link.lower in done)}
-        crossed = crossed or (bool(down) and breaks(chosen, floors, set(wave) & careful, idle, down))
+        down = {link for link in two_sided if (link.upper in done) != (link.lower in done)}
+        crossed = crossed or (bool(down) and breaks(chosen, floors, set(wave) & disruptive, unprovisioned, down))
     if not impossible:
-        assert crossed == any(one.parted for one in order.unmet)
+        assert crossed == any(one.two_sided for one in order.violations)
 
 
 @settings(max_examples=80, deadline=None)
@@ -290,10 +333,10 @@ def test_what_is_left_is_counted_right(rollout, data):
     chosen = rollout.fabric
     names = [switch.name for switch in chosen.switches]
     out = data.draw(st.sets(st.sampled_from(names), max_size=4))
-    idle = data.draw(st.sets(st.sampled_from(names), max_size=2)) - out
+    unprovisioned = data.draw(st.sets(st.sampled_from(names), max_size=2)) - out
     uplinks = [link for link in chosen.links if link.kind is LinkKind.LEAF_SPINE]
     down = {uplinks[place] for place in data.draw(st.sets(st.sampled_from(range(len(uplinks))), max_size=6))}
-    found = capacity(chosen, out, idle=idle, down=down)
-    assert abs(found.least_uplink_percent - 100 * float(least_uplink(chosen, out, idle, down))) < 1e-6
-    assert found.least_paths == least_paths(chosen, out, idle, down)
-    assert found.rails_out == rails_lost(chosen, out | idle)
+    found = capacity(chosen, out, unprovisioned=unprovisioned, down=down)
+    assert abs(found.least_uplink_percent - 100 * float(least_uplink(chosen, out, unprovisioned, down))) < 1e-6
+    assert found.least_paths == least_paths(chosen, out, unprovisioned, down)
+    assert found.rails_out == rails_lost(chosen, out | unprovisioned)

@@ -115,7 +115,7 @@ def _carry_on(
         plan = fabric.plan(remove_conflicting=rollout.remove_conflicting)
     if moved := differing(rollout, plan):
         raise RefusedError(moved)
-    plan = in_journaled_order(rollout, plan)
+    plan = in_journaled_order(fabric.designed.fabric, rollout, plan)
     if not agreement.quiet:
         show_plan_for_a_person(plan)
     if plan.changes and not agreed(plan, agreement, f"Carry on rollout {rollout.name}:"):

@@ -123,7 +123,8 @@ def _roll_back(
         planned = plan_rollback(fabric.nornir, designed, fabric.wanted, rollout, policy, fabric.shown)
     plan = planned.plan
     # Going back to what ran is consent to the identities that ran; a reload takes a data plane down all the same.
-    if refused := refusals(plan, Consent(provision=agreement.provision, renumber=True, single_step=True)):
+    consent = Consent(provision=agreement.provision, renumber=True, single_step=True)
+    if refused := refusals(plan, consent, skip_unreachable=agreement.skip_unreachable):
         raise RefusedError(refused)
     if not agreement.quiet:
         show_plan_for_a_person(plan)

@@ -1,13 +1,13 @@
 """From what was read of every device to a plan."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from railweave.fabric.model import Fabric
-from railweave.plan.draining import disturbs, drains_of_waves, parted_links
+from railweave.fabric.model import Fabric, Link
+from railweave.plan.draining import drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave.plan.waves import arrange
+from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.diff import DeviceDiff
 
 
@@ -15,13 +15,15 @@ from railweave.sonic.diff import DeviceDiff
 class Reading:
     """One device as it was read: its difference and the digest of what it runs, or why it could not be read.
 
-    ``pending`` tells that a commit waits for its confirmation on it.
+    ``pending`` tells that a commit waits for its confirmation on it, ``out_of_service`` that it could not be read and
+    forwards nothing either, as far as its neighbors see.
     """
 
     difference: DeviceDiff | None = None
     running_sha256: str = ""
     pending: bool = False
     error: str = ""
+    out_of_service: bool = False
 
 
 def build_plan(
@@ -39,47 +41,61 @@ def build_plan(
     """
     found = {switch.name: readings[switch.name].difference for switch in fabric.switches}
     changes = {name: one.changes for name, one in found.items() if one is not None and one.changes}
-    idle = {name for name, one in found.items() if one is not None and one.unprovisioned}
-    careful = {
-        name for name, own in changes.items() if name not in idle and disturbs(fabric, fabric.switch_of[name], own)
+    unprovisioned = {name for name, one in found.items() if one is not None and one.unprovisioned}
+    disruptive = {
+        name
+        for name, own in changes.items()
+        if name not in unprovisioned and is_disruptive(fabric, fabric.switch_of[name], own)
     }
-    parted = parted_links(fabric, changes, idle)
-    order = arrange(fabric, changes, careful, policy, idle=idle, parted=parted)
-    drains = drains_of_waves(fabric, changes, order.waves, idle, parted)
+    two_sided = two_sided_links(fabric, changes, unprovisioned)
     devices = {
-        switch.name: _device(
-            readings[switch.name],
-            switch.role.value,
-            disturbed=switch.name in careful,
-            drain=drains.get(switch.name, ()),
-        )
+        switch.name: _device(readings[switch.name], switch.role.value, disruptive=switch.name in disruptive)
         for switch in fabric.switches
     }
-    return Plan(
+    plan = Plan(
         fabric=fabric.name,
         target=target,
         intent_sha256=intent_sha256,
         devices=devices,
         changes=tuple(change for own in changes.values() for change in own),
-        waves=order.waves,
+        waves=(),
         gone=gone,
         policy=policy,
-        unmet=order.unmet,
+    )
+    order = lay_out(fabric, changes, wave_gate(fabric, plan), wave_size=policy.wave_size, two_sided=two_sided)
+    return _ordered(fabric, plan, order, two_sided)
+
+
+def wave_gate(fabric: Fabric, plan: Plan) -> WaveGate:
+    """Return the judge of the waves of ``plan``: the same one for the planner and for the rollout."""
+    return WaveGate(
+        fabric,
+        plan.policy,
+        disruptive=plan.disruptive,
+        unprovisioned=plan.unprovisioned,
+        out_of_service=plan.out_of_service,
     )
 
 
-def in_waves(fabric: Fabric, plan: Plan, waves: tuple[tuple[str, ...], ...]) -> Plan:
-    """Return ``plan`` with another order: what is drained of a device depends on who went before it."""
-    changes = plan.changes_by_device()
-    drains = drains_of_waves(fabric, changes, waves, plan.idle, parted_links(fabric, changes, plan.idle))
+def in_waves(fabric: Fabric, plan: Plan, waves: Iterable[Wave]) -> Plan:
+    """Return ``plan`` in the order of ``waves``, which were made for another change; they are split where they must be.
+
+    What is drained of a device depends on who went before it, so that is found anew.
+    """
+    two_sided = two_sided_links(fabric, plan.changes_by_device(), plan.unprovisioned)
+    return _ordered(fabric, plan, split_by_limits(waves, wave_gate(fabric, plan)), two_sided)
+
+
+def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Link]) -> Plan:
+    drains = drains_of_waves(fabric, plan.changes_by_device(), order.waves, plan.unprovisioned, two_sided)
     devices = {name: replace(device, drain=drains.get(name, ())) for name, device in plan.devices.items()}
-    return replace(plan, devices=devices, waves=waves)
+    return replace(plan, devices=devices, waves=order.waves, violations=order.violations)
 
 
-def _device(reading: Reading, role: str, *, disturbed: bool, drain: tuple[str, ...]) -> DevicePlan:
+def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
     found = reading.difference
     if found is None:
-        return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error)
+        return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error, out_of_service=reading.out_of_service)
     state = DeviceState.CHANGED if found.changes else DeviceState.UNCHANGED
     return DevicePlan(
         # A device that was read and refused is no unchanged one: it must not pass for being as intended.
@@ -93,7 +109,6 @@ def _device(reading: Reading, role: str, *, disturbed: bool, drain: tuple[str, .
         pending=reading.pending,
         given_up=found.given_up,
         drained=found.drained,
-        disturbed=disturbed,
-        drain=drain,
+        disruptive=disruptive,
         error="; ".join(one.message for one in found.refusals),
     )

@@ -1,7 +1,7 @@
 """What a fabric still carries while some of its devices and links are out of service.
 
 Three numbers: the uplink bandwidth of the worst leaf, the spines that join the worst pair of leaves, and the rails of
-the worst GPU node. Devices that are being provisioned carry nothing yet (``idle``) and are left out of all of them.
+the worst GPU node. Devices that are ``unprovisioned`` carry no traffic yet and are left out of all of them.
 """
 
 from collections import Counter
@@ -23,12 +23,14 @@ class Capacity:
 
 
 def capacity(
-    fabric: Fabric, out: Collection[str], *, idle: Collection[str] = (), down: Collection[Link] = ()
+    fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = (), down: Collection[Link] = ()
 ) -> Capacity:
     """Return what ``fabric`` carries without the devices ``out`` and the links ``down``; linear in its links."""
-    service = Service(fabric, idle)
+    service = Service(fabric, unprovisioned)
     return Capacity(
-        service.least_uplink_percent(out, down), service.least_paths(out, down), rails_out(fabric, out, idle=idle)
+        service.least_uplink_percent(out, down),
+        service.least_paths(out, down),
+        rails_out(fabric, out, unprovisioned=unprovisioned),
     )
 
 
@@ -44,21 +46,21 @@ class _Leaf:
 class Service:
     """The leaves and spines that carry traffic, counted once so that many questions can be asked."""
 
-    def __init__(self, fabric: Fabric, idle: Collection[str] = ()) -> None:
-        idle = frozenset(idle)
+    def __init__(self, fabric: Fabric, unprovisioned: Collection[str] = ()) -> None:
+        unprovisioned = frozenset(unprovisioned)
         spines = [switch.name for switch in fabric.switches if switch.role is not Role.LEAF]
         self._bit = {name: 1 << place for place, name in enumerate(spines)}
         self._below: dict[str, dict[str, int]] = {name: {} for name in spines}
         """Spine → leaf → bandwidth between the two, in Gb/s."""
         for link in fabric.links:
-            if link.kind is LinkKind.LEAF_SPINE and link.upper not in idle and link.lower not in idle:
+            if link.kind is LinkKind.LEAF_SPINE and link.upper not in unprovisioned and link.lower not in unprovisioned:
                 below = self._below[link.upper]
                 below[link.lower] = below.get(link.lower, 0) + link.speed_gbps
-        self._leaves = self._counted(fabric, idle)
+        self._leaves = self._counted(fabric, unprovisioned)
         self._alike = Counter((leaf.plane, leaf.spines) for leaf in self._leaves.values())
         """How many leaves of a plane are linked with the same spines."""
 
-    def _counted(self, fabric: Fabric, idle: Collection[str]) -> dict[str, _Leaf]:
+    def _counted(self, fabric: Fabric, unprovisioned: Collection[str]) -> dict[str, _Leaf]:
         gbps: Counter[str] = Counter()
         bits: Counter[str] = Counter()
         for spine, below in self._below.items():
@@ -68,7 +70,7 @@ class Service:
         return {
             switch.name: _Leaf(switch.plane, gbps[switch.name], bits[switch.name])
             for switch in fabric.switches
-            if switch.role is Role.LEAF and switch.name not in idle
+            if switch.role is Role.LEAF and switch.name not in unprovisioned
         }
 
     def least_uplink_percent(self, out: Collection[str], down: Collection[Link] = ()) -> float:
@@ -131,10 +133,10 @@ def _least_common(groups: Iterable[tuple[int, int, int]], alive: int) -> int | N
     return least
 
 
-def rails_out(fabric: Fabric, out: Collection[str], *, idle: Collection[str] = ()) -> int:
+def rails_out(fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = ()) -> int:
     """Return the most rails of which some GPU node has no port on a leaf in service."""
     gone: Counter[tuple[str, int]] = Counter()
-    for name in (*out, *idle):
+    for name in (*out, *unprovisioned):
         for link in fabric.links_of.get(name, ()):
             if link.kind is LinkKind.HOST_LEAF and link.rail is not None:
                 gone[link.lower, link.rail] += 1

@@ -13,10 +13,10 @@ from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.plan.cables import moved_cables
 from railweave.plan.headline import headline
+from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.redaction import redacted
-from railweave.plan.waves import Unmet
 from railweave.sonic.change import Change, Disruption, Method, Op
 
 _AGAIN = "make the plan again with `railweave plan -o FILE`"
@@ -34,9 +34,16 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "changes": [change_json(change) for change in plan.changes],
         "waves": [list(wave) for wave in plan.waves],
         "policy": _policy_json(plan.policy),
-        "unmet": [
-            {"key": one.key, "message": one.message, "fix": one.fix, "devices": list(one.devices), "parted": one.parted}
-            for one in plan.unmet
+        "violations": [
+            {
+                "key": one.key,
+                "message": one.message,
+                "fix": one.fix,
+                "devices": list(one.devices),
+                "two_sided": one.two_sided,
+                "beside": list(one.beside),
+            }
+            for one in plan.violations
         ],
         "gone": list(plan.gone),
         "cables_to_move": [
@@ -63,7 +70,8 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "unprovisioned": device.unprovisioned,
         "pending": device.pending,
         "error": device.error,
-        "disturbed": device.disturbed,
+        "disruptive": device.disruptive,
+        "out_of_service": device.out_of_service,
         "drain": list(device.drain),
         "given_up": list(device.given_up),
         "drained": list(device.drained),
@@ -156,9 +164,16 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         waves=tuple(tuple(wave) for wave in document["waves"]),
         gone=tuple(document["gone"]),
         policy=_policy(document["policy"]),
-        unmet=tuple(
-            Unmet(one["key"], one["message"], one["fix"], tuple(one["devices"]), one["parted"])
-            for one in document["unmet"]
+        violations=tuple(
+            PolicyViolation(
+                one["key"],
+                one["message"],
+                one["fix"],
+                tuple(one["devices"]),
+                one["two_sided"],
+                tuple(one["beside"]),
+            )
+            for one in document["violations"]
         ),
     )
 
@@ -188,7 +203,8 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         unprovisioned=document["unprovisioned"],
         pending=document["pending"],
         error=document["error"],
-        disturbed=document["disturbed"],
+        disruptive=document["disruptive"],
+        out_of_service=document["out_of_service"],
         drain=tuple(document["drain"]),
         given_up=tuple(document["given_up"]),
         drained=tuple(document["drained"]),

@@ -49,16 +49,16 @@ def drains_of_waves(
     fabric: Fabric,
     changes: Mapping[str, Sequence[Change]],
     waves: Iterable[Sequence[str]],
-    idle: Collection[str] = (),
-    parted: Iterable[Link] = (),
+    unprovisioned: Collection[str] = (),
+    two_sided: Iterable[Link] = (),
 ) -> dict[str, tuple[str, ...]]:
     """Return what is drained of each device before its change, as its moment among the ``waves`` allows.
 
-    ``idle`` are the devices that are provisioned for the first time, ``parted`` the links that are down from the wave
-    of their first end until that of their second.
+    ``unprovisioned`` are the devices that are provisioned for the first time, ``two_sided`` the links that are down
+    from the wave of their first end until that of their second.
     """
     of_device: dict[str, set[Link]] = {}
-    for link in parted:
+    for link in two_sided:
         of_device.setdefault(link.upper, set()).add(link)
         of_device.setdefault(link.lower, set()).add(link)
     drains: dict[str, tuple[str, ...]] = {}
@@ -66,12 +66,12 @@ def drains_of_waves(
     for wave in waves:
         for name in wave:
             switch = fabric.switch_of[name]
-            peers = () if name in idle else drain_of(fabric, switch, changes.get(name, ()))
-            out = {*idle, *wave}
+            peers = () if name in unprovisioned else drain_of(fabric, switch, changes.get(name, ()))
+            out = {*unprovisioned, *wave}
             if peers and _has_other_ways(fabric, switch, peers, out, down):
                 drains[name] = peers
         for name in wave:
-            # The first end of a parted link takes it down, the second brings it back.
+            # The first end of a two-sided link takes it down, the second brings it back.
             down ^= of_device.get(name, set())
     return drains
 
@@ -107,7 +107,7 @@ def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple
     return (*(uplink.peer for uplink in touched.links), *touched.strangers)
 
 
-def disturbs(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> bool:
+def is_disruptive(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> bool:
     """Tell whether ``changes`` disturb what the intent keeps of a switch that carries traffic.
 
     A session or port that ends because its far end leaves the intent is no disturbance.
@@ -123,12 +123,14 @@ def _disturbing(changes: Iterable[Change]) -> list[Change]:
     return [change for change in changes if change.disruption is not Disruption.NONE]
 
 
-def parted_links(fabric: Fabric, changes: Mapping[str, Sequence[Change]], idle: Collection[str] = ()) -> set[Link]:
-    """Return the links of which both ends change what they must agree on; ``idle`` devices have none that carry."""
+def two_sided_links(
+    fabric: Fabric, changes: Mapping[str, Sequence[Change]], unprovisioned: Collection[str] = ()
+) -> set[Link]:
+    """Return the links of which both ends change what they must agree on; ``unprovisioned`` devices carry nothing."""
     found: dict[str, set[Link]] = {}
     for name, own in changes.items():
         needing = [change for change in own if needs_both_ends((change,))]
-        if needing and name not in idle:
+        if needing and name not in unprovisioned:
             switch = fabric.switch_of[name]
             uplinks = _uplinks(fabric, switch)
             touched = _touched(fabric, switch, uplinks, needing)

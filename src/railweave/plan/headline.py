@@ -87,13 +87,13 @@ def _added(plan: Plan) -> str:
 
 def _taken_out(plan: Plan) -> str:
     """Return the clause of switches and links that the intent no longer has."""
-    idle = plan.idle
+    unprovisioned = plan.unprovisioned
     types = {
         change.key: str(change.before.get("type", ""))
         for change in plan.changes
         if change.table == "DEVICE_NEIGHBOR_METADATA"
         and change.op is Op.REMOVE
-        and change.device not in idle
+        and change.device not in unprovisioned
         and not isinstance(change.before, str | tuple)
         and change.before
     }
@@ -116,9 +116,9 @@ def _links(plan: Plan, op: Op) -> tuple[int, int]:
         for change in plan.changes
         if change.table == "DEVICE_NEIGHBOR_METADATA" and _type(change) in _ROLE_OF_TYPE
     }
-    idle = plan.idle
+    unprovisioned = plan.unprovisioned
     for change in plan.changes:
-        far = _far_of_idle(change, op) if change.device in idle else _far(change, op)
+        far = _far_of_unprovisioned(change, op) if change.device in unprovisioned else _far(change, op)
         if far:
             ends[change.device, far] += 1
     pairs: dict[frozenset[str], int] = {}
@@ -142,7 +142,7 @@ def _far(change: Change, op: Op) -> str:
     return "" if value is None or isinstance(value, str | tuple) else str(value.get("name", ""))
 
 
-def _far_of_idle(change: Change, op: Op) -> str:
+def _far_of_unprovisioned(change: Change, op: Op) -> str:
     """Return the far end of a link that a switch gets with its first configuration.
 
     What it has before is nobody's link: the sample configuration of a factory names neighbours too, on ports whose
@@ -166,13 +166,13 @@ def _touched(plan: Plan, running: Collection[str]) -> str:
     worst = max(
         (change.disruption for change in plan.changes if change.device in chosen), key=DISRUPTION_RANK.__getitem__
     )
-    disturbed = [name for name in running if plan.devices[name].disturbed]
+    disruptive = [name for name in running if plan.devices[name].disruptive]
     what = f"touches {_listed(_roles(plan.devices[name].role for name in running))}"
     if worst is Disruption.NONE:
         return f"{what} without disruption"
-    if not disturbed:
+    if not disruptive:
         return f"{what}, disturbing only links that end"
-    return f"{what} ({WORDS[worst]}{'' if len(disturbed) == len(running) else f' on {len(disturbed)}'})"
+    return f"{what} ({WORDS[worst]}{'' if len(disruptive) == len(running) else f' on {len(disruptive)}'})"
 
 
 def _moved(plan: Plan) -> Iterable[str]:

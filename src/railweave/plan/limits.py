@@ -10,40 +10,48 @@ from railweave.plan.policy import RolloutPolicy, Share
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
-    """A rule of the policy that would be broken: its key in the inventory's ``rollout``, why, and the way out."""
+class PolicyViolation:
+    """A rule of the policy that would be broken: its key in the inventory's ``rollout``, why, and the fix.
+
+    ``key`` is empty where the rule is none of the policy's keys. ``devices`` are those that cannot keep the rule. With
+    ``two_sided`` it is a floor that is crossed while links wait for their second end. ``beside`` are the devices that
+    are out of service already, whatever the rollout does.
+    """
 
     key: str
     message: str
     fix: str
+    devices: tuple[str, ...] = ()
+    two_sided: bool = False
+    beside: tuple[str, ...] = ()
 
 
 class Limits:
-    """A policy applied to one fabric; ``idle`` are the devices that carry nothing because they are provisioned."""
+    """A policy applied to one fabric; ``unprovisioned`` are the devices that carry no traffic yet."""
 
-    def __init__(self, fabric: Fabric, policy: RolloutPolicy, idle: Collection[str] = ()) -> None:
+    def __init__(self, fabric: Fabric, policy: RolloutPolicy, unprovisioned: Collection[str] = ()) -> None:
         self._switch_of = fabric.switch_of
         self._policy = policy
-        self._idle = frozenset(idle)
-        self._service = Service(fabric, self._idle)
-        self._sizes = Counter(_group(switch) for switch in fabric.switches if switch.name not in self._idle)
+        self._unprovisioned = frozenset(unprovisioned)
+        self._service = Service(fabric, self._unprovisioned)
+        self._sizes = Counter(_group(switch) for switch in fabric.switches if switch.name not in self._unprovisioned)
 
-    def breach(self, out: Collection[str], down: Collection[Link] = ()) -> Breach | None:
+    def violation(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
         """Return the first rule that is broken with these devices and links out of service; None where none is."""
-        devices = [self._switch_of[name] for name in out if name in self._switch_of and name not in self._idle]
+        devices = [self._switch_of[name] for name in out if name in self._switch_of and name not in self._unprovisioned]
         return self._planes(devices) or self._shares(devices) or self.floors(out, down)
 
-    def _planes(self, devices: Iterable[Switch]) -> Breach | None:
+    def _planes(self, devices: Iterable[Switch]) -> PolicyViolation | None:
         planes = sorted({switch.plane for switch in devices})
         if len(planes) < 2:
             return None
-        return Breach(
+        return PolicyViolation(
             "",
             f"planes {' and '.join(str(plane + 1) for plane in planes)} would be disturbed at once",
             "bring what is out of service back first",
         )
 
-    def _shares(self, devices: Iterable[Switch]) -> Breach | None:
+    def _shares(self, devices: Iterable[Switch]) -> PolicyViolation | None:
         counts = Counter(_group(switch) for switch in devices)
         for group, count in counts.items():
             spine = group[0] is not Role.LEAF
@@ -62,21 +70,21 @@ class Limits:
         # Two leaves of a stripe are two rails of every node below them.
         return min(1, allowed) if stripe is not None else allowed
 
-    def floors(self, out: Collection[str], down: Collection[Link] = ()) -> Breach | None:
+    def floors(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
         """Return the floor that is crossed with these devices and links out of service; None where none is."""
         floor = self._policy.uplink_floor_percent
         if floor is not None:
             left = self._service.least_uplink_percent(out, down)
             # Shares of bandwidth are ratios of whole numbers; a floor that is met exactly is met.
             if left < floor - 1e-9:
-                return Breach(
+                return PolicyViolation(
                     "floor.uplinks",
                     f"a leaf keeps {left:.4g}% of its uplink bandwidth, and the floor is {floor:g}%",
                     f"lower `floor.uplinks` to {_floor_percent(left)}%",
                 )
         paths = self._service.least_paths(out, down)
         if paths is not None and paths < self._policy.path_floor:
-            return Breach(
+            return PolicyViolation(
                 "floor.paths",
                 f"two leaves keep {_paths(paths)} between them, and the floor is {self._policy.path_floor}",
                 f"lower `floor.paths` to {paths}" + (", which accepts that leaves are cut off" if not paths else ""),
@@ -93,18 +101,18 @@ def _group(switch: Switch) -> _Group:
     return (switch.role, switch.plane, stripe)
 
 
-def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> Breach:
+def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
     role, plane, stripe = group
     key = "max_unavailable.leaves" if role is Role.LEAF else "max_unavailable.spines"
     noun = ("leaf" if total == 1 else "leaves") if role is Role.LEAF else role.value + ("" if total == 1 else "s")
     where = f"plane {plane + 1}" if stripe is None else f"one stripe of plane {plane + 1}"
     if not allowed:
-        return Breach(
+        return PolicyViolation(
             key,
             f"{share} of the {total} {noun} of {where} is not a whole device, so none may ever be disturbed",
             f"raise `{key}` to 1 or to {_ceil_percent(total)}%",
         )
-    return Breach(
+    return PolicyViolation(
         key,
         f"{count} of the {total} {noun} of {where} would be out of service, and {allowed} may be",
         "bring what is out of service back first" + (f", or raise `{key}`" if stripe is None else ""),

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from railweave.plan.limits import PolicyViolation
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave.plan.waves import Unmet
 from railweave.sonic.change import Change, Disruption, Method, Op
 
-PLAN_VERSION = 2
+PLAN_VERSION = 3
 """The version of the file form; a plan of another version is refused."""
 
 
@@ -48,10 +48,11 @@ class DevicePlan:
     ``running_sha256`` is of the rows and FRR lines that we own, as they were read; empty where the device could not be
     reached, and ``error`` then says why. ``not_ours`` counts the rows kept by table. ``pending`` tells that a commit
     still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
-    ``disturbed`` tells that it carries traffic that its changes disturb. ``drain`` are the BGP peers whose traffic is
-    led away before the change (``plan.draining``): ``("*",)`` is the whole device, nothing is none. ``given_up`` are
-    the code points that are lossless on it and would be no more. ``drained`` are the peers that somebody drained by
-    hand, written like ``drain``; a rollout leaves them so.
+    ``disruptive`` tells that its changes take it out of service for a while: the one value that the order of the waves,
+    the report and the rollout go by (``plan.draining``). ``out_of_service`` tells that it answers nobody and forwards
+    nothing. ``drain`` are the BGP peers whose traffic is led away before the change: ``("*",)`` is the whole device,
+    nothing is none. ``given_up`` are the code points that are lossless on it and would be no more. ``drained`` are the
+    peers that somebody drained by hand, written like ``drain``; a rollout leaves them so.
     """
 
     state: DeviceState
@@ -63,7 +64,8 @@ class DevicePlan:
     unprovisioned: bool = False
     pending: bool = False
     error: str = ""
-    disturbed: bool = False
+    disruptive: bool = False
+    out_of_service: bool = False
     drain: tuple[str, ...] = ()
     given_up: tuple[int, ...] = ()
     drained: tuple[str, ...] = ()
@@ -90,7 +92,7 @@ class Plan:
     ``changes`` stand by device in the order of ``devices``; ``waves`` holds every changed device once, in the order of
     the rollout. ``gone`` names devices of the base that the intent no longer has (offline plans only): nothing is done
     to them. ``target`` is empty for a plan that compares two intents offline. ``policy`` is what the waves keep to, and
-    ``unmet`` is what of it no order can keep: such a plan is shown and never carried out.
+    ``violations`` is what of it no order can keep: such a plan is shown and never carried out.
     """
 
     fabric: str
@@ -101,7 +103,7 @@ class Plan:
     waves: tuple[tuple[str, ...], ...]
     gone: tuple[str, ...] = ()
     policy: RolloutPolicy = DEFAULT_POLICY
-    unmet: tuple[Unmet, ...] = ()
+    violations: tuple[PolicyViolation, ...] = ()
     version: int = PLAN_VERSION
 
     @property
@@ -124,12 +126,17 @@ class Plan:
         return {name: tuple(changes) for name, changes in grouped.items()}
 
     @property
-    def disturbed(self) -> frozenset[str]:
-        """Return the devices that carry traffic and that their changes disturb: session, flap or reload."""
-        return frozenset(name for name, device in self.devices.items() if device.disturbed)
+    def disruptive(self) -> frozenset[str]:
+        """Return the devices that their changes take out of service for a while."""
+        return frozenset(name for name, device in self.devices.items() if device.disruptive)
 
     @property
-    def idle(self) -> frozenset[str]:
+    def out_of_service(self) -> frozenset[str]:
+        """Return the devices that answer nobody and forward nothing."""
+        return frozenset(name for name, device in self.devices.items() if device.out_of_service)
+
+    @property
+    def unprovisioned(self) -> frozenset[str]:
         """Return the devices that are provisioned for the first time, so carry nothing yet."""
         return frozenset(name for name, device in self.devices.items() if device.unprovisioned)
 

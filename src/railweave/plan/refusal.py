@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.plan.cables import moved_cables
 from railweave.plan.identity import find_renumbering
 from railweave.plan.markings import given_up_markings
-from railweave.plan.model import Plan
-from railweave.plan.waves import unmet_diagnostics
+from railweave.plan.model import DeviceState, Plan
+from railweave.plan.waves import violation_diagnostics
 
 _SHOWN = 8
 
@@ -26,8 +26,13 @@ class Consent:
     single_step: bool = False
 
 
-def refusals(plan: Plan, consent: Consent) -> tuple[Diagnostic, ...]:
-    """Return why ``plan`` must not be carried out under ``consent``; nothing where it may."""
+def refusals(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> tuple[Diagnostic, ...]:
+    """Return why ``plan`` must not be carried out under ``consent``; nothing where it may.
+
+    Without ``skip_unreachable`` a plan with an unreachable device stops before its first wave, so no wave is judged.
+    """
+    if not skip_unreachable and plan.names(DeviceState.UNREACHABLE):
+        plan = replace(plan, violations=())
     return (
         *conflicts(plan),
         *_renumberings(plan, consent),
@@ -60,7 +65,7 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
         for name, device in plan.devices.items()
         for one in device.conflicts
     )
-    return (*refused, *rows, *unmet_diagnostics((one for one in plan.unmet if not one.parted), plan.policy))
+    return (*refused, *rows, *violation_diagnostics((one for one in plan.violations if not one.two_sided), plan.policy))
 
 
 def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
@@ -79,8 +84,8 @@ def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
 
 def _partings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
     """Return the floors that are crossed while links wait for their second end; a renumbering is agreed to as one."""
-    parted = () if consent.renumber else tuple(one for one in plan.unmet if one.parted)
-    return unmet_diagnostics(parted, plan.policy)
+    two_sided = () if consent.renumber else tuple(one for one in plan.violations if one.two_sided)
+    return violation_diagnostics(two_sided, plan.policy)
 
 
 def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:

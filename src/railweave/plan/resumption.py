@@ -7,9 +7,10 @@ still holds its old configuration gets exactly the changes that the journal has 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from railweave.diagnostics import Diagnostic, Where, error
+from railweave.fabric.model import Fabric
+from railweave.plan.build import in_waves
 from railweave.plan.document import change_json
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.rollout import Rollout
@@ -119,9 +120,9 @@ def _differs(rollout: Rollout, name: str, changes: tuple[Change, ...]) -> bool:
     return record is None or record.changes_sha256 != changes_sha256(changes)
 
 
-def in_journaled_order(rollout: Rollout, plan: Plan) -> Plan:
+def in_journaled_order(fabric: Fabric, rollout: Rollout, plan: Plan) -> Plan:
     """Return ``plan`` with its devices in the waves of the rollout, without those that are done."""
-    return replace(plan, waves=left_of(rollout.waves, plan.names(DeviceState.CHANGED)))
+    return in_waves(fabric, plan, left_of(rollout.waves, plan.names(DeviceState.CHANGED)))
 
 
 def left_of(waves: Iterable[Iterable[str]], names: Iterable[str]) -> tuple[tuple[str, ...], ...]:

@@ -114,7 +114,7 @@ def _order(plan: Plan) -> str:
     shown = [f"- {cell(line.replace('. ', ': ', 1))}" for line in lines]
     title = f"Order: {counted(len(plan.waves), 'wave')}"
     policy = [f"- {cell(line)}" for line in drained_lines(plan)]
-    if plan.disturbed:
+    if plan.disruptive:
         policy.append(f"- policy: {cell(str(plan.policy))}")
     if len(shown) <= _MOST_WAVES:
         return "\n".join([f"{title}\n", *shown, *policy]) + "\n"

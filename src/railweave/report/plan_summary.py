@@ -8,7 +8,7 @@ from railweave.plan.draining import WHOLE
 from railweave.plan.headline import WORDS
 from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DISRUPTION_RANK, Plan
-from railweave.plan.waves import unmet_diagnostics
+from railweave.plan.waves import violation_diagnostics
 from railweave.report.listing import compact
 from railweave.sonic.change import Disruption, Method
 
@@ -88,7 +88,7 @@ def hand_drained_lines(plan: Plan) -> tuple[str, ...]:
 
 def unmet_lines(plan: Plan) -> tuple[str, ...]:
     """Return a line for each rule of the rollout policy that no order of this plan can keep."""
-    return tuple(f"{one.code}: {one.message}" for one in unmet_diagnostics(plan.unmet, plan.policy))
+    return tuple(f"{one.code}: {one.message}" for one in violation_diagnostics(plan.violations, plan.policy))
 
 
 def kept(plan: Plan) -> Mapping[str, int]:

@@ -96,7 +96,7 @@ def _waves(plan: Plan) -> Iterable[Text]:
     yield Text(f"order: {counted(len(plan.waves), 'wave')}, each device confirmed or rolled back before the next wave")
     for line in wave_lines(plan):
         yield Text(f"  {line}")
-    if plan.disturbed:
+    if plan.disruptive:
         yield Text(f"  {plan.policy}", style="dim")
 
 

@@ -15,7 +15,7 @@ class _Kind:
 
     role: str
     devices: int
-    disturbed: bool
+    disruptive: bool
     drained: str
 
 
@@ -30,7 +30,7 @@ def _line(kind: _Kind, run: Sequence[tuple[int, tuple[str, ...]]]) -> str:
     numbers = f"{run[0][0]}" if len(run) == 1 else f"{run[0][0]}–{run[-1][0]}"
     pace = "" if len(run) == 1 else ", one at a time" if kind.devices == 1 else f", {kind.devices} at a time"
     count = f" ({len(names)})" if len(names) > 2 else ""
-    return f"{numbers}. {compact(names)}{count}{pace}{', disturbed' if kind.disturbed else ''}{kind.drained}"
+    return f"{numbers}. {compact(names)}{count}{pace}{', disruptive' if kind.disruptive else ''}{kind.drained}"
 
 
 def _kind(plan: Plan, wave: Sequence[str]) -> _Kind:
@@ -38,7 +38,7 @@ def _kind(plan: Plan, wave: Sequence[str]) -> _Kind:
     return _Kind(
         first.role if first is not None else "",
         len(wave),
-        any(plan.devices[name].disturbed for name in wave if name in plan.devices),
+        any(plan.devices[name].disruptive for name in wave if name in plan.devices),
         _drained(plan, wave),
     )
 

@@ -416,20 +416,30 @@ def redesign(lab_text: str) -> Callable[..., Fabric]:
 
 
 @pytest.fixture
-def bench(lab: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+def bench_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Fabric], Bench]:
+    """Return a function that makes a bench of factory-new switches; the newest one is reached."""
+
+    def made(fabric: Fabric) -> Bench:
+        world = World(fabric)
+
+        class RailweavefakeDriver(FakeDriver):
+            pass
+
+        RailweavefakeDriver.world = world
+        RailweavefakeDriver.__module__ = f"custom_napalm.{DRIVER}"
+        module = types.ModuleType(f"custom_napalm.{DRIVER}")
+        module.RailweavefakeDriver = RailweavefakeDriver  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "custom_napalm", types.ModuleType("custom_napalm"))
+        monkeypatch.setitem(sys.modules, f"custom_napalm.{DRIVER}", module)
+        return Bench(world, tmp_path)
+
+    return made
+
+
+@pytest.fixture
+def bench(lab: Fabric, bench_of: Callable[[Fabric], Bench]) -> Bench:
     """A factory-new lab of two leaves and two spines."""
-    world = World(lab)
-
-    class RailweavefakeDriver(FakeDriver):
-        pass
-
-    RailweavefakeDriver.world = world
-    RailweavefakeDriver.__module__ = f"custom_napalm.{DRIVER}"
-    module = types.ModuleType(f"custom_napalm.{DRIVER}")
-    module.RailweavefakeDriver = RailweavefakeDriver  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "custom_napalm", types.ModuleType("custom_napalm"))
-    monkeypatch.setitem(sys.modules, f"custom_napalm.{DRIVER}", module)
-    return Bench(world, tmp_path)
+    return bench_of(lab)
 
 
 def _settle(bench: Bench) -> Bench:

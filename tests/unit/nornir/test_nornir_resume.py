@@ -251,7 +251,7 @@ def test_a_lost_rollout_is_freed_and_carried_on(changed: Any, step: Step) -> Non
         assert changed.world.switches[last].running.config_db == changed.before[last].config_db
         plan = changed.plan()
         assert differing(lost, plan) == ()
-        plan = in_journaled_order(lost, plan)
+        plan = in_journaled_order(changed.world.fabric, lost, plan)
         assert plan.waves == ((last,),)
         write_down_done(lost, plan, announce)
         result = changed.deploy(plan, journal=journal)

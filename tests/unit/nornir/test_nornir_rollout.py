@@ -402,12 +402,12 @@ def test_the_file_beside_the_journal_is_asked(wide):
     assert wide.deploy(journal=journal).stopped_by == "aborted after wave 0 of 4"
 
 
-def test_a_wave_that_would_cross_the_floor_beside_a_failed_device_is_not_begun(timed):
+def test_a_wave_that_would_cross_the_floor_beside_a_failed_device_is_not_started(timed):
     set_rollout(timed, max_failures=3)
     breaks_bgp(switch(timed, "lab-spine1"))
     result = timed.deploy()
     assert result.result == "stopped"
-    assert result.stopped_by.startswith("wave 2 of 4 was not begun: ")
+    assert result.stopped_by.startswith("wave 2 of 4 was not started: ")
     assert timed.outcomes(result)["lab-spine1"] == "old"
     assert timed.outcomes(result)["lab-spine2"] == "not-attempted"
 

@@ -8,9 +8,9 @@ import pytest
 from railweave.errors import RefusedError
 from railweave.plan.binding import check_binding
 from railweave.plan.document import parse_plan, plan_json
+from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import DevicePlan, DeviceState
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.plan.waves import Unmet
 from railweave.sonic.change import Op
 
 
@@ -54,8 +54,8 @@ def test_the_summary_counts_every_change(growth):
         (lambda text: text[:-2], "not JSON"),
         (lambda _: "[]", "not a plan"),
         (lambda _: "{}", "not a plan"),
-        (lambda text: text.replace('"version": 2', '"version": 1'), "an older railweave: it has version 1"),
-        (lambda text: text.replace('"version": 2', '"version": 3'), "another railweave: it has version 3"),
+        (lambda text: text.replace('"version": 3', '"version": 1'), "an older railweave: it has version 1"),
+        (lambda text: text.replace('"version": 3', '"version": 4'), "another railweave: it has version 4"),
         (lambda text: text.replace('"op": "add"', '"op": "remove"', 1), "changed after it was made"),
         (lambda text: text.replace('"digest": "', '"digest": "0'), "changed after it was made"),
     ],
@@ -105,19 +105,19 @@ def test_a_device_that_cannot_be_reached_now_is_left_to_its_own_rule(growth):
 
 
 def test_another_rollout_policy_is_refused_before_anything_is_read(growth):
-    careful = replace(growth, policy=RolloutPolicy(uplink_floor_percent=75, path_floor=2))
-    (found,) = check_binding(careful, growth, "plan.json")
+    strict = replace(growth, policy=RolloutPolicy(uplink_floor_percent=75, path_floor=2))
+    (found,) = check_binding(strict, growth, "plan.json")
     assert found.code == "RW502"
     assert "every leaf in service keeps 75% of its uplinks and 2 paths to any other" in found.message
 
 
 def test_a_policy_and_what_it_cannot_keep_survive_the_file(growth):
-    unmet = Unmet("floor.uplinks", "too little", "lower it", ("lab-spine1",), parted=True)
+    violation = PolicyViolation("floor.uplinks", "too little", "lower it", ("lab-spine1",), two_sided=True)
     policy = RolloutPolicy(Share(percent=12.5), Share(count=2), 7, 62.5, 3)
-    plan = replace(growth, policy=policy, unmet=(unmet,))
+    plan = replace(growth, policy=policy, violations=(violation,))
     again = parse_plan(json.dumps(plan_json(plan)), "plan.json")
     assert again.policy == policy
-    assert again.unmet == (unmet,)
+    assert again.violations == (violation,)
 
 
 def test_a_device_that_was_never_reviewed_is_refused(growth):

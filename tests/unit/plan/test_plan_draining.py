@@ -2,7 +2,7 @@
 
 import pytest
 
-from railweave.plan.draining import WHOLE, disturbs, drain_of, drains_of_waves, parted_links
+from railweave.plan.draining import WHOLE, drain_of, drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.offline import plan_offline
 from railweave.sonic.change import FRR_TABLE, Disruption, Op
 from railweave.templates import find_templates
@@ -14,9 +14,9 @@ LINE = {"table": FRR_TABLE, "key": "router bgp 1", "disruption": Disruption.SESS
 
 @pytest.fixture
 def drained(lab, change):
-    def peers(device, *changes, idle=()):
+    def peers(device, *changes, unprovisioned=()):
         made = {device: [change(device=device, **one) for one in changes]}
-        return drains_of_waves(lab, made, [[device]], idle).get(device, ())
+        return drains_of_waves(lab, made, [[device]], unprovisioned).get(device, ())
 
     return peers
 
@@ -60,7 +60,7 @@ def test_a_port_of_a_node_drains_nothing(drained):
 
 
 def test_the_only_spine_that_carries_is_not_drained(drained):
-    assert drained(SPINE, {**LINE, "field": "timers bgp 3 9"}, idle={"lab-spine2"}) == ()
+    assert drained(SPINE, {**LINE, "field": "timers bgp 3 9"}, unprovisioned={"lab-spine2"}) == ()
 
 
 def test_a_peer_that_leaves_the_intent_is_drained_by_its_address(drained):
@@ -84,21 +84,21 @@ def test_links_that_end_with_their_far_end_disturb_nobody(lab, redesign):
     grown = redesign(("count: 4\n", "count: 8\n"), ("count: 2, downlink", "count: 4, downlink"))
     plan = plan_offline(grown, lab, find_templates())
     assert any(one.disruption is not Disruption.NONE for one in plan.changes)
-    assert plan.disturbed == frozenset()
+    assert plan.disruptive == frozenset()
     assert plan.devices[SPINE].drain == ("10.192.0.185", "10.192.0.249")
 
 
 def test_a_port_of_a_node_that_stays_is_disturbed(lab, change):
     leaf = lab.switch_of[LEAF]
-    assert disturbs(lab, leaf, [change(device=LEAF, **SPEED)])
-    assert not disturbs(lab, leaf, [change(device=LEAF, **{**SPEED, "key": "Ethernet16"})])
+    assert is_disruptive(lab, leaf, [change(device=LEAF, **SPEED)])
+    assert not is_disruptive(lab, leaf, [change(device=LEAF, **{**SPEED, "key": "Ethernet16"})])
 
 
 def test_a_switch_that_is_provisioned_is_neither_drained_nor_disturbed(growth):
     fresh = [name for name, device in growth.devices.items() if device.unprovisioned]
     assert fresh == ["lab-leaf3", "lab-leaf4"]
-    assert growth.idle == frozenset(fresh)
-    assert growth.disturbed == frozenset()
+    assert growth.unprovisioned == frozenset(fresh)
+    assert growth.disruptive == frozenset()
     assert all(growth.devices[name].drain == () for name in fresh)
 
 
@@ -106,9 +106,9 @@ def test_a_link_is_parted_only_where_both_ends_change(lab, change):
     link = next(one for one in lab.links_of[SPINE] if one.lower == LEAF)
     spine = change(device=SPINE, **{**SPEED, "key": "Ethernet0"})
     leaf = change(device=LEAF, **{**SPEED, "key": "Ethernet112"})
-    assert parted_links(lab, {SPINE: (spine,), LEAF: (leaf,)}) == {link}
-    assert parted_links(lab, {SPINE: (spine,)}) == set()
-    assert parted_links(lab, {SPINE: (spine,), LEAF: (leaf,)}, idle={LEAF}) == set()
+    assert two_sided_links(lab, {SPINE: (spine,), LEAF: (leaf,)}) == {link}
+    assert two_sided_links(lab, {SPINE: (spine,)}) == set()
+    assert two_sided_links(lab, {SPINE: (spine,), LEAF: (leaf,)}, unprovisioned={LEAF}) == set()
 
 
 def test_other_as_numbers_part_every_link(lab, redesign):
@@ -116,9 +116,9 @@ def test_other_as_numbers_part_every_link(lab, redesign):
         lab, redesign(("workload:", "addressing: {asn: {spine: 4200002000}}\nworkload:")), find_templates(),
         renumber=True,
     )  # fmt: skip
-    (unmet,) = plan.unmet
-    assert unmet.parted
-    assert "both ends of 4 links have to change" in unmet.message
+    (violation,) = plan.violations
+    assert violation.two_sided
+    assert "both ends of 4 links have to change" in violation.message
 
 
 def test_no_spine_is_drained_whose_leaves_have_lost_the_others(redesign):

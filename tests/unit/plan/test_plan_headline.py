@@ -110,7 +110,7 @@ def test_cables_that_move_are_counted(plan_of, change):
 
 def test_only_part_of_what_is_touched_may_be_disturbed(plan_of, change):
     plan = plan_of(change(), change(device="leaf2", field="speed", disruption=Disruption.FLAP))
-    devices = {**plan.devices, "leaf2": replace(plan.devices["leaf2"], disturbed=True)}
+    devices = {**plan.devices, "leaf2": replace(plan.devices["leaf2"], disruptive=True)}
     assert "touches 2 leaves (ports flap on 1)" in headline(replace(plan, devices=devices))
 
 

@@ -6,12 +6,16 @@ import pytest
 
 from railweave.diagnostics import Where
 from railweave.errors import RefusedError
+from railweave.plan.build import Reading, build_plan
 from railweave.plan.capacity import capacity
+from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import DeviceState
 from railweave.plan.offline import plan_offline
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.refusal import Consent, conflicts, refusals
-from railweave.plan.waves import Unmet, may_go, plan_waves
+from railweave.plan.waves import WaveGate, plan_waves
+from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.diff import DeviceDiff
 from railweave.templates import find_templates
 
 FOUR_SPINES = ("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4")
@@ -99,27 +103,57 @@ def test_a_share_that_is_not_a_whole_spine_is_refused(lab):
 def test_a_single_spine_cannot_be_disturbed_unless_that_is_accepted(lab):
     assert capacity(lab, spines(lab)).least_paths == 0
     with pytest.raises(RefusedError, match="no path"):
-        plan_waves(lab, ["lab-spine1"], ["lab-spine1"], RolloutPolicy(), idle=["lab-spine2"])
+        plan_waves(lab, ["lab-spine1"], ["lab-spine1"], RolloutPolicy(), unprovisioned=["lab-spine2"])
     accepted = RolloutPolicy(path_floor=0)
-    assert plan_waves(lab, ["lab-spine1"], ["lab-spine1"], accepted, idle=["lab-spine2"]) == (("lab-spine1",),)
+    assert plan_waves(lab, ["lab-spine1"], ["lab-spine1"], accepted, unprovisioned=["lab-spine2"]) == (("lab-spine1",),)
 
 
 def test_what_is_provisioned_is_bound_by_no_floor(lab):
     names = [switch.name for switch in lab.switches]
     strict = RolloutPolicy(uplink_floor_percent=100, path_floor=2)
-    assert plan_waves(lab, names, names, strict, idle=names)
+    assert plan_waves(lab, names, names, strict, unprovisioned=names)
 
 
 def test_a_lost_spine_holds_the_next_one_back(wide):
     policy = RolloutPolicy(spines=Share(count=2), path_floor=3)
-    assert may_go(wide, policy, (), ["lab-spine1"]) == ""
-    assert may_go(wide, policy, ["lab-spine2"], ["lab-spine1"]) == (
+    assert message(WaveGate(wide, policy, disruptive=spines(wide)), "lab-spine1") == ""
+    assert message(WaveGate(wide, policy, disruptive=spines(wide)), "lab-spine1", failed="lab-spine2") == (
         "two leaves keep 2 paths between them, and the floor is 3"
     )
-    assert may_go(wide, RolloutPolicy(), ["lab-spine2"], ["lab-spine1"]) == (
-        "2 of the 4 spines of plane 1 would be out of service, and 1 may be"
+    lost = WaveGate(wide, RolloutPolicy(), disruptive=spines(wide), out_of_service=["lab-spine2"])
+    assert message(lost, "lab-spine1") == ("2 of the 4 spines of plane 1 would be out of service, and 1 may be")
+    assert message(lost, "lab-leaf1") == ""
+
+
+def message(gate, name, *, failed=""):
+    violation = gate.violation([name], [failed] if failed else [])
+    return violation.message if violation else ""
+
+
+def test_a_plan_beside_a_lost_spine_is_refused_before_its_first_wave(wide):
+    """The rollout used to begin, and to stop in front of the first spine."""
+    readings = {switch.name: Reading(changing(switch.name)) for switch in wide.switches}
+    readings["lab-spine2"] = Reading(error="no route to host", out_of_service=True)
+    plan = build_plan(wide, readings, target="t", intent_sha256="")
+    assert plan.out_of_service == {"lab-spine2"}
+    (found,) = conflicts(plan)
+    assert found.code == "RW513"
+    assert found.message == (
+        "the rollout policy cannot be met while lab-spine2 is out of service: 2 of the 4 spines of plane 1 would be out"
+        " of service, and 1 may be"
     )
-    assert may_go(wide, policy, ["lab-spine2"], []) == ""
+    assert found.devices == ("lab-spine1", "lab-spine3", "lab-spine4")
+    assert "RW513" in {one.code for one in refusals(plan, Consent())}
+    # The deployment says that the device could not be reached, and changes nothing.
+    assert refusals(plan, Consent(), skip_unreachable=False) == ()
+
+
+def changing(name):
+    """A difference that resets every BGP session of a device."""
+    change = Change(
+        name, Op.ADD, "frr", "router bgp 1", "timers bgp 3 9", None, None, Disruption.SESSION, Method.FRR, ""
+    )
+    return DeviceDiff((change,), {}, (), unprovisioned=False)
 
 
 def test_a_plan_that_no_policy_allows_is_shown_and_not_carried_out(lab, redesign):
@@ -130,7 +164,9 @@ def test_a_plan_that_no_policy_allows_is_shown_and_not_carried_out(lab, redesign
 
 
 def test_parting_leaves_from_spines_is_agreed_to_as_a_renumbering(growth):
-    plan = replace(growth, unmet=(Unmet("floor.paths", "parted", "say so", ("lab-spine1",), parted=True),))
+    plan = replace(
+        growth, violations=(PolicyViolation("floor.paths", "parted", "say so", ("lab-spine1",), two_sided=True),)
+    )
     agreed = Consent(provision=True)
     assert conflicts(plan) == ()
     assert [one.code for one in refusals(plan, agreed)] == ["RW514"]

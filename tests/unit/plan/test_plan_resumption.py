@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from railweave.fabric.model import Fabric
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.resumption import (
     came_after,
@@ -147,9 +148,10 @@ def test_what_is_left_must_be_what_was_planned() -> None:
         )
 
 
-def test_what_is_left_keeps_the_order_of_the_rollout() -> None:
-    left = plan(replace(MTU, device="leaf2"), replace(MTU, device="spine1"))
-    assert in_journaled_order(ROLLOUT, left).waves == (("spine1",), ("leaf2",))
+def test_what_is_left_keeps_the_order_of_the_rollout(lab: Fabric) -> None:
+    rollout = replace(ROLLOUT, waves=(("lab-spine1",), ("lab-leaf1", "lab-leaf2")))
+    left = plan(replace(MTU, device="lab-leaf2"), replace(MTU, device="lab-spine1"))
+    assert in_journaled_order(lab, rollout, left).waves == (("lab-spine1",), ("lab-leaf2",))
     assert left_of((("a",), ("b", "c")), ("c",)) == (("c",),)
 
 

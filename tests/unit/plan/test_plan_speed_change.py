@@ -68,10 +68,10 @@ def test_a_step_touches_one_spine_and_of_the_leaves_only_the_ports_towards_it(be
 
 def test_in_one_go_the_policy_refuses_what_the_steps_allow(before: Fabric, after: Fabric) -> None:
     whole = plan_offline(before, after, find_templates(ROOT))
-    assert whole.unmet
+    assert whole.violations
     steps = (before, *(one.fabric for one in speed_steps(before, after)), after)
     for one, other in pairwise(steps):
-        assert plan_offline(one, other, find_templates(ROOT)).unmet == ()
+        assert plan_offline(one, other, find_templates(ROOT)).violations == ()
 
 
 def test_no_steps_where_nothing_or_the_breakout_changes(before: Fabric, lab: Fabric) -> None:

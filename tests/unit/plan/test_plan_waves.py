@@ -1,7 +1,7 @@
 """The order of a rollout."""
 
 from railweave.plan.policy import DEFAULT_POLICY
-from railweave.plan.waves import parted_by_limits, plan_waves
+from railweave.plan.waves import WaveGate, plan_waves, split_by_limits
 
 
 def names(fabric, role):
@@ -49,11 +49,12 @@ def test_undisturbed_devices_do_not_wait_for_disturbed_ones(redesign):
     assert waves == (("lab-spine2",), ("lab-spine3", "lab-spine4"), ("lab-spine1",))
 
 
-def test_waves_made_for_a_calm_change_are_parted_where_their_devices_are_disturbed(redesign):
+def test_waves_made_for_a_hitless_change_are_split_where_their_devices_are_disruptive(redesign):
     fabric = redesign(("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4"))
-    calm = (("lab-leaf1",), ("lab-spine2", "lab-spine3", "lab-spine4"), ("lab-spine1",))
-    assert parted_by_limits(fabric, calm, (), DEFAULT_POLICY) == calm
-    assert parted_by_limits(fabric, calm, {"lab-spine2", "lab-spine4"}, DEFAULT_POLICY) == (
+    hitless = (("lab-leaf1",), ("lab-spine2", "lab-spine3", "lab-spine4"), ("lab-spine1",))
+    assert split_by_limits(hitless, WaveGate(fabric, DEFAULT_POLICY)).waves == hitless
+    gate = WaveGate(fabric, DEFAULT_POLICY, disruptive={"lab-spine2", "lab-spine4"})
+    assert split_by_limits(hitless, gate).waves == (
         ("lab-leaf1",),
         ("lab-spine2", "lab-spine3"),
         ("lab-spine4",),
