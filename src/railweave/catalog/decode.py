@@ -14,7 +14,7 @@ from railweave.catalog.model import (
     ServicePort,
     SwitchModel,
 )
-from railweave.catalog.nics import NicModel, NicPorts, NotSupported
+from railweave.catalog.nics import NicModel, NicPorts, NotSupported, VendorPack
 from railweave.catalog.pcie import PcieSlot
 from railweave.errors import RailweaveError
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, HeadroomChip, PgProfile
@@ -154,6 +154,23 @@ def _nic(name: str, document: Mapping[str, Any]) -> NicModel:
         not_supported=tuple(NotSupported(*row) for row in document.get("not_supported", ())),
         notes=document["notes"],
         reorders=document.get("reorders", False),
+    )
+
+
+def decode_vendor_pack(document: Mapping[str, Any]) -> VendorPack:
+    """Return the pack of a NIC vendor from its file's object."""
+    return VendorPack(
+        id=document["id"],
+        title=document["title"],
+        source=document["source"],
+        nics=tuple(document["nics"]),
+        rdma_prefix=document["rdma_prefix"],
+        firmware=tuple(document["firmware"]),
+        firmware_query=tuple(document["firmware_query"]),
+        firmware_set=document["firmware_set"],
+        steps=tuple(document["steps"]),
+        names=document["names"],
+        facts=document["facts"],
     )
 
 

@@ -1,12 +1,14 @@
 """The catalogue that comes with railweave: hardware facts as data files, read when first asked for.
 
-A new switch model is a new file in ``data/switches``; no code knows the models.
+A new switch model is a new file in ``data/switches``, a new NIC vendor one in ``data/nic_vendors``; no code knows them.
 """
 
 import json
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Any, TypeVar
 
 from railweave.catalog.decode import (
     CatalogError,
@@ -14,21 +16,23 @@ from railweave.catalog.decode import (
     decode_nics,
     decode_pcie,
     decode_switch,
+    decode_vendor_pack,
     decoded,
 )
 from railweave.catalog.media import Medium
 from railweave.catalog.model import SwitchModel
-from railweave.catalog.nics import NicModel
+from railweave.catalog.nics import NicModel, VendorPack
 from railweave.catalog.pcie import PcieSlot
 
 _SUFFIX = ".json"
+_Named = TypeVar("_Named", SwitchModel, VendorPack)
 
 
 class Catalog:
     """Hardware by id. Every file is read at most once, when something in it is asked for.
 
-    ``switch``, ``nic``, ``medium`` and ``pcie_slot`` raise KeyError for an unknown id, their ``find_`` forms return
-    None. A broken file raises CatalogError.
+    ``switch``, ``nic``, ``vendor_pack``, ``medium`` and ``pcie_slot`` raise KeyError for an unknown id, their ``find_``
+    forms return None. A broken file raises CatalogError.
     """
 
     def __init__(self, folder: Traversable) -> None:
@@ -36,6 +40,7 @@ class Catalog:
         self._folder = folder
         self._switches: dict[str, SwitchModel | None] = {}
         self._switch_ids: tuple[str, ...] | None = None
+        self._packs: dict[str, VendorPack] | None = None
         self._nics: dict[str, NicModel] | None = None
         self._media: tuple[Medium, ...] | None = None
         self._pcie: dict[str, PcieSlot] | None = None
@@ -43,14 +48,15 @@ class Catalog:
     def switch_ids(self) -> tuple[str, ...]:
         """Return the ids of the switch models in alphabetical order."""
         if self._switch_ids is None:
-            names = (entry.name for entry in self._folder.joinpath("switches").iterdir())
-            self._switch_ids = tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
+            self._switch_ids = self._ids_in("switches")
         return self._switch_ids
 
     def find_switch(self, model_id: str) -> SwitchModel | None:
         """Return a switch model, None for an unknown id."""
         if model_id not in self._switches:
-            self._switches[model_id] = self._read_switch(model_id) if model_id in self.switch_ids() else None
+            self._switches[model_id] = None
+            if model_id in self.switch_ids():
+                self._switches[model_id] = self._read("switches", model_id, decode_switch)
         return self._switches[model_id]
 
     def switch(self, model_id: str) -> SwitchModel:
@@ -71,6 +77,18 @@ class Catalog:
     def nic(self, nic_id: str) -> NicModel:
         """Return a NIC model; KeyError for an unknown id."""
         return self._all_nics()[nic_id]
+
+    def vendor_ids(self) -> tuple[str, ...]:
+        """Return the ids of the NIC vendors in alphabetical order."""
+        return tuple(self._all_packs())
+
+    def vendor_pack(self, vendor: str) -> VendorPack:
+        """Return the tools of a NIC vendor; KeyError for an unknown id."""
+        return self._all_packs()[vendor]
+
+    def vendor_of(self, nic_id: str) -> str | None:
+        """Return the vendor whose tools set NICs of a model, None where there is no pack for it."""
+        return next((vendor for vendor, pack in self._all_packs().items() if nic_id in pack.nics), None)
 
     def media(self) -> tuple[Medium, ...]:
         """Return all media, the cheapest first."""
@@ -99,17 +117,27 @@ class Catalog:
             self._nics = decoded("nics.json", decode_nics, self._document("nics.json"))
         return self._nics
 
+    def _all_packs(self) -> dict[str, VendorPack]:
+        if self._packs is None:
+            read = (self._read("nic_vendors", vendor, decode_vendor_pack) for vendor in self._ids_in("nic_vendors"))
+            self._packs = {pack.id: pack for pack in read}
+        return self._packs
+
+    def _ids_in(self, folder: str) -> tuple[str, ...]:
+        names = (entry.name for entry in self._folder.joinpath(folder).iterdir())
+        return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
+
     def _all_pcie(self) -> dict[str, PcieSlot]:
         if self._pcie is None:
             self._pcie = decoded("pcie.json", decode_pcie, self._document("pcie.json"))
         return self._pcie
 
-    def _read_switch(self, model_id: str) -> SwitchModel:
-        file = f"switches/{model_id}{_SUFFIX}"
-        model = decoded(file, decode_switch, self._document(file))
-        if model.id != model_id:
-            raise CatalogError(file, f"the id is {model.id!r}; it has to be the file's name")
-        return model
+    def _read(self, folder: str, name: str, decode: Callable[[Mapping[str, Any]], _Named]) -> _Named:
+        file = f"{folder}/{name}{_SUFFIX}"
+        value = decoded(file, decode, self._document(file))
+        if value.id != name:
+            raise CatalogError(file, f"the id is {value.id!r}; it has to be the file's name")
+        return value
 
     def _document(self, file: str) -> object:
         try:

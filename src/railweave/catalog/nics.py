@@ -1,6 +1,8 @@
-"""NIC models of GPU nodes: which ports they can form, on which lanes, and what their PCIe slot must give."""
+"""NICs of GPU nodes: the ports that a model can form and its PCIe slot, and the packs of the vendors' tools."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +50,31 @@ class NicModel:
     def refusal_of(self, ports: int, speed_gbps: int) -> NotSupported | None:
         """Return why a combination is refused where the source says so, None where it is only not listed."""
         return next((one for one in self.not_supported if (one.ports, one.speed_gbps) == (ports, speed_gbps)), None)
+
+
+Step = Mapping[str, Any]
+"""What a vendor's tools read and set of one NIC; see ``data/README.md``."""
+
+
+@dataclass(frozen=True, slots=True)
+class VendorPack:
+    """The tools of one NIC vendor, as ``data/nic_vendors/ID.json`` describes them.
+
+    ``nics`` are ids of NIC models. ``rdma_prefix`` begins the kernel's names of RDMA devices. ``firmware`` are settings
+    that survive a reboot and need a reset, which are told and never made; ``firmware_query`` shows them,
+    ``firmware_set`` begins the command by which a person sets them. ``names`` are further names for the steps, each
+    read on the node. ``facts`` tells which read of the steps gives a fact of ``check --facts``, and what its values
+    mean there.
+    """
+
+    id: str
+    title: str
+    source: str
+    nics: tuple[str, ...]
+    rdma_prefix: str
+    firmware: tuple[str, ...]
+    firmware_query: tuple[str, ...]
+    firmware_set: str
+    steps: tuple[Step, ...]
+    names: Mapping[str, Mapping[str, Any]]
+    facts: Mapping[str, Mapping[str, Any]]

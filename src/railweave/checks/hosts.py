@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Diagnostic, error, warning
 from railweave.fabric.policy import ClassRole
-from railweave.hosts.packs import vendor_of
 from railweave.intent.model import Intent
 
 _SHOW_PCI = "`ls -l /sys/class/net/*/device` on a node shows them"
@@ -22,13 +22,13 @@ def host_findings(intent: Intent) -> Iterator[Diagnostic]:
 
 def _vendor(intent: Intent, index: int) -> Iterator[Diagnostic]:
     model, hosts = intent.nodes[index].nics.model, intent.policies.hosts
-    known = vendor_of(model)
-    if hosts.vendor is not None and known is not None and known is not hosts.vendor:
+    known = load_catalog().vendor_of(model)
+    if hosts.vendor is not None and known is not None and known != hosts.vendor:
         yield error(
             "RW801",
-            f"`{model}` is a NIC of {known.value}, which the tools of {hosts.vendor.value} cannot set",
+            f"`{model}` is a NIC of {known}, which the tools of {hosts.vendor} cannot set",
             intent.where("hosts.vendor"),
-            fix=f"write vendor: {known.value}, or leave it out: it follows the NIC model",
+            fix=f"write vendor: {known}, or leave it out: it follows the NIC model",
         )
     elif hosts.vendor is None and known is None and hosts.manage:
         yield warning(

@@ -99,14 +99,6 @@ class Overrides:
     rows: Mapping[str, Mapping[str, Mapping[str, Mapping[str, str | tuple[str, ...]]]]]
 
 
-class Vendor(StrEnum):
-    """Makers of NICs whose tools a vendor pack knows."""
-
-    NVIDIA = "nvidia"
-    BROADCOM = "broadcom"
-    AMD = "amd"
-
-
 class NetworkBackend(StrEnum):
     """What configures the interfaces of a GPU node."""
 
@@ -116,10 +108,11 @@ class NetworkBackend(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HostPolicy:
-    """How GPU nodes are set up. ``vendor`` None follows each node's NIC model; ``frontend`` is the interface of the
-    front end, on which NCCL finds its peers, None where NCCL may choose. Unmanaged nodes are rendered only."""
+    """How GPU nodes are set up. ``vendor`` is the id of a vendor pack, None follows each node's NIC model; ``frontend``
+    is the interface of the front end, on which NCCL finds its peers, None where NCCL may choose. Unmanaged nodes are
+    rendered only."""
 
-    vendor: Vendor | None = None
+    vendor: str | None = None
     manage: bool = False
     network: NetworkBackend = NetworkBackend.NETWORKD
     frontend: str | None = None

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from railweave.fabric.policy import Vendor
+from railweave.catalog.load import load_catalog
 from railweave.hosts.marking import tos_of
-from railweave.hosts.packs import vendor_pack
 
 Read = Mapping[str, Any]
 
@@ -18,13 +17,13 @@ _FEC = {"rs": "rs", "baser": "fc", "none": "none", "off": "none"}
 _ON_WORDS = {"1", "on", "true", "yes", "enable", "enabled"}
 
 
-def node_facts(read: Read, vendor: Vendor | None) -> dict[str, Any]:
+def node_facts(read: Read, vendor: str | None) -> dict[str, Any]:
     """Return the facts of a node from what its program read; what it left out stays out."""
     nics = {name: _nic(one, vendor) for name, one in read.get("interfaces", {}).items()}
     return {"nics": nics, "nccl": dict(read.get("nccl", {})), "sysctl": dict(read.get("sysctl", {}))}
 
 
-def _nic(one: Read, vendor: Vendor | None) -> dict[str, Any]:
+def _nic(one: Read, vendor: str | None) -> dict[str, Any]:
     rules = one.get("rules", [])
     found: dict[str, Any] = {
         "mtu": one.get("mtu"),
@@ -50,9 +49,9 @@ def _slot(speed: object, width: object) -> str | None:
     return f"gen{generation}x{width}" if generation and str(width or "").isdigit() else None
 
 
-def _settings(settings: Read, vendor: Vendor) -> dict[str, Any]:
+def _settings(settings: Read, vendor: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for fact, source in vendor_pack(vendor).facts.items():
+    for fact, source in load_catalog().vendor_pack(vendor).facts.items():
         value = settings.get(source["what"])
         if value in (None, "", {}):
             continue

@@ -1,67 +1,15 @@
-"""Vendor packs: which tools read and set a NIC, as data files; adding a vendor needs no code.
+"""What a vendor's tools do to a node's NICs: the steps of its pack, filled in for the fabric's classes.
 
-A pack is a list of steps. A step reads settings (a command's output or a kernel file, a pattern, the wanted value) and
-says what to run or write where one differs. ``$names`` are filled in here from the fabric's classes, ``{interface}``
-and ``{rdma}`` on the node, port by port.
+A pack is data of the catalogue, a list of steps. A step reads settings (a command's output or a kernel file, a pattern,
+the wanted value) and says what to run or write where one differs. ``$names`` are filled in here from the fabric's
+classes, ``{interface}`` and ``{rdma}`` on the node, port by port.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from railweave.fabric.policy import Vendor
+from railweave.catalog.nics import Step, VendorPack
 from railweave.hosts.marking import NicMarking
-
-Step = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class VendorPack:
-    """One vendor's NICs. ``rdma_prefix`` begins the kernel's names of RDMA devices; ``firmware`` are settings that
-    survive a reboot and need a reset, which are told and never made; ``firmware_query`` shows them, ``firmware_set``
-    begins the command by which a person sets them. ``names`` are further names for the steps, each read on the node.
-    ``facts`` tells which read of the steps gives a
-    fact of ``check --facts``, and what its values mean there."""
-
-    vendor: Vendor
-    title: str
-    source: str
-    nics: tuple[str, ...]
-    rdma_prefix: str
-    firmware: tuple[str, ...]
-    firmware_query: tuple[str, ...]
-    firmware_set: str
-    steps: tuple[Step, ...]
-    names: Mapping[str, Mapping[str, Any]]
-    facts: Mapping[str, Mapping[str, Any]]
-
-
-@cache
-def vendor_pack(vendor: Vendor) -> VendorPack:
-    """Return the pack of ``vendor``."""
-    text = files("railweave.hosts").joinpath("packs", f"{vendor.value}.json").read_text(encoding="utf-8")
-    data = json.loads(text)
-    return VendorPack(
-        vendor=vendor,
-        title=data["title"],
-        source=data["source"],
-        nics=tuple(data["nics"]),
-        rdma_prefix=data["rdma_prefix"],
-        firmware=tuple(data["firmware"]),
-        firmware_query=tuple(data["firmware_query"]),
-        firmware_set=data["firmware_set"],
-        steps=tuple(data["steps"]),
-        names=data["names"],
-        facts=data["facts"],
-    )
-
-
-def vendor_of(nic_model: str) -> Vendor | None:
-    """Return the vendor whose pack sets NICs of ``nic_model``; None where there is no pack for it."""
-    return next((vendor for vendor in Vendor if nic_model in vendor_pack(vendor).nics), None)
 
 
 def filled_steps(pack: VendorPack, mark: NicMarking) -> list[dict[str, Any]]:

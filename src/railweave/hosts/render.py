@@ -9,10 +9,11 @@ from typing import Any
 
 import orjson
 
+from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric, Host
 from railweave.hosts.document import rail_texts, rails_document
 from railweave.hosts.nccl import nccl_settings
-from railweave.hosts.packs import filled_firmware, filled_steps, vendor_pack
+from railweave.hosts.packs import filled_firmware, filled_steps
 from railweave.hosts.values import Node, kernel_settings, node_of
 from railweave.templates import Templates
 
@@ -102,9 +103,9 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
     mark = node.marking
     if node.vendor is None or mark is None:
         return {"vendor": None, "names": {}, "steps": [], "firmware": []}
-    pack = vendor_pack(node.vendor)
+    pack = load_catalog().vendor_pack(node.vendor)
     return {
-        "vendor": node.vendor.value,
+        "vendor": node.vendor,
         "trust": "dscp",
         "rdma": {"dscp": mark.dscp, "priority": mark.priority, "tos": mark.tos},
         "cnp": None if mark.cnp_dscp is None else {"dscp": mark.cnp_dscp, "priority": mark.cnp_priority},

@@ -8,10 +8,9 @@ whoever does not bind an address; the default route stays with the front end (fa
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric, Host
-from railweave.fabric.policy import Vendor
 from railweave.hosts.marking import NicMarking, marking
-from railweave.hosts.packs import vendor_of, vendor_pack
 
 FIRST_TABLE = 100
 """Routing table of the first rail; the others follow."""
@@ -40,11 +39,12 @@ class Rail:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Everything that a node's files are made of. ``marking`` is None where no class carries RDMA."""
+    """Everything that a node's files are made of. ``vendor`` names the pack of its NICs; ``marking`` is None
+    where no class carries RDMA."""
 
     name: str
     fabric: str
-    vendor: Vendor | None
+    vendor: str | None
     rails: tuple[Rail, ...]
     pool: int
     pool_length: int
@@ -56,7 +56,7 @@ def node_of(fabric: Fabric, host: Host) -> Node:
     """Return the values of ``host``."""
     policies = fabric.policies
     vendor = host_vendor(fabric, host)
-    prefix = vendor_pack(vendor).rdma_prefix if vendor else ""
+    prefix = load_catalog().vendor_pack(vendor).rdma_prefix if vendor else ""
     rails = []
     for link in fabric.links_of[host.name]:
         index = link.lower_port
@@ -87,9 +87,9 @@ def node_of(fabric: Fabric, host: Host) -> Node:
     )
 
 
-def host_vendor(fabric: Fabric, host: Host) -> Vendor | None:
+def host_vendor(fabric: Fabric, host: Host) -> str | None:
     """Return the vendor of a node's NICs: the intent's, else the one whose pack knows the model."""
-    return fabric.policies.hosts.vendor or vendor_of(host.nic_model)
+    return fabric.policies.hosts.vendor or load_catalog().vendor_of(host.nic_model)
 
 
 def kernel_settings(rails: tuple[Rail, ...]) -> Mapping[str, str]:

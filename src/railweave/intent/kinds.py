@@ -185,16 +185,38 @@ class Word(Kind):
     def read(self, value: object) -> StrEnum:
         """Return the member of the enumeration."""
         allowed = [one.value for one in self.words]
-        if value in allowed:
-            return self.words(value)
-        guess = nearest(value, allowed) if isinstance(value, str) else None
-        fix = f"did you mean `{guess}`? " if guess else ""
-        words = [*allowed, "`auto`"] if self.auto else allowed
-        refuse("RW014", f"{shown(value)} is no {self.what}", f"{fix}write {listing(words)}")
+        if value not in allowed:
+            _refuse_word(value, self.what, allowed, auto=self.auto)
+        return self.words(value)
 
     def form(self) -> dict[str, Any]:
         """Return the words."""
         return {"enum": [one.value for one in self.words]}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Kind):
+    """The id of something that data files describe; ``ids`` looks them up when a value is read."""
+
+    ids: Callable[[], Sequence[str]] = tuple
+    what: str = "entry"
+
+    def read(self, value: object) -> str:
+        """Return the id."""
+        if not isinstance(value, str) or value not in self.ids():
+            _refuse_word(value, self.what, self.ids(), auto=self.auto)
+        return value
+
+    def form(self) -> dict[str, Any]:
+        """Return the ids."""
+        return {"enum": [*self.ids()]}
+
+
+def _refuse_word(value: object, what: str, allowed: Sequence[str], *, auto: bool) -> Never:
+    guess = nearest(value, allowed) if isinstance(value, str) else None
+    fix = f"did you mean `{guess}`? " if guess else ""
+    words = [*allowed, "`auto`"] if auto else allowed
+    refuse("RW014", f"{shown(value)} is no {what}", f"{fix}write {listing(words)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from railweave.catalog.load import load_catalog
 from railweave.fabric.policy import (
     LATEST_RELEASE,
     BufferModel,
     ClassRole,
     NetworkBackend,
     Pool,
-    Vendor,
     WatchdogAction,
 )
-from railweave.intent.kinds import CodePoints, FieldValue, Flag, Prefix, Ratio, Release, Speed, Text, Whole, Word
+from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Prefix, Ratio, Release, Speed, Text, Whole, Word
 from railweave.intent.model import Shape, Underlay, WorkloadKind
 from railweave.intent.presets import PresetName
 
@@ -271,10 +271,14 @@ class MtuKeys(Keys):
     hosts: MtuBytes = _default(9000, "IP MTU of the nodes' fabric NICs in bytes")
 
 
+def _nic_vendors() -> tuple[str, ...]:
+    return load_catalog().vendor_ids()
+
+
 class HostsKeys(Keys):
     """How the GPU nodes are set up."""
 
-    vendor: Annotated[Vendor | None, Word(words=Vendor, what="NIC vendor", auto=True)] = _default(
+    vendor: Annotated[str | None, Entry(ids=_nic_vendors, what="NIC vendor", auto=True)] = _default(
         "auto", "whose tools set the NICs; auto follows the NIC model"
     )
     manage: Annotated[bool, Flag()] = _default(False, "the nodes are planned and changed, not only rendered")

@@ -9,7 +9,7 @@ from railweave.checks.codes import CATALOGUE, TITLES
 from railweave.checks.intent import check_intent
 from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
-from railweave.fabric.policy import NetworkBackend, Vendor
+from railweave.fabric.policy import NetworkBackend
 from railweave.intent.load import load_intent_text
 
 Write = Callable[..., str]
@@ -41,7 +41,7 @@ def test_everything_can_be_said(intent_text: Write) -> None:
     text = intent_text(rest="hosts: {vendor: broadcom, manage: true, network: netplan, frontend: eno1}")
     hosts = load_intent_text(text, "test.yml").policies.hosts
     assert (hosts.vendor, hosts.manage, hosts.network, hosts.frontend) == (
-        Vendor.BROADCOM,
+        "broadcom",
         True,
         NetworkBackend.NETPLAN,
         "eno1",

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from railweave.fabric.policy import Vendor
-from railweave.hosts.packs import vendor_pack
+from railweave.catalog.load import load_catalog
 
 LINK = {
     "ifname": "rail0",
@@ -257,7 +256,7 @@ Port : 0490814a-6c40-4242-4242-000011010001
 def test_of_an_answer_about_all_cards_the_part_of_one_is_read(
     program: ModuleType, pci: str, trust: str, dscp: dict[str, str], no_drop: set[str]
 ) -> None:
-    pack = {read["what"]: read for step in vendor_pack(Vendor.AMD).steps for read in step["reads"]}
+    pack = {read["what"]: read for step in load_catalog().vendor_pack("amd").steps for read in step["reads"]}
     reader, names = machine(program, {("nicctl", "show", "qos"): SHOWN}), {"{pci}": pci}
     assert program.read_setting(reader, pack["trust"], names) == trust
     found = program.read_setting(reader, pack["dscp to priority"], names)
