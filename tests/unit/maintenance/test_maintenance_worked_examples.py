@@ -1,0 +1,127 @@
+"""The worked examples of CONTRIBUTING.md, carried out in a copy of the project as a reader would."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+_BLOCK = re.compile(r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The project with one worked example carried out, and what its commands printed."""
+
+    project: Path
+    printed: str
+
+
+Carry = Callable[[str], Example]
+
+
+def section(title: str) -> str:
+    """Return the worked example of a title."""
+    found = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL)
+    assert found, f"CONTRIBUTING.md has no worked example {title!r}"
+    return found[1]
+
+
+def apply_difference(project: Path, text: str) -> None:
+    """Apply a difference as its context says; its line numbers do not count, as files grow above them."""
+    path = project / re.findall(r"^\+\+\+ b/(.+)$", text, re.MULTILINE)[0]
+    content = path.read_text(encoding="utf-8")
+    for hunk in re.split(r"^@@.*@@\n", text, flags=re.MULTILINE)[1:]:
+        lines = hunk.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] in " -")
+        after = "".join(line[1:] for line in lines if line[0] in " +")
+        assert content.count(before) == 1, f"{path.name} does not hold once:\n{before}"
+        content = content.replace(before, after)
+    path.write_text(content, encoding="utf-8")
+
+
+@pytest.fixture
+def carry_out(tmp_path: Path) -> Carry:
+    def carry(title: str) -> Example:
+        for folder in ("src", "templates", "intent"):
+            shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        printed = ""
+        for block in _BLOCK.finditer(section(title)):
+            if block["kind"] == "diff":
+                apply_difference(tmp_path, block["text"])
+            elif block["kind"] == "sh":
+                printed += "".join(run(tmp_path, line) for line in block["text"].splitlines())
+            else:
+                assert block["path"], f"{title}: a file without a name"
+                (tmp_path / block["path"]).write_text(block["text"], encoding="utf-8")
+        return Example(tmp_path, printed)
+
+    return carry
+
+
+def run(project: Path, line: str) -> str:
+    """Run ``railweave …`` on the code of ``project``; return what it printed."""
+    program, *arguments = shlex.split(line)
+    assert program == "railweave"
+    command = [sys.executable, "-c", "from railweave.cli.main import run; run()", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(project / "src")}
+    done = subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_switch_model_is_a_data_file(carry_out: Carry) -> None:
+    example = carry_out("Adding a switch model")
+    rendered = example.project / "build/acme/switches/acme-leaf1/config_db.json"
+    config = json.loads(rendered.read_text(encoding="utf-8"))
+    assert config["DEVICE_METADATA"]["localhost"]["hwsku"] == "Acme-8x400"
+    assert config["PORT"]["Ethernet32"]["lanes"] == "41,42,43,44,45,46,47,48"
+    assert config["PORT"]["Ethernet32"]["alias"] == "fourHundredGigE5"
+
+
+def test_a_nic_vendor_is_a_pack_and_its_catalogue_entries(carry_out: Carry) -> None:
+    example = carry_out("Adding a NIC vendor")
+    assert "RW802" not in example.printed
+    host = example.project / "build/acme-nics/hosts/gpu1"
+    nic = json.loads((host / "rails.json").read_text(encoding="utf-8"))["nic"]
+    assert nic["vendor"] == "acme"
+    assert nic["firmware"] == ["ROCE_CNP_DSCP=48"]
+    assert nic["steps"][1]["reads"][0]["want"]["3"] == "on"
+    assert nic["steps"][1]["writes"] == [{"command": ["acmetool", "qos", "{interface}", "pfc", "all:off", "3:on"]}]
+    assert "acme_0:1" in (host / "nccl.conf").read_text(encoding="utf-8")
+
+
+def test_a_check_is_a_code_a_rule_and_its_call(carry_out: Carry) -> None:
+    example = carry_out("Adding a check")
+    assert "warning[RW116]" in example.printed
+    assert "keep a spare of each" in example.printed
+
+
+def test_every_worked_example_is_carried_out() -> None:
+    titles = re.findall(r"^### (.+)$", TEXT[TEXT.index("## Worked examples") :], re.MULTILINE)
+    assert titles == ["Adding a switch model", "Adding a NIC vendor", "Adding a check", "Adding a tier"]
+    assert not _BLOCK.search(section("Adding a tier"))
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", TEXT))))
+def test_links_of_the_guide_lead_somewhere(link: str) -> None:
+    assert (ROOT / link).exists()
+
+
+@pytest.mark.parametrize(
+    "place", sorted(set(re.findall(r"`((?:src|tasks|tests|topologies|templates|docs)/[\w./-]+)`", TEXT)))
+)
+def test_places_of_the_guide_are_there(place: str) -> None:
+    made = {path for path, _, _ in _BLOCK.findall(TEXT)}
+    assert place in made or (ROOT / place).exists()
