@@ -18,7 +18,7 @@ SOURCES = {
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer)
     for layer in (
-        {"units", "names", "diagnostics", "errors", "__init__"},
+        {"units", "names", "diagnostics", "errors", "files", "secrets", "__init__"},
         {"fabric"},
         {"intent", "catalog", "templates"},
         {"cabling"},
@@ -32,7 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
-# What a NAPALM driver may know of the engine: configuration as data, never fabrics.
+# What a NAPALM driver may know of the engine: configuration as data and what of it is secret, never fabrics.
 DRIVER_MAY_IMPORT = frozenset(
     {"change", "conflicts", "diff", "document", "drain", "frr", "merge", "methods", "ownership", "rows", "steps"}
 )
@@ -101,12 +101,15 @@ def allowed(package: str, module: str, name: str) -> bool:
     if package == "railweave_hosts":
         return target == "railweave" and not name.startswith("railweave.cli")
     if package == "napalm_sonic":
-        return name == "railweave.sonic" or (name.startswith("railweave.sonic.") and driver_allowed(name))
+        return driver_allowed(name)
     return False  # the simulator judges the rest, so it knows nothing of it
 
 
 def driver_allowed(name: str) -> bool:
-    return any(name.split(".")[2].startswith(part) for part in DRIVER_MAY_IMPORT)
+    _, layer, *inner = name.split(".")
+    if layer == "secrets":
+        return True
+    return layer == "sonic" and (not inner or any(inner[0].startswith(part) for part in DRIVER_MAY_IMPORT))
 
 
 def engine_allowed(module: str, name: str) -> bool:
@@ -130,5 +133,7 @@ def test_the_engine_reaches_no_device(module: str, path: Path) -> None:
 def test_the_import_rule_notices_a_module_that_looks_upwards() -> None:
     assert not engine_allowed("railweave.design.build", "railweave.sonic.configure")
     assert not allowed("napalm_sonic", "napalm_sonic.driver", "railweave.design.build")
+    assert not allowed("napalm_sonic", "napalm_sonic.driver", "railweave.sonic.configure")
+    assert allowed("napalm_sonic", "napalm_sonic.driver", "railweave.secrets.shown_frr")
     assert not allowed("sonic_sim", "sonic_sim.frr", "railweave.sonic.frr")
     assert engine_allowed("railweave.sonic.configure", "railweave.qos.maps")

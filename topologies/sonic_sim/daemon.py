@@ -88,7 +88,7 @@ class Daemon:
             path = f"{short}/control"
             server = await asyncio.start_unix_server(self.serve, path, limit=_LINE_LIMIT)
             process = {"pid": os.getpid(), "socket": path}
-            write_whole(self.folder / "process.json", json.dumps(process).encode(), 0o600)
+            write_whole(self.folder / "process.json", json.dumps(process).encode())
             async with server:
                 await self.ended.wait()
             await self.simulation.stop()

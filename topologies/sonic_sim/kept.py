@@ -17,12 +17,13 @@ from sonic_sim.network import Network
 from sonic_sim.spec import SimCable, SimDevice, SimHost
 
 
-def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part."""
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file for its owner alone, so that a reader sees the old or the new content, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_bytes(data)
-    part.chmod(mode)
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
     part.replace(path)
 
 

@@ -178,7 +178,7 @@ class Simulation:
         if path.exists():
             return asyncssh.import_private_key(path.read_bytes())
         key = asyncssh.generate_private_key("ssh-ed25519", comment=f"simulated {self.fabric}")
-        write_whole(path, key.export_private_key(), 0o600)
+        write_whole(path, key.export_private_key())
         return key
 
     def _write_endpoints(self) -> None:

@@ -1,7 +1,6 @@
 """Collecting the facts of live devices into a folder, for ``railweave check --facts``."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +12,10 @@ from typing import TYPE_CHECKING
 from railweave.cli.reaching import ReachedFabric, reached_fabric
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError
+from railweave.files import write_private
 
 if TYPE_CHECKING:
     from railweave.fabric.model import Fabric, Host
-
-_MODE = 0o600
-"""Facts hold the addresses and AS numbers of a whole fabric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +62,10 @@ def _write(out: Path, one: _Read) -> None:
     file = out / f"{one.name}.json"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        file.unlink(missing_ok=True)
-        if not one.fault:
-            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "w", encoding="utf-8") as opened:
-                opened.write(one.text)
+        if one.fault:
+            file.unlink(missing_ok=True)
+        else:
+            write_private(file, one.text.encode())
     except OSError as wrong:
         raise RailweaveError(f"cannot write the facts into {out}: {wrong.strerror}") from wrong
 

@@ -184,6 +184,7 @@ def write_lab(made: RenderedLab, folder: Path) -> None:
     """Write the topology, the nodes' files and, where the intent was scaled, the small intent and its mapping."""
     import yaml
 
+    from railweave.files import write_private
     from railweave.lab.topology import clab_document, node_files
 
     topology = yaml.safe_dump(clab_document(made.lab), sort_keys=False, width=120)
@@ -193,7 +194,7 @@ def write_lab(made: RenderedLab, folder: Path) -> None:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_private(path, text.encode())
 
 
 def _mapping_text(made: RenderedLab) -> str:

@@ -29,11 +29,13 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write ``value`` as indented JSON to a file; raises RailweaveError where that cannot be."""
+    """Write ``value`` as indented JSON to a file of its owner alone; raises RailweaveError where that cannot be."""
     import orjson
 
+    from railweave.files import write_private
+
     try:
-        path.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_private(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     except OSError as problem:
         raise RailweaveError(f"{path}: {problem.strerror}") from problem
 

@@ -20,6 +20,7 @@ import orjson
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
+from railweave.files import create_private
 from railweave.hosts.render import HostRenderer
 from railweave.report.folder import replacing
 from railweave.report.host_artifacts import file_count, write_hosts
@@ -126,8 +127,9 @@ class _Maker:
             text = blocks_json(self.configurator.blocks(switch))
             own = folder / SWITCHES / switch.name
             own.mkdir()
-            (own / "config_db.json").write_bytes(text)
-            (own / "frr.conf").write_text(self.configurator.frr(switch), encoding="utf-8", newline="\n")
+            # What a switch runs may hold passwords and keys; everybody may read the rest of the folder.
+            create_private(own / "config_db.json", text)
+            create_private(own / "frr.conf", self.configurator.frr(switch).encode())
         write_hosts(self.renderer, self.renderer.fabric.hosts[hosts], folder / HOSTS)
 
 

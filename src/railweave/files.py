@@ -1,0 +1,36 @@
+"""Files that may hold configuration: readable by their owner alone from the first byte, whole or not there."""
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+_MODE = 0o600
+
+
+def create_private(path: Path, data: bytes) -> None:
+    """Write a file into a folder that nobody reads yet; raises FileExistsError where there is one."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as file:
+        file.write(data)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that replaces an earlier one at once: a reader sees the old content or the new, never a part.
+
+    Links are followed. What is no file, such as a terminal or a pipe, is written to as it stands.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    handle, fresh = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # mode 600, as mkstemp has it
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(fresh).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(fresh).unlink()
+        raise
