@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from napalm_sonic.codec import strip_ansi
 from napalm_sonic.paths import FRR_FILE_IN_CONTAINER, FRR_FILE_ON_HOST, staged
-from napalm_sonic.redaction import hide_in_frr
 from napalm_sonic.reload import Reload
 from napalm_sonic.running import FRR_RUNNING
+from railweave.secrets import shown_text
 from railweave.sonic.steps import HdelStep, LoadStep, PatchStep, ReloadStep, Step, VtyshStep
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ class Applier:
 
 def device_words(done: "Completed") -> str:
     """Return the part of an output that tells a person what is wrong: from the last ``Error:`` on, else the end."""
-    text = _without_frames(strip_ansi(done.words()))
+    text = shown_text(_without_frames(strip_ansi(done.words())))
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("Usage:", 'Try "'))]
     starts = [number for number, line in enumerate(lines) if line.startswith("Error:")]
     told = " / ".join(lines[starts[-1] :] if starts else lines[-4:])
     shown = told if len(told) <= _SHOWN_CHARACTERS else f"{told[:_SHOWN_CHARACTERS]} …"
-    return hide_in_frr(shown) or f"exit status {done.exit_status}"
+    return shown or f"exit status {done.exit_status}"
 
 
 def _without_frames(text: str) -> str:

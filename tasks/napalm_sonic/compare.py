@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from napalm_sonic.codec import natural
-from napalm_sonic.redaction import HIDDEN, hide_in_frr, is_secret, shown_key
+from railweave.secrets import HIDDEN, is_secret, shown_key
 from railweave.sonic.document import BGPRAW, RunningConfig
 from railweave.sonic.frr import FrrEntry, apply_delta, frr_difference, parse_frr
 
@@ -64,4 +64,4 @@ def _frr(delta: str, running: str) -> Iterator[str]:
 def _lines(sign: str, entries: Iterable[FrrEntry], context: str) -> Iterator[str]:
     for entry in entries:
         if entry.context == context:
-            yield f"{sign}  {hide_in_frr(entry.shown)}"
+            yield f"{sign}  {entry.shown}"

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from napalm.base.exceptions import CommandErrorException
 
-from napalm_sonic.redaction import hide_in_document
 from napalm_sonic.running import as_text, running_document, running_text, startup_document
+from railweave.secrets import shown_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def get_config(
             continue
         document = _document(session, candidate, kind)
         if document is not None:
-            found[kind] = as_text(hide_in_document(document) if sanitized else document)
+            found[kind] = as_text(shown_document(document) if sanitized else document)
     return found
 
 

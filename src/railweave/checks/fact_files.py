@@ -1,12 +1,9 @@
 """What is kept of a switch as its facts: the tables and routing lines that checks read, and no secret."""
 
-import re
-
 from railweave.checks.paths import is_read
 from railweave.checks.transit import STATIC_TABLE
+from railweave.secrets import shown_frr, shown_key, shown_row
 from railweave.sonic.document import RunningConfig, dump, parse_running
-
-_SECRET_LINE = re.compile(r"^(\s*(?:neighbor \S+ |enable )?password(?: \d+)?) \S+.*$", re.MULTILINE)
 
 
 def switch_facts(printed: str) -> str:
@@ -16,6 +13,10 @@ def switch_facts(printed: str) -> str:
     routing text; facts are files that people pass on, so neither is kept.
     """
     running = parse_running(printed)
-    tables = {name: rows for name, rows in running.config_db.items() if is_read(name) or name == STATIC_TABLE}
-    frr = None if running.frr is None else _SECRET_LINE.sub(r"\1 (secret)", running.frr)
+    tables = {
+        name: {shown_key(name, key): shown_row(name, row) for key, row in rows.items()}
+        for name, rows in running.config_db.items()
+        if is_read(name) or name == STATIC_TABLE
+    }
+    frr = None if running.frr is None else shown_frr(running.frr)
     return dump(RunningConfig(tables, frr))

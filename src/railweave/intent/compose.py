@@ -23,6 +23,7 @@ from railweave.intent.nodes import (
     plain_value,
 )
 from railweave.intent.syntax import explain
+from railweave.secrets import shown_key
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "<<"
@@ -164,7 +165,7 @@ class Composer:
             first = here.first_marks[text]
             self._fault(
                 "RW004",
-                f"key `{text}` stands twice in this mapping",
+                f"key `{self._shown(text)}` stands twice in this mapping",
                 mark,
                 f"keep one of them; the first is in line {first.line}",
             )
@@ -172,6 +173,11 @@ class Composer:
         else:
             here.first_marks[text] = mark
             here.key = (text, mark, merge)
+
+    def _shown(self, key: str) -> str:
+        """Return a key of the innermost mapping as it may be shown: that of a row in overrides may be a secret."""
+        above = self._stack[-2].key if len(self._stack) > 1 else None
+        return shown_key(above[0], key) if above else key
 
     def _merge(self, here: _Open) -> None:
         """Add the entries that ``<<`` brings; keys written out win, then the earlier merged mapping."""

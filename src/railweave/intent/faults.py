@@ -5,6 +5,7 @@ missing keys, mappings and lists in each other's place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -14,8 +15,14 @@ from railweave.intent.kinds import REFUSED, listing, nearest, shown
 from railweave.intent.paths import parent, path_text
 from railweave.intent.positions import Document
 from railweave.intent.schema import IntentKeys
+from railweave.secrets import HIDDEN, is_secret, shown_key
 
 Part = str | int
+
+_OVERRIDES = "overrides"
+_ROW = 3
+"""Where the key of a row stands in the path of an override: ``overrides.SCOPE.TABLE.KEY.FIELD``."""
+_NO_TEXT = f"{HIDDEN} is not text, and CONFIG_DB fields are text"
 
 
 def place_of(places: Mapping[str, Where], path: str, file: str) -> Where:
@@ -43,11 +50,14 @@ def _meant(parts: Sequence[Part]) -> str | None:
 
 def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnostic:
     parts: tuple[Part, ...] = fault["loc"]
-    path = path_text(parts)
-    where = place_of(document.places, path, file)
+    found = place_of(document.places, path_text(parts), file)
+    path = _shown_path(parts)
+    where = replace(found, path=path)
     kind = fault["type"]
     if kind == REFUSED:
         context = fault["ctx"]
+        if _holds_secret(parts):
+            return error(context["code"], f"{path}: {_NO_TEXT}", where, fix="write it in quotes")
         return error(context["code"], f"{path}: {context['message']}", where, fix=context["fix"])
     if kind == "extra_forbidden":
         return _unknown_key(parts, place_of(document.keys, path, file))
@@ -57,7 +67,21 @@ def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnos
         return error("RW012", f"{path}: the list is empty", where, fix="add an item that begins with `- `")
     wanted = "list" if kind == "list_type" else "mapping"
     example = "begin each item with `- `" if wanted == "list" else "write its keys below it, or in `{ }`"
-    return error("RW012", f"{path}: {shown(fault['input'])} stands where a {wanted} must be", where, fix=example)
+    given = fault["input"]
+    # Whatever stands there instead of rows and fields may be what one of them should hold.
+    found_there = HIDDEN if parts[0] == _OVERRIDES and isinstance(given, str | int | float) else shown(given)
+    return error("RW012", f"{path}: {found_there} stands where a {wanted} must be", where, fix=example)
+
+
+def _shown_path(parts: Sequence[Part]) -> str:
+    """Return a path as it may be shown: some keys of CONFIG_DB rows are secrets."""
+    if len(parts) > _ROW and parts[0] == _OVERRIDES:
+        parts = (*parts[:_ROW], shown_key(str(parts[_ROW - 1]), str(parts[_ROW])), *parts[_ROW + 1 :])
+    return path_text(parts)
+
+
+def _holds_secret(parts: Sequence[Part]) -> bool:
+    return len(parts) > _ROW + 1 and parts[0] == _OVERRIDES and is_secret(str(parts[_ROW - 1]), str(parts[_ROW + 1]))
 
 
 def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:

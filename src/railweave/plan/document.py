@@ -16,7 +16,6 @@ from railweave.plan.headline import headline
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.plan.redaction import redacted
 from railweave.sonic.change import Change, Disruption, Method, Op
 
 _AGAIN = "make the plan again with `railweave plan -o FILE`"
@@ -93,7 +92,7 @@ def _share_json(share: Share) -> int | str:
 
 def change_json(change: Change) -> dict[str, Any]:
     """Return one change as the contract has it, secrets marked."""
-    shown = redacted(change)
+    shown = change.shown
     return {
         "device": shown.device,
         "op": shown.op.value,

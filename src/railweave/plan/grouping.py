@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from railweave.names import natural_key
 from railweave.plan.model import DISRUPTION_RANK, Plan
-from railweave.plan.redaction import redacted
 from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
 from railweave.sonic.rows import Fields, Value
 
@@ -68,7 +67,7 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     Secrets are marked, since groups are for showing.
     """
     fresh = {name for name, device in plan.devices.items() if device.unprovisioned}
-    changes = [redacted(change) for change in plan.changes]
+    changes = [change.shown for change in plan.changes]
     buckets = _alike(change for change in changes if change.device not in fresh)
     buckets = _join(buckets, _by_value_and_devices, uniform=True)
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)

@@ -1,7 +1,6 @@
 """A group of changes in words; the same for the terminal and for markdown."""
 
 from railweave.plan.grouping import ChangeGroup
-from railweave.plan.redaction import redacted
 from railweave.report.listing import compact, counted
 from railweave.report.values import value_text
 from railweave.sonic.change import FRR_TABLE, Change, Op
@@ -67,7 +66,7 @@ def change_text(change: Change) -> str:
 
 def change_line(change: Change) -> str:
     """Return one change as a line: glyph, table, key, field and what becomes of it; secrets marked."""
-    shown = redacted(change)
+    shown = change.shown
     if shown.table == FRR_TABLE:
         return f"{GLYPHS[shown.op]} frr {shown.key or 'top level'}: {shown.field}"
     field = f" {shown.field}" if shown.field is not None else ""

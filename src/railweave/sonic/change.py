@@ -1,8 +1,10 @@
 """A change of one device's configuration, and the closed sets that describe it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from railweave.secrets import HIDDEN, is_secret, shown_frr, shown_key, shown_row
 from railweave.sonic.rows import Fields, Value
 
 FRR_TABLE = "frr"
@@ -49,3 +51,28 @@ class Change:
     disruption: Disruption
     method: Method
     reason: str
+
+    @property
+    def shown(self) -> "Change":
+        """Return the change as people, plan files and logs may see it: itself where it holds no secret.
+
+        What is applied is always computed anew from the intent, so what is hidden is not lost.
+        """
+        if self.table == FRR_TABLE:
+            return self._shown_line()
+        key = shown_key(self.table, self.key)
+        before, after = self._shown_value(self.before), self._shown_value(self.after)
+        if key == self.key and before is self.before and after is self.after:
+            return self
+        return replace(self, key=key, before=before, after=after)
+
+    def _shown_line(self) -> "Change":
+        line = shown_frr(self.field or "")
+        if line == self.field:
+            return self
+        return replace(self, field=line, before=self.before and line, after=self.after and line)
+
+    def _shown_value(self, value: Value | Fields | None) -> Value | Fields | None:
+        if isinstance(value, Mapping):
+            return shown_row(self.table, value)
+        return HIDDEN if value is not None and self.field is not None and is_secret(self.table, self.field) else value

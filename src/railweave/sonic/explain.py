@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from railweave.secrets import HIDDEN, is_secret, shown_frr, shown_key, shown_row, shown_text
 from railweave.sonic.change import FRR_TABLE
 from railweave.sonic.frr_reasons import frr_lines
 from railweave.sonic.rows import DeviceConfig, Fields, Row, Value
@@ -13,8 +14,8 @@ _NEAREST = 5
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A row (``field`` None, ``value`` its fields) or one field with its value. An FRR line has table ``frr``, its
-    context as key and itself as field."""
+    """A row (``field`` None, ``value`` its fields) or one field with its value, secrets hidden. An FRR line has table
+    ``frr``, its context as key and itself as field."""
 
     table: str
     key: str
@@ -57,12 +58,16 @@ def explain(config: DeviceConfig, table: str, key: str = "", field: str = "") ->
 
 def explain_line(config: DeviceConfig, text: str) -> Explanation:
     """Explain the FRR lines that are ``text``, else all that start with it (``neighbor 10.192.0.0``)."""
-    lines = [Explained(FRR_TABLE, one.context, one.line, one.line, one.reason) for one in frr_lines(config.frr)]
-    found = [one for one in lines if one.field == text] or [one for one in lines if one.subject.startswith(text)]
+    lines = [
+        Explained(FRR_TABLE, one.context, line := shown_frr(one.line), line, one.reason)
+        for one in frr_lines(config.frr)
+    ]
+    meant = shown_frr(text)
+    found = [one for one in lines if one.field == meant] or [one for one in lines if one.subject.startswith(meant)]
     if not text:
         found = [*(_whole(row) for row in config.rows), *lines]
     if found:
-        return Explanation(config.device, text, tuple(found), ())
+        return Explanation(config.device, meant, tuple(found), ())
     return _not_found(config, text, (one.subject for one in lines))
 
 
@@ -70,9 +75,10 @@ def _rows_explained(config: DeviceConfig, asked: str, table: str, rest: str) -> 
     rows = [row for row in config.rows if row.table == table]
     found = tuple(_matches(rows, rest))
     if found:
-        return Explanation(config.device, asked, found, ())
+        return Explanation(config.device, shown_text(asked), found, ())
     tables = [table] if rows else get_close_matches(table, {row.table for row in config.rows}, n=2)
-    return _not_found(config, asked, (f"{row.table}|{row.key}" for row in config.rows if row.table in tables))
+    near = (f"{row.table}|{shown_key(row.table, row.key)}" for row in config.rows if row.table in tables)
+    return _not_found(config, asked, near)
 
 
 def _matches(rows: Iterable[Row], rest: str) -> Iterator[Explained]:
@@ -81,14 +87,17 @@ def _matches(rows: Iterable[Row], rest: str) -> Iterator[Explained]:
         if rest in ("", row.key):
             yield _whole(row)
         elif rest.startswith(f"{row.key}|") and (field := rest.removeprefix(f"{row.key}|")) in row.fields:
-            yield Explained(row.table, row.key, field, row.fields[field], row.reason)
+            value = HIDDEN if is_secret(row.table, field) else row.fields[field]
+            yield Explained(row.table, shown_key(row.table, row.key), field, value, row.reason)
 
 
 def _whole(row: Row) -> Explained:
-    return Explained(row.table, row.key, None, row.fields, row.reason)
+    return Explained(row.table, shown_key(row.table, row.key), None, shown_row(row.table, row.fields), row.reason)
 
 
 def _not_found(config: DeviceConfig, asked: str, candidates: Iterable[str]) -> Explanation:
     known = list(dict.fromkeys(candidates))
     known += [table for table in dict.fromkeys(row.table for row in config.rows) if table not in known]
-    return Explanation(config.device, asked, (), tuple(get_close_matches(asked, known, n=_NEAREST, cutoff=0.4)))
+    return Explanation(
+        config.device, shown_text(asked), (), tuple(get_close_matches(asked, known, n=_NEAREST, cutoff=0.4))
+    )

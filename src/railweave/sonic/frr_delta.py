@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railweave.names import natural_key
+from railweave.secrets import is_hidden
 from railweave.sonic.frr_document import FrrDocument, write_lines
 from railweave.sonic.frr_lines import (
     CLEARED_FIRST,
     FrrEntry,
     defined_neighbor,
     is_group,
-    is_hidden,
     is_interface_peer,
     list_entry,
     membership,

@@ -1,4 +1,4 @@
-"""What single FRR lines mean: which line replaces which, what `no` removes, which are secret, in which order they go.
+"""What single FRR lines mean: which line replaces which, what `no` removes, in which order they go.
 
 An FRR configuration is compared as a set of (context, line). A context is the path of the lines above, joined by
 `` / ``; the top level is the empty text. Sources: FRR's manual (docs.frrouting.org, basic, bgp, routemap, filter) and
@@ -8,6 +8,8 @@ the running configurations of FRR 8.4, 8.5 and 10.
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+
+from railweave.secrets import shown_frr
 
 JOIN = " / "
 
@@ -67,7 +69,11 @@ _NEIGHBOR = re.compile(r"(no )?neighbor (?P<name>\S+)( |$)")
 _GROUP = re.compile(r"neighbor \S+ peer-group$")
 _INTERFACE_PEER = re.compile(r"neighbor \S+ interface( |$)")
 _MEMBER = re.compile(r"neighbor \S+( interface)? peer-group (?P<group>\S+)$")
-_SECRET = re.compile(r"(?P<shown>neighbor \S+ password) .+|(?P<key>key-string|message-digest-key \d+ md5) .+")
+_REMOVED_WITHOUT_SECRET = re.compile(
+    r"(?P<kept>neighbor \S+ password|key-string|(ip )?ospf (authentication-key|message-digest-key \d+)|isis password|"
+    r"(area|domain)-password) "
+)
+"""Lines whose ``no`` form FRR takes without the secret."""
 
 _TOP_RANK = tuple(
     (re.compile(pattern), rank)
@@ -115,7 +121,7 @@ class FrrEntry:
     @property
     def shown(self) -> str:
         """Return the line as people and plans may see it."""
-        return _SECRET.sub(lambda match: f"{match['shown'] or match['key']} (hidden)", self.line)
+        return shown_frr(self.line)
 
 
 _LIST_ENTRY = re.compile(
@@ -137,11 +143,6 @@ def list_entry(line: str) -> ListEntry | None:
     """Return the parts of a numbered list line, or None."""
     match = _LIST_ENTRY.match(line)
     return ListEntry(match["list"], int(match["seq"]), match["content"]) if match else None
-
-
-def is_hidden(line: str) -> bool:
-    """Tell whether ``line`` is the shown form of a secret and so cannot be configured."""
-    return line.endswith(" (hidden)")
 
 
 @lru_cache(maxsize=4096)
@@ -192,10 +193,8 @@ def negated(line: str) -> str:
     """Return the command that removes ``line``."""
     if line.startswith("no "):
         return line[3:]
-    hidden = _SECRET.match(line)
-    if hidden:
-        return f"no {hidden['shown'] or hidden['key']}"
-    return f"no {line}"
+    secret = _REMOVED_WITHOUT_SECRET.match(line)
+    return f"no {secret['kept']}" if secret else f"no {line}"
 
 
 def rank(entry: FrrEntry) -> tuple[int, int, int]:

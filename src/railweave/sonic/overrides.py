@@ -10,6 +10,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Switch
 from railweave.fabric.policy import Overrides
 from railweave.names import natural_key
+from railweave.secrets import shown_key
 from railweave.sonic.rows import Row, Value
 
 
@@ -61,7 +62,8 @@ def clashes(
     return tuple(
         error(
             "RW402",
-            f"overrides set {row.table}|{row.key}|{field} on {device}, which railweave renders itself",
+            f"overrides set {row.table}|{shown_key(row.table, row.key)}|{field} on {device}, "
+            "which railweave renders itself",
             where("overrides"),
             fix=f"take {field} out of it, and say it where the intent has a key for it",
             devices=(device,),

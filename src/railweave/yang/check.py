@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
+from railweave.secrets import HIDDEN, is_secret, is_secret_key, shown_text
 from railweave.sonic.configure import Configurator
 from railweave.sonic.overrides import path_of
 from railweave.sonic.rows import DeviceConfig
@@ -90,15 +91,25 @@ def _diagnostic(seen: _Seen) -> Diagnostic:
             "202505 on `config reload` refuses a file that has them",
             devices=devices,
         )
-    stated = f" {one.value!r}" if one.place.field and one.value else ""
+    stated, words = _shown(one)
     others = f" and {one.rows - 1} rows alike" if one.rows > 1 else ""
     return error(
         "RW411",
-        f"{one.place}{stated}{others}: {one.words} (YANG models: {models})",
+        f"{one.place}{stated}{others}: {words} (YANG models: {models})",
         seen.where,
         fix=_MEND_OVERRIDE if seen.overridden else _MEND_RENDERED,
         devices=devices,
     )
+
+
+def _shown(one: Finding) -> tuple[str, str]:
+    """Return the value found and the model's words, which quote it, without their secrets."""
+    table, key, field = one.place.table, one.place.key, one.place.field
+    hidden = is_secret(table, field) if field else is_secret_key(table)
+    words = shown_text(one.words, (one.value, key if is_secret_key(table) else "") if hidden else ())
+    if not field or not one.value:
+        return "", words
+    return f" {HIDDEN if hidden else repr(one.value)}", words
 
 
 _MEND_OVERRIDE = "write the override as the YANG model of the table has it"

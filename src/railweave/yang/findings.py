@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from railweave.secrets import shown_key
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -12,8 +14,8 @@ class Place:
     field: str = ""
 
     def __str__(self) -> str:
-        """Return ``TABLE|key|field``, the form that ``railweave explain`` takes."""
-        return "|".join(part for part in (self.table, self.key, self.field) if part)
+        """Return ``TABLE|key|field``, the form that ``railweave explain`` takes; a key that is a secret hidden."""
+        return "|".join(part for part in (self.table, self.key and shown_key(self.table, self.key), self.field) if part)
 
 
 @dataclass(frozen=True, slots=True)

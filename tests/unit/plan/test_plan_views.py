@@ -122,7 +122,7 @@ def test_secrets_are_marked_in_every_view(plan_of, change):
     )
     for text in (plan_markdown(plan), shown(plan_view(plan, every_change=True))):
         assert "hunter" not in text
-        assert "(secret)" in text
+        assert "(hidden)" in text
 
 
 CHECK = VerifyCheck("leaf1", CheckKind.LLDP, "Ethernet0", "spine1 Ethernet8", "spine2 [red]Ethernet8", False)
