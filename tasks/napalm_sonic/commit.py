@@ -32,7 +32,7 @@ from napalm_sonic.reload import Reload
 from napalm_sonic.running import read_running
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, same_fields
 from railweave.sonic.drain import drained_as
-from railweave.sonic.frr import frr_delta, parse_frr
+from railweave.sonic.frr import frr_delta, frr_difference, parse_frr
 from railweave.sonic.merge import apply as merged
 from railweave.sonic.merge import inverse
 from railweave.sonic.steps import ReloadStep, Step, apply_steps, rollback_document, rollback_steps
@@ -185,7 +185,7 @@ class Committer:
         moved = [
             f"{table}|{key}" for table, key in touched_rows(changes) if not _same_row(compared, before, table, key)
         ]
-        if BGPRAW in changes and _frr_lines(compared) != _frr_lines(before):
+        if BGPRAW in changes and not _same_frr(compared, before):
             moved.append("FRR")
         if moved:
             raise CommitError(
@@ -320,9 +320,9 @@ def differing(changes: Mapping[str, Any], wanted: RunningConfig, now: RunningCon
     if BGPRAW in changes:
         if now.frr is None or wanted.frr is None:
             return [*unmet, "FRR (no answer)"]
-        had, want = parse_frr(now.frr).entries, parse_frr(wanted.frr).entries
-        unmet += [f"FRR {entry.context} / {entry.shown}" for entry in want if entry not in set(had)]
-        unmet += [f"FRR {entry.context} / {entry.shown} (too much)" for entry in had if entry not in set(want)]
+        removed, added = frr_difference(parse_frr(now.frr), parse_frr(wanted.frr))
+        unmet += [f"FRR {entry.context} / {entry.shown}" for entry in added]
+        unmet += [f"FRR {entry.context} / {entry.shown} (too much)" for entry in removed]
     return unmet
 
 
@@ -331,8 +331,8 @@ def _same_row(one: RunningConfig, other: RunningConfig, table: str, key: str) ->
     return left is right if left is None or right is None else same_fields(left, right)
 
 
-def _frr_lines(running: RunningConfig) -> frozenset[Any]:
-    return frozenset(parse_frr(running.frr).entries) if running.frr is not None else frozenset()
+def _same_frr(one: RunningConfig, other: RunningConfig) -> bool:
+    return frr_difference(parse_frr(one.frr or ""), parse_frr(other.frr or "")) == ((), ())
 
 
 def _some(items: list[str]) -> str:

@@ -15,7 +15,12 @@ from napalm.base.exceptions import (
 )
 
 from napalm_sonic.driver import SonicDriver
+from railweave.sonic.diff import DeviceDiff, diff
+from railweave.sonic.document import parse_running
 from railweave.sonic.frr import parse_frr
+from railweave.sonic.merge import merge_document
+from railweave.sonic.ownership import OWNED
+from railweave.sonic.rows import DeviceConfig, Row
 from sonic_sim import control
 from sonic_sim.factory import factory_config
 from sonic_sim.spec import SimCable, SimDevice, SimSpec
@@ -201,6 +206,43 @@ def test_a_merge_is_applied_saved_and_undone_by_a_later_session(leaf: SonicDrive
         assert running(later) == before
         with pytest.raises(CommitError, match="no commit to roll back"):
             later.rollback()
+
+
+def planned(driver: SonicDriver, wanted: DeviceConfig) -> DeviceDiff:
+    return diff(wanted.device, parse_running(driver.get_config(retrieve="running")["running"]), wanted)
+
+
+def test_plan_and_driver_agree_on_what_sonics_frr_prints(leaf: SonicDriver, provisioned: Open) -> None:
+    """A management VRF, a route in it that is somebody else's, and the defaults that SONiC's FRR prints everywhere."""
+    load(leaf, {"MGMT_VRF_CONFIG": {"vrf_global": {"mgmtVrfEnabled": "true"}}})
+    leaf.commit_config()
+    load(leaf, {"bgpraw": "vrf mgmt\n ip route 0.0.0.0/0 192.0.2.1\nexit-vrf\n"})
+    leaf.commit_config()
+    printed = parse_running(leaf.get_config(retrieve="running")["running"])
+    assert str(printed.frr).count("ipv6 nht resolve-via-default") == 2
+    rows = tuple(
+        Row(table, key, fields, "")
+        for table, found in printed.config_db.items()
+        if table in OWNED
+        for key, fields in found.items()
+    )
+    frr = LEAF_FRR.replace("description spine1", "description renamed") + "ip nht resolve-via-default\n"
+    wanted = DeviceConfig("leaf1", rows, frr)
+    found = planned(leaf, wanted)
+    assert [change.field for change in found.changes] == [
+        "neighbor 10.192.0.0 description spine1",
+        "neighbor 10.192.0.0 description renamed",
+    ]
+    load(leaf, merge_document(found.changes, found.frr_delta))
+    leaf.commit_config(revert_in=60)
+    leaf.confirm_commit()
+    assert planned(leaf, wanted).changes == ()
+    assert leaf.compare_config() == ""
+    with provisioned("leaf1") as later:
+        later.rollback()
+        assert running(later)["bgpraw"] == frozenset(parse_frr(str(printed.frr)).entries)
+        assert "ip route 0.0.0.0/0 192.0.2.1" in later.get_config(retrieve="running")["running"]
+        assert planned(later, wanted).changes == found.changes
 
 
 def test_a_pending_commit_is_seen_and_confirmed_by_another_session(leaf: SonicDriver, provisioned: Open) -> None:

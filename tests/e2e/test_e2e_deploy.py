@@ -53,6 +53,22 @@ def test_a_bare_fabric_is_deployed_verified_and_left_alone_by_a_second_deploy(ne
     assert after == before
 
 
+def test_a_switch_with_a_management_vrf_and_routes_of_others_in_it_is_deployed_and_left_alone(new_project: Any) -> None:
+    """SONiC's build of FRR prints its defaults of nexthop tracking always, in the block of every VRF too."""
+    project = new_project("lab-4.yml")
+    project.up()
+    assert project.deploy()["result"] == "done"
+    project.on("lab-leaf1", "sudo sonic-db-cli CONFIG_DB HSET 'MGMT_VRF_CONFIG|vrf_global' mgmtVrfEnabled true")
+    project.on("lab-leaf1", "sudo vtysh -c 'configure terminal' -c 'vrf mgmt' -c 'ip route 0.0.0.0/0 192.0.2.1'")
+    shown = project.running("lab-leaf1")["bgpraw"]
+    assert shown.count("ipv6 nht resolve-via-default") == 2
+    assert project.plan()["changes"] == []
+    project.edit(("fabric: lab\n", "fabric: lab\nbgp: {keepalive: 2, hold: 8}\n"))
+    assert project.deploy()["result"] == "done"
+    assert project.plan()["changes"] == []
+    assert " ip route 0.0.0.0/0 192.0.2.1" in project.running("lab-leaf1")["bgpraw"].splitlines()
+
+
 def test_the_worked_example_is_deployed_and_verified(new_project: Any) -> None:
     project = new_project("pod-32.yml")
     project.up()

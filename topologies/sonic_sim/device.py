@@ -94,7 +94,7 @@ class Device:
         self.other: dict[int, dict[str, Hash]] = {}
         self.initialized = True
         self.files = Files()
-        self.frr = Frr()
+        self.frr = Frr(vrfs=self._kernel_vrfs)
         self.hostname = "sonic"
         self.times = Times()
         self.locks = Locks()
@@ -127,6 +127,13 @@ class Device:
     def routing_mode(self) -> str:
         """Return ``docker_routing_config_mode``; the start script takes a missing field for ``separated``."""
         return self.db.get("DEVICE_METADATA|localhost").get("docker_routing_config_mode", "separated")
+
+    def _kernel_vrfs(self) -> tuple[str, ...]:
+        """Return the VRFs that daemons make in the kernel: the management one by hostcfgd, the others by vrfmgrd."""
+        if not self.daemons:
+            return ()
+        management = self.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true"
+        return (*(("mgmt",) if management else ()), *self.db.table("VRF"))
 
     def install(self) -> None:
         """Put the image and the factory configuration on the switch and boot it."""

@@ -16,7 +16,16 @@ from railweave.sonic.frr import FrrDocument, delta_text, frr_difference, parse_f
 from railweave.sonic.frr_reasons import frr_reason
 from railweave.sonic.lossless import given_up
 from railweave.sonic.methods import Treatment, settle
-from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_fieldwise, is_made_by_sonic, is_ours, scope_of
+from railweave.sonic.ownership import (
+    CABLE_LENGTH,
+    Scope,
+    is_fieldwise,
+    is_made_by_sonic,
+    is_ours,
+    owned_frr,
+    scope_of,
+    with_unmanaged_frr,
+)
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
 
 NOT_IN_THE_INTENT = "not in the intent"
@@ -75,7 +84,7 @@ def diff(
     conflicts = find_conflicts(running.config_db, scope, _needed(wanted_db, edits, scope))
     taken = planned_edits(conflicts) if remove_conflicting else ()
     found = parse_frr(running.frr)
-    lines = frr_difference(found, parse_frr(wanted.frr))
+    lines = frr_difference(found, with_unmanaged_frr(parse_frr(wanted.frr), found, wanted.frr))
     everything = sorted([*edits, *taken, *frr_edits(*lines)], key=place)
     reasons = _reasons(wanted, taken)
     return DeviceDiff(
@@ -231,7 +240,7 @@ def list_not_ours(counts: Mapping[str, int]) -> str:
 def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
     """Return the hash of what runs of ours, with which a plan tells whether the device has moved since.
 
-    It covers the owned rows and fields and FRR's lines, so foreign rows may change without any effect on it.
+    It covers the owned rows and fields and our FRR lines, so foreign ones may change without any effect on it.
     """
     wanted_db = wanted.config_db()
     scope = scope_of(running.config_db, wanted_db)
@@ -242,7 +251,7 @@ def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
         if key in wanted_db.get(table, {}) or is_ours(scope, table, key)
     ]
     document = parse_frr(running.frr) if running.frr is not None else FrrDocument(())
-    lines = sorted([entry.context, entry.line] for entry in document.entries)
+    lines = sorted([entry.context, entry.line] for entry in owned_frr(document, wanted.frr))
     text = json.dumps([sorted(rows, key=lambda row: row[:2]), lines, running.frr is None], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -26,7 +26,7 @@ def apply_delta(delta: str, running: FrrDocument) -> FrrDocument:
             entries = _without(FrrEntry(command.context, command.line[3:]), entries)
         elif not IMPLICIT.match(command.line):
             entries = _with(command, entries)
-    return FrrDocument(normalise(entries), running.system, running.version, running.drain)
+    return FrrDocument(normalise(entries, running.version), running.system, running.version, running.drain)
 
 
 def _with(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from railweave.names import natural_key
 from railweave.secrets import is_hidden
-from railweave.sonic.frr_document import FrrDocument, write_lines
+from railweave.sonic.frr_document import FrrDocument, without_implied, write_lines
 from railweave.sonic.frr_lines import (
     CLEARED_FIRST,
     FrrEntry,
@@ -36,17 +36,21 @@ def frr_delta(running: FrrDocument, wanted: FrrDocument) -> str:
 def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
     """Return the lines that go and the lines that come, each in the order of its document.
 
+    This is the one comparison of FRR configurations: for plans, for what is read back, for a rollback. What the
+    running version does without being told (``frr_document.NEW_DEFAULTS``) is no difference, printed or not.
     A neighbour that is created in another way (by AS number before, by a peer group now) goes and comes as a whole,
     and so do the members of a group that goes: FRR deletes them with it.
     """
-    # What a version does by itself is there where it is wanted, and nothing to take away where it is not.
-    had, wants = running.implied.union(running.entries), wanted.implied.union(wanted.entries)
-    if had == wants:
+    # A file of ours names no version; commands go to the running one.
+    version = running.version or wanted.version
+    had, wants = without_implied(running.entries, version), without_implied(wanted.entries, version)
+    there, then = set(had), set(wants)
+    if there == then:
         return (), ()
-    renewed = _renewed(running.entries, wanted.entries)
+    renewed = _renewed(had, wants)
     return (
-        tuple(entry for entry in running.entries if entry not in wants or owner(entry) in renewed),
-        tuple(entry for entry in wanted.entries if entry not in had or owner(entry) in renewed),
+        tuple(entry for entry in had if entry not in then or owner(entry) in renewed),
+        tuple(entry for entry in wants if entry not in there or owner(entry) in renewed),
     )
 
 

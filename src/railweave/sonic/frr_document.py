@@ -70,9 +70,15 @@ NEW_DEFAULTS = (
     ((9, 1), "ip nht resolve-via-default"),  # FRR pull request 14162
     ((9, 1), "ipv6 nht resolve-via-default"),
 )
-"""Lines that FRR prints in older versions and takes for granted from a version on."""
+"""Lines that need no configuration from a version on, at the top and in every VRF.
+
+Older versions print such a line where it is configured, newer ones only its ``no`` form, and SONiC's builds of the
+newer ones the plain form of both lines always, in the block of every VRF too (sonic-buildimage, src/sonic-frr/patch:
+0057 in 202411, 0014 in 202505 and 202511). So from that version on the plain form is never a difference.
+"""
 
 _VERSION_NUMBER = re.compile(r"(\d+)\.(\d+)")
+_VRF_BLOCK = re.compile(r"vrf \S+")
 
 IMPLICIT = re.compile(r"(address-family|interface|vrf|line vty)( |$)")
 """Contexts that are there whether or not anything stands in them."""
@@ -106,19 +112,6 @@ class FrrDocument:
     version: str = ""
     drain: tuple[FrrEntry, ...] = ()
 
-    @property
-    def implied(self) -> frozenset[FrrEntry]:
-        """Return lines that hold without being printed: defaults of this version that were none before."""
-        number = _VERSION_NUMBER.match(self.version)
-        if number is None:
-            return frozenset()
-        running = int(number[1]), int(number[2])
-        return frozenset(
-            FrrEntry("", line)
-            for since, line in NEW_DEFAULTS
-            if running >= since and FrrEntry("", f"no {line}") not in self.entries
-        )
-
 
 def parse_frr(text: str) -> FrrDocument:
     """Return the normalised lines of FRR text: a ``show running-config`` or a file of ours."""
@@ -135,7 +128,7 @@ def parse_frr(text: str) -> FrrDocument:
         elif not IMPLICIT.match(entry.line):
             entries.append(entry)
     kept, drain = separate(entries)
-    return FrrDocument(normalise(kept), tuple(dict.fromkeys(system)), version, tuple(dict.fromkeys(drain)))
+    return FrrDocument(normalise(kept, version), tuple(dict.fromkeys(system)), version, tuple(dict.fromkeys(drain)))
 
 
 def is_foreign(entry: FrrEntry) -> bool:
@@ -201,15 +194,38 @@ def _communities(text: str) -> str:
     return " ".join([*values, *(word for word in words if word == "additive")])
 
 
-def normalise(entries: Iterable[FrrEntry]) -> tuple[FrrEntry, ...]:
+def normalise(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
     """Return the lines as FRR would print them: numbered, without what is the default anyway, each once."""
     numbered = dict.fromkeys(_number_prefix_lists(entries))
     quiet = {entry.path[:1] for entry in numbered if entry.line == _NO_DEFAULT_ACTIVE}
     return tuple(
         entry
-        for entry in numbered
+        for entry in without_implied(numbered, version)
         if not is_default_on(entry.line) and not (_is_active_anyway(entry) and entry.path[:1] not in quiet)
     )
+
+
+def without_implied(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
+    """Return the lines without those of ``NEW_DEFAULTS`` that ``version`` does anyway; all where it is unknown."""
+    implied = _implied(version)
+    return tuple(
+        entry
+        for entry in entries
+        if entry.line not in implied or not (entry.context == "" or _VRF_BLOCK.match(entry.context))
+    )
+
+
+@lru_cache(maxsize=64)
+def _implied(version: str) -> frozenset[str]:
+    number = _VERSION_NUMBER.match(version)
+    if number is None:
+        return frozenset()
+    return frozenset(line for since, line in NEW_DEFAULTS if (int(number[1]), int(number[2])) >= since)
+
+
+def vrf_of(entry: FrrEntry) -> str | None:
+    """Return the header of the VRF block that a line stands in, ``vrf mgmt``, or None."""
+    return entry.path[0] if _VRF_BLOCK.match(entry.context) else None
 
 
 def _number_prefix_lists(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:

@@ -10,6 +10,7 @@ from railweave.sonic.edits import frr_edits
 from railweave.sonic.frr import FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.merge import MergeDocument, apply, edits
 from railweave.sonic.methods import settle
+from railweave.sonic.ownership import with_unmanaged_frr
 from railweave.sonic.rows import DeviceConfig
 
 
@@ -36,14 +37,15 @@ def goal_of(document: MergeDocument, running: RunningConfig) -> Goal:
 def restoring_diff(device: str, running: RunningConfig, goal: Goal, wanted: DeviceConfig, reason: str) -> DeviceDiff:
     """Return what ``goal`` changes on a device that runs ``running``; every change carries ``reason``.
 
-    ``wanted`` only tells which rows are ours. Where FRR's configuration is unknown its lines are left out. Raises
-    DocumentError where the rows are none.
+    ``wanted`` only tells which rows and FRR lines are ours. Where FRR's configuration is unknown its lines are left
+    out. Raises DocumentError where the rows are none.
     """
     lines: tuple[Sequence[FrrEntry], Sequence[FrrEntry]] = ((), ())
     drained: tuple[str, ...] = ()
     if running.frr is not None:
         document = parse_frr(running.frr)
-        lines, drained = frr_difference(document, parse_frr(goal.frr)), drained_peers(document)
+        target = with_unmanaged_frr(parse_frr(goal.frr), document, wanted.frr)
+        lines, drained = frr_difference(document, target), drained_peers(document)
     found = sorted([*edits(goal.rows, running), *frr_edits(*lines)], key=place)
     changes = changes_of(device, found, settle(found, running.config_db), lambda _: reason)
     return DeviceDiff(changes, not_ours(running, wanted), (), False, (), delta_text(*lines), drained=drained)

@@ -8,6 +8,7 @@ from railweave.sonic.change import Change, Disruption, Method, Op
 from railweave.sonic.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, list_not_ours, running_sha256
 from railweave.sonic.document import RunningConfig, running_from
 from railweave.sonic.merge import apply, merge_document
+from railweave.sonic.restoring import goal_of, restoring_diff
 from railweave.sonic.rows import DeviceConfig, Row
 
 PLATFORM = "x86_64-kvm_x86_64-r0"
@@ -265,6 +266,44 @@ def test_frr_lines_are_changes_with_their_context_and_secrets_stay_hidden() -> N
     assert "s3cret" in merge_document(found.changes, found.frr_delta)["bgpraw"]
 
 
+SONIC_FRR = """frr version 10.3
+vrf mgmt
+ ip route 0.0.0.0/0 192.0.2.1
+ ip nht resolve-via-default
+ ipv6 nht resolve-via-default
+exit-vrf
+!
+ip nht resolve-via-default
+!
+ipv6 nht resolve-via-default
+!
+"""
+"""What SONiC's build of FRR adds (202411 and later) on a switch with a management VRF and a route of its owner's."""
+
+
+def test_what_sonics_frr_prints_of_defaults_and_the_vrfs_of_others_are_no_change() -> None:
+    intent = wanted(frr=FRR + "ip nht resolve-via-default\n")
+    found = compare(running(frr=SONIC_FRR + FRR), intent)
+    assert (found.changes, found.frr_delta) == ((), "")
+    (change,) = compare(running(frr=SONIC_FRR + FRR + " bgp cluster-id 1.1.1.1\n"), intent).changes
+    assert (change.op, change.field) == (Op.REMOVE, "bgp cluster-id 1.1.1.1")
+
+
+def test_a_vrf_that_the_intended_file_names_is_ours_line_by_line() -> None:
+    intent = wanted(frr=FRR + "vrf mgmt\n ip route 0.0.0.0/0 192.0.2.254\nexit-vrf\n")
+    assert lines(compare(running(frr=SONIC_FRR + FRR), intent).changes) == [
+        "remove frr|vrf mgmt|ip route 0.0.0.0/0 192.0.2.1",
+        "add frr|vrf mgmt|ip route 0.0.0.0/0 192.0.2.254",
+    ]
+
+
+def test_a_way_back_leaves_the_vrfs_of_others_as_they_are() -> None:
+    before = running(frr="frr version 10.3\nvrf storage\n ip route 0.0.0.0/0 192.0.2.9\nexit-vrf\n" + FRR)
+    now = running(frr=SONIC_FRR + FRR + " bgp cluster-id 1.1.1.1\n")
+    found = restoring_diff("leaf1", now, goal_of({}, before), wanted(), "back")
+    assert lines(found.changes) == ["remove frr|router bgp 65001|bgp cluster-id 1.1.1.1"]
+
+
 def test_the_order_of_changes_is_natural() -> None:
     device = running({"PORT": {f"Ethernet{4 * number}": port(number) for number in range(12)}})
     ports = {f"Ethernet{4 * number}": port(number, mtu="1500", description="x") for number in reversed(range(12))}
@@ -288,6 +327,7 @@ def test_the_hash_moves_with_what_is_ours_and_with_nothing_else() -> None:
     shuffled = running({"PORT": dict(reversed(running().config_db["PORT"].items()))})
     assert start == running_sha256(shuffled, wanted())
     assert start == running_sha256(running(frr=f"frr version 10.3\nhostname x\n{FRR}"), wanted())
+    assert start == running_sha256(running(frr=SONIC_FRR + FRR), wanted())
     ours = [
         running(bgp_asn="65002"),
         running({"INTERFACE": {"Ethernet0": {}}}),

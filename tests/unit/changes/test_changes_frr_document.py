@@ -2,7 +2,7 @@
 
 import pytest
 
-from railweave.sonic.frr import FrrEntry, frr_difference, parse_frr, render_frr
+from railweave.sonic.frr import FrrEntry, apply_delta, frr_delta, frr_difference, parse_frr, render_frr
 
 BGP = "router bgp 65001\n no bgp default ipv4-unicast\n"
 
@@ -115,22 +115,40 @@ def test_a_real_difference_stays_one(one: str, other: str) -> None:
     assert lines(one) != lines(other)
 
 
-@pytest.mark.parametrize(
-    ("printed", "added"),
-    [
-        ("frr version 8.5.4\n", ("ip nht resolve-via-default",)),
-        ("frr version 10.3\n", ()),
-        ("frr version 10.3\nno ip nht resolve-via-default\n", ("ip nht resolve-via-default",)),
-        ("", ("ip nht resolve-via-default",)),
-    ],
-)
-def test_a_line_that_became_a_default_is_wanted_only_where_the_version_does_not_do_it_anyway(
-    printed: str, added: tuple[str, ...]
+NHT = "ip nht resolve-via-default\nipv6 nht resolve-via-default\n"
+VRF_NHT = "vrf mgmt\n ip nht resolve-via-default\n ipv6 nht resolve-via-default\nexit-vrf\n"
+
+
+@pytest.mark.parametrize("printed", ["", NHT, NHT + VRF_NHT], ids=["upstream", "SONiC", "SONiC with a VRF"])
+@pytest.mark.parametrize("wanted", ["", "ip nht resolve-via-default\n", NHT + VRF_NHT])
+@pytest.mark.parametrize("version", ["9.1", "10.0.1", "10.3"])
+def test_what_a_version_does_anyway_is_no_difference_whether_it_is_printed_or_not(
+    version: str, printed: str, wanted: str
 ) -> None:
+    running = parse_frr(f"frr version {version}\n{printed}")
+    assert frr_difference(running, parse_frr(wanted)) == ((), ())
+    # The way back compares the same documents the other way round.
+    assert frr_difference(parse_frr(wanted), running) == ((), ())
+
+
+@pytest.mark.parametrize("version", ["frr version 8.5.4\n", ""])
+def test_a_line_that_became_a_default_is_configured_where_the_version_needs_it(version: str) -> None:
+    assert delta(version, "ip nht resolve-via-default\n") == ["ip nht resolve-via-default"]
+    assert delta(version + NHT, "ip nht resolve-via-default\n") == ["no ipv6 nht resolve-via-default"]
+
+
+@pytest.mark.parametrize("wanted", ["", "ip nht resolve-via-default\n"])
+def test_a_default_that_was_switched_off_is_switched_on_and_off_again_by_the_way_back(wanted: str) -> None:
+    printed = "frr version 10.3\nno ip nht resolve-via-default\nipv6 nht resolve-via-default\n"
+    assert delta(printed, wanted) == ["ip nht resolve-via-default"]
     running = parse_frr(printed)
-    assert tuple(one.line for one in frr_difference(running, parse_frr("ip nht resolve-via-default\n"))[1]) == added
-    unwanted, _ = frr_difference(running, parse_frr(""))
-    assert [one.line for one in unwanted] == [line for line in printed.splitlines() if line.startswith("no ")]
+    after = apply_delta("ip nht resolve-via-default\n", running)
+    assert after.entries == ()
+    assert frr_delta(after, running).splitlines() == ["no ip nht resolve-via-default"]
+
+
+def delta(running: str, wanted: str) -> list[str]:
+    return frr_delta(parse_frr(running), parse_frr(wanted)).splitlines()
 
 
 def test_a_written_file_keeps_the_version_that_its_defaults_mean() -> None:

@@ -1,9 +1,13 @@
 """FRR's configuration: what lines replace and remove, in which order they are shown, and what is refused."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonic_sim.device import Device
+from sonic_sim.frr import show
 from sonic_sim.frr.running import Frr
 
 
@@ -61,9 +65,51 @@ route-map IN permit 10
  match ip address prefix-list P
 exit
 !
+ip nht resolve-via-default
+!
+ipv6 nht resolve-via-default
+!
 end
 """
     )
+
+
+NHT = ("ip nht resolve-via-default", "ipv6 nht resolve-via-default")
+
+
+def test_the_build_of_sonic_prints_two_defaults_also_in_each_vrf() -> None:
+    one = frr("vrf Vrf1\n ip route 0.0.0.0/0 10.0.0.1\n no ipv6 nht resolve-via-default\nexit-vrf\n")
+    one.vrfs = lambda: ("mgmt", "Vrf1")
+    own, mgmt = one.text().split("vrf Vrf1\n")[1].split("vrf mgmt\n")
+    assert sorted(own.splitlines()) == [
+        " ip nht resolve-via-default",
+        " ip route 0.0.0.0/0 10.0.0.1",
+        " no ipv6 nht resolve-via-default",
+        "!",
+        "exit-vrf",
+    ]
+    assert mgmt.splitlines()[:3] == [*(f" {line}" for line in NHT), "exit-vrf"]
+    one.apply("no ip nht resolve-via-default")
+    assert f"\nno {NHT[0]}\n" in one.text()
+    assert f"\n{NHT[0]}\n" not in one.text()
+
+
+def test_frr_before_9_1_prints_them_where_they_are_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show, "FRR_VERSION", "8.5.4")
+    one = frr()
+    assert "nht" not in one.text()
+    one.apply(NHT[0])
+    assert f"\n{NHT[0]}\n" in one.text()
+    one.apply(f"no {NHT[0]}")
+    assert "nht" not in one.text()
+
+
+def test_the_management_vrf_of_config_db_is_one_of_frrs(
+    switch: Device, run: Callable[..., tuple[int, str, str]]
+) -> None:
+    assert "vrf mgmt" not in run(switch, "vtysh -c 'show running-config'")[1]
+    switch.db.put("MGMT_VRF_CONFIG|vrf_global", {"mgmtVrfEnabled": "true"})
+    assert "vrf mgmt\n ip nht resolve-via-default\n" in run(switch, "vtysh -c 'show running-config'")[1]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ interface:
   ip address PFX [label NAME] | ipv6 address PFX6 | description = REST | shutdown | link-detect | mpls enable|disable
   ipv6 nd ra-interval = REST | ipv6 nd suppress-ra | bandwidth = N | multicast
 vrf:
-  vni = N | ip route PFX REST | ip router-id = IP
+  vni = N | ip route PFX REST | ip router-id = IP | ip nht resolve-via-default | ipv6 nht resolve-via-default
 line-vty:
   exec-timeout = REST | access-class = NAME
 """
@@ -111,6 +111,9 @@ DEFAULT_ON = {
 }  # fmt: skip
 """Switches that are on unless ``no`` says otherwise; FRR shows them only when they are off. (``link-detect`` and
 ``suppress-ra`` of interfaces may be written either way.)"""
+
+NEXTHOP_TRACKING = ("ip nht resolve-via-default", "ipv6 nht resolve-via-default")
+"""Switches of every VRF, the default one among them, that are on from FRR 9.1 (pull request 14162)."""
 
 
 @dataclass(frozen=True, slots=True)

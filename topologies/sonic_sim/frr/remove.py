@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG, DEFAULT_ON, identity
+from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG, DEFAULT_ON, NEXTHOP_TRACKING, VRF, identity
 from sonic_sim.frr.refusal import refused_by_bgpd
 from sonic_sim.frr.spelling import LIST_ENTRY, is_address, normal_header, normal_spelling
 from sonic_sim.frr.tree import Context
@@ -19,7 +19,7 @@ class Removal:
     def line(self, line: str) -> None:
         """Remove what the line names. Raises RefusedLineError where FRR refuses."""
         here = self.here
-        if line in DEFAULT_ON.get(here.node, ()):
+        if line in DEFAULT_ON.get(here.node, ()) or (line in NEXTHOP_TRACKING and here.node in (CONFIG, VRF)):
             here.lines.pop(line, None)
             here.lines["no " + line] = "no " + line
             return

@@ -1,5 +1,6 @@
 """The routing daemons of one switch: running or not, and the configuration that they hold."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from sonic_sim.frr.edit import Editor
@@ -20,11 +21,12 @@ class Applied:
 
 @dataclass(slots=True)
 class Frr:
-    """FRR in the bgp container. ``version`` grows with every change."""
+    """FRR in the bgp container. ``version`` grows with every change; ``vrfs`` tells the VRFs that the kernel has."""
 
     running: bool = False
     hostname: str = "sonic"
     version: int = 0
+    vrfs: Callable[[], Iterable[str]] = tuple
     _root: Context = field(default_factory=lambda: Context(CONFIG))
     _boot_text: str | None = None
 
@@ -74,11 +76,11 @@ class Frr:
 
     def show(self) -> str:
         """Return the text of ``show running-config``."""
-        return running_config(self.root, self.hostname)
+        return running_config(self.root, self.hostname, self.vrfs())
 
     def text(self) -> str:
         """Return the configuration as ``write memory`` puts it into the file."""
-        return configuration_text(self.root, self.hostname)
+        return configuration_text(self.root, self.hostname, self.vrfs())
 
 
 def _apply(root: Context, text: str) -> Applied:

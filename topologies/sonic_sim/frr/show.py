@@ -1,9 +1,14 @@
-"""``show running-config``: the order and form in which vtysh prints a configuration (FRR 8 to 10)."""
+"""``show running-config``: the order and form in which vtysh prints a configuration (FRR 8 to 10).
+
+From 9.1 on it is the one of SONiC's build of FRR, which prints two defaults more than upstream's (sonic-buildimage,
+src/sonic-frr/patch: 0057 in 202411, 0014 in 202505 and 202511).
+"""
 
 import ipaddress
 import re
+from collections.abc import Iterable
 
-from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG
+from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG, NEXTHOP_TRACKING, VRF
 from sonic_sim.frr.tree import Context
 
 FRR_VERSION = "10.3"
@@ -15,6 +20,7 @@ _TOP_ORDER = (
     "password", "enable", "debug", "zebra", "access-list", "bgp graceful-shutdown", "service",
 )  # fmt: skip
 _ROUTES = ("ip route", "ipv6 route")
+_EXITS = {BGP_AF: "exit-address-family", VRF: "exit-vrf"}
 _LATE = ("ip nht", "ipv6 nht", "ip protocol", "ipv6 protocol")
 _BGP_ORDER = (
     "bgp router-id", "no bgp fast-external-failover", "bgp log-neighbor-changes", "bgp always-compare-med",
@@ -36,13 +42,14 @@ _AF_PEER_ORDER = (
 )  # fmt: skip
 
 
-def running_config(root: Context, hostname: str) -> str:
+def running_config(root: Context, hostname: str, vrfs: Iterable[str] = ()) -> str:
     """Return the text of ``show running-config`` with its heading."""
-    return "Building configuration...\n\nCurrent configuration:\n!\n" + configuration_text(root, hostname)
+    return "Building configuration...\n\nCurrent configuration:\n!\n" + configuration_text(root, hostname, vrfs)
 
 
-def configuration_text(root: Context, hostname: str) -> str:
-    """Return the configuration from ``frr version`` to ``end``."""
+def configuration_text(root: Context, hostname: str, vrfs: Iterable[str] = ()) -> str:
+    """Return the configuration from ``frr version`` to ``end``; ``vrfs`` are those of the kernel."""
+    root = _with_defaults(root, vrfs)
     lines = [f"frr version {FRR_VERSION}", "frr defaults traditional", f"hostname {hostname}"]
     lines += _top(root)
     lines.append("!")
@@ -65,6 +72,31 @@ def configuration_text(root: Context, hostname: str) -> str:
         lines += [*late, "!"] if late else []
     lines.append("end")
     return "\n".join(lines) + "\n"
+
+
+def _with_defaults(root: Context, vrfs: Iterable[str]) -> Context:
+    """Return the configuration as its lines are printed: with what is on without a line, in each VRF."""
+    children = dict(root.children)
+    if _tracks_by_default():
+        for header in (f"vrf {name}" for name in vrfs):
+            children.setdefault(header, Context(VRF, header))
+    shown = {header: _tracking_shown(one) if one.node == VRF else one for header, one in children.items()}
+    return _tracking_shown(Context(root.node, root.header, root.lines, shown))
+
+
+def _tracking_shown(context: Context) -> Context:
+    """Return a VRF (the top level is the default one) with its switches of nexthop tracking as this version prints."""
+    lines = dict(context.lines)
+    for line in NEXTHOP_TRACKING:
+        if not _tracks_by_default():
+            lines.pop(f"no {line}", None)
+        elif f"no {line}" not in lines:
+            lines[line] = line
+    return Context(context.node, context.header, lines, context.children)
+
+
+def _tracks_by_default() -> bool:
+    return tuple(int(part) for part in FRR_VERSION.split(".")[:2]) >= (9, 1)
 
 
 _BLOCK_ORDER = {"vrf": 1, "interface": 2, "bgp": 3, "line-vty": 8}
@@ -93,7 +125,7 @@ def _block(block: Context, indent: str = "", *, active: bool = False) -> list[st
     for family in sorted(block.children.values(), key=lambda one: one.header):
         inner = _block(family, indent + " ", active=default and family.header == "address-family ipv4 unicast")
         lines += [f"{indent} !", *inner] if len(inner) > 2 else []
-    lines.append(indent + ("exit-address-family" if block.node == BGP_AF else "exit"))
+    lines.append(indent + _EXITS.get(block.node, "exit"))
     return lines
 
 
