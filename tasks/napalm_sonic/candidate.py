@@ -16,6 +16,7 @@ from typing import Any
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, running_from, same_value
 from railweave.sonic.frr import apply_delta, frr_delta, parse_frr
 from railweave.sonic.merge import RowMerge, parse_merge
+from railweave.sonic.permanent import instead_of_removal
 from railweave.sonic.rows import Fields, Value
 
 _TABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -107,7 +108,7 @@ def _merge_changes(document: Mapping[str, Any], running: RunningConfig) -> dict[
     changes: dict[str, Any] = {}
     for table, rows in merge.tables.items():
         before = running.config_db.get(table, {})
-        changed = {key: _row_change(row, before.get(key)) for key, row in rows.items()}
+        changed = {key: _row_change(table, key, row, before.get(key)) for key, row in rows.items()}
         _put(changes, table, changed)
     if merge.frr.strip():
         had = _frr_of(running)
@@ -120,9 +121,9 @@ def _replace_changes(document: Mapping[str, Any], running: RunningConfig) -> dic
     changes: dict[str, Any] = {}
     for table in sorted({*wanted.config_db, *running.config_db}):
         rows, before = wanted.config_db.get(table, {}), running.config_db.get(table, {})
-        changed = {key: _row_change(_whole(table, row, before.get(key)), before.get(key)) for key, row in rows.items()}
-        changed.update({key: None for key in before if key not in rows and not _is_the_switches(table, key)})
-        _put(changes, table, changed)
+        wholes: dict[str, RowMerge] = {key: _whole(table, row, before.get(key)) for key, row in rows.items()}
+        wholes |= {key: None for key in before if key not in rows and not _is_the_switches(table, key)}
+        _put(changes, table, {key: _row_change(table, key, row, before.get(key)) for key, row in wholes.items()})
     if wanted.frr is not None:
         _put_frr(changes, frr_delta(_frr_of(running), parse_frr(wanted.frr)))
     return changes
@@ -132,8 +133,13 @@ _NOTHING: dict[str, Any] = {"": ""}
 """Marks a row without change: an empty object means an empty row, and null its removal."""
 
 
-def _row_change(row: RowMerge, before: Fields | None) -> dict[str, Any] | None:
-    """Return what of ``row`` differs from ``before``; ``_NOTHING`` where all is as it should be."""
+def _row_change(table: str, key: str, row: RowMerge, before: Fields | None) -> dict[str, Any] | None:
+    """Return what of ``row`` differs from ``before``; ``_NOTHING`` where all is as it should be.
+
+    A row that SONiC does not survive the deletion of gets the values that hold without it.
+    """
+    if row is None and before is not None:
+        row = instead_of_removal(table, key, before)
     if row is None:
         return _NOTHING if before is None else None
     differing = {name: value for name, value in row.items() if not same_value(value, (before or {}).get(name))}

@@ -34,7 +34,20 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 # What a NAPALM driver may know of the engine: configuration as data and what of it is secret, never fabrics.
 DRIVER_MAY_IMPORT = frozenset(
-    {"change", "conflicts", "diff", "document", "drain", "frr", "merge", "methods", "ownership", "rows", "steps"}
+    {
+        "change",
+        "conflicts",
+        "diff",
+        "document",
+        "drain",
+        "frr",
+        "merge",
+        "methods",
+        "ownership",
+        "permanent",
+        "rows",
+        "steps",
+    }
 )
 DEVICE_LIBRARIES = frozenset(
     {

@@ -208,6 +208,42 @@ def test_a_merge_is_applied_saved_and_undone_by_a_later_session(leaf: SonicDrive
             later.rollback()
 
 
+WATCHDOG = {"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop", "detection_time": "400"}}}
+NO_WATCHDOG = {"PFC_WD": {"GLOBAL": None, "Ethernet0": None}}
+
+
+def ports_up(driver: SonicDriver) -> list[str]:
+    return [name for name, port in driver.get_interfaces().items() if port["is_up"]]
+
+
+def test_no_way_back_and_no_replace_deletes_the_row_that_orchagent_crashes_without(
+    leaf: SonicDriver, provisioned: Open, fabric: tuple[Path, Open]
+) -> None:
+    without = leaf.get_config(retrieve="running")["running"]
+    up = ports_up(leaf)
+    assert "Ethernet0" in up
+    load(leaf, WATCHDOG)
+    leaf.commit_config(revert_in=60)
+    leaf.rollback()
+    assert running(leaf)["PFC_WD"] == {"GLOBAL": {"POLL_INTERVAL": "100"}}
+    load(leaf, NO_WATCHDOG)
+    assert leaf.compare_config() == ""
+    load(leaf, WATCHDOG)
+    leaf.commit_config()
+    leaf.load_replace_candidate(config=without)
+    assert "removed" in leaf.compare_config()
+    leaf.commit_config()
+    assert leaf.compare_config() == ""
+    load(leaf, WATCHDOG)
+    leaf.commit_config(revert_in=60)
+    leaf.close()
+    with provisioned("leaf1") as later:
+        control.pass_time(fabric[0], 60)
+        assert not later.has_pending_commit()
+        assert running(later)["PFC_WD"] == {"GLOBAL": {"POLL_INTERVAL": "100"}}
+        assert ports_up(later) == up
+
+
 def planned(driver: SonicDriver, wanted: DeviceConfig) -> DeviceDiff:
     return diff(wanted.device, parse_running(driver.get_config(retrieve="running")["running"]), wanted)
 

@@ -12,6 +12,7 @@ import jsonpatch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from napalm_sonic.candidate import Candidate, Kind
 from railweave.sonic.document import RunningConfig, json_tables, running_from
 from railweave.sonic.merge import apply, edits, inverse
 from railweave.sonic.steps import (
@@ -33,6 +34,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "QUEUE": ("scheduler", "wred_profile"),
     "ACL_TABLE": ("ports", "type"),
     "DEVICE_NEIGHBOR": ("name", "port"),
+    "PFC_WD": ("BIG_RED_SWITCH", "POLL_INTERVAL"),
 }
 KEYS: Mapping[str, tuple[str, ...]] = {
     "PORT": ("Ethernet0", "Ethernet4"),
@@ -41,23 +43,31 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "QUEUE": ("Ethernet0|3", "Ethernet4|0-2"),
     "ACL_TABLE": ("MGMT",),
     "DEVICE_NEIGHBOR": ("Ethernet0",),
+    "PFC_WD": ("GLOBAL", "Ethernet0", "Ethernet4", "Ethernet8"),
 }
 VALUES = st.sampled_from(["up", "down", "9100", "x"]) | st.sampled_from([["Ethernet0"], ["Ethernet0", "Ethernet4"]])
 
 
 class Redis:
-    """CONFIG_DB as SONiC keeps it: one hash of texts a row."""
+    """CONFIG_DB as SONiC keeps it, one hash of texts a row, under an orchagent that crashes as the real one does."""
 
     def __init__(self, config_db: Mapping[str, Any]) -> None:
         self.hashes: dict[str, dict[str, str]] = {}
         self.load(json_tables(running_from(config_db).config_db))
+
+    def delete(self, name: str) -> None:
+        table, _, key = name.partition("|")
+        if self.hashes.pop(name, None) is not None:
+            assert name != "PFC_WD|GLOBAL", "orchagent crashes"
+            assert table != "PFC_WD" or f"PORT|{key}" in self.hashes, f"orchagent crashes: {key} is gone already"
+            assert table != "PORT" or f"PFC_WD|{key}" not in self.hashes, f"{key} goes before its watchdog"
 
     def load(self, document: Mapping[str, Any]) -> None:
         for table, rows in document.items():
             assert rows, f"config load does nothing with the empty table {table}"
             for key, fields in rows.items():
                 if fields is None:
-                    self.hashes.pop(f"{table}|{key}", None)
+                    self.delete(f"{table}|{key}")
                     continue
                 row = self.hashes.setdefault(f"{table}|{key}", {})
                 for name, value in fields.items() or [("NULL", "NULL")]:
@@ -71,7 +81,7 @@ class Redis:
         for name in fields:
             row.pop(name, None)
         if not row:
-            self.hashes.pop(key, None)
+            self.delete(key)
 
     def tables(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
@@ -88,6 +98,7 @@ class Redis:
     def patch(self, operations: list[Mapping[str, Any]]) -> None:
         after = jsonpatch.apply_patch(self.tables(), operations)
         assert all(after.values()), "GCU refuses empty tables"
+        assert after.get("PFC_WD") == self.tables().get("PFC_WD"), "GCU refuses the table on SKUs that it does not list"
         self.__init__(after)  # type: ignore[misc]
 
     def run(self, steps: tuple[Step, ...]) -> None:
@@ -100,9 +111,29 @@ class Redis:
                 case PatchStep(operations):
                     self.patch(list(operations))
                 case ReloadStep(config_db, _):
+                    orphans = watchdogs_without_port(config_db)
+                    assert not orphans, f"they crash orchagent when they are deleted later: {orphans}"
                     self.__init__(config_db)  # type: ignore[misc]
                 case _:
                     raise AssertionError("no FRR here")
+
+
+def watchdogs_without_port(config_db: Mapping[str, Any]) -> set[str]:
+    return set(config_db.get("PFC_WD", {})) - set(config_db.get("PORT", {})) - {"GLOBAL"}
+
+
+def settled(config_db: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables as they are compared: a watchdog goes with its port, and its row for the whole switch may stay with
+    what holds without it."""
+    tables = json_tables(config_db)
+    gone = watchdogs_without_port(tables)
+    watched = {key: row for key, row in tables.pop("PFC_WD", {}).items() if key not in gone}
+    if all(NO_WATCHDOG.get(name) == value for name, value in watched.get("GLOBAL", {}).items()):
+        watched.pop("GLOBAL", None)
+    return {**tables, "PFC_WD": watched}
+
+
+NO_WATCHDOG = {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"}
 
 
 def rows(table: str) -> st.SearchStrategy[dict[str, Any]]:
@@ -140,7 +171,7 @@ def merges(draw: st.DrawFn) -> dict[str, Any]:
 def test_the_steps_do_what_the_merge_says(running: RunningConfig, merge: dict[str, Any]) -> None:
     device = Redis(json_tables(running.config_db))
     device.run(apply_steps(merge, running))
-    assert device.tables() == json_tables(apply(merge, running).config_db)
+    assert settled(device.tables()) == settled(apply(merge, running).config_db)
 
 
 @settings(max_examples=80, deadline=None)
@@ -150,7 +181,7 @@ def test_the_steps_back_restore_what_ran(running: RunningConfig, merge: dict[str
     device.run(apply_steps(merge, running))
     back = rollback_steps(merge, running)
     device.run(back)
-    assert device.tables() == json_tables(running.config_db)
+    assert settled(device.tables()) == settled(running.config_db)
     assert not any(isinstance(step, PatchStep) for step in back)
     assert json.loads(json.dumps(rollback_document(back)))["version"] == 1
 
@@ -160,7 +191,7 @@ def test_the_steps_back_restore_what_ran(running: RunningConfig, merge: dict[str
 def test_the_steps_back_are_harmless_where_nothing_was_done(running: RunningConfig, merge: dict[str, Any]) -> None:
     device = Redis(json_tables(running.config_db))
     device.run(rollback_steps(merge, running))
-    assert device.tables() == json_tables(running.config_db)
+    assert settled(device.tables()) == settled(running.config_db)
 
 
 @settings(max_examples=80, deadline=None)
@@ -168,7 +199,7 @@ def test_the_steps_back_are_harmless_where_nothing_was_done(running: RunningConf
 def test_the_inverse_undoes_a_merge(running: RunningConfig, merge: dict[str, Any]) -> None:
     after = apply(merge, running)
     restored = apply(inverse(merge, running), after)
-    assert json_tables(restored.config_db) == json_tables(running.config_db)
+    assert settled(restored.config_db) == settled(running.config_db)
 
 
 @settings(max_examples=50, deadline=None)
@@ -186,3 +217,36 @@ def test_a_merge_that_is_applied_changes_nothing_more(running: RunningConfig, me
     after = apply(merge, running)
     assert edits(merge, after) == ()
     assert apply_steps(merge, after) == ()
+
+
+@st.composite
+def watchdog_merges(draw: st.DrawFn) -> dict[str, Any]:
+    """Return merges of the watchdog, beside ports that stay, change or go."""
+    ports = draw(st.dictionaries(st.sampled_from(KEYS["PORT"]), merged_rows("PORT")))
+    watched = draw(st.dictionaries(st.sampled_from(KEYS["PFC_WD"]), merged_rows("PFC_WD"), min_size=1))
+    return {"PFC_WD": watched, **({"PORT": ports} if ports else {})}
+
+
+@settings(max_examples=150, deadline=None)
+@given(configurations(), watchdog_merges())
+def test_no_step_deletes_the_watchdog_s_row_for_the_switch_or_a_port_before_its_watchdog(
+    running: RunningConfig, merge: dict[str, Any]
+) -> None:
+    after = apply(merge, running)
+    for start, steps in ((running, apply_steps(merge, running)), (after, rollback_steps(merge, running))):
+        ports = set(start.config_db.get("PORT", {}))
+        for step in steps:
+            match step:
+                case LoadStep(document):
+                    gone = {key for key, row in document.get("PFC_WD", {}).items() if row is None}
+                    assert gone <= ports, "a port's row goes while the port is there, the switch's row never"
+                    assert None not in document.get("PORT", {}).values()
+                case PatchStep(operations):
+                    assert not [one for one in operations if one["path"].startswith("/PFC_WD")]
+                case ReloadStep(config_db, _):
+                    assert not watchdogs_without_port(config_db)
+    device = Redis(json_tables(running.config_db))  # which refuses a field's removal that would take the row along
+    device.run(apply_steps(merge, running))
+    device.run(rollback_steps(merge, running))
+    wanted = Candidate(Kind.REPLACE, {**json_tables(running.config_db), "PFC_WD": {}}).changes(after)
+    assert wanted.get("PFC_WD", {}).get("GLOBAL", {}) is not None

@@ -12,6 +12,7 @@ from sonic_sim.faults import Faults
 from sonic_sim.files import Files
 from sonic_sim.frr.boot import boot_configuration
 from sonic_sim.frr.running import Frr
+from sonic_sim.orchagent import SYSLOG, Orchagent, crash_lines
 from sonic_sim.spec import SimDevice
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Device:
         self.locks = Locks()
         self.faults = Faults()
         self.timer_running = False
+        self.orchagent = Orchagent()
         self._reacted_to = -1
         self._lossless_seen: dict[str, tuple[str, str, str]] = {}
         self.network: Network | None = None
@@ -190,6 +192,7 @@ class Device:
         """Start swss, bgp and the rest; FRR takes its boot configuration by the routing mode."""
         now = self.clock.now()
         self._lossless_seen.clear()
+        self.orchagent.start(self.db)
         self.times.swss_up = now
         self.times.management_up = now + self.clock.real_s(_MANAGEMENT_GONE_S)
         self.times.frr_up = now + self.clock.real_s(_FRR_STARTS_S)
@@ -218,4 +221,9 @@ class Device:
             self.hostname = wanted
             self.frr.rename(wanted)
         make_lossless_rows(self.db, self._lossless_seen)
+        if self.orchagent.follow(self.db):
+            now = self.clock.now()
+            before = self.files.read(SYSLOG) if self.files.exists(SYSLOG) else b""
+            self.files.write(SYSLOG, before + crash_lines(self.hostname, now).encode(), now=now)
+            self.db.version += 1  # what is derived from the rows is not as it was
         self._reacted_to = self.db.version

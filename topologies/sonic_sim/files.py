@@ -9,6 +9,7 @@ _OPEN_DIRECTORIES = ("/tmp", "/var/tmp", "/home/admin", "/dev")  # noqa: S108  p
 _FIRST_DIRECTORIES = (
     "/", "/tmp", "/var", "/var/tmp", "/var/lib", "/var/lock", "/var/run", "/home", "/home/admin", "/etc",  # noqa: S108
     "/etc/sonic", "/etc/sonic/frr", "/etc/sonic/checkpoints", "/usr", "/usr/local", "/usr/local/bin", "/root", "/dev",
+    "/var/log",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from sonic_sim.device import Device, Times
 from sonic_sim.faults import faults_from_json
 from sonic_sim.files import Directory, File
 from sonic_sim.network import Network
+from sonic_sim.orchagent import Orchagent, watched_rows
 from sonic_sim.spec import SimCable, SimDevice, SimHost
 
 
@@ -42,6 +43,7 @@ def device_to_json(device: Device) -> dict[str, Any]:
         "times": asdict(device.times),
         "faults": device.faults.to_json(),
         "timer_running": device.timer_running,
+        "orchagent_crashed": device.orchagent.crashed,
     }
 
 
@@ -74,6 +76,7 @@ def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     device.times = Times(**value["times"])
     device.faults = faults_from_json(value["faults"])
     device.timer_running = value["timer_running"]
+    device.orchagent = Orchagent(watched_rows(device.db), value["orchagent_crashed"])
     return device
 
 

@@ -115,12 +115,14 @@ class Network:
         """Tell whether a port is operationally up: cable, both ends up, and alike in speed, FEC and negotiation."""
         here = self.ports(device).get(port)
         far = self.far_end(device, port)
-        if here is None or far is None or not here.admin_up:
+        if here is None or far is None or not here.admin_up or device.orchagent.crashed:
             return False
         if far.node in self.hosts:
             return True
         other = self.devices.get(far.node)
-        there = self.ports(other).get(far.port) if other is not None else None
+        if other is None or other.orchagent.crashed:
+            return False
+        there = self.ports(other).get(far.port)
         return there is not None and there.admin_up and compatible(here, there)
 
 

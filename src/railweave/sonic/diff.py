@@ -26,6 +26,7 @@ from railweave.sonic.ownership import (
     scope_of,
     with_unmanaged_frr,
 )
+from railweave.sonic.permanent import is_as_good_as_none, is_permanent
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
 
 NOT_IN_THE_INTENT = "not in the intent"
@@ -224,6 +225,7 @@ def _count_foreign(running: ConfigDb, wanted: ConfigDb, scope: Scope, taken: Ite
             key not in intended
             and not is_ours(scope, table, key)
             and not is_made_by_sonic(table, key, fields)
+            and not is_permanent(table, key)
             and (table, key) not in gone
             for key, fields in rows.items()
         )
@@ -249,6 +251,7 @@ def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
         for table, table_rows in running.config_db.items()
         for key, fields in table_rows.items()
         if key in wanted_db.get(table, {}) or is_ours(scope, table, key)
+        if not is_as_good_as_none(table, key, fields)
     ]
     document = parse_frr(running.frr) if running.frr is not None else FrrDocument(())
     lines = sorted([entry.context, entry.line] for entry in owned_frr(document, wanted.frr))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from railweave.sonic.change import FRR_TABLE, Op
 from railweave.sonic.document import same_value
 from railweave.sonic.frr import FrrEntry
+from railweave.sonic.permanent import instead_of_removal
 from railweave.sonic.rows import Fields, Value
 
 
@@ -22,11 +23,17 @@ class Edit:
 
 
 def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
-    """Yield the edits that bring a row to ``after``: None is no row, a field of None no field, others stay."""
+    """Yield the edits that bring a row to ``after``: None is no row, a field of None no field, others stay.
+
+    A row that must not be deleted (``permanent``) stays, with the values that hold without it.
+    """
     if after is None:
-        if before is not None:
+        if before is None:
+            return
+        after = instead_of_removal(table, key, before)
+        if after is None:
             yield Edit(Op.REMOVE, table, key, None, before, None)
-        return
+            return
     if before is None:
         fields = {name: value for name, value in after.items() if value is not None}
         if fields or not after:

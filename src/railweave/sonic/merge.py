@@ -2,8 +2,9 @@
 
     {TABLE: {KEY: {FIELD: text | list | null} | null}, "bgpraw": "lines for vtysh, `no ...` removes"}
 
-null removes a field or a row. What the document does not name stays as it is, so rows that somebody else writes
-meanwhile survive. ``inverse`` gives the document that puts exactly the named rows and lines back.
+null removes a field or a row (the rows of ``permanent`` stay). What the document does not name stays as it is, so rows
+that somebody else writes meanwhile survive. ``inverse`` gives the document that puts exactly the named rows and lines
+back.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ from railweave.sonic.document import (
 )
 from railweave.sonic.edits import Edit, frr_edits, row_edits
 from railweave.sonic.frr import FrrEntry, apply_delta, delta_text, frr_delta, frr_difference, parse_frr, render_frr
+from railweave.sonic.permanent import instead_of_removal
 from railweave.sonic.rows import Fields, Value
 
 MergeDocument = Mapping[str, Any]
@@ -125,7 +127,7 @@ def apply(document: MergeDocument, running: RunningConfig) -> RunningConfig:
     for table, rows in merge.tables.items():
         merged = tables.setdefault(table, {})
         for key, fields in rows.items():
-            after = _apply_row(fields, merged.get(key))
+            after = _apply_row(table, key, fields, merged.get(key))
             if after is None:
                 merged.pop(key, None)
             else:
@@ -133,8 +135,10 @@ def apply(document: MergeDocument, running: RunningConfig) -> RunningConfig:
     return RunningConfig({table: rows for table, rows in tables.items() if rows}, _apply_frr(merge.frr, running.frr))
 
 
-def _apply_row(fields: RowMerge, before: Fields | None) -> Fields | None:
+def _apply_row(table: str, key: str, fields: RowMerge, before: Fields | None) -> Fields | None:
     """Return the row after the merge; removing fields of a row that is not there makes no row."""
+    if fields is None and before is not None:
+        fields = instead_of_removal(table, key, before)
     if fields is None:
         return None
     kept = {name: value for name, value in fields.items() if value is not None}

@@ -14,6 +14,7 @@ from railweave.sonic.frr import FrrEntry
 from railweave.sonic.frr_delta import owner
 from railweave.sonic.frr_lines import defined_neighbor
 from railweave.sonic.frr_methods import line_disruption
+from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import ConfigDb
 
 PATCH_EDITS_MAX = 20
@@ -149,10 +150,11 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
     """Return the treatment of each edit, given all edits of the device and its running tables.
 
     One reload makes all a reload. Patches are for few edits on a device whose configuration GCU accepts; else the same
-    edits are written. A neighbour that is new has no session to lose.
+    edits are written. A neighbour that is new has no session to lose. A watchdog's row of a port that is not there is
+    touched by a reload alone: deleting it crashes orchagent (run on 202505; SW pfcwdorch.cpp).
     """
     alone = [_with_new_neighbors(edit, new) for new in [_new_neighbors(edits)] for edit in edits]
-    if any(treatment.method is Method.RELOAD for treatment in alone):
+    if any(one.method is Method.RELOAD for one in alone) or any(_watches_no_port(one, config_db) for one in edits):
         return tuple(Treatment(_RELOAD, Method.RELOAD) for _ in alone)
     patched = sum(treatment.method is _PATCH for treatment in alone)
     if not patched or (patched <= PATCH_EDITS_MAX and accepts_patches(config_db)):
@@ -160,6 +162,11 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
     return tuple(
         Treatment(treatment.disruption, _WRITE) if treatment.method is _PATCH else treatment for treatment in alone
     )
+
+
+def _watches_no_port(edit: Edit, config_db: ConfigDb) -> bool:
+    ours = edit.table == "PFC_WD" and not is_permanent(edit.table, edit.key)
+    return ours and edit.key not in config_db.get("PORT", {})
 
 
 def accepts_patches(config_db: ConfigDb) -> bool:

@@ -30,7 +30,10 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("PFC_WD", "DEVICE_NEIGHBOR"),
     ADDRESSED,
 )
-"""Tables in the order in which their rows come; rows go in the opposite order."""
+"""Tables in the order in which their rows come; rows go in the opposite order.
+
+A port's PFC_WD row goes before the port: orchagent crashes where it is deleted later.
+"""
 
 _STAGE = {table: number for number, tables in enumerate(STAGES) for table in tables}
 _ADDRESS = len(STAGES)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from railweave.sonic.frr_document import FrrDocument, parse_frr, vrf_of
 from railweave.sonic.frr_lines import FrrEntry
+from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
 
 
@@ -146,6 +147,8 @@ def is_ours(scope: Scope, table: str, key: str) -> bool:
     """Tell whether a row that the intent does not state is ours, and so goes."""
     kind = owned_table(scope, table)
     if kind is None or table == "DEVICE_METADATA" or (table == "BUFFER_PROFILE" and key.startswith(MADE_BY_SONIC)):
+        return False
+    if is_permanent(table, key):
         return False
     if kind.by_port and key not in kind.shared_keys:
         return port_of(key) in (scope.removed_ports if kind.by_field else scope.ports)

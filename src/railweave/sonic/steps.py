@@ -22,6 +22,7 @@ from railweave.sonic.merge import MergeDocument, apply, edits, inverse
 from railweave.sonic.methods import Treatment, settle
 from railweave.sonic.order import Phase, phases, place
 from railweave.sonic.ownership import is_made_by_sonic, port_of
+from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import ConfigDb, Fields, Value
 
 RELOAD_NEEDS = ("hwsku", "mac", "platform")
@@ -246,14 +247,22 @@ def _reload(running: RunningConfig) -> ReloadStep:
 
 
 def _without_orphans(config_db: ConfigDb) -> ConfigDb:
-    """Leave out priority groups that SONiC made for ports which are gone."""
-    groups = config_db.get("BUFFER_PG")
+    """Leave out what must not outlive its port: priority groups that SONiC made, and rows of the PFC watchdog.
+
+    Deleting a watchdog's row later, when its port is not there any more, crashes orchagent.
+    """
     ports = config_db.get("PORT", {})
-    if not groups:
-        return config_db
     kept = {
-        key: fields
-        for key, fields in groups.items()
-        if port_of(key) in ports or not is_made_by_sonic("BUFFER_PG", key, fields)
+        table: {
+            key: fields
+            for key, fields in config_db[table].items()
+            if port_of(key) in ports or not _goes_with_port(table, key, fields)
+        }
+        for table in ("BUFFER_PG", "PFC_WD")
+        if table in config_db
     }
-    return {**config_db, "BUFFER_PG": kept}
+    return {**config_db, **kept}
+
+
+def _goes_with_port(table: str, key: str, fields: Fields) -> bool:
+    return is_made_by_sonic(table, key, fields) if table == "BUFFER_PG" else not is_permanent(table, key)

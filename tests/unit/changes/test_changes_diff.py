@@ -7,7 +7,7 @@ import pytest
 from railweave.sonic.change import Change, Disruption, Method, Op
 from railweave.sonic.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, list_not_ours, running_sha256
 from railweave.sonic.document import RunningConfig, running_from
-from railweave.sonic.merge import apply, merge_document
+from railweave.sonic.merge import apply, inverse, merge_document
 from railweave.sonic.restoring import goal_of, restoring_diff
 from railweave.sonic.rows import DeviceConfig, Row
 
@@ -110,10 +110,37 @@ def test_rows_of_our_ports_go_and_rows_of_service_ports_stay() -> None:
 
 
 def test_rows_for_the_whole_switch_are_ours_though_their_table_goes_by_port() -> None:
-    device = running(
-        {"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "400"}}, "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "A"}}}
-    )
-    assert lines(compare(device, wanted()).changes) == ["remove PFC_WD|GLOBAL", "remove PORT_QOS_MAP|global"]
+    device = running({"PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "A"}}})
+    assert lines(compare(device, wanted()).changes) == ["remove PORT_QOS_MAP|global"]
+
+
+WATCHDOG = {"GLOBAL": {"POLL_INTERVAL": "400"}, "Ethernet0": {"action": "drop", "detection_time": "400"}}
+
+
+def test_without_a_watchdog_its_ports_go_and_its_row_for_the_whole_switch_stays() -> None:
+    device = running({"PFC_WD": WATCHDOG})
+    found = compare(device, wanted())
+    assert lines(found.changes) == ["remove PFC_WD|Ethernet0"]
+    assert found.not_ours == {"PORT": 1}
+    after = apply(merge_document(found.changes, found.frr_delta), device)
+    assert after.config_db["PFC_WD"] == {"GLOBAL": WATCHDOG["GLOBAL"]}
+    assert compare(after, wanted()).changes == ()
+    assert running_sha256(after, wanted()) == running_sha256(running(), wanted())
+
+
+def test_a_row_of_the_watchdog_that_a_way_back_left_is_as_good_as_none() -> None:
+    intent, before = wanted({"PFC_WD": WATCHDOG}), running()
+    found = compare(before, intent)
+    assert lines(found.changes) == ["add PFC_WD|Ethernet0", "add PFC_WD|GLOBAL"]
+    document = merge_document(found.changes, found.frr_delta)
+    after = apply(document, before)
+    restored = apply(inverse(document, before), after)
+    assert restored.config_db["PFC_WD"] == {"GLOBAL": {"POLL_INTERVAL": "100"}}
+    assert compare(restored, wanted()).changes == ()
+    for one in (intent, wanted()):
+        assert running_sha256(restored, one) == running_sha256(before, one)
+    back = restoring_diff("leaf1", after, goal_of(inverse(document, before), after), intent, "back")
+    assert lines(back.changes) == ["remove PFC_WD|Ethernet0", "update PFC_WD|GLOBAL|POLL_INTERVAL"]
 
 
 @pytest.mark.parametrize(
