@@ -68,6 +68,10 @@ class Panel:
     buffers: Buffers | None = None
 
 
+TIER_NAMES = ("leaf", "spine", "super-spine")
+"""The names of tiers by their level: the words of people, of devices' names and of the intent's overrides."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tier:
     """The switches that are equally far from the GPU nodes; ``level`` counts from 0 at the tier that attaches them.

@@ -49,7 +49,7 @@ def build_plan(
     }
     two_sided = two_sided_links(fabric, changes, unprovisioned)
     devices = {
-        switch.name: _device(readings[switch.name], switch.role.value, disruptive=switch.name in disruptive)
+        switch.name: _device(readings[switch.name], switch.tier.name, disruptive=switch.name in disruptive)
         for switch in fabric.switches
     }
     plan = Plan(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from railweave.fabric.model import Role
+from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import Plan
 from railweave.sonic.change import Op
 
@@ -30,7 +30,7 @@ def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
         device = plan.devices[change.device]
         if change.table != "DEVICE_NEIGHBOR" or change.op is not Op.UPDATE or change.field is None:
             continue
-        if device.role == Role.LEAF.value and not device.unprovisioned and change.device not in renamed:
+        if device.role == TIER_NAMES[0] and not device.unprovisioned and change.device not in renamed:
             fields = moved.setdefault((change.device, change.key), {})
             fields[change.field] = (str(change.before), str(change.after))
     return tuple(MovedCable(device, port, _end(fields, 0), _end(fields, 1)) for (device, port), fields in moved.items())

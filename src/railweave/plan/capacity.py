@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, LinkKind, Role
+from railweave.fabric.model import Fabric, Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Service:
 
     def __init__(self, fabric: Fabric, unprovisioned: Collection[str] = ()) -> None:
         unprovisioned = frozenset(unprovisioned)
-        spines = [switch.name for switch in fabric.switches if switch.role is not Role.LEAF]
+        spines = [switch.name for switch in fabric.switches if not switch.tier.attaches_nodes]
         self._bit = {name: 1 << place for place, name in enumerate(spines)}
         self._below: dict[str, dict[str, int]] = {name: {} for name in spines}
         """Spine → leaf → bandwidth between the two, in Gb/s."""
-        for link in fabric.links:
-            if link.kind is LinkKind.LEAF_SPINE and link.upper not in unprovisioned and link.lower not in unprovisioned:
+        for link in fabric.fabric_links:
+            if link.upper not in unprovisioned and link.lower not in unprovisioned:
                 below = self._below[link.upper]
                 below[link.lower] = below.get(link.lower, 0) + link.speed_gbps
         self._leaves = self._counted(fabric, unprovisioned)
@@ -69,8 +69,8 @@ class Service:
                 bits[leaf] |= self._bit[spine]
         return {
             switch.name: _Leaf(switch.plane, gbps[switch.name], bits[switch.name])
-            for switch in fabric.switches
-            if switch.role is Role.LEAF and switch.name not in unprovisioned
+            for switch in fabric.tier_switches[0]
+            if switch.name not in unprovisioned
         }
 
     def least_uplink_percent(self, out: Collection[str], down: Collection[Link] = ()) -> float:
@@ -137,8 +137,8 @@ def rails_out(fabric: Fabric, out: Collection[str], *, unprovisioned: Collection
     """Return the most rails of which some GPU node has no port on a leaf in service."""
     gone: Counter[tuple[str, int]] = Counter()
     for name in (*out, *unprovisioned):
-        for link in fabric.links_of.get(name, ()):
-            if link.kind is LinkKind.HOST_LEAF and link.rail is not None:
+        for link in fabric.downlinks_of.get(name, ()):
+            if link.rail is not None:
                 gone[link.lower, link.rail] += 1
     lacking: Counter[str] = Counter()
     for (host, rail), ports in gone.items():

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.names import natural_key
 from railweave.plan.expectation import expect
 from railweave.plan.health import needs_both_ends
@@ -27,7 +27,7 @@ _PORT = re.compile(r"[|.]")
 
 @dataclass(frozen=True, slots=True)
 class _Uplink:
-    """A link between leaf and spine as one of its ends sees it; ``peer`` as in ``ExpectedSession``."""
+    """A link between two switches as one of its ends sees it; ``peer`` as in ``ExpectedSession``."""
 
     link: Link
     port: str
@@ -36,7 +36,7 @@ class _Uplink:
 
 @dataclass(frozen=True, slots=True)
 class _Touched:
-    """What changes are about: all, or ``links`` between leaf and spine, ports of GPU nodes (``nodes``), and
+    """What changes are about: all, or ``links`` between switches, ports of GPU nodes (``nodes``), and
     ``strangers``: peers that the intent has no session with."""
 
     links: tuple[_Uplink, ...] = ()
@@ -82,16 +82,15 @@ def _has_other_ways(
     """Tell whether every leaf on the drained links keeps another uplink that is up."""
     uplinks = _uplinks(fabric, switch)
     drained = {one.link for one in uplinks if peers == WHOLE or one.peer in peers}
+    affected = {link.lower for link in drained - set(down)} - (set(out) - {switch.name})
+    # A switch that is drained as a whole needs no way up of its own.
+    lowers = affected - {switch.name} if peers == WHOLE else affected
     return all(
         any(
-            other.kind is LinkKind.LEAF_SPINE
-            and other not in drained
-            and other not in down
-            and (other.upper not in out or other.upper == switch.name)
-            for other in fabric.links_of[link.lower]
+            other not in drained and other not in down and (other.upper not in out or other.upper == switch.name)
+            for other in fabric.uplinks_of[lower]
         )
-        for link in drained - set(down)
-        if link.lower not in out or link.lower == switch.name
+        for lower in lowers
     )
 
 
@@ -103,7 +102,7 @@ def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple
     uplinks = _uplinks(fabric, switch)
     touched = _touched(fabric, switch, uplinks, disturbing)
     if touched.everything or (uplinks and len(touched.links) == len(uplinks)):
-        return () if switch.role is Role.LEAF else WHOLE
+        return () if switch.tier.attaches_nodes else WHOLE
     return (*(uplink.peer for uplink in touched.links), *touched.strangers)
 
 
@@ -141,15 +140,14 @@ def two_sided_links(
 
 
 def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:
-    links = [link for link in fabric.links_of.get(switch.name, ()) if link.kind is LinkKind.LEAF_SPINE]
     return tuple(
         _Uplink(link, _port_of(switch, link), session.peer)
-        for link, session in zip(links, expect(fabric, switch).sessions, strict=True)
+        for link, session in zip(fabric.fabric_links_of(switch.name), expect(fabric, switch).sessions, strict=True)
     )
 
 
 def _port_of(switch: Switch, link: Link) -> str:
-    return switch.panel.ports[link.upper_port if link.upper == switch.name else link.lower_port].name
+    return switch.panel.ports[link.port_of(switch.name)].name
 
 
 def _touched(fabric: Fabric, switch: Switch, uplinks: Sequence[_Uplink], changes: Iterable[Change]) -> _Touched:
@@ -165,10 +163,7 @@ def _touched(fabric: Fabric, switch: Switch, uplinks: Sequence[_Uplink], changes
     known = ports | {uplink.peer for uplink in uplinks}
     return _Touched(
         met,
-        any(
-            link.kind is LinkKind.HOST_LEAF and _port_of(switch, link) in named
-            for link in fabric.links_of.get(switch.name, ())
-        ),
+        any(link.is_access and _port_of(switch, link) in named for link in fabric.links_of.get(switch.name, ())),
         tuple(sorted(named - known, key=natural_key)),
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError, UsageError
-from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.plan.capacity import capacity
 from railweave.plan.expectation import ExpectedSession, expect
 
@@ -71,7 +71,7 @@ def choose(fabric: Fabric, devices: Sequence[str], words: Collection[str] = ()) 
 
 def _target(fabric: Fabric, switch: Switch, words: Collection[str]) -> DrainTarget:
     sessions = expect(fabric, switch).sessions
-    uplinks = {switch.panel.ports[_own(link, switch)].name: link for link in _fabric_links(fabric, switch.name)}
+    uplinks = {switch.panel.ports[link.port_of(switch.name)].name: link for link in fabric.fabric_links_of(switch.name)}
     chosen = _named(switch, sessions, words) if words else sessions
     peers = tuple(one.peer for one in chosen) if words else WHOLE
     ports = tuple(one.port for one in chosen)
@@ -89,24 +89,14 @@ def _named(switch: Switch, sessions: Iterable[ExpectedSession], words: Collectio
     return found
 
 
-def _own(link: Link, switch: Switch) -> int:
-    return link.lower_port if link.lower == switch.name else link.upper_port
-
-
-def _fabric_links(fabric: Fabric, name: str) -> list[Link]:
-    return [link for link in fabric.links_of.get(name, ()) if link.kind is LinkKind.LEAF_SPINE]
-
-
 def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic]:
     """Yield a refusal where GPU nodes would be left behind a switch without an undrained uplink."""
-    nodes = [link.lower for link in fabric.links_of.get(target.device, ()) if link.kind is LinkKind.HOST_LEAF]
-    nodes = list(dict.fromkeys(nodes))
-    if not nodes or len(target.links) < len(_fabric_links(fabric, target.device)):
+    nodes = fabric.nodes_on(target.device)
+    if not nodes or len(target.links) < len(fabric.fabric_links_of(target.device)):
         return
     rail = fabric.switch_of[target.device].rail
     on = f" on rail {rail}" if rail is not None else ""
-    one = fabric.links_of[target.device]
-    far = next((link.upper for link in one if link.kind is LinkKind.LEAF_SPINE), "SPINE")
+    far = next(iter(fabric.above(target.device)), "SWITCH")
     yield error(
         "RW520",
         f"{target.device} is the only way of {len(nodes)} GPU nodes{on} ({_some(nodes)}): their traffic stays on it "
@@ -132,7 +122,7 @@ def refusals(
     """
     names = {target.device for target in targets}
     # A leaf that is gone takes no path from others; a spine that is gone does.
-    gone = {name for name in silent if fabric.switch_of[name].role is not Role.LEAF}
+    gone = {name for name in silent if not fabric.switch_of[name].tier.attaches_nodes}
     touched = {name for name, peers in drained.items() if peers and name not in names} | (gone - names)
     found: list[Diagnostic] = []
     if not several:

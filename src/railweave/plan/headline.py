@@ -7,11 +7,12 @@ is counted from the changes of the plan itself.
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from railweave.fabric.model import Role
+from railweave.fabric.model import TIER_NAMES
 from railweave.plan.cables import moved_cables
 from railweave.plan.identity import Renumbering, find_renumbering
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.sonic.change import Change, Disruption, Op
+from railweave.sonic.metadata import SONIC_TYPE
 
 WORDS = {
     Disruption.NONE: "no disruption",
@@ -22,7 +23,7 @@ WORDS = {
 """What a disruption means to a person."""
 
 _PLURALS = {"leaf": "leaves", "address": "addresses", "switch": "switches"}
-_ROLE_OF_TYPE = {"ToRRouter": Role.LEAF.value, "LeafRouter": Role.SPINE.value}
+_ROLE_OF_TYPE = {SONIC_TYPE[role]: role for role in reversed(TIER_NAMES)}
 _NODE = "Server"
 
 # Rows of a port: they come and go with its link, which is no change of the QoS policy.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, Role, Switch
+from railweave.fabric.model import Fabric, Link, Switch, Tier
 from railweave.plan.capacity import Service
 from railweave.plan.policy import RolloutPolicy, Share
 
@@ -54,19 +54,14 @@ class Limits:
     def _shares(self, devices: Iterable[Switch]) -> PolicyViolation | None:
         counts = Counter(_group(switch) for switch in devices)
         for group, count in counts.items():
-            spine = group[0] is not Role.LEAF
             allowed = self._allowed(group)
             if count > allowed:
-                share = self._policy.spines if spine else self._policy.leaves
-                return _over(group, count, allowed, self._sizes[group], share)
+                return _over(group, count, allowed, self._sizes[group], self._policy.share(group[0]))
         return None
 
     def _allowed(self, group: "_Group") -> int:
-        role, _, stripe = group
-        total = self._sizes[group]
-        if role is not Role.LEAF:
-            return self._policy.spines.of(total)
-        allowed = self._policy.leaves.of(total)
+        tier, _, stripe = group
+        allowed = self._policy.share(tier).of(self._sizes[group])
         # Two leaves of a stripe are two rails of every node below them.
         return min(1, allowed) if stripe is not None else allowed
 
@@ -92,29 +87,28 @@ class Limits:
         return None
 
 
-_Group = tuple[Role, int, Hashable]
-"""Devices that share a limit: role, plane, and the stripe of a leaf with rails."""
+_Group = tuple[Tier, int, Hashable]
+"""Devices that share a limit: tier, plane, and the stripe of a leaf with rails."""
 
 
 def _group(switch: Switch) -> _Group:
-    stripe = switch.stripe if switch.role is Role.LEAF and switch.rail is not None else None
-    return (switch.role, switch.plane, stripe)
+    return (switch.tier, switch.plane, None if switch.rail is None else switch.stripe)
 
 
 def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
-    role, plane, stripe = group
-    key = "max_unavailable.leaves" if role is Role.LEAF else "max_unavailable.spines"
-    noun = ("leaf" if total == 1 else "leaves") if role is Role.LEAF else role.value + ("" if total == 1 else "s")
+    tier, plane, stripe = group
+    key = f"max_unavailable.{'leaves' if tier.attaches_nodes else 'spines'}"
+    devices = tier.counted(total)
     where = f"plane {plane + 1}" if stripe is None else f"one stripe of plane {plane + 1}"
     if not allowed:
         return PolicyViolation(
             key,
-            f"{share} of the {total} {noun} of {where} is not a whole device, so none may ever be disturbed",
+            f"{share} of the {devices} of {where} is not a whole device, so none may ever be disturbed",
             f"raise `{key}` to 1 or to {_ceil_percent(total)}%",
         )
     return PolicyViolation(
         key,
-        f"{count} of the {total} {noun} of {where} would be out of service, and {allowed} may be",
+        f"{count} of the {devices} of {where} would be out of service, and {allowed} may be",
         "bring what is out of service back first" + (f", or raise `{key}`" if stripe is None else ""),
     )
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from railweave.design.renumbering import renumbered
-from railweave.fabric.model import Fabric, Link, Role
+from railweave.fabric.model import Fabric, Link
 from railweave.plan.class_change import accept_both, moved_markings
 from railweave.plan.restriping import restriping_steps
-from railweave.plan.rewiring import Move, rewired, with_spines
+from railweave.plan.rewiring import Move, rewired, with_switches
 from railweave.plan.speed_change import speed_steps
 
 
@@ -122,10 +122,10 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
     steps = restriping_steps(base, head)
     if not steps:
         return
-    spines = tuple(one for one in head.switches if one.role is Role.SPINE and one.name not in base.switch_of)
-    fabric = with_spines(base, spines)
-    if spines:
-        title = f"provision {_counted(len(spines), 'spine')}"
+    added = tuple(one for one in head.switches if not one.tier.attaches_nodes and one.name not in base.switch_of)
+    fabric = with_switches(base, added)
+    if added:
+        title = f"provision {added[0].tier.counted(len(added))}"
         why = "new switches come up without a link, so that nothing depends on them yet"
         yield Phase(0, title, PhaseKind.PROVISION, why, fabric, base)
     why = "configure both ends, then move the cables: no leaf-spine pair loses more than one link at a time"

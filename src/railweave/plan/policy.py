@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from railweave.diagnostics import Where
+from railweave.fabric.model import Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,10 @@ class RolloutPolicy:
     uplink_floor_percent: float | None = None
     path_floor: int = 1
     places: Mapping[str, Where] = field(default_factory=dict, compare=False, repr=False)
+
+    def share(self, tier: Tier) -> Share:
+        """Return the part of a tier that may be disturbed: ``spines`` holds for every tier above the leaves."""
+        return self.leaves if tier.attaches_nodes else self.spines
 
     def __str__(self) -> str:
         """Return the policy in a phrase."""

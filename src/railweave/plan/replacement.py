@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from railweave.cabling.table import CableRow, cable_rows
-from railweave.fabric.model import Fabric, LinkKind, Role, Switch
+from railweave.fabric.model import Fabric, Switch
 
 
 class Progress(StrEnum):
@@ -128,13 +128,10 @@ def _which_box(seen: Condition, new_serial: str) -> tuple[str, ...]:
 
 def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str, *, there: bool) -> _Draft:
     done = there or not seen.answers
-    if switch.role is not Role.LEAF:
+    if not switch.tier.attaches_nodes:
         command = f"railweave drain {switch.name} --target {target}"
         return _Draft("take it out of traffic", command, (), done or bool(seen.drained))
-    nodes = sorted(
-        {link.lower for link in fabric.links_of.get(switch.name, ()) if link.kind is LinkKind.HOST_LEAF},
-        key=lambda host: fabric.host_of[host].number,
-    )
+    nodes = sorted(fabric.nodes_on(switch.name), key=lambda host: fabric.host_of[host].number)
     if not nodes:
         return _Draft("take it out of traffic", "", ("no GPU node is attached",), True)
     what = "the fabric" if switch.rail is None else f"rail {switch.rail}"

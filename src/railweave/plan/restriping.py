@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Link, LinkKind, Role
+from railweave.fabric.model import Fabric, Link
 from railweave.plan.rewiring import Move
 
 _Port = tuple[str, int]
@@ -35,11 +35,9 @@ def restriping_steps(base: Fabric, head: Fabric) -> tuple[tuple[Move, ...], ...]
 
 def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
     """Return the uplinks with another spine port, and those that go away and hold a port that another one needs."""
-    wanted = {(link.lower, link.lower_port): link for link in head.links if link.kind is LinkKind.LEAF_SPINE}
+    wanted = {(link.lower, link.lower_port): link for link in head.fabric_links}
     moved, gone = [], []
-    for link in base.links:
-        if link.kind is not LinkKind.LEAF_SPINE:
-            continue
+    for link in base.fabric_links:
         after = wanted.get((link.lower, link.lower_port))
         if after is None:
             gone.append(Move(link, None))
@@ -83,11 +81,10 @@ class _Schedule:
     """Moves that are left to do, and the spine ports in use meanwhile."""
 
     def __init__(self, base: Fabric, moves: Iterable[Move]) -> None:
-        self._left = {move.leaf_port: move for move in moves}
-        self._holder = {_upper(move.before): move.leaf_port for move in self._left.values()}
-        spines = Counter(switch.plane for switch in base.switches if switch.role is Role.SPINE)
-        uplinks = Counter(link.lower for link in base.links if link.kind is LinkKind.LEAF_SPINE)
-        self._most = {name: max(1, count // spines[base.switch_of[name].plane]) for name, count in uplinks.items()}
+        self._left = {move.lower_end: move for move in moves}
+        self._holder = {_upper(move.before): move.lower_end for move in self._left.values()}
+        uplinks = {name: own for name, own in base.uplinks_of.items() if own}
+        self._most = {name: max(1, len(own) // len(base.above(name))) for name, own in uplinks.items()}
 
     def steps(self) -> Iterator[tuple[Move, ...]]:
         """Yield the steps until nothing is left."""
@@ -97,7 +94,7 @@ class _Schedule:
             if not step.moves:
                 step.add(*self._ring(step))
             for move in step.moves:
-                del self._left[move.leaf_port]
+                del self._left[move.lower_end]
                 del self._holder[_upper(move.before)]
             yield tuple(step.moves)
 
@@ -141,12 +138,12 @@ class _Schedule:
 
     def _ring_of(self, first: Move) -> tuple[Move, ...]:
         """Return the cables that wait for each other's ports, the last one for ``first``; empty where they do not."""
-        ring = {first.leaf_port: first}
+        ring = {first.lower_end: first}
         last = first
         while last.after is not None:
             holder = self._holder.get(_upper(last.after))
             if holder is None or holder in ring:
-                return tuple(reversed(ring.values())) if holder == first.leaf_port else ()
+                return tuple(reversed(ring.values())) if holder == first.lower_end else ()
             last = ring[holder] = self._left[holder]
         return ()
 
@@ -175,6 +172,6 @@ class _Step:
         """Add ``moves``."""
         for move in moves:
             self.moves.append(move)
-            self.ports.add(move.leaf_port)
+            self.ports.add(move.lower_end)
             self._leaves[move.before.lower] += 1
             self._pairs.add((move.before.lower, move.before.upper))

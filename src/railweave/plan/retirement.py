@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from railweave.design.renumbering import MovedCable, moved_cables
-from railweave.fabric.model import Fabric, LinkKind, Role, Switch
+from railweave.fabric.model import Fabric, Switch
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Proof:
 
 def leaving(base: Fabric, head: Fabric) -> Leaving:
     """Return what leaves on the way from ``base`` to ``head``; identities are compared, not names alone."""
-    kept = {(switch.role, switch.number) for switch in head.switches}
+    kept = {(switch.tier, switch.number) for switch in head.switches}
     return Leaving(
-        switches=tuple(switch for switch in base.switches if (switch.role, switch.number) not in kept),
+        switches=tuple(switch for switch in base.switches if (switch.tier, switch.number) not in kept),
         hosts=tuple(host.name for host in base.hosts if host.name not in head.host_of),
         moved=moved_cables(base, head),
     )
@@ -68,9 +68,8 @@ def _of_switch(base: Fabric, gone: Leaving, switch: Switch, use: Use) -> Iterato
     if use.fault:
         yield Proof(switch.name, "links to it at the far ends", "down", _list(use.far_ends_up) or "down")
         return
-    if switch.role is Role.LEAF:
-        attached = {link.lower for link in base.links_of.get(switch.name, ()) if link.kind is LinkKind.HOST_LEAF}
-        staying = sorted(attached - set(gone.hosts), key=lambda host: base.host_of[host].number)
+    if switch.tier.attaches_nodes:
+        staying = sorted(set(base.nodes_on(switch.name)) - set(gone.hosts), key=lambda host: base.host_of[host].number)
         yield Proof(switch.name, "GPU nodes of the newer intent on it", "none", _list(staying) or "none")
         yield Proof(switch.name, "GPU nodes that are up on it", "none", _list(use.hosts_up) or "none")
     else:

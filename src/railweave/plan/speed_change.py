@@ -10,7 +10,7 @@ Where lanes or the SKU change too there are no such steps: the switches reload, 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from railweave.fabric.model import Fabric, Link, LinkKind, Panel, Switch, SwitchPort
+from railweave.fabric.model import Fabric, Link, Panel, Switch, SwitchPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ _Key = tuple[str, int]
 
 def _followed(base: Fabric, head: Fabric) -> dict[_Key, Link]:
     """Return head's form of the links that change their speed and nothing else, by their upper end."""
-    now = {_ends(link): link for link in head.links if link.kind is LinkKind.LEAF_SPINE}
+    now = {_ends(link): link for link in head.fabric_links}
     return {
         (link.upper, link.upper_port): now[_ends(link)]
         for link in base.links

@@ -17,7 +17,7 @@ from itertools import groupby
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Link, Role, Switch
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.names import natural_key
 from railweave.plan.limits import Limits, PolicyViolation
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
@@ -156,12 +156,10 @@ def lay_out(
     return Order(waves, (*builder.violations(), *_while_two_sided(gate, waves, two_sided)))
 
 
-_RANK = {Role.SUPER_SPINE: 0, Role.SPINE: 1, Role.LEAF: 2}
-
-
 def _rollout_order(switch: Switch) -> tuple[int, int]:
-    """Return the plane and then the tier, which go one after the other; the order within them is the fabric's."""
-    return (switch.plane, _RANK[switch.role])
+    """Return the plane and then the tier, the top first, which go one after the other; the order within them is the
+    fabric's."""
+    return (switch.plane, -switch.tier.level)
 
 
 class _WaveBuilder:
@@ -172,7 +170,7 @@ class _WaveBuilder:
         self._gate = gate
         self._size = wave_size
         self._two_sided = two_sided
-        self._canaried: set[tuple[Role, bool]] = set()
+        self._canaried: set[tuple[int, bool]] = set()
         self._violations: dict[PolicyViolation, list[str]] = {}
 
     def add(self, switches: Sequence[Switch]) -> None:
@@ -198,9 +196,9 @@ class _WaveBuilder:
 
     def _after_canary(self, switches: Sequence[Switch], *, disruptive: bool) -> Sequence[Switch]:
         """Send the first device of its kind alone, ahead of all others; return those that follow."""
-        if not switches or (switches[0].role, disruptive) in self._canaried:
+        if not switches or (switches[0].tier.level, disruptive) in self._canaried:
             return switches
-        self._canaried.add((switches[0].role, disruptive))
+        self._canaried.add((switches[0].tier.level, disruptive))
         self._add(switches[:1], disruptive=disruptive)
         return switches[1:]
 

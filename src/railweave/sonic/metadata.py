@@ -7,12 +7,12 @@ is the device's own.
 
 from collections.abc import Mapping
 
-from railweave.fabric.model import Role, Switch
+from railweave.fabric.model import Switch
 from railweave.fabric.policy import BufferModel
 from railweave.sonic.rows import Row
 
-SONIC_TYPE: Mapping[Role, str] = {Role.LEAF: "ToRRouter", Role.SPINE: "LeafRouter", Role.SUPER_SPINE: "LeafRouter"}
-"""SONiC's word for a tier; it seeds the ECMP hash, so neighbouring tiers differ (ToRRouter 0, LeafRouter 10)."""
+SONIC_TYPE: Mapping[str, str] = {"leaf": "ToRRouter", "spine": "LeafRouter", "super-spine": "LeafRouter"}
+"""SONiC's word for a tier by its name. It seeds the ECMP hash: adjacent tiers differ (ToRRouter 0, LeafRouter 10)."""
 
 _REASON = (
     "Identity (fabric name, role and number: hostname, type, bgp_asn from addressing.asn; hwsku from the model's "
@@ -37,7 +37,7 @@ def metadata_row(switch: Switch, buffer_model: BufferModel | None = None) -> Row
             "frr_mgmt_framework_config": "false",
             "hostname": switch.name,
             "hwsku": switch.panel.hwsku,
-            "type": SONIC_TYPE[switch.role],
+            "type": SONIC_TYPE[switch.tier.name],
         },
         _REASON,
     )

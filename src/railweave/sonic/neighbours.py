@@ -40,7 +40,7 @@ def switch_metadata_row(switch: Switch) -> Row:
         {
             "hwsku": switch.panel.hwsku,
             "lo_addr": f"{ipv4_text(switch.loopback)}/32",
-            "type": SONIC_TYPE[switch.role],
+            "type": SONIC_TYPE[switch.tier.name],
         },
-        f"A {switch.role} that is cabled to this switch (topology), with its own model and address.",
+        f"A {switch.tier.name} that is cabled to this switch (topology), with its own model and address.",
     )

@@ -303,7 +303,7 @@ def test_a_ring_of_cables_goes_in_one_step() -> None:
     }
     head = replace(base, links=tuple(swapped.get((link.lower, link.lower_port), link) for link in base.links))
     (step,) = restriping_steps(base, head)
-    assert {move.leaf_port for move in step} == set(swapped)
+    assert {move.lower_end for move in step} == set(swapped)
 
 
 def test_a_ring_within_one_bundle_is_refused_with_a_way_out() -> None:
