@@ -43,6 +43,7 @@ def drain_until_quiet(device: Device) -> str:
         packets_per_s=rollout.quiet_packets_per_s,
         timeout_s=rollout.drain_timeout_s,
         interval_s=rollout.verify_interval_s,
+        clock=device.order.policy.clock,
     )
     if not flowing:
         device.say(Step.QUIET)

@@ -84,7 +84,7 @@ class Device:
 
     def reconnect(self) -> Any:
         """Return the driver of a new session, for which a lost device is searched a while."""
-        driver = self.session.reconnect(self.order.policy.reconnect_s)
+        driver = self.session.reconnect(self.order.policy.reconnect_s, self.order.policy.clock)
         self.say(Step.RECONNECTED)
         return driver
 

@@ -1,6 +1,5 @@
 """The gate of one device: what it must show after its change, looked at until all holds or time is up."""
 
-import time
 from collections.abc import Iterable
 
 from nornir_railweave.device import Device
@@ -18,7 +17,7 @@ _SHOWN_CHECKS = 3
 def take_baseline(device: Device) -> Baseline:
     """Return what holds now and must hold afterwards; takes at least the time between two looks."""
     driver = device.driver
-    earlier = count_losses(driver)
+    earlier = count_losses(driver, device.order.policy.clock)
     seen = observe(driver)
     held = health(device.work.expectation, seen)
     watch = _watch(device, earlier)
@@ -49,22 +48,22 @@ def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True) -> 
 
     Without ``whole`` neither prefixes nor losses are judged.
     """
-    rollout = device.order.policy.rollout
-    deadline = time.monotonic() + rollout.verify_timeout_s
+    rollout, clock = device.order.policy.rollout, device.order.policy.clock
+    deadline = clock.monotonic() + rollout.verify_timeout_s
     watched = whole and bool(baseline.losses)
     while True:
         checks = _look(device, baseline, whole=whole, watched=watched)
         failed = [check for check in checks if not check.ok]
         if not failed:
             return ""
-        if time.monotonic() + rollout.verify_interval_s > deadline:
+        if clock.monotonic() + rollout.verify_interval_s > deadline:
             return sentence(failed)
-        time.sleep(rollout.verify_interval_s)
+        clock.sleep(rollout.verify_interval_s)
 
 
 def _look(device: Device, baseline: Baseline, *, whole: bool, watched: bool) -> tuple[VerifyCheck, ...]:
     try:
-        earlier = count_losses(device.driver) if watched else None
+        earlier = count_losses(device.driver, device.order.policy.clock) if watched else None
         checks = check_once(device, baseline, whole=whole)
         if earlier is None or not all(check.ok for check in checks):
             return checks
@@ -86,8 +85,9 @@ def _watch(device: Device, earlier: Counters | None) -> LossWatch | None:
     """Return the counters of ``earlier`` and of now, not before the time between two looks has passed."""
     if earlier is None:
         return None
-    time.sleep(max(0.0, earlier.at_s + device.order.policy.rollout.verify_interval_s - time.monotonic()))
-    later = count_losses(device.driver)
+    policy = device.order.policy
+    policy.clock.sleep(max(0.0, earlier.at_s + policy.rollout.verify_interval_s - policy.clock.monotonic()))
+    later = count_losses(device.driver, policy.clock)
     return None if later is None else LossWatch(earlier, later)
 
 

@@ -1,11 +1,11 @@
 """From NAPALM's getters to what was observed of one device."""
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
+from nornir_railweave.clock import Clock
 from railweave.plan.observation import BgpSession, Counters, LldpNeighbor, Observation, PortState
 
 UNKNOWN = -1
@@ -24,13 +24,13 @@ def observe(driver: Any) -> Observation:
     )
 
 
-def count_losses(driver: Any) -> Counters | None:
-    """Return the errors and discards of every port so far; None where the driver or the device does not count."""
+def count_losses(driver: Any, clock: Clock) -> Counters | None:
+    """Return the errors and discards of every port by now; None where the driver or the device does not count."""
     try:
         counted = driver.get_interfaces_counters()
     except (NotImplementedError, AttributeError, CommandErrorException):
         return None
-    return Counters(time.monotonic(), _summed(counted, "errors"), _summed(counted, "discards"))
+    return Counters(clock.monotonic(), _summed(counted, "errors"), _summed(counted, "discards"))
 
 
 def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, int]:

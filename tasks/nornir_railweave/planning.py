@@ -1,6 +1,5 @@
 """Planning against devices: read them all, compare, and make one plan."""
 
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ from nornir.core import Nornir
 from nornir.core.task import AggregatedResult
 
 from nornir_railweave.afar import links_up_to
+from nornir_railweave.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.connect import only
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.reading import Comparer, Wanted
@@ -32,6 +32,7 @@ def plan(
     pending_wait_s: float = 0,
     rollout_policy: RolloutPolicy = DEFAULT_POLICY,
     events: Events = silent,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> Plan:
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
 
@@ -46,10 +47,10 @@ def plan(
         Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
     )
     readings = _read(nr, [switch.name for switch in fabric.switches], compare, announce)
-    deadline = time.monotonic() + pending_wait_s
-    while (waiting := _pending(readings)) and time.monotonic() < deadline:
+    deadline = clock.monotonic() + pending_wait_s
+    while (waiting := _pending(readings)) and clock.monotonic() < deadline:
         announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
-        time.sleep(_POLL_S)
+        clock.sleep(_POLL_S)
         only(nr, waiting).run(take_back, on_failed=True, announce=announce)
         readings |= _read(nr, waiting, compare, announce)
     readings |= _dark(nr, fabric, readings)

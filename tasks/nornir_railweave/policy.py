@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nornir_railweave.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.inventory import STATE_DIR
 from nornir_railweave.target import Rollout, Target
 from railweave.plan.refusal import Consent
@@ -13,7 +14,8 @@ class Policy:
     """The rules of one deployment.
 
     ``skip_unreachable`` leaves out devices that could not be reached when the plan was made; without it they stop
-    everything. ``remove_conflicting`` must be what the plan was made with. ``message`` goes with every commit.
+    everything. ``remove_conflicting`` must be what the plan was made with. ``message`` goes with every commit;
+    ``clock`` is what all of it waits by.
     """
 
     consent: Consent = field(default_factory=Consent)
@@ -23,6 +25,7 @@ class Policy:
     reconnect_s: float = 300
     journal_dir: Path = STATE_DIR / "journal"
     message: str = "railweave"
+    clock: Clock = SYSTEM_CLOCK
 
 
 def policy_for(

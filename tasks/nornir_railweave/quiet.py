@@ -1,8 +1,9 @@
 """Waits until drained ports carry nothing but their control packets, by the switch's own counters."""
 
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
+
+from nornir_railweave.clock import SYSTEM_CLOCK, Clock
 
 QUIET_PACKETS_PER_S = 20.0
 """BGP, BFD-less, LLDP and ARP need a few packets a second on a link; applications send thousands."""
@@ -24,24 +25,23 @@ def wait_until_quiet(
     packets_per_s: float = QUIET_PACKETS_PER_S,
     timeout_s: float,
     interval_s: float = 2.0,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> str:
     """Return the empty text once every port carries less than ``packets_per_s`` each way, else what still flows.
 
     Rates are taken over ``interval_s``; SONiC renews its counters once a second. A port that the switch does not count
     is taken for quiet.
     """
-    ends = clock() + timeout_s
-    before, read_at = _packets(driver, ports), clock()
+    ends = clock.monotonic() + timeout_s
+    before, read_at = _packets(driver, ports), clock.monotonic()
     while True:
-        sleep(interval_s)
-        now, at = _packets(driver, ports), clock()
+        clock.sleep(interval_s)
+        now, at = _packets(driver, ports), clock.monotonic()
         rates = _rates(before, now, max(at - read_at, 0.001))
         loud = {port: rate for port, rate in rates.items() if rate >= packets_per_s}
         if not loud:
             return ""
-        if clock() >= ends:
+        if clock.monotonic() >= ends:
             return _told(loud, packets_per_s)
         before, read_at = now, at
 

@@ -264,7 +264,7 @@ def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Event
     if not any(work.held for work in planned.works.values()):
         return None
     results = only(nr, planned.works).run(
-        check_held, on_failed=True, works=planned.works, rollout=policy.rollout, announce=announce
+        check_held, on_failed=True, works=planned.works, policy=policy, announce=announce
     )
     checks = []
     for name in planned.works:

@@ -6,7 +6,6 @@
 A device that fails is taken back at once. While fewer than ``max_failures`` did, the rollout goes on without it.
 """
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -157,7 +156,7 @@ class _RollingOut:
             if not paused:
                 self._say(Step.PAUSED, f"paused after wave {self._done} of {len(self._waves)}")
             paused = True
-            time.sleep(_POLL_S)
+            self._terms.policy.clock.sleep(_POLL_S)
             if self._interrupts.asked:
                 raise _StoppedError("interrupted while it was paused")
         if hindrance := self._terms.asked.hindrance():
@@ -271,7 +270,7 @@ class _RollingOut:
         revert_in_s = self._rollout.revert_in_s
         margin_s = min(_MOST_MARGIN_S, max(_LEAST_MARGIN_S, revert_in_s / 10))
         late = min(attempts.items(), key=lambda item: item[1].ends_at_s, default=None)
-        if late is None or late[1].ends_at_s - time.monotonic() >= margin_s:
+        if late is None or late[1].ends_at_s - self._terms.policy.clock.monotonic() >= margin_s:
             return ""
         return (
             f"{late[0]}: its revert timer of {revert_in_s} s was nearly over before the last device of the wave was "

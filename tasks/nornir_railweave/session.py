@@ -1,6 +1,5 @@
 """One host's NAPALM session within a task: opened when asked for, closed whatever happens, found again when lost."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from napalm.base.exceptions import NapalmException
 from nornir.core.task import Task
 
+from nornir_railweave.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.inventory import CONNECTION
 
 _LONGEST_TEXT = 400
@@ -34,17 +34,17 @@ class Session:
             with suppress(Exception):
                 self._task.host.close_connection(CONNECTION)
 
-    def reconnect(self, within_s: float) -> Any:
+    def reconnect(self, within_s: float, clock: Clock = SYSTEM_CLOCK) -> Any:
         """Return a new driver, trying for ``within_s`` seconds; raises the last fault."""
-        deadline = time.monotonic() + within_s
+        deadline = clock.monotonic() + within_s
         while True:
             self.close()
             try:
                 return self.driver
             except DEVICE_FAULTS:
-                if time.monotonic() + _RETRY_S > deadline:
+                if clock.monotonic() + _RETRY_S > deadline:
                     raise
-                time.sleep(_RETRY_S)
+                clock.sleep(_RETRY_S)
 
 
 @contextmanager

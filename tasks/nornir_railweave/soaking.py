@@ -3,7 +3,6 @@
 What is seen once may be a session that was just being read; what is seen twice in a row is a fault.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -34,6 +33,7 @@ class Soak:
         # A switch that went back to what it was before its provisioning announces nothing any more.
         leaving = sum(attempt.before.disconnects for attempt in attempts.values())
         self._order = replace(order, moving=moving + leaving)
+        self._clock = order.policy.clock
         self._attempts = attempts
         self._asked = asked
         self._told_pause = False
@@ -41,7 +41,7 @@ class Soak:
     def run(self) -> str:
         """Watch until the time is over; return the fault in a sentence, empty where there was none."""
         rollout = self._order.policy.rollout
-        ends_at = time.monotonic() + rollout.soak_s
+        ends_at = self._clock.monotonic() + rollout.soak_s
         pause_s = max(rollout.verify_interval_s, rollout.soak_s / _LOOKS)
         looks: dict[str, Look] = {}
         while True:
@@ -50,7 +50,7 @@ class Soak:
                 if look.failed and name in before and before[name].failed:
                     return f"{name}: in the soak of its wave, {sentence(look.failed)}"
             doubt = any(look.failed for look in looks.values())
-            if time.monotonic() >= ends_at and not doubt and before:
+            if self._clock.monotonic() >= ends_at and not doubt and before:
                 return ""
             if not self._wait(rollout.verify_interval_s if doubt else pause_s):
                 return ""
@@ -67,8 +67,8 @@ class Soak:
 
     def _wait(self, seconds: float) -> bool:
         """Wait for the next look; False where a person wants the rollout to end."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
+        until = self._clock.monotonic() + seconds
+        while (left := until - self._clock.monotonic()) > 0:
             asked = self._asked()
             if asked == ABORT:
                 self.cut_short = True
@@ -76,7 +76,7 @@ class Soak:
             if asked == PAUSE and not self._told_pause:
                 self._told_pause = True
                 self._order.announce(Event(Step.PAUSED, text="after the soak of this wave"))
-            time.sleep(min(_POLL_S, left))
+            self._clock.sleep(min(_POLL_S, left))
         return True
 
 

@@ -5,7 +5,6 @@ concluded from the text of a command or from an exception. What holds is kept or
 """
 
 import json
-import time
 from dataclasses import dataclass, replace
 
 from napalm.base.exceptions import ConnectionClosedException, LockError, SessionLockedException
@@ -133,7 +132,7 @@ class _Bringing:
         """
         device = self._device
         device.say(Step.APPLYING, f"{attempt.before.size} changes", held=_told(attempt.baseline.held))
-        attempt = replace(attempt, ends_at_s=time.monotonic() + device.revert_in_s)
+        attempt = replace(attempt, ends_at_s=device.order.policy.clock.monotonic() + device.revert_in_s)
         try:
             driver = device.driver
             driver.load_merge_candidate(config=json.dumps(attempt.before.left))

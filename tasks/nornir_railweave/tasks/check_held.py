@@ -1,22 +1,22 @@
 """Look whether what held on a device before a rollout holds again after its rollback."""
 
-import time
 from collections.abc import Mapping
 
 from nornir.core.task import Result, Task
 
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.observing import observe
+from nornir_railweave.policy import Policy
 from nornir_railweave.restoring import RestoringWork
 from nornir_railweave.session import DEVICE_FAULTS, session, words
-from nornir_railweave.target import Rollout
 from railweave.plan.verification import unreachable
 
 
-def check_held(task: Task, works: Mapping[str, RestoringWork], rollout: Rollout, announce: Events) -> Result:
+def check_held(task: Task, works: Mapping[str, RestoringWork], policy: Policy, announce: Events) -> Result:
     """Return the checks as a tuple of ``VerifyCheck``; looks again until all hold or the rollout's time is up."""
     name = task.host.name
-    deadline = time.monotonic() + rollout.verify_timeout_s
+    rollout, clock = policy.rollout, policy.clock
+    deadline = clock.monotonic() + rollout.verify_timeout_s
     with session(task) as opened:
         while True:
             try:
@@ -25,8 +25,8 @@ def check_held(task: Task, works: Mapping[str, RestoringWork], rollout: Rollout,
                 opened.close()
                 checks = (unreachable(name, words(fault)),)
             wrong = sum(not check.ok for check in checks)
-            if not wrong or time.monotonic() + rollout.verify_interval_s > deadline:
+            if not wrong or clock.monotonic() + rollout.verify_interval_s > deadline:
                 break
-            time.sleep(rollout.verify_interval_s)
+            clock.sleep(rollout.verify_interval_s)
     announce(Event(Step.VERIFIED, name, f"{wrong} of {len(checks)} checks fail" if wrong else ""))
     return Result(host=task.host, result=checks)

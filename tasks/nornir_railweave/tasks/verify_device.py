@@ -1,10 +1,10 @@
 """Read one device and compare it with what the fabric needs."""
 
-import time
 from collections.abc import Callable, Container
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.observing import observe
 from nornir_railweave.session import DEVICE_FAULTS, session, words
@@ -22,13 +22,14 @@ def verify_device(
     timeout_s: float = 0,
     interval_s: float = 1,
     announce: Events = silent,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> Result:
     """Return the checks of one device as a tuple of ``VerifyCheck``; reads again until all hold or time is up.
 
     A device that does not answer twice in a row is not waited for.
     """
     expected = expectation(task.host.name)
-    deadline = time.monotonic() + timeout_s
+    deadline = clock.monotonic() + timeout_s
     silent_reads = 0
     with session(task) as opened:
         while True:
@@ -39,10 +40,10 @@ def verify_device(
                 opened.close()
                 checks = (unreachable(task.host.name, words(fault)),)
                 silent_reads += 1
-            over = silent_reads >= _ATTEMPTS or time.monotonic() + interval_s > deadline
+            over = silent_reads >= _ATTEMPTS or clock.monotonic() + interval_s > deadline
             wrong = sum(not check.ok for check in checks)
             if over or not wrong:
                 step = Step.UNREACHABLE if silent_reads else Step.VERIFIED
                 announce(Event(step, task.host.name, f"{wrong} of {len(checks)} checks fail" if wrong else ""))
                 return Result(host=task.host, result=checks)
-            time.sleep(interval_s)
+            clock.sleep(interval_s)

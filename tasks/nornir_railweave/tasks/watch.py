@@ -33,7 +33,7 @@ def watch(task: Task, order: Order, attempts: Mapping[str, Attempt], last: Mappi
             checks = check_once(device, baseline)
             if counters is not None:
                 checks += losses_since(device, baseline, counters)
-            counters = count_losses(device.driver) if baseline.losses else None
+            counters = count_losses(device.driver, order.policy.clock) if baseline.losses else None
         except DEVICE_FAULTS as fault:
             checks = (unreachable(name, words(fault)),)
     return Result(host=task.host, result=Look(tuple(check for check in checks if not check.ok), counters))

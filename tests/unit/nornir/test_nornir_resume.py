@@ -129,7 +129,13 @@ def newest(bench: Any) -> Rollout:
 
 
 def policy(bench: Any) -> Policy:
-    return Policy(consent=Consent(provision=True), rollout=bench.rollout, reconnect_s=0.05, journal_dir=folder(bench))
+    return Policy(
+        consent=Consent(provision=True),
+        rollout=bench.rollout,
+        reconnect_s=0.05,
+        journal_dir=folder(bench),
+        clock=bench.clock,
+    )
 
 
 def cut(bench: Any, step: Step, device: str) -> Rollout:

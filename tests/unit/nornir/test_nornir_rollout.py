@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from napalm.base.exceptions import CommitError, ConnectionClosedException, LockError
 
-import nornir_railweave.rolling_out
 from nornir_railweave.events import Step
 from nornir_railweave.journal import Journal
 
@@ -45,11 +44,6 @@ class Asked:
 
     def asked(self):
         return self._words.pop(0) if self._words else ""
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    monkeypatch.setattr(nornir_railweave.rolling_out, "_POLL_S", 0.01)
 
 
 def switch(bench, name):

@@ -4,7 +4,6 @@ import io
 import json
 import signal
 import threading
-import time
 
 import pytest
 from nornir.core import Nornir
@@ -37,13 +36,13 @@ def test_every_host_has_a_result_in_the_order_of_the_inventory():
 
 
 def test_no_more_hosts_are_at_work_than_there_are_workers():
-    lock, now, most = threading.Lock(), [0], [0]
+    lock, now, most, three_at_work = threading.Lock(), [0], [0], threading.Barrier(3)
 
     def work(task):
         with lock:
             now[0] += 1
             most[0] = max(most[0], now[0])
-        time.sleep(0.005)
+        three_at_work.wait(20)
         with lock:
             now[0] -= 1
 

@@ -1,0 +1,29 @@
+"""The clock of everything that waits: gates, soaks, pauses, new connections. A test drives one of its own."""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """A steady clock in seconds, and the wait by it; called from any thread."""
+
+    def monotonic(self) -> float:
+        """Return the seconds since some moment; only differences mean something."""
+
+    def sleep(self, seconds: float) -> None:
+        """Return once so many seconds have passed."""
+
+
+class SystemClock:
+    """The machine's own."""
+
+    def monotonic(self) -> float:
+        """Return the machine's steady clock."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; other threads go on."""
+        time.sleep(seconds)
+
+
+SYSTEM_CLOCK = SystemClock()
