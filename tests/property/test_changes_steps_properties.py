@@ -6,6 +6,7 @@ row; ``config apply-patch`` is RFC 6902 by the jsonpatch package, and refuses em
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import jsonpatch
@@ -136,31 +137,39 @@ def settled(config_db: Mapping[str, Any]) -> dict[str, Any]:
 NO_WATCHDOG = {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"}
 
 
+@cache
 def rows(table: str) -> st.SearchStrategy[dict[str, Any]]:
     return st.dictionaries(st.sampled_from(FIELDS[table]), VALUES)
 
 
-def merged_rows(table: str) -> st.SearchStrategy[dict[str, Any] | None]:
-    return st.none() | st.dictionaries(st.sampled_from(FIELDS[table]), st.none() | VALUES)
+@cache
+def tables(name: str, min_size: int) -> st.SearchStrategy[dict[str, dict[str, Any]]]:
+    return st.dictionaries(st.sampled_from(KEYS[name]), rows(name), min_size=min_size)
+
+
+@cache
+def merged_tables(name: str) -> st.SearchStrategy[dict[str, dict[str, Any] | None]]:
+    fields = st.dictionaries(st.sampled_from(FIELDS[name]), st.none() | VALUES)
+    return st.dictionaries(st.sampled_from(KEYS[name]), st.none() | fields, min_size=1)
+
+
+SOME_TABLES = st.lists(st.sampled_from(sorted(FIELDS)), unique=True, min_size=2)
 
 
 @st.composite
 def configurations(draw: st.DrawFn) -> RunningConfig:
     # Ports that come or go are a reload, and a reload hides everything else; so these two are there.
-    tables: dict[str, Any] = {**METADATA, "PORT": {port: draw(rows("PORT")) for port in KEYS["PORT"]}}
+    document: dict[str, Any] = {**METADATA, "PORT": {port: draw(rows("PORT")) for port in KEYS["PORT"]}}
     for table in sorted(FIELDS.keys() - {"PORT"}):
-        found = draw(st.dictionaries(st.sampled_from(KEYS[table]), rows(table), min_size=draw(st.integers(0, 1))))
+        found = draw(tables(table, draw(st.integers(0, 1))))
         if found:
-            tables[table] = found
-    return running_from({**tables, "bgpraw": "frr version 8.4.4\n"})
+            document[table] = found
+    return running_from({**document, "bgpraw": "frr version 8.4.4\n"})
 
 
 @st.composite
 def merges(draw: st.DrawFn) -> dict[str, Any]:
-    tables = draw(st.lists(st.sampled_from(sorted(FIELDS)), unique=True, min_size=2))
-    found = {
-        table: draw(st.dictionaries(st.sampled_from(KEYS[table]), merged_rows(table), min_size=1)) for table in tables
-    }
+    found = {table: draw(merged_tables(table)) for table in draw(SOME_TABLES)}
     if "PORT" in found and draw(st.integers(0, 9)):
         found["PORT"] = {port: fields for port, fields in found["PORT"].items() if fields is not None}
     return found

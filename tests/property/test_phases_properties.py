@@ -127,12 +127,11 @@ def test_phases_lead_from_base_to_head_through_sound_fabrics_without_renumbering
 @given(restripings())
 def test_every_cable_is_moved_once_from_where_it_is_to_where_it_belongs(change: tuple[Fabric, Fabric]) -> None:
     base, head = change
-    ports = {(link.lower, link.lower_port): (link.upper, link.upper_port) for link in uplinks(base)}
-    wanted = {(link.lower, link.lower_port): (link.upper, link.upper_port) for link in uplinks(head)}
+    ports, wanted = ends_of(base), ends_of(head)
     moved: Counter[tuple[str, int]] = Counter()
     before = base
     for phase in phases(base, head):
-        now = {(link.lower, link.lower_port): (link.upper, link.upper_port) for link in uplinks(phase.fabric)}
+        now = ends_of(phase.fabric)
         if phase.kind is PhaseKind.CABLES:
             changed = {leaf for leaf, spine in now.items() if ports[leaf] != spine}
             assert {(link.lower, link.lower_port) for link in phase.pending} == changed
@@ -143,9 +142,8 @@ def test_every_cable_is_moved_once_from_where_it_is_to_where_it_belongs(change: 
                 moved[leaf] += 1
             ports = {**{leaf: at for leaf, at in ports.items() if leaf in now}, **now}
         before = phase.fabric
-    expected = {
-        leaf for leaf, at in wanted.items() if leaf in dict.fromkeys(ends_of(base)) and ends_of(base)[leaf] != at
-    }
+    first = ends_of(base)
+    expected = {leaf for leaf, at in wanted.items() if leaf in first and first[leaf] != at}
     assert expected <= set(moved)
     assert set(moved.values()) <= {1}
 

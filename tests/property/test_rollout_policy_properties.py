@@ -85,6 +85,7 @@ def uneven(draw) -> Fabric:
     return replace(whole, links=links)
 
 
+FABRICS = st.one_of(even, uneven())
 shares = st.one_of(
     st.builds(Share, count=st.integers(1, 3)),
     st.builds(lambda percent: Share(percent=percent), st.sampled_from((10, 25, 33.3, 50, 100))),
@@ -230,15 +231,18 @@ class Rollout:
         return lay_out(self.fabric, self.changed, gate, wave_size=self.policy.wave_size, two_sided=two_sided)
 
 
+@cache
+def some_of(names: tuple[str, ...], most: int | None = None) -> st.SearchStrategy[set[str]]:
+    return st.sets(st.sampled_from(names), max_size=most)
+
+
 @st.composite
 def rollouts(draw):
-    chosen = draw(st.one_of(even, uneven()))
-    names = [switch.name for switch in chosen.switches]
-    changed = draw(st.one_of(st.just(set(names)), st.sets(st.sampled_from(names))))
-    disruptive = draw(st.one_of(st.just(changed), st.sets(st.sampled_from(names)).map(lambda some: some & changed)))
-    unprovisioned = draw(
-        st.one_of(st.just(set()), st.sets(st.sampled_from(names), max_size=3).map(lambda some: some & changed))
-    )
+    chosen = draw(FABRICS)
+    names = tuple(switch.name for switch in chosen.switches)
+    changed = set(names) if draw(st.booleans()) else draw(some_of(names))
+    disruptive = changed if draw(st.booleans()) else changed & draw(some_of(names))
+    unprovisioned = set() if draw(st.booleans()) else changed & draw(some_of(names, 3))
     return Rollout(chosen, changed, disruptive - unprovisioned, unprovisioned, draw(policies))
 
 
