@@ -148,9 +148,9 @@ def tables(name: str, min_size: int) -> st.SearchStrategy[dict[str, dict[str, An
 
 
 @cache
-def merged_tables(name: str) -> st.SearchStrategy[dict[str, dict[str, Any] | None]]:
+def merged_tables(name: str, min_size: int = 1) -> st.SearchStrategy[dict[str, dict[str, Any] | None]]:
     fields = st.dictionaries(st.sampled_from(FIELDS[name]), st.none() | VALUES)
-    return st.dictionaries(st.sampled_from(KEYS[name]), st.none() | fields, min_size=1)
+    return st.dictionaries(st.sampled_from(KEYS[name]), st.none() | fields, min_size=min_size)
 
 
 SOME_TABLES = st.lists(st.sampled_from(sorted(FIELDS)), unique=True, min_size=2)
@@ -231,8 +231,8 @@ def test_a_merge_that_is_applied_changes_nothing_more(running: RunningConfig, me
 @st.composite
 def watchdog_merges(draw: st.DrawFn) -> dict[str, Any]:
     """Return merges of the watchdog, beside ports that stay, change or go."""
-    ports = draw(st.dictionaries(st.sampled_from(KEYS["PORT"]), merged_rows("PORT")))
-    watched = draw(st.dictionaries(st.sampled_from(KEYS["PFC_WD"]), merged_rows("PFC_WD"), min_size=1))
+    ports = draw(merged_tables("PORT", 0))
+    watched = draw(merged_tables("PFC_WD"))
     return {"PFC_WD": watched, **({"PORT": ports} if ports else {})}
 
 
