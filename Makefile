@@ -18,9 +18,11 @@ READY     := $(VENV)/.ready
 
 # For the simulator and the lab consent is a matter of course; for anything else a person gives it:
 # make deploy TARGET=production CONFIRM=yes PROVISION=yes
+# Ports of nodes that leave and still run are closed with REMOVE_LIVE=yes only, on every target.
 REHEARSAL := $(filter sim lab,$(TARGET))
 CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
-             $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision)
+             $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision) \
+             $(if $(filter yes,$(REMOVE_LIVE)),--remove-live)
 
 # A worker a processor; one that has nothing left takes tests from another.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal

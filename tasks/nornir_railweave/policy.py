@@ -36,12 +36,18 @@ def policy_for(
     skip_unreachable: bool = False,
     remove_conflicting: bool = False,
     single_step: bool = False,
+    remove_live: bool = False,
     max_failures: int | None = None,
     state_dir: Path = STATE_DIR,
 ) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
     return Policy(
-        consent=Consent(provision=provision, renumber=renumber, single_step=single_step or target.rollout.single_step),
+        consent=Consent(
+            provision=provision,
+            renumber=renumber,
+            single_step=single_step or target.rollout.single_step,
+            remove_live=remove_live,
+        ),
         skip_unreachable=skip_unreachable,
         remove_conflicting=remove_conflicting,
         rollout=replace(target.rollout, max_failures=max_failures or target.rollout.max_failures),

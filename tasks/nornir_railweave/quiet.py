@@ -46,6 +46,16 @@ def wait_until_quiet(
         before, read_at = now, at
 
 
+def packet_rates(
+    driver: CountsPackets, ports: Collection[str], *, interval_s: float, clock: Clock = SYSTEM_CLOCK
+) -> dict[str, float]:
+    """Return the packets a second of each port that the switch counts, the busier way, over ``interval_s``."""
+    before, read_at = _packets(driver, ports), clock.monotonic()
+    clock.sleep(interval_s)
+    now = _packets(driver, ports)
+    return _rates(before, now, max(clock.monotonic() - read_at, 0.001))
+
+
 def _packets(driver: CountsPackets, ports: Collection[str]) -> dict[str, tuple[int, int]]:
     counters: Mapping[str, Mapping[str, Any]] = driver.get_interfaces_counters()
     return {port: (_sum(counters[port], "rx"), _sum(counters[port], "tx")) for port in ports if port in counters}

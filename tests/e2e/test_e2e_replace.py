@@ -89,6 +89,43 @@ def test_a_stripe_leaves_when_its_nodes_are_gone(deployed_lab: Any) -> None:
     assert afar["lab-leaf3"].startswith("lab-spine1:")
 
 
+def test_a_stripe_leaves_in_one_deployment_when_its_nodes_are_shut_down(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.edit(*SECOND_STRIPE)
+    project.up()
+    assert project.deploy()["result"] == "done"
+    project.edit(*((new, old) for old, new in SECOND_STRIPE))
+    refused = project.run("deploy", "--target", "sim", "--yes", status=1).stderr
+    assert "4 ports of 2 switches would close for good while something uses them: lab-leaf3, lab-leaf4" in " ".join(
+        refused.split()
+    )
+    project.run("sim", "power-off", "gpu5", "gpu6", "gpu7", "gpu8")
+    assert project.deploy()["result"] == "done"
+    assert project.plan()["changes"] == []
+
+
+def test_nodes_leave_when_they_are_shut_down_and_not_before(new_project: Any) -> None:
+    project = new_project("pod-32.yml")
+    project.up()
+    assert project.deploy()["result"] == "done"
+    project.edit(("count: 32", "count: 28"), ("gpus: 256", "gpus: 224"))
+    project.up()
+    refused = project.run("deploy", "--target", "sim", "--yes", status=1).stderr
+    assert " ".join(refused.split()).endswith(
+        "error[RW523]: 16 ports of 4 switches would close for good while something uses them:"
+        " gpu29, gpu30, gpu31, gpu32 devices: pod1-leaf1…4 fix: shut the nodes down, or drain the switches, that leave,"
+        " until their links are down or carry nothing, and plan again; or deploy with --remove-live if they may lose"
+        " these links"
+    )
+    assert project.plan()["summary"]["remove"] > 0
+    project.run("sim", "power-off", "gpu29", "gpu30", "gpu31", "gpu32")
+    done = project.deploy()
+    assert (done["result"], {one["outcome"] for one in done["devices"].values()}) == ("done", {"new"})
+    assert project.verify()["ok"] is True
+    project.edit(("count: 28", "count: 24"), ("gpus: 224", "gpus: 192"))
+    assert project.deploy("--remove-live")["result"] == "done"
+
+
 def test_another_speed_of_the_uplinks_goes_spine_by_spine(new_project: Any) -> None:
     project = new_project("lab-4.yml")
     project.edit(('oversubscription: "2:1"', 'oversubscription: "5:1"'))

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,6 +140,11 @@ def pass_time(state_dir: Path, seconds: float) -> None:
     _must_ask(state_dir.resolve(), {"verb": "pass-time", "seconds": seconds})
 
 
+def power(state_dir: Path, nodes: Sequence[str], *, powered: bool) -> None:
+    """Switch GPU nodes on or off; the links of one that is off are down. Raises SimulatorError."""
+    _must_ask(state_dir.resolve(), {"verb": "power", "nodes": list(nodes), "powered": powered})
+
+
 def replace(state_dir: Path, device: str) -> dict[str, str]:
     """Put a factory-fresh switch of the same model in a switch's place; return its ``serial`` and ``mac``.
 
@@ -231,5 +236,5 @@ def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
 
 __all__ = [
     "Endpoint", "Endpoints", "SimOptions", "SimulatorError", "cable", "clear_fault", "down", "endpoints", "fault",
-    "pass_time", "replace", "status", "up",
+    "pass_time", "power", "replace", "status", "up",
 ]  # fmt: skip

@@ -43,6 +43,8 @@ class Daemon:
             self.simulation.plug(request["a"], request["b"])
         elif verb == "pass-time":
             self.simulation.pass_time(request["seconds"])
+        elif verb == "power":
+            self.simulation.power(request["nodes"], powered=request["powered"])
         elif verb == "down":
             self.ended.set()
         else:

@@ -118,7 +118,7 @@ class Network:
         if here is None or far is None or not here.admin_up or device.orchagent.crashed:
             return False
         if far.node in self.hosts:
-            return True
+            return self.hosts[far.node].powered
         other = self.devices.get(far.node)
         if other is None or other.orchagent.crashed:
             return False

@@ -5,7 +5,7 @@ import json
 import resource
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,8 @@ class Simulation:
         added = [one for one in spec.devices if one.name not in self.network.devices]
         new = [self._new_device(one) for one in added]
         for host in spec.hosts:
-            self.network.hosts[host.name] = host
+            before = self.network.hosts.get(host.name, host)
+            self.network.hosts[host.name] = replace(host, powered=before.powered)
         unplugged = []
         for cable in spec.cables:
             a, b = end_of(cable.a), end_of(cable.b)
@@ -258,6 +259,16 @@ class Simulation:
             if end.node not in self.network.devices and end.node not in self.network.hosts:
                 raise SimulatorError(f"no device or host {end.node}")
         self.network.plug(SimCable(a, b))
+        self.save_fabric()
+
+    def power(self, names: Sequence[str], *, powered: bool) -> None:
+        """Switch GPU nodes on or off; the links of one that is off are down. Raises SimulatorError, with none done."""
+        unknown = [name for name in names if name not in self.network.hosts]
+        if unknown:
+            raise SimulatorError(f"no GPU node {', '.join(unknown)}; there are: {', '.join(self.network.hosts)}")
+        for name in names:
+            self.network.hosts[name] = replace(self.network.hosts[name], powered=powered)
+        self.network.version += 1
         self.save_fabric()
 
     def status(self) -> dict[str, Any]:

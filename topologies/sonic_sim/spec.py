@@ -34,11 +34,15 @@ class SimDevice:
 
 @dataclass(frozen=True, slots=True)
 class SimHost:
-    """A server: it brings its links up and speaks LLDP with its name and port names. ``mtu`` in bytes, IP layer."""
+    """A server: it brings its links up and speaks LLDP with its name and port names, unless it is not ``powered``.
+
+    ``mtu`` in bytes, IP layer.
+    """
 
     name: str
     mac: str
     mtu: int = 9000
+    powered: bool = True
 
 
 @dataclass(frozen=True, slots=True)

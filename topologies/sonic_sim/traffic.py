@@ -1,6 +1,7 @@
 """What the ports of a simulated fabric carry: every node talks to every other, over all equally good paths.
 
-Traffic goes between the switches that announce networks of hosts, hop by hop by the routes that BGP chose. A port on
+Traffic goes between the switches that announce networks of hosts and have a host that is on, hop by hop by the routes
+that BGP chose. A port on
 such a path carries ``USED_PACKETS_PER_S`` each way, any other that is up its keepalives alone. Counters follow on the
 clock from one reading to the next: a change between two readings counts from the later one.
 """
@@ -73,7 +74,7 @@ def used_ports(net: Network) -> Used:
 
 def _follow(net: Network, ribs: dict[str, Rib]) -> Used:
     """Follow the traffic to each switch with hosts from all others."""
-    targets = {name: prefix for name, rib in ribs.items() if (prefix := _host_network(rib))}
+    targets = {name: prefix for name, rib in ribs.items() if (prefix := _host_network(rib)) and _host_ports(net, name)}
     paths = {name: equal_paths(rib) for name, rib in ribs.items()}
     used: dict[str, set[str]] = {name: set() for name in ribs}
     for target, prefix in targets.items():
@@ -105,4 +106,4 @@ def _host_network(rib: Rib) -> str:
 def _host_ports(net: Network, name: str) -> set[str]:
     device = net.devices[name]
     ends = ((port, net.far_end(device, port)) for port in net.ports(device))
-    return {port for port, far in ends if far is not None and far.node in net.hosts}
+    return {port for port, far in ends if far is not None and far.node in net.hosts and net.hosts[far.node].powered}

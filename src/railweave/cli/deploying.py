@@ -33,6 +33,7 @@ class Agreement:
     remove_conflicting: bool
     quiet: bool
     single_step: bool = False
+    remove_live: bool = False
     max_failures: int | None = None
 
     def policy(self, fabric: ReachedFabric, *, remove_conflicting: bool | None = None) -> "Policy":
@@ -46,6 +47,7 @@ class Agreement:
             skip_unreachable=self.skip_unreachable,
             remove_conflicting=self.remove_conflicting if remove_conflicting is None else remove_conflicting,
             single_step=self.single_step,
+            remove_live=self.remove_live,
             max_failures=self.max_failures,
         )
 

@@ -72,6 +72,9 @@ def deploy(
     single_step: Annotated[
         bool, typer.Option("--single-step", help="In one step what live traffic would need phases for.")
     ] = False,
+    remove_live: Annotated[
+        bool, typer.Option("--remove-live", help="Close ports for good although nodes or switches still use them.")
+    ] = False,
     max_failures: MaxFailures = None,
     base: From = "",
     phase: PhaseNumber = None,
@@ -100,6 +103,7 @@ def deploy(
         remove_conflicting=remove_conflicting,
         quiet=json,
         single_step=single_step,
+        remove_live=remove_live,
         max_failures=max_failures,
     )
     if base or phase is not None:

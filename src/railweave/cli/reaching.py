@@ -65,6 +65,7 @@ class ReachedFabric:
             remove_conflicting=remove_conflicting,
             pending_wait_s=pending_wait_s,
             rollout_policy=self.target.rollout.policy,
+            quiet_packets_per_s=self.target.rollout.quiet_packets_per_s,
             events=self.shown,
         )
 

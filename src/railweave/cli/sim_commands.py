@@ -9,6 +9,8 @@ from railweave.cli.options import AsJson, IntentArgument, IntentOption
 
 Device = Annotated[str, typer.Argument(metavar="DEVICE", help="A switch, such as pod1-leaf1.")]
 
+Nodes = Annotated[list[str], typer.Argument(metavar="NODE…", help="GPU nodes, such as gpu29.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave sim …`` to ``app``."""
@@ -17,7 +19,7 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    for command in (up, down, status, ssh, cable, replace, fault):
+    for command in (up, down, status, ssh, cable, power_off, power_on, replace, fault):
         group.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
     app.add_typer(group, name="sim")
 
@@ -112,6 +114,27 @@ def cable(
     with simulator_words():
         control.cable(simulator_state(fabric_name(None, option)), a, b)
     print_view(f"cable between {a} and {b}; what was in these ports is pulled")
+
+
+def power_off(nodes: Nodes, option: IntentOption = None) -> None:
+    """Switch GPU nodes off: their links go down, as when they are shut down before they leave the intent."""
+    _power(nodes, option, powered=False)
+
+
+def power_on(nodes: Nodes, option: IntentOption = None) -> None:
+    """Switch GPU nodes on again."""
+    _power(nodes, option, powered=True)
+
+
+def _power(nodes: list[str], option: Path | None, *, powered: bool) -> None:
+    from railweave.cli.project import simulator_state
+    from railweave.cli.show import print_view
+    from railweave.cli.simulating import simulator_words
+    from sonic_sim import control
+
+    with simulator_words():
+        control.power(simulator_state(fabric_name(None, option)), nodes, powered=powered)
+    print_view(f"{', '.join(nodes)}: {'on' if powered else 'off'}")
 
 
 def replace(device: Device, option: IntentOption = None, json: AsJson = False) -> None:

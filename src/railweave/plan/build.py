@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from railweave.fabric.model import Fabric, Link
 from railweave.plan.draining import drains_of_waves, is_disruptive, two_sided_links
-from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
+from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.diff import DeviceDiff
@@ -16,7 +16,7 @@ class Reading:
     """One device as it was read: its difference and the digest of what it runs, or why it could not be read.
 
     ``pending`` tells that a commit waits for its confirmation on it, ``out_of_service`` that it could not be read and
-    forwards nothing either, as far as its neighbors see.
+    forwards nothing either, as far as its neighbors see. ``live_ports`` are those of ``plan.closing`` that are in use.
     """
 
     difference: DeviceDiff | None = None
@@ -24,6 +24,7 @@ class Reading:
     pending: bool = False
     error: str = ""
     out_of_service: bool = False
+    live_ports: tuple[LivePort, ...] = ()
 
 
 def build_plan(
@@ -110,5 +111,6 @@ def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
         given_up=found.given_up,
         drained=found.drained,
         disruptive=disruptive,
+        live_ports=reading.live_ports,
         error="; ".join(one.message for one in found.refusals),
     )

@@ -14,7 +14,7 @@ from railweave.errors import RefusedError
 from railweave.plan.cables import moved_cables
 from railweave.plan.headline import headline
 from railweave.plan.limits import PolicyViolation
-from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
+from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.sonic.change import Change, Disruption, Method, Op
 
@@ -74,6 +74,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "drain": list(device.drain),
         "given_up": list(device.given_up),
         "drained": list(device.drained),
+        "live_ports": [{"port": one.port, "far_end": one.far_end} for one in device.live_ports],
     }
 
 
@@ -207,6 +208,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         drain=tuple(document["drain"]),
         given_up=tuple(document["given_up"]),
         drained=tuple(document["drained"]),
+        live_ports=tuple(LivePort(one["port"], one["far_end"]) for one in document["live_ports"]),
     )
 
 

@@ -42,6 +42,14 @@ class DeviceRefusal:
 
 
 @dataclass(frozen=True, slots=True)
+class LivePort:
+    """A port that closes while it is in use. ``far_end`` is the device at the other end, empty where none is known."""
+
+    port: str
+    far_end: str
+
+
+@dataclass(frozen=True, slots=True)
 class DevicePlan:
     """One device of a plan.
 
@@ -52,7 +60,8 @@ class DevicePlan:
     the report and the rollout go by (``plan.draining``). ``out_of_service`` tells that it answers nobody and forwards
     nothing. ``drain`` are the BGP peers whose traffic is led away before the change: ``("*",)`` is the whole device,
     nothing is none. ``given_up`` are the code points that are lossless on it and would be no more. ``drained`` are the
-    peers that somebody drained by hand, written like ``drain``; a rollout leaves them so.
+    peers that somebody drained by hand, written like ``drain``; a rollout leaves them so. ``live_ports`` are those that
+    close for good although something at their far end still uses them.
     """
 
     state: DeviceState
@@ -69,6 +78,7 @@ class DevicePlan:
     drain: tuple[str, ...] = ()
     given_up: tuple[int, ...] = ()
     drained: tuple[str, ...] = ()
+    live_ports: tuple[LivePort, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

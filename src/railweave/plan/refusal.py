@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.plan.cables import moved_cables
+from railweave.plan.closing import live_port_findings
 from railweave.plan.identity import find_renumbering
 from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DeviceState, Plan
@@ -18,12 +19,13 @@ _SHOWN = 8
 class Consent:
     """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
     links have to follow each other. ``single_step`` takes lossless markings from switches whatever the GPU nodes send,
-    and configures ports for cables that are yet to be moved.
+    and configures ports for cables that are yet to be moved. ``remove_live`` closes ports for good that are in use.
     """
 
     provision: bool = False
     renumber: bool = False
     single_step: bool = False
+    remove_live: bool = False
 
 
 def refusals(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> tuple[Diagnostic, ...]:
@@ -40,6 +42,7 @@ def refusals(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> 
         *_reloads(plan, consent),
         *_markings(plan, consent),
         *_moves(plan, consent),
+        *(() if consent.remove_live else live_port_findings(plan)),
         *_pending(plan),
     )
 

@@ -17,6 +17,7 @@ from railweave.report.plan_summary import (
     disruption_by_role,
     hand_drained_lines,
     kept,
+    live_port_lines,
     marking_lines,
     unmet_lines,
 )
@@ -56,6 +57,7 @@ def _notes(plan: Plan) -> Iterable[str]:
     notes = [
         *cable_lines(plan, _MOST_NOTES // 2),
         *marking_lines(plan),
+        *live_port_lines(plan),
         *unmet_lines(plan),
         *(f"unreachable: {name}: {plan.devices[name].error}" for name in plan.names(DeviceState.UNREACHABLE)),
         *(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.plan.cables import moved_cables
+from railweave.plan.closing import live_port_findings
 from railweave.plan.draining import WHOLE
 from railweave.plan.headline import WORDS
 from railweave.plan.markings import given_up_markings
@@ -72,6 +73,11 @@ def marking_lines(plan: Plan) -> tuple[str, ...]:
         " lose packets; `railweave phases` shows the way without loss"
         for dscp, devices in given_up_markings(plan)
     )
+
+
+def live_port_lines(plan: Plan) -> tuple[str, ...]:
+    """Return a line where ports would close for good that something still uses."""
+    return tuple(f"{one.code}: {one.message}" for one in live_port_findings(plan))
 
 
 def hand_drained_lines(plan: Plan) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from railweave.report.plan_summary import (
     disruption_by_role,
     hand_drained_lines,
     kept,
+    live_port_lines,
     marking_lines,
     unmet_lines,
 )
@@ -106,6 +107,7 @@ def _remarks(plan: Plan) -> Iterable[Text]:
         *(Text(line, style="bold yellow") for line in cable_lines(plan, _MOST_CABLES)),
         *(Text(line, style="bold red") for line in unmet_lines(plan)),
         *(Text(f"warning: {line}", style="bold yellow") for line in marking_lines(plan)),
+        *(Text(line, style="bold red") for line in live_port_lines(plan)),
         *(
             Text(f"unreachable: {name}: {plan.devices[name].error}", style="bold red")
             for name in plan.names(DeviceState.UNREACHABLE)

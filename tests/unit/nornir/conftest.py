@@ -107,6 +107,7 @@ class World:
         self._configs = configs_of(fabric)
         self.switches = {switch.name: Switch(factory(switch.panel.platform)) for switch in fabric.switches}
         self.swapped: dict[tuple[str, str], tuple[str, str]] = {}
+        self.still_up: set[tuple[str, str]] = set()
 
     def wanted(self, name: str) -> DeviceConfig:
         return self._configs[name]
@@ -303,7 +304,8 @@ class FakeDriver(NetworkDriver):
         return {
             port: {
                 "is_enabled": self.world.enabled(self.name, port),
-                "is_up": port in far and self.world.up(self.name, port, *far[port]),
+                "is_up": (self.name, port) in self.world.still_up
+                or (port in far and self.world.up(self.name, port, *far[port])),
                 "mtu": int(fields.get("mtu", "9100")),
             }
             for port, fields in self.switch.running.config_db.get("PORT", {}).items()
@@ -387,7 +389,11 @@ class Bench:
         **options: Any,
     ) -> DeployResult:
         policy = Policy(
-            consent=Consent(provision=provision, renumber=options.pop("renumber", False)),
+            consent=Consent(
+                provision=provision,
+                renumber=options.pop("renumber", False),
+                remove_live=options.pop("remove_live", False),
+            ),
             rollout=self.rollout,
             reconnect_s=0.05,
             journal_dir=self.folder / "journal",

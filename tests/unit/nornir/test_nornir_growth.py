@@ -4,14 +4,20 @@ Nothing is compared with the planner's own view here: a fabric is deployed, grow
 switches in memory, wave by wave, through the whole rollout.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from napalm.base.exceptions import ConnectionException
 
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
+from railweave.plan.document import parse_plan, plan_json
+from railweave.plan.model import LivePort
 from railweave.plan.offline import plan_offline
 from railweave.plan.outcome import Result
 from railweave.plan.policy import RolloutPolicy, Share
@@ -90,3 +96,75 @@ def test_closing_the_ports_of_removed_nodes_takes_no_leaf_out_of_service(
     assert plan.waves == (("lab-leaf1",), ("lab-leaf2", "lab-leaf3", "lab-leaf4"))
     assert plan.disruptive == frozenset()
     assert bench.deploy(plan).result is Result.DONE
+
+
+@pytest.fixture
+def shrunk(redesign: Redesign, bench_of: Callable[[Fabric], Any], settle: Callable[[Any], Any]) -> Any:
+    """Four leaves of one stripe whose third node, still running, leaves the intent."""
+    bench = settle(bench_of(fabric_of(redesign, (3, 4, 2))))
+    before = bench.world.fabric
+    gone = [link for link in before.links if link.lower == "gpu3"]
+    ports = {(link.upper, before.switch_of[link.upper].panel.ports[link.upper_port].name) for link in gone}
+    bench.world.grow(fabric_of(redesign, (2, 4, 2)))
+    bench.world.still_up |= ports
+    return bench
+
+
+def test_the_ports_of_a_node_that_runs_do_not_close_unasked(shrunk: Any) -> None:
+    before = {name: switch.running for name, switch in shrunk.world.switches.items()}
+    with pytest.raises(RefusedError) as caught:
+        shrunk.deploy()
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message, found.fix) == (
+        "RW523",
+        "4 ports of 4 switches would close for good while something uses them: gpu3",
+        "shut the nodes down, or drain the switches, that leave, until their links are down or carry nothing, and plan"
+        " again; or deploy with --remove-live if they may lose these links",
+    )
+    assert found.devices == ("lab-leaf1", "lab-leaf2", "lab-leaf3", "lab-leaf4")
+    assert {name: switch.running for name, switch in shrunk.world.switches.items()} == before
+
+
+def test_the_ports_of_a_node_that_was_shut_down_close(shrunk: Any) -> None:
+    shrunk.world.still_up.clear()
+    assert shrunk.deploy().result is Result.DONE
+
+
+def test_with_consent_the_ports_of_a_node_that_runs_close(shrunk: Any) -> None:
+    assert shrunk.deploy(remove_live=True).result is Result.DONE
+    assert not shrunk.world.enabled("lab-leaf1", port_of(shrunk))
+
+
+def test_a_switch_that_does_not_tell_its_links_closes_no_port_unasked(shrunk: Any) -> None:
+    shrunk.world.still_up.clear()
+    shrunk.world.switches["lab-leaf2"].faults["observe"] = ConnectionException("no answer")
+    plan = shrunk.plan()
+    assert {name: device.live_ports for name, device in plan.devices.items() if device.live_ports} == {
+        "lab-leaf2": (LivePort(port_of(shrunk), "gpu3"),)
+    }
+    assert parse_plan(json.dumps(plan_json(plan)), "plan.json") == plan
+
+
+def port_of(bench: Any) -> str:
+    """Return the third port of a leaf, to which the third node is cabled."""
+    return str(bench.world.fabric.switch_of["lab-leaf1"].panel.ports[2].name)
+
+
+@pytest.mark.parametrize(("packets_per_s", "in_use"), [(0, False), (1_000_000, True)])
+def test_a_port_to_a_switch_that_leaves_is_in_use_while_it_carries_traffic(
+    redesign: Redesign,
+    bench_of: Callable[[Fabric], Any],
+    settle: Callable[[Any], Any],
+    packets_per_s: int,
+    in_use: bool,
+) -> None:
+    bench = settle(bench_of(fabric_of(redesign, (3, 4, 3))))
+    before = bench.world.fabric
+    gone = [link for link in before.links if link.upper == "lab-spine3"]
+    ports = {(link.lower, before.switch_of[link.lower].panel.ports[link.lower_port].name) for link in gone}
+    bench.world.grow(fabric_of(redesign, (3, 4, 2)))
+    bench.world.still_up |= ports
+    for switch in bench.world.switches.values():
+        switch.drained = () if packets_per_s else ("*",)
+    live = {one.far_end for device in bench.plan().devices.values() for one in device.live_ports}
+    assert live == ({"lab-spine3"} if in_use else set())

@@ -248,6 +248,23 @@ def test_a_cable_moves_and_stays_moved(state: Path) -> None:
         control.cable(state, "nobody:Ethernet0", "leaf1:Ethernet0")
 
 
+def test_a_node_that_is_off_has_no_link_until_it_is_on_again(state: Path) -> None:
+    def link() -> str:
+        return ask(state, "leaf1", "sonic-db-cli APPL_DB HGET PORT_TABLE:Ethernet4 oper_status")[1].strip()
+
+    assert link() == "up"
+    control.power(state, ["gpu1"], powered=False)
+    assert link() == "down"
+    assert "gpu1" not in ask(state, "leaf1", "show lldp table")[1]
+    control.up(state, SPEC)
+    assert link() == "down"
+    control.power(state, ["gpu1"], powered=True)
+    assert link() == "up"
+    with pytest.raises(control.SimulatorError, match="no GPU node gpu7, leaf1; there are: gpu1"):
+        control.power(state, ["gpu1", "gpu7", "leaf1"], powered=False)
+    assert link() == "up"
+
+
 def test_growth_adds_devices_and_resets_none(state: Path) -> None:
     ask(state, "leaf1", "sudo config interface mtu Ethernet0 8000")
     grown = replace(
