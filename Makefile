@@ -31,7 +31,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom fabric deploy diff verify test check e2e rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom fabric deploy diff verify test check e2e faults rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -113,6 +113,9 @@ YANG_MODELS := $(wildcard ../shared/sonic-yang)
 
 e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios, on the simulated fabric and on the lab (Docker, Containerlab, root)
 	@$(BIN)/python tests/support/side_by_side.py
+
+faults: setup ## 10,000 seeded faults on the switch's program
+	@RAILWEAVE_SWITCH_SEEDS=10000 $(BIN)/python -m pytest -q $(PARALLEL) tests/unit/switch/test_switch_faults.py
 
 ROLLOUTS := $(BIN)/python -m pytest -q -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
 

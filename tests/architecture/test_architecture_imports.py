@@ -11,6 +11,7 @@ SOURCES = {
     "nornir_railweave": ROOT / "tasks" / "nornir_railweave",
     "railweave_hosts": ROOT / "tasks" / "railweave_hosts",
     "napalm_sonic": ROOT / "tasks" / "napalm_sonic",
+    "railweave_switch": ROOT / "tasks" / "railweave_switch",
     "sonic_sim": ROOT / "topologies" / "sonic_sim",
 }
 
@@ -113,6 +114,10 @@ def allowed(package: str, module: str, name: str) -> bool:
         return target in {"napalm_sonic", "railweave", "railweave_hosts"} and not name.startswith("railweave.cli")
     if package == "railweave_hosts":
         return target == "railweave" and not name.startswith("railweave.cli")
+    if package == "railweave_switch":
+        return False  # what runs on a switch has nothing but Python's own library
+    if target == "railweave_switch":
+        return package in {"napalm_sonic", "sonic_sim"}
     if package == "napalm_sonic":
         return driver_allowed(name)
     return False  # the simulator judges the rest, so it knows nothing of it
@@ -148,5 +153,6 @@ def test_the_import_rule_notices_a_module_that_looks_upwards() -> None:
     assert not allowed("napalm_sonic", "napalm_sonic.driver", "railweave.design.build")
     assert not allowed("napalm_sonic", "napalm_sonic.driver", "railweave.sonic.configure")
     assert allowed("napalm_sonic", "napalm_sonic.driver", "railweave.secrets.shown_frr")
+    assert not allowed("railweave_switch", "railweave_switch.main", "railweave.sonic.rows")
     assert not allowed("sonic_sim", "sonic_sim.frr", "railweave.sonic.frr")
     assert engine_allowed("railweave.sonic.configure", "railweave.qos.maps")

@@ -1,0 +1,57 @@
+"""The program as it is started on a switch."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+
+from railweave_switch import main
+from railweave_switch.machine import Machine
+from railweave_switch.transaction import Guard
+
+
+def start(words: list[str]) -> int:
+    """Run one verb; return the exit status."""
+    # A unit of systemd starts without SONiC's /usr/local/bin.
+    os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    os.umask(0o077)
+    host = Machine(os.environ.get("RAILWEAVE_ROOT", ""))
+    if words[:1] == ["_guard"] and len(words) == 2:
+        return guard(host, words[1])
+    if words == ["_work"]:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        request = json.loads(sys.stdin.buffer.read())
+        told = json.dumps(main.work(host, request))
+        try:
+            sys.stdout.write(told)
+            sys.stdout.flush()
+        except OSError:
+            os.close(1)  # who asked is gone; the answer stands in its file
+        return main.EXIT_OK
+    status, told = main.run(host, words, lambda: sys.stdin.buffer.read(main.LONGEST_TRANSACTION))
+    (sys.stderr if status == main.EXIT_USAGE else sys.stdout).write(told)
+    return status
+
+
+def guard(host: Machine, name: str) -> int:
+    """Be the guard, twice: whoever of the two is killed, the other goes on with the same memory."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    one = Guard(host, name)
+    child = os.fork()
+    if child == 0:
+        one.announce()
+        main.stand(one)
+        os._exit(main.EXIT_OK)
+    _, ended = os.waitpid(child, 0)
+    if os.WIFSIGNALED(ended) or os.WEXITSTATUS(ended) != main.EXIT_OK:
+        with contextlib.suppress(OSError):
+            one.announce()
+        main.stand(one)
+    return main.EXIT_OK
+
+
+if __name__ == "__main__":
+    sys.exit(start(sys.argv[1:]))

@@ -1,0 +1,347 @@
+"""A switch as the program's host: its files and clock, its Redis, its commands, its processes."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
+
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
+
+LOCK_FILE = "/var/lock/railweave.lock"
+SESSION_LOCK_FILE = "/var/lock/railweave.session"
+REDIS_SOCKETS = ("/var/run/redis/redis.sock", "/run/redis/redis.sock")
+REDIS_ADDRESS = ("127.0.0.1", 6379)
+DATABASES = {"APPL_DB": 0, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STATE_DB": 6}
+REDIS_S = 30.0
+_LOCK_PAUSE_S = 0.2
+
+
+class Machine(Host):
+    """The machine that this process runs on; ``root`` stands before every path of ours (for a rehearsal beside it)."""
+
+    def __init__(self, root: str = "") -> None:
+        self.root = root
+        self.directory = f"{root}{Host.directory}"
+        self.frr_directory = f"{root}{Host.frr_directory}"
+        self.sockets = [f"{root}{path}" for path in REDIS_SOCKETS]
+
+    # Time
+
+    def now_s(self) -> float:
+        """Return the seconds since the boot, sleep included."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def wall_s(self) -> float:
+        """Return seconds since 1970."""
+        return time.time()
+
+    def boot_id(self) -> str:
+        """Return the kernel's id of this boot."""
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(max(0.0, seconds))
+
+    # Files
+
+    def read_file(self, path: str) -> bytes:
+        """Return a file's content."""
+        with open(path, "rb") as file:
+            return file.read()
+
+    def write_file(self, path: str, data: bytes, mode: int = 0o600) -> None:
+        """Write a temporary file, bring it to the disk, move it over the old one and bring the directory to the disk.
+
+        The file belongs to whom its directory belongs to: FRR in its container must be able to read its own.
+        """
+        directory = os.path.dirname(path)
+        handle, temporary = tempfile.mkstemp(dir=directory, prefix=".railweave-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            owner = os.stat(directory)
+            os.chmod(temporary, mode)
+            os.chown(temporary, owner.st_uid, owner.st_gid)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        self._sync(directory)
+
+    def remove_file(self, path: str) -> None:
+        """Remove a file."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def rename_file(self, old: str, new: str) -> None:
+        """Move a file."""
+        os.replace(old, new)
+        self._sync(os.path.dirname(new))
+
+    def list_directory(self) -> Sequence[str]:
+        """Return the names in our directory."""
+        try:
+            return os.listdir(self.directory)
+        except FileNotFoundError:
+            return ()
+
+    def make_directory(self) -> None:
+        """Make our directory."""
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+
+    @staticmethod
+    def _sync(directory: str) -> None:
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    # SONiC
+
+    def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
+        """Return the rows of a database; CONFIG_DB only when it is filled: until then every reader would err."""
+        with Redis(DATABASES[database], self.sockets) as redis:
+            if database == "CONFIG_DB" and redis.call("GET", "CONFIG_DB_INITIALIZED") != "1":
+                raise DatabaseError("CONFIG_DB is being filled: CONFIG_DB_INITIALIZED is not set")
+            return redis.rows(pattern)
+
+    def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
+        """Carry out commands on CONFIG_DB in one transaction."""
+        with Redis(DATABASES["CONFIG_DB"], self.sockets) as redis:
+            redis.pipeline([("MULTI",), *commands, ("EXEC",)])
+
+    def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
+        """Run a command in a process group of its own, which is killed when the time is up; no terminal is asked."""
+        told = " ".join(words[:3])
+        try:
+            process = subprocess.Popen(
+                list(words),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                preexec_fn=os.setpgrp,  # noqa: PLW1509  no threads here; process_group needs Python 3.11
+            )
+        except OSError as error:
+            raise CommandError(f"{told}: {error.strerror or error}") from error
+        try:
+            out, err = process.communicate(stdin.encode(), timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise CommandError(f"{told}: it did not end within {timeout_s:g} s") from None
+        return Done(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+    # Processes
+
+    @contextlib.contextmanager
+    def lock(self, wait_s: float) -> Iterator[None]:
+        """Hold the lock; the kernel gives it back with the process, however that ends."""
+        with open(self.root + LOCK_FILE, "a", encoding="utf-8") as file:
+            ends_s = self.now_s() + wait_s
+            while not _taken(file.fileno()):
+                if self.now_s() >= ends_s:
+                    raise BusyError
+                self.sleep(_LOCK_PAUSE_S)
+            yield
+
+    def session_holder(self) -> str:
+        """Return who holds the lock of a session: its note stands in the file."""
+        try:
+            with open(self.root + SESSION_LOCK_FILE, encoding="utf-8") as file:
+                return "" if _taken(file.fileno()) else file.read().strip() or "another session"
+        except FileNotFoundError:
+            return ""
+
+    def me(self) -> Process:
+        """Return this process by its number and its start: numbers are used again."""
+        return {"pid": os.getpid(), "start": _started(os.getpid()), "boot_id": self.boot_id()}
+
+    def alive(self, process: Process | None) -> bool:
+        """Tell whether a process still runs."""
+        if not process or process.get("boot_id") != self.boot_id():
+            return False
+        started = _started(int(process["pid"]))
+        return started != "" and started == process.get("start")
+
+    def end(self, process: Process) -> None:
+        """Kill a process and every process of its session."""
+        if not self.alive(process):
+            return
+        wanted = int(process["pid"])
+        for name in os.listdir("/proc"):
+            if name.isdigit() and _session(int(name)) == wanted:
+                with contextlib.suppress(OSError):
+                    os.kill(int(name), signal.SIGKILL)
+
+    def start_guard(self, name: str) -> None:
+        """Start the guard: a unit of systemd, else a session of its own."""
+        words = [*self._start(), "_guard", name]
+        if _process_one() == "systemd":
+            unit = [f"--unit=railweave-switch-{name}", "--property=KillMode=process"]
+            done = subprocess.run(
+                ["systemd-run", "--collect", "--quiet", *unit, *words],
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            if done.returncode == 0:
+                return
+        _detached(words, subprocess.DEVNULL, subprocess.DEVNULL)
+
+    def work(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Let a process in a session of its own do it; this one only waits for the answer."""
+        worker = _detached([*self._start(), "_work"], subprocess.PIPE, subprocess.PIPE)
+        out, _ = worker.communicate(json.dumps(request).encode())
+        try:
+            answer: dict[str, Any] = json.loads(out.decode())
+        except ValueError:
+            return {"outcome": "failed", "error": f"the worker ended without an answer (exit {worker.returncode})"}
+        return answer
+
+    def program(self) -> bytes:
+        """Return the file that this process was started from."""
+        return self.read_file(os.path.abspath(sys.argv[0]))
+
+    @staticmethod
+    def _start() -> list[str]:
+        """Return the words that start this program, apart from any environment or package of the caller."""
+        return [sys.executable, "-I", "-S", os.path.abspath(sys.argv[0])]
+
+
+def _detached(words: Sequence[str], stdin: int, stdout: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        list(words), stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/"
+    )
+
+
+def _taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _status(pid: int) -> list[str]:
+    """Return the fields of /proc/PID/stat after the name, none where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _started(pid: int) -> str:
+    fields = _status(pid)
+    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
+
+
+def _session(pid: int) -> int:
+    fields = _status(pid)
+    return int(fields[3]) if len(fields) > 3 else 0
+
+
+def _process_one() -> str:
+    try:
+        with open("/proc/1/comm", encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+class Redis:
+    """One connection to one database, in as much of Redis' protocol (RESP 2) as rows need."""
+
+    def __init__(self, database: int, paths: Sequence[str]) -> None:
+        self._socket = self._connected(paths)
+        self._answers: BinaryIO = self._socket.makefile("rb")
+        self.call("SELECT", str(database))
+
+    def __enter__(self) -> Redis:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._answers.close()
+        self._socket.close()
+
+    @staticmethod
+    def _connected(paths: Sequence[str]) -> socket.socket:
+        for path in paths:
+            if os.path.exists(path):
+                opened = socket.socket(socket.AF_UNIX)
+                opened.settimeout(REDIS_S)
+                with contextlib.suppress(OSError):
+                    opened.connect(path)
+                    return opened
+                opened.close()
+        try:
+            return socket.create_connection(REDIS_ADDRESS, REDIS_S)
+        except OSError as error:
+            raise DatabaseError(f"Redis does not answer: {error}") from error
+
+    def call(self, *words: str) -> Any:
+        """Send one command and return its answer; raises DatabaseError."""
+        return self.pipeline([words])[0]
+
+    def pipeline(self, commands: Sequence[Sequence[str]]) -> list[Any]:
+        """Send commands in one go and return their answers; raises DatabaseError for the first that is refused."""
+        try:
+            self._socket.sendall(b"".join(_encoded(words) for words in commands))
+            answers = [self._read() for _ in commands]
+        except (OSError, ValueError) as error:
+            raise DatabaseError(f"Redis broke off: {error}") from error
+        for answer in answers:
+            if isinstance(answer, DatabaseError):
+                raise answer
+        return answers
+
+    def rows(self, pattern: str) -> dict[str, Hash]:
+        """Return all hashes whose key matches."""
+        keys = sorted(self.call("KEYS", pattern))
+        kinds = self.pipeline([("TYPE", key) for key in keys]) if keys else []
+        keys = [key for number, key in enumerate(keys) if kinds[number] == "hash"]
+        found = self.pipeline([("HGETALL", key) for key in keys]) if keys else []
+        return {key: _paired(found[number]) for number, key in enumerate(keys)}
+
+    def _read(self) -> Any:
+        head = self._answers.readline()
+        if not head:
+            raise DatabaseError("Redis closed the connection")
+        kind, rest = head[:1], head[1:].rstrip(b"\r\n").decode("utf-8", "replace")
+        if kind == b"-":
+            return DatabaseError(f"Redis: {rest}")
+        if kind == b"$":
+            return None if rest == "-1" else self._answers.read(int(rest) + 2)[:-2].decode("utf-8", "replace")
+        if kind == b"*":
+            return None if rest == "-1" else [self._read() for _ in range(int(rest))]
+        return int(rest) if kind == b":" else rest
+
+
+def _paired(words: Sequence[str]) -> dict[str, str]:
+    return {words[at]: words[at + 1] for at in range(0, len(words), 2)}
+
+
+def _encoded(words: Sequence[str]) -> bytes:
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        data = word.encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(data), data))
+    return b"".join(parts)

@@ -1,0 +1,235 @@
+"""The verbs: each prints one line of JSON and leaves with 0 (done), 1 (failed), 3 (refused) or 64 (wrong usage).
+
+railweave-switch read|observe|apply|amend|confirm|undrain|revert|status|recover|install
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from railweave_switch import transaction
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
+from railweave_switch.reading import UnreadableError, read
+from railweave_switch.state import DAMAGED, OPEN, DamagedError, VersionError, path, report, write
+from railweave_switch.steps import StepError
+from railweave_switch.transaction import Guard, RefusedError
+
+EXIT_OK, EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE, EXIT_OTHER_PROGRAM = 0, 1, 3, 64, 70
+PROGRAM = "/usr/local/bin/railweave-switch"
+LONGEST_TRANSACTION = 64 * 1024 * 1024
+
+GOOD = frozenset({"read", "applied", "confirmed", "armed", "reverted", "sound", "given up", "installed", "told"})
+"""Outcomes that a verb may end with when it did what it was asked to."""
+
+
+class UsageError(Exception):
+    """The words are not those of this program."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError in the place of leaving the process."""
+        raise UsageError(f"{self.format_usage().strip()}\n{message}")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    whole = _Parser(prog="railweave-switch", description="The switch's side of railweave's transactions.")
+    whole.add_argument("--expect", default="", help="SHA-256 of the program that the client brings")
+    verbs = whole.add_subparsers(dest="verb", required=True, parser_class=_Parser)
+    reading = verbs.add_parser("read", help="configuration by digest, status, and with --observe what is seen")
+    for name in ("--config", "--frr", "--rollback"):
+        reading.add_argument(name, default="")
+    for name in ("--observe", "--counters"):
+        reading.add_argument(name, action="store_true")
+    observing = verbs.add_parser("observe", help="interfaces, addresses, LLDP and BGP")
+    observing.add_argument("--counters", action="store_true")
+    for verb, told in (("apply", "carry out a transaction"), ("amend", "further steps under an armed one")):
+        one = verbs.add_parser(verb, help=f"{told}, read as JSON from standard input")
+        one.add_argument("--length", type=int, required=True)
+        one.add_argument("--sha256", required=True)
+    for verb, told in (
+        ("confirm", "keep the pending commit and save it"),
+        ("undrain", "end the temporary drain of the pending commit"),
+        ("revert", "restore what was there before the pending transaction"),
+    ):
+        one = verbs.add_parser(verb, help=told)
+        one.add_argument("--session", default="")
+        one.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
+        one.add_argument("--id", default="")
+        if verb == "revert":
+            one.add_argument("--commit", default="", help="roll back this confirmed commit instead")
+            one.add_argument("--by", default="")
+    status = verbs.add_parser("status", help="how things stand; changes nothing")
+    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction is not at work any more")
+    status.add_argument("--seconds", type=float, default=600.0)
+    recover = verbs.add_parser("recover", help="repair a damaged state")
+    recover.add_argument("--give-up", action="store_true", help="take what runs as it is")
+    install = verbs.add_parser("install", help="put this file where it is called")
+    install.add_argument("--sha256", required=True)
+    verbs.add_parser("_work")
+    verbs.add_parser("_guard").add_argument("name")
+    return whole
+
+
+def run(host: Host, words: Sequence[str], stdin: Callable[[], bytes]) -> tuple[int, str]:
+    """Carry out one call; return the exit status and what to print."""
+    try:
+        asked = vars(parser().parse_args(list(words)))
+    except UsageError as error:
+        return EXIT_USAGE, f"{error}\n"
+    if asked["expect"] and asked["verb"] != "install":
+        here = hashlib.sha256(host.program()).hexdigest()
+        if here != asked["expect"]:
+            return EXIT_OTHER_PROGRAM, line({"outcome": "other program", "program": here, "status": report(host)})
+    answer = answered(host, asked, stdin)
+    outcome = answer.get("outcome")
+    failed = EXIT_REFUSED if outcome == "refused" else EXIT_FAILED
+    return EXIT_OK if outcome in GOOD and not answer.get("error") else failed, line(answer)
+
+
+def line(answer: Mapping[str, Any]) -> str:
+    """Return an answer as it is printed."""
+    return json.dumps({"version": 1, **answer}, separators=(",", ":")) + "\n"
+
+
+def answered(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+    """Return the answer to one call, whatever goes wrong."""
+    try:
+        return _verb(host, asked, stdin)
+    except (DamagedError, VersionError) as error:
+        return {"outcome": "refused", "code": "damaged", "error": str(error), "status": report(host)}
+    except RefusedError as error:
+        return {"outcome": "refused", "code": error.code, "error": str(error), "status": report(host)}
+    except (UnreadableError, DatabaseError, CommandError, StepError, BusyError, OSError) as error:
+        return {"outcome": "failed", "error": str(error) or repr(error), "status": report(host)}
+
+
+def _verb(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+    verb = asked["verb"]
+    if verb == "read":
+        return read(host, asked)
+    if verb == "observe":
+        return read(host, {**asked, "only_observe": True})
+    if verb == "status":
+        return status(host, asked)
+    if verb == "install":
+        return install(host, asked)
+    if verb in ("apply", "amend"):
+        text = received(stdin(), asked)
+        return host.work({"verb": verb, **transaction.loaded(text)})
+    return host.work({name: value for name, value in asked.items() if name != "expect"})
+
+
+def received(data: bytes, asked: Mapping[str, Any]) -> str:
+    """Return the transaction that arrived; refuse one that was cut on its way."""
+    if len(data) != asked["length"]:
+        raise RefusedError(f"the transaction arrived cut: {len(data)} of {asked['length']} bytes; nothing was done")
+    if hashlib.sha256(data).hexdigest() != asked["sha256"]:
+        raise RefusedError("the transaction arrived changed: its SHA-256 is not the announced one; nothing was done")
+    return data.decode("utf-8", "replace")
+
+
+WORK: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {
+    "apply": transaction.apply,
+    "amend": transaction.amend,
+    "confirm": transaction.confirm,
+    "undrain": transaction.undrain,
+    "revert": transaction.revert,
+    "recover": transaction.recover,
+}
+
+
+def work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Do what survives the session, and keep the answer for a session that comes back."""
+    with contextlib.suppress(OSError):
+        host.remove_file(path(host, "answer.json"))
+    answer = answered_work(host, request)
+    with contextlib.suppress(OSError):
+        if request.get("id"):
+            write(host, "answer.json", {"id": request["id"], "answer": answer})
+    return answer
+
+
+def answered_work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to a request, whatever goes wrong."""
+    try:
+        return WORK[request["verb"]](host, request)
+    except (DamagedError, VersionError) as error:
+        return {"outcome": "refused", "code": "damaged", "error": str(error), "status": report(host)}
+    except RefusedError as error:
+        return {"outcome": "refused", "code": error.code, "error": str(error), "status": report(host)}
+    except (DatabaseError, CommandError, StepError, OSError) as error:
+        return {"outcome": "failed", "error": str(error) or repr(error), "status": report(host)}
+
+
+ANSWER_S = 5.0
+"""How long an answer may come after the state that it tells of."""
+
+
+def status(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how things stand; with ``wait`` when that transaction is not at work any more, with its answer."""
+    wanted = asked.get("wait") or ""
+    ends_s = host.now_s() + float(asked.get("seconds") or 0.0)
+    idle_s: float | None = None
+    while True:
+        told = report(host)
+        answer = _kept_answer(host, wanted) if wanted else None
+        if told["status"] not in ("applying", "reverting") and idle_s is None:
+            idle_s = host.now_s()
+        waited = idle_s is not None and (answer is not None or host.now_s() >= idle_s + ANSWER_S)
+        if not wanted or waited or host.now_s() >= ends_s:
+            return {"outcome": "told", "status": told, **({} if answer is None else {"answer": answer})}
+        host.sleep(0.2)
+
+
+def _kept_answer(host: Host, name: str) -> Any:
+    """Return the answer of the last request, None where that was not to this transaction."""
+    try:
+        kept = json.loads(host.read_file(path(host, "answer.json")).decode())
+        return kept["answer"] if kept["id"] == name else None
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def install(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Put this program where it is called, unless another version of it has something pending."""
+    data = host.program()
+    if hashlib.sha256(data).hexdigest() != asked["sha256"]:
+        raise RefusedError("the program arrived cut or changed; nothing was installed")
+    told = report(host)
+    try:
+        old = hashlib.sha256(host.read_file(PROGRAM)).hexdigest()
+    except FileNotFoundError:
+        old = ""
+    busy = told["status"] in OPEN or told["status"] in ("expired", DAMAGED)
+    if busy and old and old != asked["sha256"]:
+        raise RefusedError(
+            f"another version of railweave-switch is on the switch and has something pending: {told['status']} "
+            f"({told['error'] or told['id']}); end that with it first (`railweave-switch revert`)",
+            "pending",
+        )
+    host.make_directory()
+    host.write_file(PROGRAM, data, 0o755)
+    return {"outcome": "installed", "program": asked["sha256"], "status": told}
+
+
+def guard(host: Host, name: str) -> None:
+    """Be the guard of a transaction until its work is done."""
+    one = Guard(host, name)
+    one.announce()
+    stand(one)
+
+
+def stand(one: Guard) -> None:
+    """Look until there is nothing left to do."""
+    while True:
+        pause_s = one.poll()
+        if pause_s is None:
+            return
+        one.host.sleep(pause_s)

@@ -1,0 +1,32 @@
+"""The one file that is sent to a switch: this package as an archive that Python starts. Same sources, same bytes."""
+
+import functools
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+FIRST_LINE = b"#!/usr/bin/python3 -IS\n"
+_START = "import sys\nfrom railweave_switch.__main__ import start\nsys.exit(start(sys.argv[1:]))\n"
+_MOMENT = (1980, 1, 1, 0, 0, 0)
+
+
+@functools.cache
+def packed() -> bytes:
+    """Return the program. Not compressed: different versions of zlib would make different bytes of it."""
+    folder = Path(__file__).parent
+    sources = {"__main__.py": _START}
+    for file in sorted(folder.glob("*.py")):
+        if file.name != Path(__file__).name:
+            sources[f"railweave_switch/{file.name}"] = file.read_text(encoding="utf-8")
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as made:
+        for name, text in sources.items():
+            made.writestr(zipfile.ZipInfo(name, _MOMENT), text)
+    return FIRST_LINE + archive.getvalue()
+
+
+@functools.cache
+def packed_sha256() -> str:
+    """Return the digest by which client and switch tell versions of the program apart."""
+    return hashlib.sha256(packed()).hexdigest()

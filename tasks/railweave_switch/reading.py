@@ -1,0 +1,148 @@
+"""What a client reads: digests first, and only what it does not know already; and what is observed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from railweave_switch.host import CommandError, DatabaseError, Host
+from railweave_switch.rows import digest, tables_of
+from railweave_switch.state import DamagedError, read_document, report
+from railweave_switch.steps import READ_S, frr_text
+
+ADDRESSES = ("ip", "-j", "addr", "show")
+BGP = ("vtysh", "-c", "show bgp vrf all neighbors json")
+PORTS, LLDP = "PORT_TABLE:*", "LLDP_ENTRY_TABLE:*"
+PORT_NAMES = "COUNTERS_PORT_NAME_MAP"
+COUNTERS = "COUNTERS:oid:0x1????????????"
+"""An object id holds its type in the bits above 48: 1 is a port."""
+
+_LINK = ("ifname", "flags", "mtu", "address", "ifalias", "addr_info")
+_ADDRESS = ("family", "local", "prefixlen")
+_PEER = ("localAs", "remoteAs", "remoteRouterId", "localRouterId", "bgpState", "adminShutDown", "nbrDesc",
+         "bgpTimerUpMsec")  # fmt: skip
+_FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
+_COUNTED = "SAI_PORT_STAT_IF_"
+
+
+class UnreadableError(Exception):
+    """Something does not answer; the message says what."""
+
+
+def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return digests of CONFIG_DB and of FRR's text, and each whole unless its digest is the one in ``asked``.
+
+    ``observe`` and ``counters`` add what is observed; ``rollback`` the merge document that undoes a commit.
+    """
+    answer: dict[str, Any] = {"outcome": "read", "status": report(host)}
+    if not asked.get("only_observe"):
+        answer["config"] = _config(host, asked.get("config") or "")
+        answer["frr"] = _frr(host, asked.get("frr") or "")
+    if asked.get("observe") or asked.get("only_observe"):
+        answer["observed"] = observed(host)
+    if asked.get("counters"):
+        answer["counters"] = counted(host)
+    if asked.get("rollback"):
+        answer["undo"] = _undo(host, str(asked["rollback"]))
+    return answer
+
+
+def _config(host: Host, known: str) -> dict[str, Any]:
+    try:
+        rows = host.rows("CONFIG_DB")
+    except (DatabaseError, OSError) as error:
+        raise UnreadableError(f"CONFIG_DB cannot be read: {error}") from error
+    found = digest(rows)
+    return {"digest": found} if found == known else {"digest": found, "tables": tables_of(rows)}
+
+
+def _frr(host: Host, known: str) -> dict[str, Any]:
+    text = frr_text(host)
+    if text is None:
+        return {"digest": "", "text": None}
+    found = hashlib.sha256(text.encode()).hexdigest()
+    return {"digest": found} if found == known else {"digest": found, "text": text}
+
+
+def _undo(host: Host, commit: str) -> Any:
+    if f"{commit}.rollback.json" not in host.list_directory():
+        return None
+    try:
+        return read_document(host, f"{commit}.rollback.json").get("undo")
+    except DamagedError as error:
+        raise UnreadableError(str(error)) from error
+
+
+def observed(host: Host) -> dict[str, Any]:
+    """Return links with addresses, ports, LLDP neighbors and BGP sessions (None where bgpd is silent), as found."""
+    links = _printed(host, ADDRESSES)
+    if not isinstance(links, list):
+        raise UnreadableError("`ip -j addr show` printed no list")
+    try:
+        ports, lldp = host.rows("APPL_DB", PORTS), host.rows("APPL_DB", LLDP)
+    except (DatabaseError, OSError) as error:
+        raise UnreadableError(f"APPL_DB cannot be read: {error}") from error
+    return {
+        "links": [_link(one) for one in links if one.get("ifname")],
+        "ports": {key.partition(":")[2]: dict(row) for key, row in ports.items()},
+        "lldp": {key.partition(":")[2]: dict(row) for key, row in lldp.items()},
+        "bgp": _bgp(host),
+    }
+
+
+def _link(link: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: link[name] for name in _LINK if name in link}
+    addresses = [{name: one[name] for name in _ADDRESS if name in one} for one in link.get("addr_info", ())]
+    return {**found, "addr_info": addresses}
+
+
+def _bgp(host: Host) -> dict[str, Any] | None:
+    try:
+        instances = _printed(host, BGP)
+    except UnreadableError:
+        return None
+    return {vrf: _instance(one) for vrf, one in instances.items() if isinstance(one, dict)}
+
+
+def _instance(instance: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _peer(one) if isinstance(one, dict) else one for name, one in instance.items()}
+
+
+def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
+    families = peer.get("addressFamilyInfo") or {}
+    return {
+        **{name: peer[name] for name in _PEER if name in peer},
+        "addressFamilyInfo": {
+            name: {counter: one[counter] for counter in _FAMILY if counter in one} for name, one in families.items()
+        },
+    }
+
+
+def counted(host: Host) -> dict[str, dict[str, str]]:
+    """Return the counters of every port by its name."""
+    try:
+        names = host.rows("COUNTERS_DB", PORT_NAMES).get(PORT_NAMES, {})
+        rows = host.rows("COUNTERS_DB", COUNTERS)
+    except (DatabaseError, OSError) as error:
+        raise UnreadableError(f"COUNTERS_DB cannot be read: {error}") from error
+    return {port: _counters(rows.get(f"COUNTERS:{number}", {})) for port, number in names.items()}
+
+
+def _counters(row: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in row.items() if name.startswith(_COUNTED)}
+
+
+def _printed(host: Host, words: tuple[str, ...]) -> Any:
+    told = " ".join(words)
+    try:
+        done = host.run(words, READ_S)
+        if done.exit_status != 0:
+            raise UnreadableError(f"`{told}`: {done.words()}")
+        start = min((at for at in (done.out.find("{"), done.out.find("[")) if at >= 0), default=0)
+        return json.loads(done.out[start:] or "{}")
+    except CommandError as error:
+        raise UnreadableError(str(error)) from error
+    except ValueError as error:
+        raise UnreadableError(f"`{told}` printed no JSON: {error}") from error

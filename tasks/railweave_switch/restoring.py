@@ -1,0 +1,137 @@
+"""The one way back: bring a switch to what a rollback document says, check what is there, and try again.
+
+A command's success says nothing. What counts is what is read afterwards: every row that the change named, and every
+line of FRR against the text that was captured before the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from railweave_switch import frr
+from railweave_switch.host import CommandError, DatabaseError, Host
+from railweave_switch.rows import repairs, unmet
+from railweave_switch.state import Document
+from railweave_switch.steps import StepError, apply_frr, frr_text, run_step
+
+ATTEMPTS, STEP_ATTEMPTS = 6, 2
+PAUSE_S = 2.0
+PATIENCE_S = 300.0
+"""How long a database or FRR that does not answer is waited for, in all."""
+STEP_LIMIT_S = 3600.0
+
+FAULTS = (StepError, CommandError, DatabaseError, OSError, KeyError, TypeError, ValueError)
+
+
+def restore(host: Host, document: Document, added: Sequence[Sequence[str]] | None) -> tuple[list[str], list[str]]:
+    """Bring back what ``document`` says; return what is missing (nothing: all is back) and what went wrong on the way.
+
+    ``added`` are the lines of FRR that the change had added, None where that is not known: then every line that was not
+    there before counts as left over.
+    """
+    notes: list[str] = []
+    waited_until = host.now_s() + PATIENCE_S
+    reloads = any(step["kind"] == "reload" for step in document["steps"])
+    failed, missing = True, list[str]()
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            host.sleep(PAUSE_S * attempt)
+        _await_databases(host, waited_until)
+        if failed and (attempt < STEP_ATTEMPTS or reloads):
+            failed = _run(host, document["steps"], notes)
+        if missing and not (failed and reloads):
+            _mend(host, document, added, notes)
+        missing = _missing_after_wait(host, document, added, waited_until)
+        if not missing and not (failed and reloads):
+            return [], notes
+    return missing or notes[-1:], notes
+
+
+def _run(host: Host, steps: Sequence[Mapping[str, Any]], notes: list[str]) -> bool:
+    """Run the steps, all of them whatever fails; tell whether one failed."""
+    failed = False
+    for number, step in enumerate(steps):
+        try:
+            run_step(host, step, STEP_LIMIT_S, f"revert-{number}.json", back=True)
+        except FAULTS as error:
+            failed = True
+            notes.append(str(error) or repr(error))
+    return failed
+
+
+def _mend(host: Host, document: Document, added: Sequence[Sequence[str]] | None, notes: list[str]) -> None:
+    """Write what is missing itself: rows without any file, lines of FRR one by one."""
+    try:
+        commands = repairs(document["rows"], host.rows("CONFIG_DB"))
+        if commands:
+            host.write_rows(commands)
+        missing, surplus = _frr_difference(host, document, added)
+        if surplus:
+            apply_frr(host, frr.removal_of(surplus), STEP_LIMIT_S, lenient=True)
+        if missing:
+            apply_frr(host, frr.text_of(missing), STEP_LIMIT_S, lenient=True)
+    except FAULTS as error:
+        notes.append(str(error) or repr(error))
+
+
+def missing_of(host: Host, document: Document, added: Sequence[Sequence[str]] | None) -> list[str]:
+    """Return what is not as before the change: ``TABLE|KEY`` of rows, and lines of FRR."""
+    try:
+        missing = unmet(document["rows"], host.rows("CONFIG_DB"))
+    except (DatabaseError, OSError) as error:
+        return [f"CONFIG_DB ({error})"]
+    try:
+        lost, surplus = _frr_difference(host, document, added)
+    except StepError as error:
+        return [*missing, str(error)]
+    return [*missing, *map(frr.shown, lost), *(f"{frr.shown(line)} (too much)" for line in surplus)]
+
+
+def _frr_difference(
+    host: Host, document: Document, added: Sequence[Sequence[str]] | None
+) -> tuple[list[frr.Line], list[frr.Line]]:
+    """Return the lines of FRR that are missing and those that are left over; raises StepError where FRR is silent."""
+    ignored = document.get("frr_ignored") or ""
+    before, goal = document.get("frr"), document.get("frr_lines")
+    if before is None and goal is None:
+        return [], []
+    text = frr_text(host)
+    if text is None:
+        raise StepError("FRR", "it does not answer")
+    had = frr.lines_of(str(before), ignored) if goal is None else dict.fromkeys(tuple(line) for line in goal)
+    has = frr.lines_of(text, ignored)
+    ours = None if added is None else {tuple(line) for line in added}
+    surplus = [line for line in has if line not in had and (ours is None or line in ours)]
+    return [line for line in had if line not in has], surplus
+
+
+def _missing_after_wait(
+    host: Host, document: Document, added: Sequence[Sequence[str]] | None, until_s: float
+) -> list[str]:
+    """Look until the databases and FRR answer, then tell what is missing."""
+    while True:
+        missing = missing_of(host, document, added)
+        silent = any(word in one for one in missing for word in ("CONFIG_DB (", "does not answer"))
+        if not silent or host.now_s() >= until_s:
+            return missing
+        host.sleep(PAUSE_S)
+
+
+def _await_databases(host: Host, until_s: float) -> None:
+    while host.now_s() < until_s:
+        try:
+            host.rows("CONFIG_DB", "DEVICE_METADATA|localhost")
+            return
+        except (DatabaseError, OSError):
+            host.sleep(PAUSE_S)
+
+
+def settled(host: Host, holds: Callable[[], list[str]], within_s: float, pause_s: float) -> list[str]:
+    """Return what does not hold, looking again until all does or the time is up: daemons get a moment to follow."""
+    ends_s = host.now_s() + within_s
+    while True:
+        left = holds()
+        if not left or host.now_s() >= ends_s:
+            return left
+        host.sleep(pause_s)

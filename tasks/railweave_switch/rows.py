@@ -1,0 +1,102 @@
+"""Rows of CONFIG_DB: their JSON form, and what of a wanted part is not there.
+
+A part is ``{TABLE: {KEY: {FIELD: text | list | null} | null}}``: null says that a row or a field is not there, and what
+is not named does not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from railweave_switch.host import Hash
+
+Part = Mapping[str, Mapping[str, Any]]
+
+PLACEHOLDER = "NULL"
+"""Redis keeps no empty hash: a row without fields is this field with this value."""
+
+
+def decoded(row: Hash) -> dict[str, Any]:
+    """Return the JSON form of a row."""
+    return {
+        (name[:-1] if name.endswith("@") else name): (value.split(",") if name.endswith("@") else value)
+        for name, value in row.items()
+        if name != PLACEHOLDER
+    }
+
+
+def tables_of(rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
+    """Return the JSON form of a whole CONFIG_DB; keys that are no rows are left out."""
+    tables: dict[str, dict[str, Any]] = {}
+    for name, row in rows.items():
+        table, bar, key = name.partition("|")
+        if bar:
+            tables.setdefault(table, {})[key] = decoded(row)
+    return tables
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value's JSON; equal values have equal digests, whatever their order."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def unmet(part: Part, rows: Mapping[str, Hash]) -> list[str]:
+    """Return ``TABLE|KEY`` of the rows that are not as ``part`` wants them."""
+    return [f"{table}|{key}" for table, key, wanted in named(part) if not _holds(wanted, rows.get(f"{table}|{key}"))]
+
+
+def named(part: Part) -> Iterator[tuple[str, str, Any]]:
+    """Yield table, key and fields (None: not there) of every row of a part."""
+    for table, wanted in part.items():
+        for key, fields in wanted.items():
+            yield table, key, fields
+
+
+def _holds(wanted: Mapping[str, Any] | None, row: Hash | None) -> bool:
+    if wanted is None:
+        return row is None
+    if row is None:
+        return bool(wanted) and all(value is None for value in wanted.values())
+    found = decoded(row)
+    return all(_same(value, found.get(name)) for name, value in wanted.items())
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two fields hold the same: the order of a list is free, and an empty one reads ``[""]``."""
+    if isinstance(one, list) and isinstance(other, list):
+        return sorted(filter(None, one)) == sorted(filter(None, other))
+    return bool(one == other)
+
+
+def repairs(part: Part, rows: Mapping[str, Hash]) -> list[Sequence[str]]:
+    """Return the commands of Redis that make the rows as ``part`` wants them."""
+    commands: list[Sequence[str]] = []
+    for table, key, wanted in named(part):
+        name = f"{table}|{key}"
+        row = rows.get(name)
+        if _holds(wanted, row):
+            continue
+        if wanted is None:
+            commands.append(("DEL", name))
+        else:
+            commands.extend(_repaired(name, wanted, row or {}))
+    return commands
+
+
+def _repaired(name: str, wanted: Mapping[str, Any], row: Hash) -> Iterator[Sequence[str]]:
+    put: list[str] = []
+    for field, value in wanted.items():
+        if isinstance(value, list):
+            put += [f"{field}@", ",".join(value)]
+        elif value is not None:
+            put += [field, str(value)]
+    if not put and all(one.rstrip("@") in wanted for one in row):
+        put = [PLACEHOLDER, PLACEHOLDER]
+    if put:
+        yield ("HSET", name, *put)
+    gone = [one for one in row if one not in put[::2] and (one.rstrip("@") in wanted or (put and one == PLACEHOLDER))]
+    if gone:
+        yield ("HDEL", name, *gone)

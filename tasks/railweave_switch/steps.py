@@ -1,0 +1,203 @@
+"""The steps of a transaction and of its way back, one command of the switch each.
+
+{"kind": "patch", "operations": […]}           config apply-patch
+{"kind": "load", "document": {TABLE: …}}       config load -y
+{"kind": "hdel", "key": …, "fields": […]}      sonic-db-cli CONFIG_DB HDEL
+{"kind": "vtysh", "text": …}                   vtysh -f
+{"kind": "reload", "config_db": …, "frr": …}   config reload -y -f
+{"kind": "save"}                               config save -y, vtysh -c 'write memory'
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from railweave_switch.host import CommandError, Done, Host
+from railweave_switch.state import path
+
+Step = Mapping[str, Any]
+
+FRR_IN_CONTAINER = "/etc/frr"
+"""Where the bgp container, in which vtysh runs, sees the host's FRR folder."""
+NEEDED_BY_RELOAD = ("hwsku", "mac", "platform")
+GOLDEN_CONFIG = "/etc/sonic/golden_config_db.json"
+MINIGRAPH = "/etc/sonic/minigraph.xml"
+MODE = "docker_routing_config_mode"
+SHOW_FRR = ("vtysh", "-c", "show running-config")
+READ_S = 60.0
+_SAID_CHARACTERS = 4000
+_DAEMONS_AWAY = ("is not running", "failed to connect", "failure to communicate")
+
+
+class StepError(Exception):
+    """A step did not work; ``command`` is the switch's own, ``said`` what it printed."""
+
+    def __init__(self, command: str, said: str) -> None:
+        super().__init__(f"{command}: {said.strip()[-300:]}")
+        self.command = command
+        self.said = said[-_SAID_CHARACTERS:]
+
+
+def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
+    """Carry a step out; raises StepError, OSError. ``name`` is the file that its command reads.
+
+    ``back``: on the way back a file that was written before is used, and FRR may complain about lines that never came.
+    """
+    kind = step["kind"]
+    if kind == "vtysh":
+        apply_frr(host, step["text"], timeout_s, lenient=back)
+    elif kind == "hdel":
+        _command(host, ["sonic-db-cli", "CONFIG_DB", "HDEL", step["key"], *step["fields"]], timeout_s)
+    elif kind == "save":
+        save(host, timeout_s)
+    else:
+        _with_file(host, step, timeout_s, name, back=back)
+
+
+def _with_file(host: Host, step: Step, timeout_s: float, name: str, *, back: bool) -> None:
+    words = COMMANDS[step["kind"]]
+    if step["kind"] == "reload":
+        refuse_hanging_reload(step)
+        if back and step["config_db"]["DEVICE_METADATA"]["localhost"].get(MODE) == "split-unified":
+            host.write_file(f"{host.frr_directory}/frr.conf", (step.get("frr") or "").encode(), 0o640)
+    where = path(host, name)
+    if not back or not _holds(host, where, content_of(step)):
+        host.write_file(where, content_of(step))
+    try:
+        _command(host, [*words, where], timeout_s)
+    finally:
+        if not back:
+            host.remove_file(where)
+
+
+COMMANDS = {
+    "patch": ("config", "apply-patch"),
+    "load": ("config", "load", "-y"),
+    "reload": ("config", "reload", "-y", "-f"),
+}
+"""The commands that read a file."""
+
+KINDS = frozenset({*COMMANDS, "hdel", "vtysh", "save"})
+
+
+def content_of(step: Step) -> bytes:
+    """Return the file that a step's command reads."""
+    value = step.get("operations", step.get("document", step.get("config_db")))
+    return (json.dumps(value, indent=1) + "\n").encode()
+
+
+def _holds(host: Host, where: str, content: bytes) -> bool:
+    try:
+        return host.read_file(where) == content
+    except OSError:
+        return False
+
+
+def apply_frr(host: Host, text: str, timeout_s: float, *, lenient: bool) -> None:
+    """Apply lines of FRR's configuration; where no file can be written, through vtysh's input.
+
+    ``lenient``: removing a line that never arrived is an error to vtysh and none to us.
+    """
+    name = "railweave.conf"
+    where = f"{host.frr_directory}/{name}"
+    try:
+        host.write_file(where, text.encode(), 0o644)
+    except OSError:
+        if not lenient:
+            raise
+        done = _attempt(host, ["vtysh"], timeout_s, f"configure terminal\n{text}\nend\n")
+    else:
+        try:
+            done = _attempt(host, ["vtysh", "-f", f"{FRR_IN_CONTAINER}/{name}"], timeout_s)
+        finally:
+            host.remove_file(where)  # it may hold passwords of neighbors
+    said = f"{done.err}\n{done.out}".strip()
+    away = not said or any(words in said.lower() for words in _DAEMONS_AWAY)
+    if done.exit_status != 0 and (away or not lenient):
+        raise StepError("vtysh -f", said or done.words())
+
+
+def save(host: Host, timeout_s: float) -> None:
+    """Make what runs what boots: CONFIG_DB, and FRR unless it is not there to ask (no bgp container)."""
+    _command(host, ["config", "save", "-y"], timeout_s)
+    try:
+        save_frr(host, timeout_s)
+    except StepError:
+        if frr_text(host) is not None:
+            raise
+
+
+def save_frr(host: Host, timeout_s: float) -> None:
+    """Make FRR's running configuration the one that boots."""
+    _command(host, ["vtysh", "-c", "write memory"], timeout_s)
+
+
+def frr_text(host: Host) -> str | None:
+    """Return FRR's running configuration; None where FRR does not answer."""
+    try:
+        done = host.run(SHOW_FRR, READ_S)
+    except CommandError:
+        return None
+    return done.out if done.exit_status == 0 and done.out.strip() else None
+
+
+def refuse_hanging_reload(step: Step) -> None:
+    """Refuse a reload that would empty the database and then wait for ever; raises StepError."""
+    metadata = step["config_db"].get("DEVICE_METADATA", {}).get("localhost", {})
+    missing = [name for name in NEEDED_BY_RELOAD if not metadata.get(name)]
+    if missing:
+        raise StepError("config reload", f"DEVICE_METADATA|localhost would lack {', '.join(missing)}")
+
+
+def refuse_losing_mode(host: Host, steps: Sequence[Step]) -> str:
+    """Return why a reload would lose the routing mode, empty where it would not.
+
+    ``db_migrator.py`` copies the mode from these files over ours where they exist.
+    """
+    reload = next((step for step in steps if step["kind"] == "reload"), None)
+    mode = reload and reload["config_db"].get("DEVICE_METADATA", {}).get("localhost", {}).get(MODE)
+    if not mode:
+        return ""
+    why = (
+        f"so a reload would change the routing mode and delete FRR's file; state {MODE} = {mode} there or move it away"
+    )
+    for where, states in ((GOLDEN_CONFIG, _golden_states), (MINIGRAPH, _minigraph_states)):
+        try:
+            text = host.read_file(where).decode("utf-8", "replace")
+        except OSError:
+            continue
+        if not states(text, mode):
+            return f"{where} exists and does not say {mode}, {why}"
+    return ""
+
+
+def _golden_states(text: str, mode: str) -> bool:
+    try:
+        return bool(json.loads(text)["DEVICE_METADATA"]["localhost"][MODE] == mode)
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _minigraph_states(text: str, mode: str) -> bool:
+    return f">{mode}<" in text.replace(" ", "")
+
+
+def _command(host: Host, words: Sequence[str], timeout_s: float) -> Done:
+    done = _attempt(host, words, timeout_s)
+    if done.exit_status != 0:
+        raise StepError(_told(words), f"{done.err}\n{done.out}".strip() or done.words())
+    return done
+
+
+def _attempt(host: Host, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
+    try:
+        return host.run(words, timeout_s, stdin)
+    except CommandError as error:
+        raise StepError(_told(words), str(error)) from error
+
+
+def _told(words: Sequence[str]) -> str:
+    """Return a command without the path of its file."""
+    return " ".join(word for word in words[:3] if not word.startswith("/"))

@@ -1,0 +1,134 @@
+"""The program as real processes: detached from the session, guarded twice, on every Python that SONiC ships."""
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from switch_bench import Bench, bench
+from switch_cases import BEFORE, transaction
+
+from railweave_switch.packing import packed, packed_sha256
+from railweave_switch.rows import tables_of
+
+STATE = "var/lib/railweave/transaction.json"
+
+
+@pytest.fixture
+def switch(tmp_path: Path) -> Iterator[Bench]:
+    with bench(tmp_path) as made:
+        yield made
+
+
+def is_restored(switch: Bench) -> bool:
+    lines = {line.strip() for line in (switch.root / "frr.txt").read_text().splitlines()}
+    return tables_of(switch.rows) == BEFORE and "timers bgp 3 9" in lines and "timers bgp 1 3" not in lines
+
+
+def awaited(switch: Bench, status: str) -> None:
+    limit = time.monotonic() + 30
+    while switch.call("status")["status"]["status"] != status:
+        assert time.monotonic() < limit, switch.call("status")
+        time.sleep(0.05)
+
+
+def test_a_change_is_applied_confirmed_and_rolled_back_later(switch: Bench) -> None:
+    before = switch.call("read")
+    answer = switch.apply(transaction(frr_before=before["frr"]["digest"]))
+    assert (answer["outcome"], answer["status"]["status"]) == ("applied", "armed")
+    assert answer["config"]["digest"] == switch.call("read")["config"]["digest"] != before["config"]["digest"]
+    assert "timers bgp 1 3" in answer["frr"]["text"]
+    confirmed = switch.call("confirm")
+    assert confirmed["outcome"] == "confirmed"
+    known = switch.call("read", "--config", answer["config"]["digest"], "--frr", answer["frr"]["digest"])
+    assert "tables" not in known["config"]
+    assert "text" not in known["frr"]
+    rolled = switch.call("revert", "--commit", "20261122-000000-aaaa", "--id", "20261122-000001-bbbb")
+    assert (rolled["outcome"], rolled["error"]) == ("reverted", "")
+    assert is_restored(switch)
+    assert not switch.guards()
+
+
+def test_the_deadline_restores_all_even_if_one_guard_is_killed(switch: Bench) -> None:
+    assert switch.apply(transaction(deadline_s=2.0))["outcome"] == "applied"
+    assert len(switch.guards()) == 2
+    os.kill(switch.guards()[-1], signal.SIGKILL)
+    awaited(switch, "reverted")
+    assert is_restored(switch)
+
+
+def test_a_damaged_state_is_told_and_the_guard_restores_out_of_its_memory(switch: Bench) -> None:
+    switch.apply(transaction(deadline_s=600.0))
+    (switch.root / "var/lib/railweave/pending.json").unlink()
+    (switch.root / STATE).write_text("{}")
+    assert switch.call("status")["status"]["status"] in ("damaged", "reverting", "reverted")
+    awaited(switch, "reverted")
+    assert is_restored(switch)
+
+
+def test_a_change_goes_on_when_the_session_dies(switch: Bench) -> None:
+    (switch.root / "slow").touch()
+    words, data = switch.sent(transaction(deadline_s=60.0))
+    session = switch.start(*words)
+    assert session.stdin is not None
+    session.stdin.write(data)
+    session.stdin.close()
+    limit = time.monotonic() + 20
+    while (
+        not (switch.root / "commands.log").exists() or "apply-patch" not in (switch.root / "commands.log").read_text()
+    ):
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    session.kill()
+    session.wait()
+    for stream in (session.stdout, session.stderr):
+        if stream is not None:
+            stream.close()
+    told = switch.call("status", "--wait", "20261122-000000-aaaa")
+    assert told["status"]["status"] == "armed"
+    assert told["answer"]["outcome"] == "applied"
+    (switch.root / "slow").unlink()
+    assert switch.call("revert")["outcome"] == "reverted"
+    assert is_restored(switch)
+
+
+def test_a_transaction_that_was_cut_on_its_way_changes_nothing(switch: Bench) -> None:
+    words, data = switch.sent(transaction())
+    answer = switch.call(*words, stdin=data[:-20])
+    assert (answer["outcome"], answer["error"].split(":")[0]) == ("refused", "the transaction arrived cut")
+    assert switch.call("status")["status"]["status"] == "none"
+
+
+def test_a_state_of_a_later_version_is_named_and_left_alone(switch: Bench) -> None:
+    (switch.root / "var/lib/railweave").mkdir()
+    text = '{"version": 99, "id": "x", "status": "armed"}'
+    (switch.root / STATE).write_text(text)
+    answer = switch.apply(transaction())
+    assert "version 99" in answer["error"]
+    assert "version 99" in switch.call("status")["status"]["error"]
+    assert (switch.root / STATE).read_text() == text
+
+
+def test_a_program_of_another_version_says_so(switch: Bench) -> None:
+    assert switch.call("--expect", packed_sha256(), "status")["outcome"] == "told"
+    assert switch.call("--expect", "0" * 64, "status")["outcome"] == "other program"
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.11", "3.13"])
+def test_it_runs_on_every_python_that_sonic_ships(switch: Bench, version: str) -> None:
+    found = [*Path("~/.pyenv/versions").expanduser().glob(f"{version}*/bin/python"), shutil.which(f"python{version}")]
+    if not found[0]:
+        pytest.skip(f"no Python {version} here")
+    switch.python = str(found[0])
+    assert switch.apply(transaction())["outcome"] == "applied"
+    assert switch.call("revert")["outcome"] == "reverted"
+    assert is_restored(switch)
+
+
+def test_the_same_sources_make_the_same_program() -> None:
+    first = packed()
+    packed.cache_clear()
+    assert packed() == first

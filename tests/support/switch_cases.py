@@ -1,0 +1,270 @@
+"""Seeded cases for ``railweave-switch``: one change, faults at chosen steps, and what must be true whatever happens."""
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from virtual_switch import STATE, World, encoded
+
+from railweave_switch import frr
+from railweave_switch.rows import tables_of, unmet
+
+BEFORE: dict[str, Any] = {
+    "DEVICE_METADATA": {"localhost": {"hostname": "leaf1", "hwsku": "S", "mac": "m", "platform": "p"}},
+    "PORT": {"Ethernet0": {"mtu": "9100", "adv_speeds": ["100", "200"]}, "Ethernet4": {"mtu": "9100"}},
+    "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "48": "6"}},
+    "QUEUE": {"Ethernet0|3": {"scheduler": "one"}},
+}
+FRR_BEFORE = """router bgp 65001
+ bgp router-id 10.1.0.1
+ timers bgp 3 9
+ neighbor 10.0.0.1 remote-as 65000
+ address-family ipv4 unicast
+  network 10.1.0.1/32
+ exit-address-family
+exit
+ip prefix-list X seq 5 permit any
+"""
+MTU_9000 = {"PORT": {"Ethernet0": {"mtu": "9000"}, "Ethernet4": {"mtu": "9000"}}}
+DAMAGES: tuple[bytes | None, ...] = (b"", b'{"version": 1, "id', b"{}", None, b"\0" * 64, b"[]")
+"""What becomes of a state file: empty, truncated, without content, removed, zeros, another value."""
+KINDS = ("none", "kill worker", "kill guard", "kill both", "disk", "redis", "frr", "lost frr", "damage", "clock",
+         "refuse", "reboot")  # fmt: skip
+
+
+def transaction(deadline_s: float | None = 30.0, **changes: Any) -> dict[str, Any]:
+    """Return a change of rows, fields and FRR lines by every kind of step."""
+    return {
+        "version": 1,
+        "id": "20261122-000000-aaaa",
+        "kind": "commit",
+        "deadline_s": deadline_s,
+        "before": {
+            "PORT": {"Ethernet0": {"mtu": "9100", "description": None}, "Ethernet4": {"mtu": "9100"}},
+            "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "24": None}},
+            "QUEUE": {"Ethernet0|3": {"scheduler": "one"}, "Ethernet4|3": None},
+        },
+        "after": {
+            "PORT": {"Ethernet0": {"mtu": "9000", "description": "spine1"}, "Ethernet4": {"mtu": "9000"}},
+            "DSCP_TO_TC_MAP": {"AZURE": {"26": None, "24": "3"}},
+            "QUEUE": {"Ethernet0|3": None, "Ethernet4|3": {"scheduler": "two"}},
+        },
+        "steps": [
+            {"kind": "patch", "operations": [{"op": "replace", "path": "/PORT/Ethernet4/mtu", "value": "9000"}]},
+            {
+                "kind": "load",
+                "document": {
+                    "PORT": {"Ethernet0": {"mtu": "9000", "description": "spine1"}},
+                    "DSCP_TO_TC_MAP": {"AZURE": {"24": "3"}},
+                    "QUEUE": {"Ethernet0|3": None, "Ethernet4|3": {"scheduler": "two"}},
+                },
+            },
+            {"kind": "hdel", "key": "DSCP_TO_TC_MAP|AZURE", "fields": ["26"]},
+            {
+                "kind": "vtysh",
+                "text": "router bgp 65001\n no timers bgp 3 9\n timers bgp 1 3\nexit\n"
+                "no ip prefix-list X seq 5 permit any\n",
+            },
+        ],
+        "rollback": {
+            "steps": [
+                {"kind": "vtysh", "text": "router bgp 65001\n no timers bgp 1 3\n timers bgp 3 9\nexit\n"},
+                {"kind": "vtysh", "text": "ip prefix-list X seq 5 permit any\n"},
+                {
+                    "kind": "load",
+                    "document": {
+                        "PORT": {"Ethernet0": {"mtu": "9100"}, "Ethernet4": {"mtu": "9100"}},
+                        "DSCP_TO_TC_MAP": {"AZURE": {"26": "3"}},
+                        "QUEUE": {"Ethernet0|3": {"scheduler": "one"}, "Ethernet4|3": None},
+                    },
+                },
+                {"kind": "hdel", "key": "DSCP_TO_TC_MAP|AZURE", "fields": ["24"]},
+                {"kind": "hdel", "key": "PORT|Ethernet0", "fields": ["description"]},
+            ],
+            "undo": {"PORT": {"Ethernet0": {"mtu": "9100"}}},
+        },
+        **changes,
+    }
+
+
+def new_world() -> World:
+    """Return a switch before the change, its saved configuration the same."""
+    world = World()
+    world.rows = {f"{table}|{key}": encoded(row) for table, rows in BEFORE.items() for key, row in rows.items()}
+    world.lines = list(frr.lines_of(FRR_BEFORE))
+    world.boot_lines = list(world.lines)
+    return world
+
+
+def is_restored(world: World) -> bool:
+    """Tell whether all is as before the change."""
+    return tables_of(world.rows) == BEFORE and set(world.lines) == set(frr.lines_of(FRR_BEFORE))
+
+
+def is_changed(world: World, asked: Mapping[str, Any]) -> bool:
+    """Tell whether the whole change is there."""
+    return not unmet(asked["after"], world.rows) and ("router bgp 65001", "timers bgp 1 3") in world.lines
+
+
+@dataclass
+class Case:
+    """One seeded case and what came of it."""
+
+    seed: int
+    kinds: tuple[str, ...] = ()
+    confirmed: bool = False
+    kept: bool = False
+    told: str = ""
+
+
+class Broken(AssertionError):  # noqa: N818
+    """What must never be."""
+
+
+def run_case(seed: int) -> Case:
+    """Run one case; raises Broken where an unconfirmed change stays, or ``reverted`` was said of what is not."""
+    rng = random.Random(seed)
+    world = new_world()
+    world.boot_rows = {key: dict(row) for key, row in world.rows.items()}  # type: ignore[attr-defined]
+    case = Case(seed, tuple(rng.sample(KINDS, rng.choice((1, 1, 1, 2, 2, 3)))))
+    asked = transaction(deadline_s=rng.choice((30.0, 30.0, 5.0, None)))
+    world.on_write = lambda path, data: _watch(world, path, data, case)
+    for kind in case.kinds:
+        _arm(world, kind, rng)
+    answer = world.send("apply", asked)
+    world.advance(rng.choice((0.0, 1.0, 10.0, 29.5)))
+    client = rng.choice(("confirm", "revert", "nothing", "nothing"))
+    if client == "confirm":
+        told = world.call("confirm")
+        case.confirmed = told.get("outcome") == "confirmed" or answer.get("outcome") == "confirmed"
+    elif client == "revert":
+        world.call("revert")
+    case.confirmed = case.confirmed or answer.get("outcome") == "confirmed"
+    world.advance(4000.0)
+    _end(world, asked, case)
+    return case
+
+
+def _watch(world: World, path: str, data: bytes, case: Case) -> None:
+    """Hold every word ``reverted`` against what is there when it is written."""
+    if path != STATE:
+        return
+    state = json.loads(data)
+    case.kept = case.kept or state["status"] == "confirmed"
+    told = state.get("error") or ""
+    claims = state["status"] == "reverted" and told != "it never began" and not told.startswith("given up")
+    if claims and not is_restored(world):
+        raise Broken(f"seed {case.seed} {case.kinds}: `reverted` was written and something is missing")
+
+
+def _end(world: World, asked: Mapping[str, Any], case: Case) -> None:
+    """Let the faults pass, contact the switch as the next client does, and judge."""
+    if not case.kept and not {"kill both", "reboot"} & set(case.kinds) and not is_restored(world):
+        raise Broken(f"seed {case.seed} {case.kinds}: the switch left an unconfirmed change standing by itself")
+    world.disk_full, world.full_from_write = False, None
+    world.redis_up_at = world.frr_up_at = 0.0
+    world.refuse = lambda words: None
+    world.kill_at.clear()
+    world.at_step.clear()
+    for process in world.processes:
+        process.steps_left = None
+    world.advance(200.0)
+    told = world.call("status")["status"]
+    case.told = told["status"]
+    where = f"seed {case.seed} {case.kinds}: {told}"
+    _contact(world, case.told, where)
+    state = world.call("status")["status"]["status"]
+    if state == "confirmed":
+        if not is_changed(world, asked) and not {"reboot", "lost frr"} & set(case.kinds):
+            raise Broken(f"{where}: confirmed, and not there")
+    elif not is_restored(world) and not case.kept:
+        raise Broken(f"{where}: an unconfirmed change stays ({state})")
+    if case.confirmed and state != "confirmed" and "damage" not in case.kinds:
+        raise Broken(f"{where}: the confirmation was lost")
+
+
+def _contact(world: World, status: str, where: str) -> None:
+    """Do what the status asks the next client to do."""
+    if status == "none" and not is_restored(world):
+        raise Broken(f"{where}: nothing is known of a change that stays")
+    if status in ("armed", "applying", "reverting"):
+        raise Broken(f"{where}: nobody ended it")
+    if status in ("expired", "failed"):
+        world.call("revert")
+    if status == "damaged":
+        answer = world.call("recover")
+        if answer["outcome"] == "refused":
+            if "--give-up" not in answer["error"]:
+                raise Broken(f"{where}: {answer}")
+            world.call("recover", "--give-up")
+
+
+def _arm(world: World, kind: str, rng: random.Random) -> None:
+    """Let one fault strike at a step of the program, or at a moment, chosen by the seed."""
+    strikes: dict[str, Callable[[], None]] = {
+        "kill both": lambda: _kill_all(world),
+        "disk": lambda: setattr(world, "disk_full", True),
+        "redis": lambda: setattr(world, "redis_up_at", world.now + rng.choice((5.0, 100.0))),
+        "frr": lambda: _stop_frr(world, rng.choice((5.0, 100.0)), lost=False),
+        "lost frr": lambda: _stop_frr(world, rng.choice((5.0, 100.0)), lost=True),
+        "damage": lambda: _damage(world, rng),
+        "clock": lambda: setattr(world, "wall", world.wall + rng.choice((-1e6, 1e6))),
+        "reboot": lambda: _reboot(world),
+    }
+    world.reserve_helps = rng.random() < 0.7
+    if kind == "kill worker":
+        world.kill_at["worker"] = rng.randint(0, 260)
+    elif kind == "kill guard":
+        world.kill_at["guard"] = rng.randint(0, 60)
+    elif kind == "disk" and rng.random() < 0.3:
+        world.full_from_write = rng.randint(1, 14)
+    elif kind == "refuse":
+        _refuse(world, rng)
+    elif kind in strikes and rng.random() < 0.5:
+        world.at_step[rng.randint(1, 420)] = strikes[kind]
+    elif kind in strikes:
+        world.at(world.now + rng.uniform(0.0, 45.0), strikes[kind])
+
+
+def _kill_all(world: World) -> None:
+    for process in world.processes:
+        process.alive = False
+
+
+def _stop_frr(world: World, seconds: float, *, lost: bool) -> None:
+    world.frr_up_at = world.now + seconds
+    if lost:
+        world.lines = list(world.boot_lines)
+
+
+def _damage(world: World, rng: random.Random) -> None:
+    value = rng.choice(DAMAGES)
+    if STATE not in world.files:
+        return
+    if value is None:
+        del world.files[STATE]
+    else:
+        world.files[STATE] = value
+
+
+def _refuse(world: World, rng: random.Random) -> None:
+    from railweave_switch.host import Done
+
+    left = [rng.randint(1, 3)]
+    words_of = rng.choice((["config", "load"], ["vtysh", "-f"], ["config", "apply-patch"], ["sonic-db-cli"]))
+
+    def refuse(words: Any) -> Done | None:
+        if list(words[: len(words_of)]) == words_of and left[0] > 0:
+            left[0] -= 1
+            return Done(1, "", "Error: refused")
+        return None
+
+    world.refuse = refuse
+
+
+def _reboot(world: World) -> None:
+    """The switch boots what was saved: the configuration before the change."""
+    world.reboot()
+    world.rows = {key: dict(row) for key, row in world.boot_rows.items()}  # type: ignore[attr-defined]

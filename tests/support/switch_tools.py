@@ -1,0 +1,75 @@
+"""SONiC's commands for ``switch_bench``, by the name they are called under: they change Redis and FRR's text."""
+
+import json
+import os
+import socket
+import sys
+import time
+
+ROOT = os.environ["RAILWEAVE_ROOT"]
+
+
+def content(path):
+    with open(path) as file:
+        return file.read()
+
+
+def redis(*words):
+    with socket.socket(socket.AF_UNIX) as one:
+        one.connect(ROOT + "/var/run/redis/redis.sock")
+        parts = [b"*%d\r\n" % len(words)] + [b"$%d\r\n%s\r\n" % (len(w.encode()), w.encode()) for w in words]
+        one.sendall(b"".join(parts))
+        return one.recv(100)
+
+
+def load(document):
+    for table, rows in document.items():
+        for key, row in rows.items():
+            if row is None:
+                redis("DEL", f"{table}|{key}")
+                continue
+            for name, value in row.items():
+                listed = isinstance(value, list)
+                redis("HSET", f"{table}|{key}", name + "@" * listed, ",".join(value) if listed else value)
+
+
+def patch(operations):
+    for one in operations:
+        _, table, key, name = one["path"].split("/")
+        redis("HSET", f"{table}|{key}", name, one["value"])
+
+
+def vtysh(text):
+    kept = content(ROOT + "/frr.txt").splitlines()
+    above = ""
+    for line in text.splitlines():
+        word = line.strip()
+        if word in ("exit", "end", ""):
+            above = ""
+        elif word.startswith("router "):
+            above = word
+        elif word.startswith("no "):
+            kept = [one for one in kept if one.strip() != word[3:]]
+        elif not above:
+            kept.append(word)
+        else:
+            kept.insert(kept.index(above) + 1, " " + word)
+    with open(ROOT + "/frr.txt", "w") as file:
+        file.write("\n".join([*kept, ""]))
+
+
+name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
+with open(ROOT + "/commands.log", "a") as log:
+    log.write(" ".join([name, *words]) + "\n")
+if os.path.exists(ROOT + "/slow"):
+    time.sleep(1.0)
+if name == "config" and words[0] == "load":
+    load(json.loads(content(words[-1])))
+elif name == "config" and words[0] == "apply-patch":
+    patch(json.loads(content(words[-1])))
+elif name == "sonic-db-cli":
+    redis("HDEL", *words[2:])
+elif name == "vtysh" and words[0] == "-f":
+    vtysh(content(ROOT + words[1].replace("/etc/frr", "/etc/sonic/frr")))
+elif name == "vtysh" and words[1] == "show running-config":
+    print("frr version 10.3\n!\n" + content(ROOT + "/frr.txt") + "end")

@@ -1,0 +1,388 @@
+"""A switch in memory with a clock of its own, under the real program: faults strike at any step of any process.
+
+Processes run one after the other, and beside each other wherever one waits: a command takes time, and what is due by
+then runs first. A process that is killed makes no further step; its locks fall, its memory is gone.
+"""
+
+import contextlib
+import errno
+import heapq
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonpatch
+
+from railweave_switch import frr, main
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
+from railweave_switch.rows import decoded, tables_of
+from railweave_switch.transaction import Guard
+
+STATE = "/var/lib/railweave/transaction.json"
+COMMAND_S = 0.3
+Rows = dict[str, dict[str, str]]
+
+
+class Killed(BaseException):
+    """This process is no more."""
+
+
+@dataclass
+class Proc:
+    """A process; ``steps_left`` more steps until it is killed, None for never."""
+
+    pid: int
+    kind: str
+    alive: bool = True
+    steps_left: int | None = None
+
+
+@dataclass
+class World:
+    """The switch under the processes."""
+
+    rows: Rows = field(default_factory=dict)
+    lines: list[frr.Line] = field(default_factory=list)
+    boot_lines: list[frr.Line] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    now: float = 1000.0
+    wall: float = 1.7e9
+    boot: int = 1
+    processes: list[Proc] = field(default_factory=list)
+    holder: Proc | None = None
+    events: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    number: int = 0
+    steps: int = 0
+    redis_up_at: float = 0.0
+    frr_up_at: float = 0.0
+    disk_full: bool = False
+    spare_bytes: int = 0
+    reserve_helps: bool = True
+    writes: int = 0
+    full_from_write: int | None = None
+    refuse: Callable[[Sequence[str]], Done | None] = lambda words: None
+    kill_at: dict[str, int] = field(default_factory=dict)
+    at_step: dict[int, Callable[[], None]] = field(default_factory=dict)
+    on_write: Callable[[str, bytes], None] = lambda path, data: None
+    commands: list[str] = field(default_factory=list)
+
+    # Time and processes
+
+    def at(self, when: float, what: Callable[[], None]) -> None:
+        self.number += 1
+        heapq.heappush(self.events, (when, self.number, what))
+
+    def advance(self, seconds: float) -> None:
+        until = self.now + seconds
+        while self.events and self.events[0][0] <= until:
+            when, _, what = heapq.heappop(self.events)
+            self.now = max(self.now, when)
+            with contextlib.suppress(Killed):
+                what()
+        self.wall += max(0.0, until - self.now)
+        self.now = max(self.now, until)
+
+    def start(self, kind: str) -> "VirtualHost":
+        process = Proc(len(self.processes) + 1, kind, steps_left=self.kill_at.pop(kind, None))
+        self.processes.append(process)
+        return VirtualHost(self, process)
+
+    def reboot(self) -> None:
+        for process in self.processes:
+            process.alive = False
+        self.boot += 1
+        self.holder = None
+        self.lines = list(self.boot_lines)
+
+    def start_guard(self, name: str) -> None:
+        host = self.start("guard")
+
+        def begin() -> None:
+            host.step()
+            guard = Guard(host, name)
+            guard.announce()
+            self.stand(guard, host)
+
+        self.at(self.now + 0.05, lambda: self.survived(begin, host, name))
+
+    def survived(self, what: Callable[[], None], host: "VirtualHost", name: str) -> None:
+        try:
+            what()
+        except Killed:
+            return
+
+    def stand(self, guard: Guard, host: "VirtualHost") -> None:
+        """Let a guard look; where it is killed its twin goes on with the same memory."""
+        try:
+            pause = guard.poll()
+        except Killed:
+            if "guards" in self.kill_at or host.process.kind == "twin":
+                return
+            twin = self.start("twin")
+            guard.host = twin
+            with contextlib.suppress(OSError, Killed):
+                guard.announce()
+            self.at(self.now + 0.01, lambda: self.stand(guard, twin))
+            return
+        if pause is not None:
+            self.at(self.now + max(pause, 0.01), lambda: self.stand(guard, host))
+        else:
+            host.process.alive = False
+
+    # The client
+
+    def call(self, *words: str, stdin: bytes = b"") -> dict[str, Any]:
+        """Make one call, as a client does; ``{}`` where the process was killed before it answered."""
+        host = self.start("foreground")
+        try:
+            _, told = main.run(host, list(words), lambda: stdin)
+        except Killed:
+            return {}
+        finally:
+            host.process.alive = False
+        found: dict[str, Any] = json.loads(told)
+        return found
+
+    def send(self, verb: str, document: Mapping[str, Any]) -> dict[str, Any]:
+        import hashlib
+
+        data = json.dumps(document).encode()
+        return self.call(verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), stdin=data)
+
+    # SONiC
+
+    def execute(self, words: Sequence[str], stdin: str) -> Done:
+        self.commands.append(" ".join(words))
+        refused = self.refuse(words)
+        if refused is not None:
+            return refused
+        if words[0] == "vtysh":
+            return self._vtysh(words, stdin)
+        if self.now < self.redis_up_at:
+            return Done(1, "", "Error: Unable to connect to redis")
+        if list(words[:2]) == ["config", "save"]:
+            return Done(0, "", "")
+        if words[0] == "sonic-db-cli":
+            self._drop_fields(words[3], words[4:])
+            return Done(0, "1\n", "")
+        data = json.loads(self.files[words[-1]])
+        if words[1] == "apply-patch":
+            self._replace(jsonpatch.apply_patch(tables_of(self.rows), data))
+        elif words[1] == "load":
+            self._merge(data)
+        else:
+            self._replace(data)
+            boot = self.files.get("/etc/sonic/frr/frr.conf")
+            self.lines = list(frr.lines_of(boot.decode())) if boot is not None else list(self.boot_lines)
+        return Done(0, "", "")
+
+    def _merge(self, document: Mapping[str, Any]) -> None:
+        for table, rows in document.items():
+            for key, fields in rows.items():
+                if fields is None:
+                    self.rows.pop(f"{table}|{key}", None)
+                else:
+                    row = self.rows.setdefault(f"{table}|{key}", {})
+                    row.update(encoded(fields))
+
+    def _replace(self, tables: Mapping[str, Any]) -> None:
+        self.rows.clear()
+        self._merge(tables)
+
+    def _drop_fields(self, name: str, fields: Sequence[str]) -> None:
+        row = self.rows.get(name, {})
+        for one in fields:
+            row.pop(one, None)
+        if not row:
+            self.rows.pop(name, None)
+
+    def _vtysh(self, words: Sequence[str], stdin: str) -> Done:
+        if self.now < self.frr_up_at:
+            return Done(1, "", "Exiting: failed to connect to any daemons.\n")
+        if list(words[1:]) == ["-c", "show running-config"]:
+            return Done(0, "frr version 10.3\n!\n" + frr.text_of(self.lines) + "end\n", "")
+        if words[1:2] == ["-c"]:
+            return Done(0, "", "")
+        if words[1:2] == ["-f"]:
+            stdin = self.files[words[2].replace("/etc/frr", "/etc/sonic/frr")].decode()
+        for line in frr.lines_of(stdin.replace("configure terminal\n", "")):
+            self.frr_line(line)
+        return Done(0, "", "")
+
+    def frr_line(self, line: frr.Line) -> None:
+        if line[-1].startswith("no "):
+            gone = (*line[:-1], line[-1][3:])
+            self.lines = [one for one in self.lines if one[: len(gone)] != gone]
+        elif line not in self.lines:
+            self.lines.append(line)
+
+
+def encoded(fields: Mapping[str, Any]) -> dict[str, str]:
+    row = {
+        (f"{name}@" if isinstance(value, list) else name): (",".join(value) if isinstance(value, list) else value)
+        for name, value in fields.items()
+    }
+    return row or {"NULL": "NULL"}
+
+
+class VirtualHost(Host):
+    """The switch as one process sees it."""
+
+    def __init__(self, world: World, process: Proc) -> None:
+        self.world = world
+        self.process = process
+
+    def step(self) -> None:
+        """One step of this process: here it may be killed, and here other faults strike."""
+        if not self.process.alive:
+            raise Killed
+        self.world.steps += 1
+        strike = self.world.at_step.pop(self.world.steps, None)
+        if strike is not None:
+            strike()
+        if self.process.steps_left is not None:
+            self.process.steps_left -= 1
+            if self.process.steps_left < 0:
+                self.process.alive = False
+        if not self.process.alive:
+            raise Killed
+
+    def now_s(self) -> float:
+        self.step()
+        return self.world.now
+
+    def wall_s(self) -> float:
+        return self.world.wall
+
+    def boot_id(self) -> str:
+        self.step()
+        return f"boot-{self.world.boot}"
+
+    def sleep(self, seconds: float) -> None:
+        self.step()
+        self.world.advance(max(0.0, seconds))
+        self.step()
+
+    def read_file(self, path: str) -> bytes:
+        self.step()
+        try:
+            return self.world.files[path]
+        except KeyError:
+            raise FileNotFoundError(path) from None
+
+    def write_file(self, path: str, data: bytes, mode: int = 0o600) -> None:
+        self.step()
+        world = self.world
+        world.writes += 1
+        if world.full_from_write is not None and world.writes >= world.full_from_write:
+            world.disk_full = True
+        if world.disk_full and len(data) > world.spare_bytes:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        world.spare_bytes -= len(data) if world.disk_full else 0
+        world.on_write(path, data)
+        world.files[path] = data
+        self.step()
+
+    def remove_file(self, path: str) -> None:
+        self.step()
+        gone = self.world.files.pop(path, b"")
+        if path.endswith("/reserve") and self.world.reserve_helps:
+            self.world.spare_bytes += len(gone)
+
+    def rename_file(self, old: str, new: str) -> None:
+        self.step()
+        if old not in self.world.files:
+            raise FileNotFoundError(old)
+        self.world.files[new] = self.world.files.pop(old)
+
+    def list_directory(self) -> Sequence[str]:
+        self.step()
+        start = f"{self.directory}/"
+        return [path[len(start) :] for path in self.world.files if path.startswith(start)]
+
+    def make_directory(self) -> None:
+        self.step()
+
+    def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
+        self.step()
+        if self.world.now < self.world.redis_up_at:
+            raise DatabaseError("Redis does not answer")
+        return {key: dict(row) for key, row in self.world.rows.items() if pattern in ("*", key)}
+
+    def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
+        self.step()
+        if self.world.now < self.world.redis_up_at:
+            raise DatabaseError("Redis does not answer")
+        for name, key, *words in commands:
+            if name == "DEL":
+                self.world.rows.pop(key, None)
+            elif name == "HDEL":
+                self.world._drop_fields(key, words)
+            else:
+                row = self.world.rows.setdefault(key, {})
+                row.update(dict(zip(words[::2], words[1::2], strict=True)))
+
+    def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
+        self.step()
+        if self.world.disk_full and words[0] == "hang":
+            raise CommandError("it did not end")
+        self.world.advance(COMMAND_S / 2)
+        self.step()
+        done = self.world.execute(words, stdin)
+        self.step()
+        self.world.advance(COMMAND_S / 2)
+        self.step()
+        return done
+
+    @contextlib.contextmanager
+    def lock(self, wait_s: float) -> Iterator[None]:
+        ends = self.world.now + wait_s
+        while self.world.holder is not None and self.world.holder.alive:
+            if self.world.now >= ends:
+                raise BusyError
+            self.sleep(0.2)
+        self.step()
+        self.world.holder = self.process
+        try:
+            yield
+        finally:
+            if self.world.holder is self.process:
+                self.world.holder = None
+
+    def me(self) -> Process:
+        self.step()
+        return {"pid": self.process.pid, "boot": self.world.boot}
+
+    def alive(self, process: Process | None) -> bool:
+        self.step()
+        if not process or process.get("boot") != self.world.boot:
+            return False
+        return self.world.processes[int(process["pid"]) - 1].alive
+
+    def end(self, process: Process) -> None:
+        self.step()
+        self.world.processes[int(process["pid"]) - 1].alive = False
+
+    def start_guard(self, name: str) -> None:
+        self.step()
+        self.world.start_guard(name)
+
+    def work(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        worker = self.world.start("worker")
+        try:
+            return main.work(worker, request)
+        except Killed:
+            return {"outcome": "failed", "error": "the worker ended without an answer"}
+        finally:
+            worker.process.alive = False
+
+    def program(self) -> bytes:
+        return b"program"
+
+
+def holds(world: World, tables: Mapping[str, Any]) -> bool:
+    """Tell whether exactly these tables stand in CONFIG_DB."""
+    return {name: decoded(row) for name, row in world.rows.items()} == {
+        f"{table}|{key}": dict(fields) for table, rows in tables.items() for key, fields in rows.items()
+    }
