@@ -93,3 +93,17 @@ def test_an_intent_by_which_pfc_would_fire_before_ecn_is_refused_with_the_number
         "marking starts at 40000000 bytes, a single congested priority group pauses at 32369506" in told[0]["message"]
     )
     project.run("render", "--out", "out", status=1)
+
+
+def test_a_watchdog_that_is_switched_off_leaves_all_ports_up_and_comes_back(deployed_lab: Any) -> None:
+    project = deployed_lab
+    text = project.intent.read_text(encoding="utf-8")
+    before = project.running("lab-leaf1")["PFC_WD"]
+    project.intent.write_text(text + "pfc_watchdog: {enabled: false}\n", encoding="utf-8")
+    assert project.deploy()["result"] == "done"
+    assert project.plan()["changes"] == []
+    assert project.running("lab-leaf1")["PFC_WD"] == {"GLOBAL": before["GLOBAL"]}
+    assert project.verify()["ok"] is True
+    project.json("rollback", "--target", "sim", "--yes")
+    assert project.running("lab-leaf1")["PFC_WD"] == before
+    assert project.verify()["ok"] is True
