@@ -111,7 +111,7 @@ class Trial:
         self.faults = chosen_faults(kind, sorted(plan.devices), rng)
         self.told.faults, self.told.fault_kind = str(self.faults), kind
         self.floors = Floors(
-            self.operator.fabric, self.policy, in_service=frozenset(old.switch_of), disturbed=plan.disturbed
+            self.operator.fabric, self.policy, in_service=frozenset(old.switch_of), disturbed=plan.disruptive
         )
 
     def _pace(self, *, calm: bool) -> Pace:
