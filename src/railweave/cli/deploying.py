@@ -84,11 +84,11 @@ def run_deployment(
 
 def show_result(result: "DeployResult | None", *, as_json: bool) -> int:
     """Print how a rollout ended and return the exit status; None: a person said no."""
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.deployment import deploy_json, deploy_view
 
     if result is not None and as_json:
-        print_json(deploy_json(result))
+        print_document(deploy_json(result))
     elif result is not None:
         print_view(deploy_view(result))
     return exit_status(result)

@@ -7,6 +7,8 @@ import typer
 
 from railweave.cli.options import AsJson, IntentArgument, IntentOption
 
+_NAME_WIDTH = 16
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
@@ -19,7 +21,7 @@ def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJso
     from dataclasses import replace
 
     from railweave.cli.project import find_intent, gather
-    from railweave.cli.show import print_diagnostics, print_json, print_view
+    from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.design.document import size_json
     from railweave.diagnostics import has_errors
     from railweave.errors import RefusedError
@@ -29,7 +31,7 @@ def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJso
     if gathered.sizing is None or has_errors(gathered.of_design):
         raise RefusedError(gathered.diagnostics)
     if json:
-        print_json(size_json(replace(gathered.sizing, diagnostics=gathered.of_design)))
+        print_document(size_json(replace(gathered.sizing, diagnostics=gathered.of_design)))
         return
     print_view(sizing_view(gathered.sizing))
     print_diagnostics(gathered.of_design)
@@ -56,7 +58,7 @@ def check(
     """All diagnostics: code, severity, place, devices and the way out."""
     from railweave.cli.facts import fact_diagnostics
     from railweave.cli.project import find_intent, gather, yang_diagnostics
-    from railweave.cli.show import print_diagnostics, print_json, print_view
+    from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.diagnostics import has_errors, in_order
     from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
 
@@ -65,7 +67,7 @@ def check(
     live = fact_diagnostics(gathered, facts) if facts else ()
     found = in_order((*gathered.diagnostics, *yang_diagnostics(gathered, yang or ()), *live))
     if json:
-        print_json(diagnostics_json(found))
+        print_document(diagnostics_json(found))
     else:
         print_diagnostics(found, stderr=False)
         print_view(diagnostics_summary(found, str(path)))
@@ -88,7 +90,7 @@ def render(
 ) -> None:
     """Every artefact: fabric.json, cables.csv, CONFIG_DB and FRR of each switch, the files of each GPU node."""
     from railweave.cli.project import find_intent, load_designed, project_templates
-    from railweave.cli.show import print_diagnostics, print_json, print_view
+    from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.report.artifacts import write_artifacts, writes_hosts
     from railweave.report.diagnostics import diagnostics_json
 
@@ -98,7 +100,7 @@ def render(
     written = write_artifacts(fabric, out, project_templates(), hosts=with_hosts)
     nodes = len(fabric.hosts) if with_hosts else 0
     if json:
-        print_json({"out": str(out), "files": written, "nodes": nodes, **diagnostics_json(designed.diagnostics)})
+        print_document({"out": str(out), "files": written, "nodes": nodes, **diagnostics_json(designed.diagnostics)})
         return
     print_diagnostics(designed.diagnostics)
     print_view(f"{written} files of {len(fabric.switches)} switches and {nodes} nodes in {out}")
@@ -115,12 +117,12 @@ def explain(
     """Why a row is there: the rule, the intent path and the source."""
     from railweave.cli.explaining import explanation
     from railweave.cli.project import find_intent, load_designed
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.explanation import explanation_json, explanation_view
 
     found = explanation(load_designed(find_intent(None, option)).fabric, device, row)
     if json:
-        print_json(explanation_json(found))
+        print_document(explanation_json(found))
     else:
         print_view(explanation_view(found))
 
@@ -145,27 +147,39 @@ def diff(
 
 
 def schema(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page of all keys.")] = False,
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="`intent` or a command, such as `rollout list`; none: list them."),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
 ) -> None:
-    """The JSON Schema of the intent, for editors that complete it."""
-    from railweave.cli.show import print_json
+    """The JSON Schema of the intent, for editors that complete it, or of what a command prints with --json."""
+    from railweave.cli.show import print_json, print_view
     from railweave.intent.schema import json_schema
-    from railweave.report.reference import intent_reference
+    from railweave.report import documents
+    from railweave.report.reference import documents_reference, intent_reference
 
-    if markdown:
-        print(intent_reference(json_schema()), end="")
+    asked = " ".join(name or ())
+    if not asked and not markdown:
+        print_view("\n".join(f"{one:{_NAME_WIDTH}} {title}" for one, title in documents.titles().items()))
+    elif asked == "intent":
+        intent = json_schema()
+        print(intent_reference(intent), end="") if markdown else print_json(intent)
+    elif asked:
+        found = documents.named_schema(asked)
+        print(documents_reference([found]), end="") if markdown else print_json(found)
     else:
-        print_json(json_schema())
+        print(documents_reference(map(documents.schema, documents.schema_names())), end="")
 
 
 def codes(json: AsJson = False) -> None:
     """The codes of findings, with the rule that each stands for."""
     from railweave.checks.codes import CATALOGUE, TITLES
-    from railweave.cli.show import print_json
+    from railweave.cli.show import print_document
     from railweave.report.reference import codes_reference
 
     titles = {**CATALOGUE, **TITLES}
     if json:
-        print_json(titles)
+        print_document({"codes": titles})
     else:
         print(codes_reference(titles), end="")

@@ -38,7 +38,7 @@ def drain(
     """Take traffic off switches (BGP graceful shutdown), wait until they carry nothing; stays until `undrain`."""
     from railweave.cli.draining import DrainWish, run_drain
     from railweave.cli.project import find_intent
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.draining import drain_view, draining_json
 
     if not devices:
@@ -49,7 +49,7 @@ def drain(
     if results is None:
         return 1
     if json:
-        print_json(draining_json(results))
+        print_document(draining_json(results))
     else:
         print_view(drain_view(results, len(set(devices))))
     return 0 if all(one.ok for one in results) else 1
@@ -58,12 +58,12 @@ def drain(
 def _tell_drained(path: Path, target: str, *, as_json: bool) -> int:
     """Print what is drained of the whole fabric."""
     from railweave.cli.draining import read_drained
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.draining import drained_json, drained_view
 
     found = read_drained(path, target)
     if as_json:
-        print_json(drained_json(found))
+        print_document(drained_json(found))
     else:
         print_view(drained_view(found))
     return 1 if any(one.error for one in found) else 0
@@ -81,12 +81,12 @@ def undrain(
     """Bring the traffic of drained switches and links back, and verify them."""
     from railweave.cli.draining import run_undrain
     from railweave.cli.project import find_intent
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.draining import draining_json, undrain_view
 
     results, verification = run_undrain(find_intent(None, option), target, devices, wait)
     if json:
-        print_json(draining_json(results, verification))
+        print_document(draining_json(results, verification))
     else:
         print_view(undrain_view(results, verification))
     return 0 if all(one.ok for one in results) and (verification is None or verification.ok) else 1

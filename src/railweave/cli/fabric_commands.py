@@ -143,14 +143,14 @@ def verify(
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent."""
     from railweave.cli.phasing import reached_for
     from railweave.cli.project import find_intent
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.verification import verify_json, verify_view
 
     fabric = reached_for(find_intent(intent, option), target, base, phase, done=True)
     with fabric.progress():
         result = fabric.verify(wait_s=wait)
     if json:
-        print_json(verify_json(result))
+        print_document(verify_json(result))
     else:
         print_view(verify_view(result))
     return 0 if result.ok else 1

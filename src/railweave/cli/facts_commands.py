@@ -37,13 +37,13 @@ def collect(
     """Read switches and GPU nodes, change nothing, and write what `check --facts` compares with the intent."""
     from railweave.cli.collecting import collect_facts
     from railweave.cli.project import find_intent
-    from railweave.cli.show import print_error, print_json, print_view
+    from railweave.cli.show import print_document, print_error, print_view
 
     path = find_intent(intent, option)
     found = collect_facts(path, target, out, limit)
     if json:
         document = {"out": str(out), "switches": list(found.switches), "nodes": list(found.nodes)}
-        print_json({**document, "unread": found.faults})
+        print_document({**document, "unread": found.faults})
     else:
         for name, fault in found.faults.items():
             print_error(f"{name} was not read: {fault}")

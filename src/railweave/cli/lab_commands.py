@@ -32,13 +32,13 @@ def render(
     """
     from railweave.cli.lab_rendering import chosen_image, lab_folder, lab_view, rendered, write_lab
     from railweave.cli.project import find_intent
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
 
     made = rendered(find_intent(intent, option), chosen_image(os.environ))
     folder = out or lab_folder(made.name)
     write_lab(made, folder)
     if json:
-        print_json(made.summary(folder))
+        print_document(made.summary(folder))
     else:
         print_view(lab_view(made, folder))
 
@@ -48,14 +48,14 @@ def up(intent: IntentArgument = None, option: IntentOption = None, json: AsJson 
     from nornir_railweave.laboratory import start
     from railweave.cli.lab_rendering import chosen_image, lab_folder, lab_view, ready_images, rendered, write_lab
     from railweave.cli.project import find_intent
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
 
     made = rendered(find_intent(intent, option), chosen_image(os.environ))
     made = ready_images(made)
     folder = lab_folder(made.name)
     start(made.folder(folder), lambda: write_lab(made, folder))
     if json:
-        print_json(made.summary(folder))
+        print_document(made.summary(folder))
     else:
         print_view(lab_view(made, folder, running=True))
 

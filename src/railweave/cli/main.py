@@ -99,12 +99,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
-    from railweave.cli.show import print_diagnostics, print_error, print_json
+    from railweave.cli.show import print_diagnostics, print_document, print_error
     from railweave.report.diagnostics import diagnostics_json
 
     if as_json:
         found = failure.diagnostics if isinstance(failure, RefusedError) else ()
-        print_json({"error": str(failure), **diagnostics_json(found)})
+        print_document({"error": str(failure), **diagnostics_json(found)})
     elif isinstance(failure, RefusedError):
         print_diagnostics(failure.diagnostics)
     else:

@@ -142,11 +142,11 @@ def agreed(nodes: ReachedNodes, *, as_json: bool) -> bool:
 
 def show_run(run: "HostsRun", *, as_json: bool, files: bool = False) -> None:
     """Print a run."""
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.hosts import hosts_json, hosts_view
 
     if as_json:
-        print_json(hosts_json(run))
+        print_document(hosts_json(run))
     else:
         print_view(hosts_view(run, files=files))
 

@@ -24,12 +24,12 @@ def phases(
     """Offline: the phases of a change, and which cable moves from which port to which."""
     from railweave.cli.phasing import find_phases
     from railweave.cli.project import find_intent
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.phases import phases_json, phases_view, work_order
 
     found = find_phases(find_intent(None, option), base, head).phases
     if json:
-        print_json(phases_json(found))
+        print_document(phases_json(found))
     elif markdown:
         print(work_order(found, base), end="")
     else:

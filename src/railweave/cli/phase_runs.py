@@ -31,9 +31,9 @@ def deploy_in_phases(
         number = run.next_number()
     status = run.all() if number is None else run.one(number, reviewed)
     if agreement.quiet:
-        from railweave.cli.show import print_json
+        from railweave.cli.show import print_document
 
-        print_json(run.document())
+        print_document(run.document())
     return status
 
 

@@ -78,24 +78,24 @@ def list_rollouts(
     from itertools import islice
 
     from nornir_railweave.rollouts import journals, rollouts
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.rollouts import rollouts_json, rollouts_view
 
     found = list(islice(rollouts(_folder()), None if everything else _NEWEST))
     if json:
-        print_json(rollouts_json(found))
+        print_document(rollouts_json(found))
     else:
         print_view(rollouts_view(found, max(0, len(journals(_folder())) - len(found))))
 
 
 def show(rollout: RolloutArgument = None, json: AsJson = False) -> None:
     """Tell one rollout: its devices and every step."""
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.rollouts import rollout_json, rollout_view
 
     found = _found(rollout)
     if json:
-        print_json(rollout_json(found))
+        print_document(rollout_json(found))
     else:
         print_view(rollout_view(found))
 
@@ -144,7 +144,7 @@ def _ask(name: str | None, word: str, told: str, *, as_json: bool) -> None:
     """Write the wish beside the journal of a running rollout; raises RefusedError where it does not run."""
     from nornir_railweave.control import ask
     from nornir_railweave.rollouts import rollouts
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.diagnostics import error
     from railweave.errors import RailweaveError, RefusedError
 
@@ -163,6 +163,6 @@ def _ask(name: str | None, word: str, told: str, *, as_json: bool) -> None:
     except OSError as problem:
         raise RailweaveError(f"{rollout.path}: the wish cannot be written: {problem.strerror}") from problem
     if as_json:
-        print_json({"rollout": rollout.name, "asked": word or "continue"})
+        print_document({"rollout": rollout.name, "asked": word or "continue"})
     else:
         print_view(f"rollout {rollout.name} {told}")

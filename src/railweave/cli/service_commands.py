@@ -26,13 +26,13 @@ def replace(
     """What replacing a switch takes, step by step, and which step is next; nothing is changed."""
     from railweave.cli.project import find_intent
     from railweave.cli.servicing import replacement
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.work import work_json, work_markdown, work_view
 
     steps = replacement(find_intent(None, option), target, device, serial)
     title = f"replace {device}" + (f" by the switch with serial number {serial}" if serial else "")
     if json:
-        print_json(work_json(title, steps))
+        print_document(work_json(title, steps))
     elif markdown:
         print(work_markdown(title, steps), end="")
     else:
@@ -51,12 +51,12 @@ def retire(
     """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""
     from railweave.cli.project import find_intent
     from railweave.cli.retiring import prove_retirement
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.retirement import is_proven, retirement_json, retirement_view
 
     gone, found = prove_retirement(find_intent(None, option), target, base, head, wait)
     if json:
-        print_json(retirement_json(gone, found))
+        print_document(retirement_json(gone, found))
     else:
         print_view(retirement_view(gone, found, target))
     return 0 if is_proven(gone, found) else 1

@@ -28,6 +28,13 @@ def print_json(value: Mapping[str, Any]) -> None:
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
+def print_document(content: Mapping[str, Any]) -> None:
+    """Print a document of ``--json`` with its version; ``railweave schema`` prints what it may hold."""
+    from railweave.report.documents import versioned
+
+    print_json(versioned(content))
+
+
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write ``value`` as indented JSON to a file of its owner alone; raises RailweaveError where that cannot be."""
     import orjson

@@ -33,7 +33,7 @@ def up(
     """Start the simulated fabric of an intent, or add what it has grown by; running switches stay as they are."""
     from railweave.catalog.load import load_catalog
     from railweave.cli.project import find_intent, load_designed, simulator_state
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.cli.simulating import simulator_spec, simulator_words
     from sonic_sim import control
 
@@ -43,7 +43,7 @@ def up(
         options = control.SimOptions(time_scale=1.0) if real_time else control.SimOptions()
         endpoints = control.up(state, simulator_spec(fabric, load_catalog()), options)
     if json:
-        print_json(
+        print_document(
             {"fabric": fabric.name, "pid": endpoints.pid, "devices": len(endpoints.devices), "state": str(state)}
         )
         return
@@ -73,14 +73,14 @@ def down(
 def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
     """What runs, and which faults are armed."""
     from railweave.cli.project import simulator_state
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.cli.simulating import simulator_words, status_view
     from sonic_sim import control
 
     with simulator_words():
         told = control.status(simulator_state(fabric_name(intent, option)))
     if json:
-        print_json(told)
+        print_document(told)
     else:
         print_view(status_view(told))
 
@@ -140,14 +140,14 @@ def _power(nodes: list[str], option: Path | None, *, powered: bool) -> None:
 def replace(device: Device, option: IntentOption = None, json: AsJson = False) -> None:
     """Put another switch in its place, as from the factory: other serial, MAC and host key, same cables."""
     from railweave.cli.project import simulator_state
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.cli.simulating import simulator_words
     from sonic_sim import control
 
     with simulator_words():
         made = control.replace(simulator_state(fabric_name(None, option)), device)
     if json:
-        print_json({"device": device, **made})
+        print_document({"device": device, **made})
     else:
         print_view(f"{device}: another switch, serial {made['serial']}, MAC {made['mac']}, as from the factory")
 

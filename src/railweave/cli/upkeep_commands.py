@@ -30,7 +30,7 @@ def drift(
 
     from railweave.cli.project import find_intent
     from railweave.cli.reaching import reached_fabric
-    from railweave.cli.show import print_diagnostics, print_json, print_view
+    from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.plan.drift import judge, remarks
     from railweave.plan.drift_rules import load_rules
     from railweave.report.drift import drift_json, drift_markdown, drift_view
@@ -41,7 +41,7 @@ def drift(
         made = fabric.plan()
     found = judge(made, rules, datetime.now(UTC).date())
     if json:
-        print_json(drift_json(found))
+        print_document(drift_json(found))
     elif markdown:
         print(drift_markdown(found))
     else:
@@ -63,14 +63,14 @@ def trust(
 ) -> int:
     """Show the devices' host keys and record new ones in the target's known_hosts file."""
     from railweave.cli.project import find_intent
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.cli.trusting import Consent, key_words, run_trust
     from railweave.report.trust import trust_json
 
     consent = Consent(yes=yes, replace=replace, quiet=json)
     found = run_trust(find_intent(None, option), target, devices or (), consent)
     if json:
-        print_json(trust_json(map(key_words, found.keys), str(found.known_hosts), found.recorded))
+        print_document(trust_json(map(key_words, found.keys), str(found.known_hosts), found.recorded))
     elif found.recorded:
         print_view(f"recorded in {found.known_hosts}: {', '.join(found.recorded)}")
     elif found.agreed:
@@ -81,11 +81,11 @@ def trust(
 def audit(json: AsJson = False) -> None:
     """Print who deployed what from this project, and what came of it."""
     from railweave.cli.auditing import read_lines
-    from railweave.cli.show import print_json, print_view
+    from railweave.cli.show import print_document, print_view
     from railweave.report.audit import audit_json, audit_view, read_audit
 
     log = read_audit(read_lines())
     if json:
-        print_json(audit_json(log))
+        print_document(audit_json(log))
     else:
         print_view(audit_view(log))

@@ -10,7 +10,14 @@ from railweave.cli.main import main
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
 
 
-@pytest.mark.parametrize(("page", "words"), [("intent.md", ["schema", "--markdown"]), ("checks.md", ["codes"])])
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("intent.md", ["schema", "intent", "--markdown"]),
+        ("json.md", ["schema", "--markdown"]),
+        ("checks.md", ["codes"]),
+    ],
+)
 def test_a_reference_page_is_what_the_command_prints(
     page: str, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,7 +111,7 @@ def test_a_list_has_a_line_a_rollout_and_counts_the_older_ones() -> None:
 
 def test_the_commands_tell_of_rollouts(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rollout", "list", "--json"]) == 0
-    assert answer(capsys) == {"rollouts": []}
+    assert answer(capsys) == {"version": 1, "rollouts": []}
     assert main(["rollout", "show"]) == 64
     assert "nothing was rolled out from here yet" in capsys.readouterr().err
     with closing(opened(project)) as journal:
@@ -127,7 +127,7 @@ def test_a_running_rollout_is_told_what_to_do(project: Path, capsys: pytest.Capt
         control = FileControl(control_file(journal.path))
         for word, asked in (("pause", "pause"), ("abort", "abort"), ("continue", "")):
             assert main(["rollout", word, "--json"]) == 0
-            assert answer(capsys) == {"rollout": journal.name, "asked": asked or "continue"}
+            assert answer(capsys) == {"version": 1, "rollout": journal.name, "asked": asked or "continue"}
             assert control.asked() == asked
 
 

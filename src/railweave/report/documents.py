@@ -1,0 +1,153 @@
+"""The documents that ``--json`` prints: their versions, and the JSON Schema (draft 2020-12) published for each.
+
+The schemas are data, ``schemas/NAME.json``. What several hold stands in ``schemas/common.json``; a schema is published
+with its own copy of what it refers to, so that a program needs one file.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from railweave.errors import UsageError
+
+VERSION = 1
+"""Version of every document that states none of its own."""
+
+_COMMON = "common.json#/$defs/"
+_OWN = "#/$defs/"
+
+_SCHEMA_OF: Mapping[str, str] = {
+    "diff": "plan",
+    "hosts apply": "hosts",
+    "hosts plan": "hosts",
+    "lab render": "lab",
+    "lab up": "lab",
+    "rollback": "deploy",
+    "rollout abort": "rollout-control",
+    "rollout continue": "rollout-control",
+    "rollout pause": "rollout-control",
+    "undrain": "drain",
+}
+"""The schema of a command that shares its document; all others have one of their own name."""
+
+COMMANDS = (
+    "audit",
+    "check",
+    "codes",
+    "deploy",
+    "diff",
+    "drain",
+    "drift",
+    "explain",
+    "facts collect",
+    "hosts apply",
+    "hosts plan",
+    "lab render",
+    "lab up",
+    "phases",
+    "plan",
+    "render",
+    "replace",
+    "retire",
+    "rollback",
+    "rollout abort",
+    "rollout continue",
+    "rollout list",
+    "rollout pause",
+    "rollout show",
+    "sim replace",
+    "sim status",
+    "sim up",
+    "size",
+    "trust",
+    "undrain",
+    "verify",
+)
+"""Every command with ``--json``."""
+
+ERROR = "error"
+"""The document of any command that was refused or failed."""
+
+
+def versioned(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with its version first."""
+    return {"version": VERSION, **content}
+
+
+def schema_name(command: str) -> str:
+    """Return the name of the schema of what ``command --json`` prints, such as ``rollout-list``."""
+    return _SCHEMA_OF.get(command, command.replace(" ", "-"))
+
+
+def schema_names() -> tuple[str, ...]:
+    """Return the names of all schemas in alphabetical order."""
+    return tuple(sorted({ERROR, *map(schema_name, COMMANDS)}))
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return a schema with copies of the common definitions that it needs; KeyError for an unknown name."""
+    if name not in schema_names():
+        raise KeyError(name)
+    own = _read(name)
+    common = _read("common")["$defs"]
+    needed: dict[str, Any] = {}
+    waiting = list(_common_names(own))
+    while waiting:
+        if (found := waiting.pop()) not in needed:
+            needed[found] = common[found]
+            waiting += [*_common_names(common[found]), *_own_names(common[found])]
+    definitions = {**{found: needed[found] for found in sorted(needed)}, **own.get("$defs", {})}
+    bundled: dict[str, Any] = _within({key: value for key, value in own.items() if key != "$defs"})
+    return bundled | ({"$defs": _within(definitions)} if definitions else {})
+
+
+def named_schema(asked: str) -> dict[str, Any]:
+    """Return the schema of a command or of a schema's own name; raises UsageError with the nearest right word."""
+    name = schema_name(asked)
+    if name in schema_names():
+        return schema(name)
+    known = ("intent", *COMMANDS, ERROR)
+    near = get_close_matches(asked, known, 1)
+    guess = f"did you mean `{near[0]}`? " if near else ""
+    raise UsageError(f"no schema is named {asked!r}: {guess}`railweave schema` lists them")
+
+
+def titles() -> dict[str, str]:
+    """Return what every schema that is published is of, by its name."""
+    return {"intent": "the intent file", **{name: str(_read(name)["title"]) for name in schema_names()}}
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    text = files("railweave.report").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def _references(node: object) -> Iterator[str]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key == "$ref":
+                yield value
+            else:
+                yield from _references(value)
+    elif isinstance(node, list):
+        for one in node:
+            yield from _references(one)
+
+
+def _common_names(node: object) -> Iterator[str]:
+    yield from (one.removeprefix(_COMMON) for one in _references(node) if one.startswith(_COMMON))
+
+
+def _own_names(node: object) -> Iterator[str]:
+    yield from (one.removeprefix(_OWN) for one in _references(node) if one.startswith(_OWN))
+
+
+def _within(node: Any) -> Any:
+    """Return ``node`` with its references to the common file turned into references within the document."""
+    if isinstance(node, dict):
+        return {key: value.replace(_COMMON, _OWN) if key == "$ref" else _within(value) for key, value in node.items()}
+    return [_within(one) for one in node] if isinstance(node, list) else node
