@@ -52,10 +52,10 @@ def build_inventory(
     Raises RefusedError where a device has no address or a secret is missing.
     """
     reaches = resolve(fabric, target, state_dir, environ)
-    groups = Groups({role: Group(role) for role in dict.fromkeys(switch.role.value for switch in fabric.switches)})
+    groups = Groups({role: Group(role) for role in dict.fromkeys(switch.tier.name for switch in fabric.switches)})
     hosts = Hosts(
         {
-            switch.name: _host(switch, reaches[switch.name], target.driver, groups[switch.role.value])
+            switch.name: _host(switch, reaches[switch.name], target.driver, groups[switch.tier.name])
             for switch in fabric.switches
         }
     )
@@ -81,7 +81,7 @@ def _host(switch: Switch, reach: Reach, driver: str, role: Group) -> Host:
         platform=driver,
         groups=ParentGroups([role]),
         data={
-            "role": switch.role.value,
+            "role": switch.tier.name,
             "plane": switch.plane,
             "stripe": switch.stripe,
             "rail": switch.rail,

@@ -67,7 +67,7 @@ def _address(target: Target, switch: Switch) -> Address | None:
         return target.devices[switch.name]
     if target.address is None:
         return None
-    return Address(target.address.format(name=switch.name, role=switch.role.value, number=switch.number + 1))
+    return Address(target.address.format(name=switch.name, role=switch.tier.name, number=switch.number + 1))
 
 
 def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from railweave.catalog.load import load_catalog
 from railweave.design.build import Design, design
 from railweave.design.renumbering import moved_cables, renumbered
-from railweave.fabric.model import Fabric, LinkKind, Role
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Pool
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent, Reserve, Shape
@@ -120,9 +120,9 @@ def test_no_name_port_or_identity_is_given_twice(wish: Wish) -> None:
     networks = [link.network for link in fabric.links]
     assert len(set(networks)) == len(networks)
     assert all(network % 2 == 0 for network in networks)
-    asns = Counter(switch.asn for switch in fabric.switches if switch.role is Role.LEAF)
+    asns = Counter(switch.asn for switch in fabric.switches if switch.tier.attaches_nodes)
     assert set(asns.values()) == {1}
-    spines = {(switch.asn, switch.plane) for switch in fabric.switches if switch.role is Role.SPINE}
+    spines = {(switch.asn, switch.plane) for switch in fabric.switches if not switch.tier.attaches_nodes}
     assert len(spines) == fabric.planes
     assert not {asn for asn, _ in spines} & asns.keys()
 
@@ -134,7 +134,7 @@ def test_addresses_stay_inside_their_pools_and_host_links_inside_their_leafs_blo
     addressing = fabric.policies.addressing
     assert all(within(switch.loopback, addressing.loopbacks) for switch in fabric.switches)
     for link in fabric.links:
-        if link.kind is LinkKind.LEAF_SPINE:
+        if not link.is_access:
             assert within(link.network + 1, addressing.links)
         else:
             first, length = fabric.host_blocks[link.upper]
@@ -153,9 +153,9 @@ def test_both_ends_of_a_link_exist_and_run_at_its_speed_in_its_plane(wish: Wish)
         upper = fabric.switch_of[link.upper]
         assert upper.panel.ports[link.upper_port].speed_gbps == link.speed_gbps
         assert upper.plane == link.plane
-        if link.kind is LinkKind.LEAF_SPINE:
+        if not link.is_access:
             lower = fabric.switch_of[link.lower]
-            assert (lower.role, upper.role, lower.plane) == (Role.LEAF, Role.SPINE, link.plane)
+            assert (lower.tier.level, upper.tier.level, lower.plane) == (0, 1, link.plane)
             assert lower.panel.ports[link.lower_port].speed_gbps == link.speed_gbps
         else:
             port = fabric.host_of[link.lower].ports[link.lower_port]
@@ -168,9 +168,9 @@ def test_both_ends_of_a_link_exist_and_run_at_its_speed_in_its_plane(wish: Wish)
 @given(wishes)
 def test_every_leaf_spine_pair_of_a_plane_has_the_same_number_of_links(wish: Wish) -> None:
     fabric = built(wish)
-    pairs = Counter((link.lower, link.upper) for link in fabric.links if link.kind is LinkKind.LEAF_SPINE)
-    leaves = [switch for switch in fabric.switches if switch.role is Role.LEAF]
-    spines = [switch for switch in fabric.switches if switch.role is Role.SPINE]
+    pairs = Counter((link.lower, link.upper) for link in fabric.links if not link.is_access)
+    leaves = [switch for switch in fabric.switches if switch.tier.attaches_nodes]
+    spines = [switch for switch in fabric.switches if not switch.tier.attaches_nodes]
     for leaf in leaves:
         for spine in spines:
             expected = fabric.lowest.links_per_pair if leaf.plane == spine.plane else 0
@@ -182,15 +182,15 @@ def test_every_leaf_spine_pair_of_a_plane_has_the_same_number_of_links(wish: Wis
 def test_sizes_are_the_counts_of_the_fabric(wish: Wish) -> None:
     fabric = built(wish)
     sizing = fabric.sizing
-    roles = Counter(switch.role for switch in fabric.switches)
+    roles = Counter(switch.tier.name for switch in fabric.switches)
     kinds = Counter(link.kind for link in fabric.links)
-    assert (sizing.leaves, sizing.spines, sizing.nodes) == (roles[Role.LEAF], roles[Role.SPINE], len(fabric.hosts))
-    assert sizing.links.host_leaf == kinds[LinkKind.HOST_LEAF] == wish.nodes * wish.nics * wish.planes
-    assert sizing.links.leaf_spine == kinds[LinkKind.LEAF_SPINE]
-    for leaf in (switch for switch in fabric.switches if switch.role is Role.LEAF):
+    assert (sizing.leaves, sizing.spines, sizing.nodes) == (roles["leaf"], roles["spine"], len(fabric.hosts))
+    assert sizing.links.host_leaf == kinds["host_leaf"] == wish.nodes * wish.nics * wish.planes
+    assert sizing.links.leaf_spine == kinds["leaf_spine"]
+    for leaf in (switch for switch in fabric.switches if switch.tier.attaches_nodes):
         own = Counter(link.kind for link in fabric.links_of[leaf.name])
-        assert own[LinkKind.LEAF_SPINE] == sizing.leaf.up
-        assert own[LinkKind.HOST_LEAF] <= sizing.leaf.down
+        assert own["leaf_spine"] == sizing.leaf.up
+        assert own["host_leaf"] <= sizing.leaf.down
     assert sizing.oversubscription.leaf <= sizing.oversubscription.target
     assert sizing.limits.nodes >= sizing.nodes
 

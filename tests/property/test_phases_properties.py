@@ -12,7 +12,7 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.design.renumbering import renumbered
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Link, LinkKind, Role
+from railweave.fabric.model import Fabric, Link
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
@@ -69,11 +69,11 @@ def restripings(draw: st.DrawFn) -> tuple[Fabric, Fabric]:
 
 
 def uplinks(fabric: Fabric) -> set[Link]:
-    return {link for link in fabric.links if link.kind is LinkKind.LEAF_SPINE}
+    return {link for link in fabric.links if not link.is_access}
 
 
 def spines_of_a_plane(fabric: Fabric) -> int:
-    return sum(switch.role is Role.SPINE for switch in fabric.switches) // fabric.planes
+    return sum(not switch.tier.attaches_nodes for switch in fabric.switches) // fabric.planes
 
 
 @quick

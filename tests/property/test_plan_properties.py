@@ -104,8 +104,8 @@ def test_waves_hold_every_device_once_and_never_two_ends_of_a_link(data):
     assert sorted(name for wave in waves for name in wave) == sorted(changed)
     for wave in waves:
         assert wave
-        assert len({chosen.switch_of[name].role for name in wave}) == 1
+        assert len({chosen.switch_of[name].tier for name in wave}) == 1
         disturbed = [chosen.switch_of[name] for name in wave if name in disruptive]
         assert len({switch.stripe for switch in disturbed}) == len(disturbed)
-    roles = [chosen.switch_of[wave[0]].role.value for wave in waves]
+    roles = [chosen.switch_of[wave[0]].tier.name for wave in waves]
     assert roles == sorted(roles, reverse=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric, LinkKind, Role
+from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.capacity import capacity
 from railweave.plan.policy import RolloutPolicy, Share
@@ -79,7 +79,7 @@ even = st.builds(
 def uneven(draw) -> Fabric:
     """A fabric on its way to another one: some leaf-spine links are not there."""
     whole = draw(even)
-    uplinks = [link for link in whole.links if link.kind is LinkKind.LEAF_SPINE]
+    uplinks = [link for link in whole.links if not link.is_access]
     gone = draw(st.sets(st.sampled_from(uplinks), max_size=len(uplinks) // 3))
     links = tuple(link for link in whole.links if link not in gone)
     return replace(whole, links=links)
@@ -105,7 +105,7 @@ def spine_names(fabric, leaf, unprovisioned=()):
     return {
         link.upper
         for link in fabric.links
-        if link.kind is LinkKind.LEAF_SPINE and link.lower == leaf and link.upper not in unprovisioned
+        if not link.is_access and link.lower == leaf and link.upper not in unprovisioned
     }
 
 
@@ -113,7 +113,7 @@ def bandwidth(fabric, leaf, without, down=()):
     return sum(
         link.speed_gbps
         for link in fabric.links
-        if link.kind is LinkKind.LEAF_SPINE and link.lower == leaf and link.upper not in without and link not in down
+        if not link.is_access and link.lower == leaf and link.upper not in without and link not in down
     )
 
 
@@ -121,7 +121,7 @@ def leaves_in_service(fabric, out, unprovisioned):
     return [
         one
         for one in fabric.switches
-        if one.role is Role.LEAF and one.name not in out and one.name not in unprovisioned
+        if one.tier.attaches_nodes and one.name not in out and one.name not in unprovisioned
     ]
 
 
@@ -149,7 +149,7 @@ def least_paths(fabric, out, unprovisioned=(), down=()):
 
 
 def up_links(fabric, leaf):
-    return [link for link in fabric.links if link.kind is LinkKind.LEAF_SPINE and link.lower == leaf]
+    return [link for link in fabric.links if not link.is_access and link.lower == leaf]
 
 
 def rails_lost(fabric, out):
@@ -173,20 +173,20 @@ def breaks(fabric, policy, out, unprovisioned, down=()):
     switches = [one for one in fabric.switches if one.name in out]
     total = [one for one in fabric.switches if one.name not in unprovisioned]
     for plane in {one.plane for one in switches}:
-        spines = [one for one in switches if one.plane == plane and one.role is Role.SPINE]
+        spines = [one for one in switches if one.plane == plane and not one.tier.attaches_nodes]
         if spines and len(spines) > allowed(
-            policy.spines, sum(one.plane == plane and one.role is Role.SPINE for one in total)
+            policy.spines, sum(one.plane == plane and not one.tier.attaches_nodes for one in total)
         ):
             return True
-        leaves = [one for one in switches if one.plane == plane and one.role is Role.LEAF]
+        leaves = [one for one in switches if one.plane == plane and one.tier.attaches_nodes]
         for stripe in {one.stripe for one in leaves if one.rail is not None}:
-            of_stripe = [one for one in total if (one.plane, one.stripe, one.role) == (plane, stripe, Role.LEAF)]
+            of_stripe = [one for one in total if (one.plane, one.stripe) == (plane, stripe)]
             here = [one for one in leaves if one.stripe == stripe]
             if len(here) > min(1, allowed(policy.leaves, len(of_stripe))):
                 return True
         racks = [one for one in leaves if one.rail is None]
         if racks and len(racks) > allowed(
-            policy.leaves, sum(one.plane == plane and one.role is Role.LEAF for one in total)
+            policy.leaves, sum(one.plane == plane and one.tier.attaches_nodes for one in total)
         ):
             return True
     if len({one.plane for one in switches}) > 1:
@@ -279,7 +279,7 @@ def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout
 def test_the_first_device_of_each_kind_goes_alone(rollout):
     seen = set()
     for wave in rollout.order().waves:
-        kinds = {(rollout.fabric.switch_of[name].role, name in rollout.disruptive) for name in wave}
+        kinds = {(rollout.fabric.switch_of[name].tier.level, name in rollout.disruptive) for name in wave}
         assert len(kinds) == 1
         if kinds - seen:
             assert len(wave) == 1
@@ -315,7 +315,7 @@ def test_floors_hold_while_links_wait_for_their_second_end(rollout, data):
         rollout.unprovisioned,
         rollout.policy,
     )
-    uplinks = [link for link in chosen.links if link.kind is LinkKind.LEAF_SPINE]
+    uplinks = [link for link in chosen.links if not link.is_access]
     ready = [link for link in uplinks if link.upper in disruptive and link.lower in disruptive]
     two_sided = {ready[place] for place in data.draw(st.sets(st.sampled_from(range(len(ready)))))} if ready else set()
     order = rollout.order(two_sided)
@@ -338,7 +338,7 @@ def test_what_is_left_is_counted_right(rollout, data):
     names = [switch.name for switch in chosen.switches]
     out = data.draw(st.sets(st.sampled_from(names), max_size=4))
     unprovisioned = data.draw(st.sets(st.sampled_from(names), max_size=2)) - out
-    uplinks = [link for link in chosen.links if link.kind is LinkKind.LEAF_SPINE]
+    uplinks = [link for link in chosen.links if not link.is_access]
     down = {uplinks[place] for place in data.draw(st.sets(st.sampled_from(range(len(uplinks))), max_size=6))}
     found = capacity(chosen, out, unprovisioned=unprovisioned, down=down)
     assert abs(found.least_uplink_percent - 100 * float(least_uplink(chosen, out, unprovisioned, down))) < 1e-6

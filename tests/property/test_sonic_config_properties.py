@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric, LinkKind, Role
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.intent.load import load_intent_text
 from railweave.qos.mapping import map_chain
@@ -74,7 +74,7 @@ fabrics = st.builds(
 def test_both_ends_of_a_link_agree_on_net_mtu_speed_and_fec(fabric: Fabric) -> None:
     tables = {name: config.config_db() for name, config in configured(fabric).items()}
     for link in fabric.links:
-        if link.kind is LinkKind.HOST_LEAF:
+        if link.is_access:
             continue
         lower = fabric.switch_of[link.lower].panel.ports[link.lower_port].name
         upper = fabric.switch_of[link.upper].panel.ports[link.upper_port].name
@@ -103,7 +103,7 @@ def test_both_ends_of_a_session_name_each_other(fabric: Fabric) -> None:
         for address, remote in re.findall(r"^ neighbor (\S+) remote-as (\d+)$", config.frr, re.M):
             sessions += 1
             assert own_as[owner[address]] == remote
-    assert sessions == 2 * sum(link.kind is LinkKind.LEAF_SPINE for link in fabric.links)
+    assert sessions == 2 * sum(not link.is_access for link in fabric.links)
 
 
 @QUICK
@@ -192,7 +192,7 @@ def test_a_new_stripe_changes_no_byte_of_an_old_leaf(planes: int, pairs: int, sh
     assert len(after) > len(before)
     for switch in small.switches:
         old, new = before[switch.name], after[switch.name]
-        if switch.role is Role.LEAF:
+        if switch.tier.attaches_nodes:
             assert (config_db_json(old), old.frr) == (config_db_json(new), new.frr)
         else:
             only_new_ports_differ(old, new)
@@ -220,7 +220,7 @@ def test_new_spines_change_only_the_ports_that_meet_them(planes: int, pairs: int
     before, after = configured(small), configured(lab(spines=4, planes=planes, pairs=pairs))
     for switch in small.switches:
         old, new = before[switch.name], after[switch.name]
-        if switch.role is Role.SPINE:
+        if not switch.tier.attaches_nodes:
             assert (config_db_json(old), old.frr) == (config_db_json(new), new.frr)
         else:
             only_new_ports_differ(old, new)
@@ -237,7 +237,7 @@ def test_a_second_stripe_on_the_wide_pod_touches_only_reserved_spine_ports() -> 
     before, after = configured(fabrics[0]), configured(fabrics[1])
     assert (len(before), len(after)) == (8, 12)
     for name, old in before.items():
-        if fabrics[0].switch_of[name].role is Role.LEAF:
+        if fabrics[0].switch_of[name].tier.attaches_nodes:
             assert (config_db_json(old), old.frr) == (config_db_json(after[name]), after[name].frr)
         else:
             only_new_ports_differ(old, after[name])

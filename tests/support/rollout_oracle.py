@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.plan.policy import RolloutPolicy
 from railweave.sonic.frr import parse_frr
 from railweave.sonic.frr_document import NEW_DEFAULTS
@@ -148,7 +148,7 @@ class Floors:
         """Name the ports of every link between switches that carried traffic."""
         self._links = {}
         for link in self.fabric.links:
-            if link.kind is not LinkKind.LEAF_SPINE or not {link.lower, link.upper} <= self.in_service:
+            if link.is_access or not {link.lower, link.upper} <= self.in_service:
                 continue
             lower = f"{link.lower}:{_port(self.fabric, link.lower, link.lower_port)}"
             upper = f"{link.upper}:{_port(self.fabric, link.upper, link.upper_port)}"
@@ -201,7 +201,7 @@ class Floors:
             yield "two planes at once"
         totals = Counter(_group(self.fabric.switch_of[name]) for name in self.in_service)
         for group, count in Counter(map(_group, out)).items():
-            share = self.policy.spines if group[0] is Role.SPINE else self.policy.leaves
+            share = self.policy.spines if group[0] else self.policy.leaves
             allowed = share.of(totals[group]) if group[2] is None else min(1, share.of(totals[group]))
             if count > allowed:
                 yield f"{count} of {totals[group]} of {group}, {allowed} may be"
@@ -262,6 +262,6 @@ def _port(fabric: Fabric, name: str, port: int) -> str:
     return fabric.switch_of[name].panel.ports[port].name
 
 
-def _group(switch: Switch) -> tuple[Role, int, Any]:
-    stripe = switch.stripe if switch.role is Role.LEAF and switch.rail is not None else None
-    return (switch.role, switch.plane, stripe)
+def _group(switch: Switch) -> tuple[int, int, Any]:
+    stripe = switch.stripe if switch.tier.attaches_nodes and switch.rail is not None else None
+    return (switch.tier.level, switch.plane, stripe)

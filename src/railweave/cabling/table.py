@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.model import Fabric, Link, SwitchPort
 from railweave.names import natural_key
 
 
@@ -60,7 +60,7 @@ def _row(fabric: Fabric, link: Link) -> CableRow:
         b_port,
         b_alias,
         link.speed_gbps,
-        link.kind.value,
+        link.kind,
         link.plane,
         link.rail,
         link.length_m,
@@ -70,8 +70,5 @@ def _row(fabric: Fabric, link: Link) -> CableRow:
 
 def _port(fabric: Fabric, device: str, index: int) -> tuple[str, str]:
     """Return name and alias of a device's port."""
-    switch = fabric.switch_of.get(device)
-    if switch is not None:
-        port = switch.panel.ports[index]
-        return port.name, port.alias
-    return fabric.host_of[device].ports[index].name, ""
+    port = fabric.port(device, index)
+    return port.name, port.alias if isinstance(port, SwitchPort) else ""

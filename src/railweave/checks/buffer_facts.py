@@ -9,7 +9,7 @@ from collections.abc import Callable
 from railweave.catalog.load import load_catalog
 from railweave.catalog.model import Hwsku
 from railweave.diagnostics import Diagnostic, Where, error, warning
-from railweave.fabric.model import Fabric, Panel, Role
+from railweave.fabric.model import Fabric, Panel, Tier
 from railweave.sonic.overrides import override_rows
 from railweave.units import format_speed
 
@@ -18,7 +18,7 @@ VIRTUAL = "SONiC VS"
 
 
 def unproven(
-    fabric: Fabric, panel: Panel, role: Role, devices: tuple[str, ...], where: Callable[[str], Where]
+    fabric: Fabric, panel: Panel, tier: Tier, devices: tuple[str, ...], where: Callable[[str], Where]
 ) -> Diagnostic:
     """Return H-headroom for the switches of a panel without buffer facts: an error that names what is missing, or a
     warning where the intent's overrides state their priority groups (the checks of links tell whether on all ports)."""
@@ -37,11 +37,16 @@ def unproven(
         "H-headroom",
         f"{names} cannot be lossless on {panel.model}: no headroom can be computed for {panel.hwsku}, whose SONiC ships"
         f" {_missing(panel)}",
-        where("sonic.buffer_model" if asked else f"topology.{role.value.replace('-', '_')}.model"),
+        where("sonic.buffer_model" if asked else f"{tier_path(tier)}.model"),
         fix=f"{_way_out(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows under"
-        f" overrides.{role.value}; or make no class lossless",
+        f" overrides.{tier.name}; or make no class lossless",
         devices=devices,
     )
+
+
+def tier_path(tier: Tier) -> str:
+    """Return the intent path of a tier."""
+    return f"topology.{tier.name.replace('-', '_')}"
 
 
 def lossless_names(fabric: Fabric) -> tuple[int, str]:

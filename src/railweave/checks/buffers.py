@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
-from railweave.fabric.model import Fabric, LinkKind, Panel, Role, Switch
+from railweave.fabric.model import Fabric, Panel, Switch, Tier
 from railweave.fabric.policy import Marking, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.headroom import Headroom, NoHeadroom
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
-from railweave.qos.pause import Tier, tiers
+from railweave.qos.pause import MarkingRule, marking_rules
 from railweave.sonic.attachments import tier_lengths
 from railweave.units import format_speed
 
@@ -26,12 +26,12 @@ _POOL_SHARED_WIDELY = 2
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Switches of one panel and tier. ``cables`` counts (speed, length, kind of link) of the one with the most."""
+    """Switches of one panel and tier. ``cables`` counts (speed, length, level of the link) of the one with the most."""
 
     panel: Panel
-    role: Role
+    tier: Tier
     devices: tuple[str, ...]
-    cables: Mapping[tuple[int, int, LinkKind], int]
+    cables: Mapping[tuple[int, int, int], int]
 
 
 def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
@@ -51,8 +51,8 @@ def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     kinds = _kinds(fabric)
     for kind in kinds:
         if kind.panel.buffers is None:
-            yield unproven(fabric, kind.panel, kind.role, kind.devices, where)
-        plan = plan_buffers(kind.panel, kind.role, fabric.policies, lengths.get(kind.role, ()))
+            yield unproven(fabric, kind.panel, kind.tier, kind.devices, where)
+        plan = plan_buffers(kind.panel, kind.tier, fabric.policies, lengths[kind.tier.level])
         if plan is not None:
             yield from _headroom(kind, plan, where)
             yield from _classes(fabric, kind, plan, where)
@@ -63,25 +63,25 @@ def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
 
 
 def _kinds(fabric: Fabric) -> list[_Kind]:
-    found: dict[tuple[int, Role], list[Switch]] = {}
+    found: dict[tuple[int, Tier], list[Switch]] = {}
     for switch in fabric.switches:
-        found.setdefault((id(switch.panel), switch.role), []).append(switch)
+        found.setdefault((id(switch.panel), switch.tier), []).append(switch)
     kinds = []
-    for (_, role), switches in found.items():
+    for (_, tier), switches in found.items():
         fullest = max(switches, key=lambda one: len(fabric.links_of[one.name]))
-        cables = Counter((link.speed_gbps, link.length_m, link.kind) for link in fabric.links_of[fullest.name])
-        kinds.append(_Kind(switches[0].panel, role, tuple(one.name for one in switches), cables))
+        cables = Counter((link.speed_gbps, link.length_m, link.level) for link in fabric.links_of[fullest.name])
+        kinds.append(_Kind(switches[0].panel, tier, tuple(one.name for one in switches), cables))
     return kinds
 
 
 def _headroom(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
     """H-headroom: every used speed and cable length has headroom that its vendor publishes or computes."""
     told = set()
-    for speed_gbps, length_m, link in sorted(kind.cables):
+    for speed_gbps, length_m, level in sorted(kind.cables):
         room = plan.headroom[speed_gbps, length_m]
         if isinstance(room, NoHeadroom) and room.reason not in told:
             told.add(room.reason)
-            path = f"cabling.{'host' if link is LinkKind.HOST_LEAF else 'leaf_spine'}.length_m"
+            path = f"cabling.{'leaf_spine' if level else 'host'}.length_m"
             yield error("H-headroom", room.reason, where(path), fix=room.fix, devices=kind.devices)
 
 
@@ -158,10 +158,10 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
             marking = Marking(chosen.minimum_bytes, chosen.maximum_bytes, chosen.probability_percent)
             place = where(_place(fabric, index, one))
             subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
-            for tier in _broken(tiers(marking, plan.limits)):
-                found = _not_held(tier, f"{subject}: {_MEANING[tier.code]}", place, plan, kind)
+            for rule in _broken(marking_rules(marking, plan.limits)):
+                found = _not_held(rule, f"{subject}: {_MEANING[rule.code]}", place, plan, kind)
                 if one.ecn is None and fabric.policies.marking is None:
-                    found = replace(found, fix=_WITHOUT_THRESHOLDS.get(tier.code, found.fix))
+                    found = replace(found, fix=_WITHOUT_THRESHOLDS.get(rule.code, found.fix))
                 if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == VIRTUAL:
                     message = f"{found.message}; a virtual switch has no buffer, hardware like this would be refused"
                     found = replace(found, severity=Severity.WARNING, message=message)
@@ -174,14 +174,14 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
 
 
 _IMPLIED = {"E-2": {"E-3", "E-4", "E-5"}, "E-4": {"E-5"}}
-"""Where a tier does not hold, these cannot hold either."""
+"""Where a rule does not hold, these cannot hold either."""
 
 
-def _broken(found: tuple[Tier, ...]) -> list[Tier]:
-    """Return the tiers that do not hold, without those that another one implies."""
-    broken = [tier for tier in found if not tier.holds]
-    implied = {code for tier in broken for code in _IMPLIED.get(tier.code, ())}
-    return [tier for tier in broken if tier.code not in implied]
+def _broken(found: tuple[MarkingRule, ...]) -> list[MarkingRule]:
+    """Return the rules that do not hold, without those that another one implies."""
+    broken = [rule for rule in found if not rule.holds]
+    implied = {code for rule in broken for code in _IMPLIED.get(rule.code, ())}
+    return [rule for rule in broken if rule.code not in implied]
 
 
 def _place(fabric: Fabric, index: int, one: TrafficClass) -> str:
@@ -197,7 +197,7 @@ _WITHOUT_THRESHOLDS = dict.fromkeys(
 """The way out where nothing states thresholds: the rule's own cannot go below what one flow has on its way."""
 
 
-def _not_held(tier: Tier, subject: str, place: Where, plan: BufferPlan, kind: _Kind) -> Diagnostic:
+def _not_held(rule: MarkingRule, subject: str, place: Where, plan: BufferPlan, kind: _Kind) -> Diagnostic:
     below_kb = max(1, (min(plan.limits.single_bytes, plan.limits.all_bytes) - 1) // 1000)
     fix = {
         "E-1": f"lower ecn.max_kb to at most {(plan.limits.queue_bytes or 0) // 1000}",
@@ -205,6 +205,6 @@ def _not_held(tier: Tier, subject: str, place: Where, plan: BufferPlan, kind: _K
         "E-3": f"lower ecn.max_kb to at most {plan.limits.single_bytes // 1000}",
         "E-4": f"lower ecn.min_kb to at most {below_kb}, or use shorter cables",
         "E-5": f"nothing, or lower ecn.min_kb to {max(1, (plan.limits.conservative_bytes - 1) // 1000)}",
-    }[tier.code]
-    message = f"{subject}: {tier.numbers}"
-    return Diagnostic(tier.code, _SEVERITY[tier.code], message, place, kind.devices, fix)
+    }[rule.code]
+    message = f"{subject}: {rule.numbers}"
+    return Diagnostic(rule.code, _SEVERITY[rule.code], message, place, kind.devices, fix)

@@ -1,16 +1,16 @@
 """Checks of what the devices would be told: what the design leaves open and a switch would not take."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
 from railweave.checks.paths import overridden_findings
 from railweave.checks.transit import STATIC_TABLE, Seen, own_prefixes, pool_text, transit_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
-from railweave.fabric.model import Fabric, LinkKind
+from railweave.fabric.model import Fabric
 from railweave.routing.instance import MAXIMUM_PATHS
 from railweave.sonic.configure import Configurator
 from railweave.sonic.frr_document import FrrDocument, parse_frr
@@ -48,23 +48,24 @@ def check_config(
 
 
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
-    # A leaf's equal paths are its uplinks: k parallel links to one spine are k paths (check B-6).
-    uplinks = Counter(link.lower for link in fabric.links if link.kind is LinkKind.LEAF_SPINE)
-    widest = max(uplinks.values(), default=0)
-    if widest > MAXIMUM_PATHS:
-        yield error(
-            "B-6",
-            f"leaves have {widest} uplinks, more than the {MAXIMUM_PATHS} equal paths that a route can have",
-            where("topology.leaf"),
-            fix="use fewer, faster uplinks: topology.leaf.uplink_speed, or fewer topology.links_per_pair",
-        )
-    elif widest > _PATHS_OF_EVERY_ASIC:
-        yield warning(
-            "B-6",
-            f"leaves have {widest} uplinks; an ASIC may take only {_PATHS_OF_EVERY_ASIC} members in one ECMP group",
-            where("topology.leaf"),
-            fix="look up the ECMP group width of the leaf's ASIC, or use fewer, faster uplinks",
-        )
+    # A switch's equal paths are its uplinks: k parallel links to one above are k paths (check B-6).
+    for tier in fabric.tiers:
+        if tier.ports_up > MAXIMUM_PATHS:
+            yield error(
+                "B-6",
+                f"{tier.plural} have {tier.ports_up} uplinks, more than the {MAXIMUM_PATHS} equal paths that a route"
+                " can have",
+                where(tier_path(tier)),
+                fix=f"use fewer, faster uplinks: {tier_path(tier)}.uplink_speed, or fewer topology.links_per_pair",
+            )
+        elif tier.ports_up > _PATHS_OF_EVERY_ASIC:
+            yield warning(
+                "B-6",
+                f"{tier.plural} have {tier.ports_up} uplinks; an ASIC may take only {_PATHS_OF_EVERY_ASIC} members in"
+                " one ECMP group",
+                where(tier_path(tier)),
+                fix=f"look up the ECMP group width of the {tier.name}'s ASIC, or use fewer, faster uplinks",
+            )
 
 
 def _check_overrides(fabric: Fabric, configurator: Configurator, where: Places) -> Iterator[Diagnostic]:
@@ -116,7 +117,7 @@ def _alike(fabric: Fabric, configurator: Configurator) -> list[list[str]]:
         for number, word in enumerate((*own, ipv4_text(switch.loopback))):
             text = text.replace(word, f"<{number}>")
         lines = (_PEER.sub(" neighbor <peer>", line) for line in text.splitlines() if not _WHO.search(line))
-        groups.setdefault((switch.role, *dict.fromkeys(lines)), []).append(switch.name)
+        groups.setdefault((switch.tier.name, *dict.fromkeys(lines)), []).append(switch.name)
     return list(groups.values())
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from railweave.diagnostics import Diagnostic, error
+from railweave.fabric.model import TIER_NAMES
 from railweave.intent.model import Intent, Nodes, Shape
 
 
@@ -78,7 +79,7 @@ def _names(intent: Intent) -> Iterator[Diagnostic]:
                 fix=f"give `nodes[{second}]` another name than `nodes[{first}]`, not one that only adds a number",
             )
     for index, entry in enumerate(intent.nodes):
-        if entry.name in {f"{intent.fabric}-{role}" for role in ("leaf", "spine", "super-spine")}:
+        if entry.name in {f"{intent.fabric}-{role}" for role in TIER_NAMES}:
             yield error(
                 "RW104",
                 f"hosts `{entry.name}1` … would be named like switches",

@@ -12,7 +12,7 @@ from railweave.checks.pairs import Finding, Pair, found
 from railweave.fabric.policy import ClassRole, Policies, TrafficClass
 from railweave.qos.buffering import BufferPlan
 from railweave.qos.headroom import Headroom
-from railweave.qos.pause import PauseLimits, tiers
+from railweave.qos.pause import PauseLimits, marking_rules
 from railweave.units import format_speed
 
 Plans = Callable[[str], BufferPlan | None]
@@ -198,13 +198,13 @@ def _enough_headroom(end: End, pair: Pair, plan: BufferPlan) -> Iterator[Finding
 def _thresholds(end: End, far: End, limits: PauseLimits) -> Iterator[Finding]:
     """E-1 and E-2 of the thresholds as they are set."""
     for queue, marking in (end.thresholds or {}).items():
-        for tier in tiers(marking, limits):
-            if tier.code in {"E-1", "E-2"} and not tier.holds:
+        for rule in marking_rules(marking, limits):
+            if rule.code in {"E-1", "E-2"} and not rule.holds:
                 yield found(
-                    tier.code,
+                    rule.code,
                     end,
                     far,
                     f"queue {queue}",
-                    f"queue {queue} of {end}, from which {far} receives: {tier.numbers}",
+                    f"queue {queue} of {end}, from which {far} receives: {rule.numbers}",
                     f"start marking below {min(limits.single_bytes, limits.all_bytes)} bytes, and end it above that",
                 )

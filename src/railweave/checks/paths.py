@@ -9,7 +9,7 @@ from railweave.checks.ends import End, host_end, switch_end
 from railweave.checks.links import link_findings
 from railweave.checks.pairs import Finding, Pair, together
 from railweave.diagnostics import Diagnostic, Where
-from railweave.fabric.model import Fabric, Link, LinkKind
+from railweave.fabric.model import Fabric, Link
 from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
 from railweave.sonic.attachments import tier_lengths
 from railweave.sonic.configure import OWN_TABLES, Configurator
@@ -78,7 +78,7 @@ class PathChecker:
 
     def _pair(self, link: Link) -> Pair:
         upper = self._switch(link.upper, link.upper_port)
-        if link.kind is LinkKind.LEAF_SPINE:
+        if not link.is_access:
             lower = self._switch(link.lower, link.lower_port)
             return Pair(lower, upper, link.speed_gbps, link.length_m, link.media)
         host = self._fabric.host_of[link.lower]
@@ -96,4 +96,4 @@ class PathChecker:
 
     def _plan_of(self, name: str) -> BufferPlan | None:
         switch = self._fabric.switch_of[name]
-        return plan_buffers(switch.panel, switch.role, self._fabric.policies, self._lengths.get(switch.role, ()))
+        return plan_buffers(switch.panel, switch.tier, self._fabric.policies, self._lengths[switch.tier.level])

@@ -5,14 +5,15 @@ is not its own, carries traffic from spine to spine. Two such leaves close a rin
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railweave.checks.route_policy import Route, RoutePolicy, holds, meets, parse_prefix
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch
+from railweave.fabric.model import Fabric, Switch, Tier
 from railweave.fabric.policy import Pool
-from railweave.qos.deadlock import Neighbours, find_deadlock, neighbours
+from railweave.qos.deadlock import find_deadlock
+from railweave.routing.sessions import group_name
 from railweave.sonic.frr_document import FrrDocument
 from railweave.sonic.rows import ConfigDb
 from railweave.units import ipv4_text
@@ -97,17 +98,17 @@ class _Routes:
         self._fabric = fabric
         self._seen = seen
         self._policies: dict[str, RoutePolicy | None] = {}
-        self._tiers: dict[tuple[Role, int], list[Switch]] = {}
+        self._tiers: dict[tuple[Tier, int], list[Switch]] = {}
         for switch in fabric.switches:
-            self._tiers.setdefault((switch.role, switch.plane), []).append(switch)
+            self._tiers.setdefault((switch.tier, switch.plane), []).append(switch)
 
     def valleys(self) -> Iterator[_Valley]:
         """Yield every valley on or by a judged switch."""
         for name in self._seen.judged:
-            near = neighbours(self._fabric, name)
-            if near.above:
-                yield from self._announced(self._fabric.switch_of[name], near)
-            yield from self._static(self._fabric.switch_of[name], near)
+            switch, above = self._fabric.switch_of[name], self._fabric.above(name)
+            if above:
+                yield from self._announced(switch, above)
+            yield from self._static(switch, above)
 
     def _policy(self, name: str) -> RoutePolicy | None:
         if name not in self._policies:
@@ -115,23 +116,23 @@ class _Routes:
             self._policies[name] = None if document is None else RoutePolicy(document)
         return self._policies[name]
 
-    def _announced(self, low: Switch, near: Neighbours) -> Iterator[_Valley]:
+    def _announced(self, low: Switch, above: Sequence[str]) -> Iterator[_Valley]:
         """Yield where BGP passes on to one upper switch what another one has announced."""
         policy = self._policy(low.name)
         if policy is None:
             return
         kinds: dict[tuple[str, ...], list[str]] = {}
-        for name in near.above:
+        for name in above:
             kinds.setdefault(policy.kind(self._peer(low.name, name)), []).append(name)
         for origin in self._others(low):
             for prefix in own_prefixes(self._fabric, origin):
                 for alike in kinds.values():
-                    yield from self._passed_on(policy, low, near, _Sent(prefix, origin.name, alike))
+                    yield from self._passed_on(policy, low, above, _Sent(prefix, origin.name, alike))
 
-    def _passed_on(self, policy: RoutePolicy, low: Switch, near: Neighbours, sent: _Sent) -> Iterator[_Valley]:
+    def _passed_on(self, policy: RoutePolicy, low: Switch, above: Sequence[str], sent: _Sent) -> Iterator[_Valley]:
         """Yield where ``low`` passes a route on to upper switches for which its policy is the same."""
         to = sent.alike[0]
-        source = next((name for name in near.above if name != to), None)
+        source = next((name for name in above if name != to), None)
         if source is None:
             return
         kept = policy.takes(Route(sent.prefix), self._peer(low.name, source))
@@ -141,7 +142,8 @@ class _Routes:
         for far in sent.alike:
             near_by = source if source != far else to
             text = f"it passes on {pool_text(sent.prefix)} of {sent.origin}, learned from {near_by}"
-            fix = f"let {low.name} announce its own prefixes only (route map TO-SPINES)"
+            group = group_name(self._fabric.switch_of[far].tier)
+            fix = f"let {low.name} announce its own prefixes only (route map TO-{group})"
             yield _Valley(low.name, near_by, far, text, fix, self._is_taken(passed, low, near_by, far))
 
     def _is_taken(self, sent: Route, low: Switch, source: str, far: str) -> bool:
@@ -155,7 +157,7 @@ class _Routes:
 
     def _others(self, low: Switch) -> list[Switch]:
         """Return the first and the last other switch of the tier in the plane: what they announce is alike."""
-        alike = self._tiers[low.role, low.plane]
+        alike = self._tiers[low.tier, low.plane]
         chosen = {one.name: one for one in (*alike[:2], *alike[-2:]) if one.name != low.name}
         return list(chosen.values())[:: max(1, len(chosen) - 1)]
 
@@ -163,21 +165,19 @@ class _Routes:
         """Return a neighbour as FRR names it."""
         link = next(one for one in self._fabric.links_of[name] if neighbour in (one.lower, one.upper))
         if self._fabric.policies.addressing.unnumbered:
-            port = link.lower_port if link.lower == name else link.upper_port
-            return self._fabric.switch_of[name].panel.ports[port].name
-        return ipv4_text(_far_address(link, name))
+            return self._fabric.switch_of[name].panel.ports[link.port_of(name)].name
+        return ipv4_text(link.address_of(neighbour))
 
-    def _static(self, switch: Switch, near: Neighbours) -> Iterator[_Valley]:
+    def _static(self, switch: Switch, above: Sequence[str]) -> Iterator[_Valley]:
         for prefix, hop in self._statics(switch):
             text = f"a static route of {switch.name} sends {pool_text(prefix)} to {hop}"
             fix = f"take the static route for {pool_text(prefix)} out of {switch.name}"
-            if hop in near.below and self._goes_up_again(prefix, hop):
-                low = neighbours(self._fabric, hop)
-                far = next((one for one in low.above if one != switch.name), None)
+            if hop not in above and self._goes_up_again(prefix, hop):
+                far = next((one for one in self._fabric.above(hop) if one != switch.name), None)
                 if far is not None:
                     yield _Valley(hop, switch.name, far, f"{text}, which reaches it by the spines", fix, True)
-            elif hop in near.above and self._is_own(prefix, switch):
-                source = next((one for one in near.above if one != hop), None)
+            elif hop in above and self._is_own(prefix, switch):
+                source = next((one for one in above if one != hop), None)
                 if source is not None:
                     yield _Valley(switch.name, source, hop, f"{text}, though it announces them itself", fix, True)
 
@@ -201,14 +201,11 @@ class _Routes:
     def _hops(self, switch: Switch) -> Mapping[str, str]:
         """Return the neighbouring switches by their addresses and by this switch's ports."""
         found = {}
-        for link in self._fabric.links_of[switch.name]:
-            if link.kind is LinkKind.HOST_LEAF:
-                continue
-            is_lower = link.lower == switch.name
-            far = link.upper if is_lower else link.lower
-            found[switch.panel.ports[link.lower_port if is_lower else link.upper_port].name] = far
-            if not self._fabric.policies.addressing.unnumbered:
-                found[ipv4_text(_far_address(link, switch.name))] = far
+        for link in self._fabric.fabric_links_of(switch.name):
+            far = link.far(switch.name)
+            found[switch.panel.ports[link.port_of(switch.name)].name] = far
+            if self._fabric.is_numbered(link):
+                found[ipv4_text(link.address_of(far))] = far
         return found
 
     def _static_rows(self, name: str) -> Iterator[tuple[str, str]]:
@@ -228,10 +225,6 @@ def own_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
     """Return what a switch announces as its own: its loopback and, of a leaf, its hosts."""
     block = fabric.host_blocks.get(switch.name)
     return (Pool(switch.loopback, _HOST_LENGTH), *((Pool(*block),) if block else ()))
-
-
-def _far_address(link: Link, name: str) -> int:
-    return link.network if link.lower == name else link.network + 1
 
 
 def pool_text(prefix: Pool) -> str:

@@ -76,12 +76,14 @@ def chosen_devices(fabric: "Fabric", limit: str) -> tuple[tuple[str, ...], "tupl
     All where it is empty. Raises RefusedError (RW807) where a pattern means nobody.
     """
     patterns = [pattern for pattern in (part.strip() for part in limit.split(",")) if pattern]
-    kinds = {switch.name: switch.role.value for switch in fabric.switches}
+    kinds = {switch.name: switch.tier.name for switch in fabric.switches}
     kinds |= {host.name: host.kind for host in fabric.hosts}
     chosen = {name for name, kind in kinds.items() if not patterns or any(_means(one, name, kind) for one in patterns)}
     unknown = [one for one in patterns if not any(_means(one, name, kind) for name, kind in kinds.items())]
     if unknown:
-        examples = ", ".join((fabric.switches[0].name, *(host.name for host in fabric.hosts[:1]), "leaf", "spine"))
+        examples = ", ".join(
+            (fabric.switches[0].name, *(host.name for host in fabric.hosts[:1]), *(tier.name for tier in fabric.tiers))
+        )
         raise RefusedError(
             [
                 error(

@@ -4,7 +4,7 @@ from math import isinf
 from typing import Any
 
 from railweave.diagnostics import Diagnostic
-from railweave.fabric.model import Fabric, Host, Link, LinkKind, Switch
+from railweave.fabric.model import Fabric, Host, Link, Switch
 from railweave.fabric.sizing import Sizing
 from railweave.units import ipv4_text
 
@@ -81,7 +81,7 @@ def _diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
 def _switch_json(switch: Switch) -> dict[str, Any]:
     return {
         "name": switch.name,
-        "role": str(switch.role),
+        "role": switch.tier.name,
         "plane": switch.plane,
         "stripe": switch.stripe,
         "rail": switch.rail,
@@ -109,16 +109,13 @@ def _host_json(host: Host) -> dict[str, Any]:
 
 
 def _link_json(fabric: Fabric, link: Link) -> dict[str, Any]:
-    if link.kind is LinkKind.HOST_LEAF:
-        lower_port = fabric.host_of[link.lower].ports[link.lower_port].name
-    else:
-        lower_port = fabric.switch_of[link.lower].panel.ports[link.lower_port].name
-    upper_port = fabric.switch_of[link.upper].panel.ports[link.upper_port].name
+    lower_port = fabric.port(link.lower, link.lower_port).name
+    upper_port = fabric.port(link.upper, link.upper_port).name
     upper, lower = _addresses(fabric, link)
     return {
         "a": {"device": link.lower, "port": lower_port, "address": lower},
         "b": {"device": link.upper, "port": upper_port, "address": upper},
-        "kind": str(link.kind),
+        "kind": link.kind,
         "plane": link.plane,
         "speed_gbps": link.speed_gbps,
     }
@@ -126,6 +123,6 @@ def _link_json(fabric: Fabric, link: Link) -> dict[str, Any]:
 
 def _addresses(fabric: Fabric, link: Link) -> tuple[str | None, str | None]:
     """Return the upper and the lower end's address, None on an unnumbered underlay."""
-    if link.kind is LinkKind.LEAF_SPINE and fabric.policies.addressing.unnumbered:
+    if not fabric.is_numbered(link):
         return None, None
     return ipv4_text(link.network), ipv4_text(link.network + 1)

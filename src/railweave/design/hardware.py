@@ -10,7 +10,7 @@ from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import logical_ports_per_cage, speeds
 from railweave.design.split import Breakout
 from railweave.diagnostics import Diagnostic, error
-from railweave.intent.model import InlineModel, Intent, Tier
+from railweave.intent.model import InlineModel, Intent, TierIntent
 from railweave.units import format_speed
 
 _INLINE_PORTS_PER_CAGE = (1, 2, 4, 8)
@@ -69,7 +69,7 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[Hardware | None, 
     )
 
 
-def _model(tier: Tier, catalog: Catalog) -> SwitchModel | InlineModel | None:
+def _model(tier: TierIntent, catalog: Catalog) -> SwitchModel | InlineModel | None:
     return tier.model if isinstance(tier.model, InlineModel) else catalog.find_switch(tier.model)
 
 

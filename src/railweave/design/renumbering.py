@@ -7,7 +7,7 @@ lower end, nearer to the GPUs, is the same port. So a cable that moves to anothe
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, LinkKind, Switch
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.units import ipv4_text
 
 
@@ -58,9 +58,9 @@ def renumbered(old: Fabric, new: Fabric) -> tuple[Renumbered, ...]:
 
 
 def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
-    existing = {(switch.role, switch.number): switch for switch in new.switches}
+    existing = {(switch.tier, switch.number): switch for switch in new.switches}
     for switch in old.switches:
-        now = existing.get((switch.role, switch.number))
+        now = existing.get((switch.tier, switch.number))
         if now is None:
             continue
         pairs = (
@@ -114,7 +114,7 @@ def moved_cables(old: Fabric, new: Fabric) -> tuple[MovedCable, ...]:
 def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:
     """Return what makes a device the same in two designs: its role with its number, or a GPU node's name."""
     switch = fabric.switch_of.get(name)
-    return ("host", name) if switch is None else (str(switch.role), switch.number)
+    return ("host", name) if switch is None else (switch.tier.name, switch.number)
 
 
 def _lower_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], int]:
@@ -130,9 +130,5 @@ def _both_ends(fabric: Fabric, link: Link) -> tuple[object, object]:
 
 
 def _ends(fabric: Fabric, link: Link) -> CableEnds:
-    if link.kind is LinkKind.HOST_LEAF:
-        lower_port = fabric.host_of[link.lower].ports[link.lower_port].name
-    else:
-        lower_port = fabric.switch_of[link.lower].panel.ports[link.lower_port].name
-    upper_port = fabric.switch_of[link.upper].panel.ports[link.upper_port].name
-    return CableEnds(link.lower, lower_port, link.upper, upper_port)
+    lower, upper = fabric.port(link.lower, link.lower_port), fabric.port(link.upper, link.upper_port)
+    return CableEnds(link.lower, lower.name, link.upper, upper.name)

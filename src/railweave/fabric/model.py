@@ -7,7 +7,6 @@ Objects are shared, never copied: all switches of one model and breakout share o
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
 
@@ -15,21 +14,8 @@ from railweave.fabric.buffers import Buffers
 from railweave.fabric.policy import Policies
 from railweave.fabric.sizing import Sizing
 
-
-class Role(StrEnum):
-    """The role of a device in the Clos."""
-
-    LEAF = "leaf"
-    SPINE = "spine"
-    SUPER_SPINE = "super-spine"
-    HOST = "host"
-
-
-class LinkKind(StrEnum):
-    """Which tiers a link joins; the words of ``fabric.json`` and ``cables.csv``."""
-
-    HOST_LEAF = "host_leaf"
-    LEAF_SPINE = "leaf_spine"
+LINK_KINDS = ("host_leaf", "leaf_spine", "spine_super_spine")
+"""Which tiers a link joins, by the level of its upper end: the words of ``fabric.json`` and ``cables.csv``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +115,6 @@ class Switch:
     loopback: int
     panel: Panel
 
-    @property
-    def role(self) -> Role:
-        """Return the name of its tier."""
-        return Role(self.tier.name)
-
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
@@ -192,9 +173,9 @@ class Link:
         return self.level == 0
 
     @property
-    def kind(self) -> LinkKind:
-        """Return the tiers that it joins."""
-        return LinkKind.LEAF_SPINE if self.level else LinkKind.HOST_LEAF
+    def kind(self) -> str:
+        """Return which tiers it joins, for people and files."""
+        return LINK_KINDS[self.level]
 
     def far(self, device: str) -> str:
         """Return the device at the other end."""

@@ -89,7 +89,7 @@ class InlineModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Tier:
+class TierIntent:
     """The switches of one tier: a catalogue id or an inline model; counts are per plane."""
 
     model: str | InlineModel
@@ -117,9 +117,9 @@ class Topology:
     oversubscription: Fraction | None
     stripe: int | None
     links_per_pair: int | None
-    leaf: Tier
-    spine: Tier
-    super_spine: Tier | None
+    leaf: TierIntent
+    spine: TierIntent
+    super_spine: TierIntent | None
     reserve: Reserve
 
 

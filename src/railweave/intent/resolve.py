@@ -24,7 +24,7 @@ from railweave.intent.model import (
     Nics,
     Nodes,
     Reserve,
-    Tier,
+    TierIntent,
     Topology,
     Underlay,
     Workload,
@@ -106,11 +106,11 @@ def _topology(keys: TopologyKeys) -> Topology:
     )
 
 
-def _tier(keys: TierKeys) -> Tier:
+def _tier(keys: TierKeys) -> TierIntent:
     model = keys.model if keys.model is not None else InlineModel(keys.ports or 0, keys.speed or 0)
     if isinstance(keys, LeafKeys):
-        return Tier(model, keys.count, keys.downlink_speed, keys.uplink_speed)
-    return Tier(model, keys.count, None, None)
+        return TierIntent(model, keys.count, keys.downlink_speed, keys.uplink_speed)
+    return TierIntent(model, keys.count, None, None)
 
 
 def _classes(keys: IntentKeys) -> tuple[TrafficClass, ...]:

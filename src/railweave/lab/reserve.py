@@ -56,7 +56,7 @@ def nodes_of_stripe(fabric: Fabric) -> int:
     """Return how many nodes one stripe holds: its places by the ports that its leaves have downwards."""
     first = fabric.hosts[0]
     ports_of_one_leaf = max(1, sum(1 for port in first.ports if port.plane == 0) // _leaves_of_stripe(fabric))
-    return fabric.sizing.leaf.down // ports_of_one_leaf
+    return fabric.lowest.ports_down // ports_of_one_leaf
 
 
 def _leaves_of_stripe(fabric: Fabric) -> int:
@@ -69,10 +69,5 @@ def _cables(fabric: Fabric) -> set[tuple[str, str, str, str, int]]:
 
 
 def _cable(fabric: Fabric, link: Link) -> tuple[str, str, str, str, int]:
-    upper = fabric.switch_of[link.upper].panel.ports[link.upper_port].name
-    lower = (
-        fabric.host_of[link.lower].ports[link.lower_port].name
-        if link.lower in fabric.host_of
-        else fabric.switch_of[link.lower].panel.ports[link.lower_port].name
-    )
-    return link.lower, lower, link.upper, upper, link.network
+    lower, upper = fabric.port(link.lower, link.lower_port), fabric.port(link.upper, link.upper_port)
+    return link.lower, lower.name, link.upper, upper.name, link.network

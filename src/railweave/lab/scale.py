@@ -43,8 +43,8 @@ def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
     topology = intent.topology
     in_rails = topology.shape is Shape.RAIL_OPTIMIZED
     leaves_of_stripe = fabric.rails if in_rails else 1
-    stripes = min(2, max(1, fabric.sizing.stripes if in_rails else fabric.sizing.leaves // topology.planes))
-    spines = min(_SPINES, fabric.sizing.spines // topology.planes)
+    stripes = min(2, max(1, fabric.sizing.stripes if in_rails else fabric.lowest.count))
+    spines = min(_SPINES, fabric.top.count)
     reserve_stripes, reserve_spines = stripes + 1, max(spines, min(_RESERVE_SPINES, fabric.top.reserve))
     if _containers(reserve_stripes, leaves_of_stripe, reserve_spines, topology.planes) > MOST_NODES:
         reserve_stripes, reserve_spines = stripes, spines
@@ -149,8 +149,8 @@ def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tupl
         ("switch models", models, VIRTUAL_MODEL),
         ("GPU nodes", str(len(fabric.hosts)), str(nodes)),
         ("nodes of a stripe", str(nodes_of_stripe(fabric)), str(_STRIPE_NODES)),
-        ("leaves", str(fabric.sizing.leaves), str(topology["leaf"]["count"] * planes)),
-        ("spines", str(fabric.sizing.spines), str(topology["spine"]["count"] * planes)),
+        ("leaves", str(fabric.lowest.count * planes), str(topology["leaf"]["count"] * planes)),
+        ("spines", str(fabric.top.count * planes), str(topology["spine"]["count"] * planes)),
         ("links of a leaf-spine pair", str(fabric.lowest.links_per_pair), "1"),
         ("oversubscription", f"{fabric.sizing.oversubscription.leaf:g}:1", topology["oversubscription"]),
         ("port speed", f"{fabric.links[0].speed_gbps}G", _SPEED),

@@ -127,7 +127,7 @@ def _node_facts(one: LabSwitch) -> dict[str, Any]:
 
 def _switch_node(one: LabSwitch, image: NodeImage) -> dict[str, Any]:
     folder = f"nodes/{one.switch.name}"
-    labels = {"railweave-role": one.switch.role.value, "railweave-state": "claimed" if one.claimed else "reserve"}
+    labels = {"railweave-role": one.switch.tier.name, "railweave-state": "claimed" if one.claimed else "reserve"}
     node: dict[str, Any] = {"kind": image.kind, "image": image.name, "labels": labels}
     published = {"ports": [f"127.0.0.1:{one.ssh_port}:22"]} if image.has_ssh else {}
     if image.kind == MACHINE_KIND:
@@ -149,10 +149,8 @@ def _host_node(host: Host, image: str) -> dict[str, Any]:
 
 def _link(fabric: Fabric, link: Link) -> dict[str, Any]:
     upper = fabric.switch_of[link.upper].panel.ports[link.upper_port]
-    if link.lower in fabric.host_of:
-        lower = fabric.host_of[link.lower].ports[link.lower_port].name
-    else:
-        lower = cable_interface(fabric.switch_of[link.lower].panel.ports[link.lower_port])
+    port = fabric.port(link.lower, link.lower_port)
+    lower = cable_interface(port) if isinstance(port, SwitchPort) else port.name
     return {
         "type": "veth",
         "mtu": LINK_MTU_BYTES,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from railweave.fabric.buffers import BufferPool, Buffers
-from railweave.fabric.model import Panel, Role, SwitchPort
+from railweave.fabric.model import Panel, SwitchPort, Tier
 from railweave.fabric.policy import BufferModel, Policies
 from railweave.qos.headroom import Headroom, NoHeadroom, PortMedium, headroom
 from railweave.qos.pause import PauseLimits
@@ -18,9 +18,6 @@ from railweave.qos.pause import PauseLimits
 INGRESS_LOSSLESS = "ingress_lossless_pool"
 """The pool that buffermgrd takes lossless priority groups from; it knows no other name."""
 EGRESS_LOSSLESS = "egress_lossless_pool"
-
-_TEMPLATE_OF: Mapping[Role, str] = {Role.LEAF: "t0", Role.SPINE: "t1", Role.SUPER_SPINE: "t1"}
-"""SONiC's template of a tier (buffers_config.j2: ToRRouter and LeafRouter)."""
 
 _KIB = 1024
 _MANAGEMENT_BYTES = 256 * _KIB
@@ -58,7 +55,7 @@ def buffer_model(buffers: Buffers, policies: Policies) -> BufferModel:
     return policies.sonic.buffer_model or buffers.model
 
 
-def plan_buffers(panel: Panel, role: Role, policies: Policies, lengths_m: Collection[int]) -> BufferPlan | None:
+def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> BufferPlan | None:
     """Return how the switches of a panel and tier divide their buffer; ``lengths_m`` are the tier's cable lengths.
 
     None where no class is lossless, or the HWSKU ships no buffers to start from.
@@ -70,7 +67,8 @@ def plan_buffers(panel: Panel, role: Role, policies: Policies, lengths_m: Collec
     model = buffer_model(buffers, policies)
     media = _media(panel, policies.mtu.fabric_bytes, sorted(set(lengths_m)))
     rooms = {key: headroom(buffers, model, medium) for key, medium in media.items()}
-    pools = buffers.pools[_TEMPLATE_OF[role]]
+    # SONiC's template of a tier (buffers_config.j2: ToRRouter and LeafRouter).
+    pools = buffers.pools["t0" if tier.attaches_nodes else "t1"]
     longest = max(lengths_m, default=0)
     each = [rooms[port.speed_gbps, longest] for port in panel.ports] if longest else []
     known = [one for one in each if isinstance(one, Headroom)]

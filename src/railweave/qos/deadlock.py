@@ -10,7 +10,6 @@ routing can choose, also after any failure. Only a turn from a way down to a way
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric
 
@@ -21,22 +20,6 @@ Transits = Mapping[str, frozenset[str]]
 """Switches that send upwards what came from above, each with the upper neighbours that get it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The switches above and below a switch, each once."""
-
-    above: tuple[str, ...]
-    below: tuple[str, ...]
-
-
-def neighbours(fabric: Fabric, name: str) -> Neighbours:
-    """Return the neighbouring switches of switch ``name``; GPU nodes forward nothing and stand for nobody."""
-    links = fabric.links_of[name]
-    above = dict.fromkeys(link.upper for link in links if link.lower == name)
-    below = dict.fromkeys(link.lower for link in links if link.upper == name and link.lower in fabric.switch_of)
-    return Neighbours(tuple(above), tuple(below))
-
-
 def waits_for(fabric: Fabric, channel: Channel, transits: Transits) -> Iterator[Channel]:
     """Yield the channels into which packets of ``channel`` may go on, by the routes of every failure.
 
@@ -44,9 +27,9 @@ def waits_for(fabric: Fabric, channel: Channel, transits: Transits) -> Iterator[
     goes back where it came from.
     """
     origin, here = channel
-    near = neighbours(fabric, here)
-    ways = near.below if origin in near.above else (*near.above, *near.below)
-    upwards = transits.get(here, frozenset()) if origin in near.above else frozenset()
+    above, below = fabric.above(here), fabric.below(here)
+    ways = below if origin in above else (*above, *below)
+    upwards = transits.get(here, frozenset()) if origin in above else frozenset()
     yield from ((here, there) for there in (*ways, *sorted(upwards)) if there != origin)
 
 

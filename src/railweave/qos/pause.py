@@ -1,4 +1,4 @@
-"""When PFC pauses, and whether ECN has marked before (the five tiers of "ECN before PFC").
+"""When PFC pauses, and whether ECN has marked before (the five rules of "ECN before PFC").
 
 A priority group may hold alpha times what is free of the shared buffer; where n groups are congested together, each
 settles at alpha B / (1 + alpha n) (Choudhury and Hahne, dynamic queue length thresholds). ECN must mark at a smaller
@@ -64,16 +64,16 @@ def dcqcn_marking_bound_bytes(buffer_bytes: int, ports: int, headroom_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class Tier:
-    """One of the tiers E-1 to E-5: whether it holds, and the numbers in a sentence."""
+class MarkingRule:
+    """One of the rules E-1 to E-5: whether it holds, and the numbers in a sentence."""
 
     code: str
     holds: bool
     numbers: str
 
 
-def tiers(marking: Marking, limits: PauseLimits) -> tuple[Tier, ...]:
-    """Return the five tiers of "ECN before PFC" for one queue."""
+def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ...]:
+    """Return the five rules of "ECN before PFC" for one queue."""
     low, high = marking.minimum_bytes, marking.maximum_bytes
     groups = limits.ports * limits.lossless_classes
     formula = f"alpha {limits.alpha:g}, shared buffer {limits.shared_bytes}"
@@ -81,28 +81,28 @@ def tiers(marking: Marking, limits: PauseLimits) -> tuple[Tier, ...]:
     within = queue is None or high <= queue
     end = "" if queue is None else f", the last within the queue's {queue} bytes"
     return (
-        Tier(
+        MarkingRule(
             "E-1", low < high and within, f"marking from {low} to {high} bytes: the first must be below the last{end}"
         ),
-        Tier(
+        MarkingRule(
             "E-2",
             low < limits.single_bytes,
             f"marking starts at {low} bytes, a single congested priority group pauses at {limits.single_bytes}"
             f" ({formula})",
         ),
-        Tier(
+        MarkingRule(
             "E-3",
             high <= limits.single_bytes,
             f"all is marked from {high} bytes, a single congested priority group pauses at {limits.single_bytes}"
             f" ({formula})",
         ),
-        Tier(
+        MarkingRule(
             "E-4",
             low < limits.all_bytes,
             f"marking starts at {low} bytes, each of {groups} congested priority groups pauses at {limits.all_bytes}"
             f" ({formula})",
         ),
-        Tier(
+        MarkingRule(
             "E-5",
             low < limits.conservative_bytes,
             f"marking starts at {low} bytes, the conservative bound is {limits.conservative_bytes}"

@@ -7,10 +7,10 @@ on its own links, the pools and the reserve alone, so that a fabric grows withou
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Role, Switch
+from railweave.fabric.model import Fabric, Switch, Tier
 from railweave.fabric.policy import Pool
 from railweave.qos.mapping import control_dscp
-from railweave.routing.sessions import Session, sessions
+from railweave.routing.sessions import Session, group_name, sessions
 
 HOST_LENGTH = 32
 
@@ -26,7 +26,7 @@ RESTART_MINUTES = 5
 """Minutes after which a session that was closed for too many prefixes tries again."""
 
 LEARNED_COMMUNITY = "64512:1"
-"""The mark of a route that came down from a spine; a leaf never sends such a route up again. The first half is a
+"""The mark of a route that came from the tier above; a switch never sends such a route up again. The first half is a
 private AS number that the fabric does not use (its own need four bytes)."""
 
 
@@ -47,46 +47,60 @@ class PoolRule:
 
 
 @dataclass(frozen=True, slots=True)
+class PeerGroup:
+    """The neighbors of one adjacent tier, which share timers and policy: ``name`` is its (SPINES, LEAVES)."""
+
+    name: str
+    upwards: bool
+    maximum_prefixes: int
+
+
+@dataclass(frozen=True, slots=True)
 class BgpSpeaker:
-    """Everything that the FRR file of one switch says. ``neighbours`` is the name of the far tier (SPINES or LEAVES);
-    ``announced`` ascends; ``accepted`` bounds what any neighbour may send; times are in seconds."""
+    """Everything that the FRR file of one switch says. ``groups`` are by name, one for each adjacent tier;
+    ``announced`` ascends; ``accepted`` bounds what any neighbor may send; times are in seconds. A switch that
+    ``attaches_nodes`` sends up its own prefixes only, any other all but what it has from above."""
 
     device: str
-    is_leaf: bool
+    attaches_nodes: bool
     asn: int
     router_id: int
     keepalive_s: int
     hold_s: int
     dscp: int
-    neighbours: str
+    groups: tuple[PeerGroup, ...]
     sessions: tuple[Session, ...]
     announced: tuple[Prefix, ...]
     host_block: Prefix | None
     accepted: tuple[PoolRule, ...]
-    maximum_prefixes: int
 
 
 def bgp_speaker(fabric: Fabric, switch: Switch) -> BgpSpeaker:
     """Return the BGP speaker of ``switch``."""
     policies = fabric.policies
-    is_leaf = switch.role is Role.LEAF
     block = _host_block(fabric, switch)
     announced = [Prefix(switch.loopback, HOST_LENGTH), *([block] if block else [])]
     return BgpSpeaker(
         device=switch.name,
-        is_leaf=is_leaf,
+        attaches_nodes=switch.tier.attaches_nodes,
         asn=switch.asn,
         router_id=switch.loopback,
         keepalive_s=policies.bgp.keepalive_s,
         hold_s=policies.bgp.hold_s,
         dscp=control_dscp(policies.classes),
-        neighbours="SPINES" if is_leaf else "LEAVES",
+        groups=peer_groups(fabric, switch.tier),
         sessions=sessions(fabric, switch),
         announced=tuple(sorted(announced, key=lambda one: one.first)),
         host_block=block,
         accepted=accepted_prefixes(fabric),
-        maximum_prefixes=maximum_prefixes(fabric, is_leaf=is_leaf),
     )
+
+
+def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
+    """Return the peer groups of the switches of a tier."""
+    adjacent = [one for one in fabric.tiers if abs(one.level - tier.level) == 1]
+    groups = (PeerGroup(group_name(one), one.level > tier.level, maximum_prefixes(fabric, one)) for one in adjacent)
+    return tuple(sorted(groups, key=lambda one: one.name))
 
 
 def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
@@ -101,13 +115,13 @@ def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
     return tuple(rules)
 
 
-def maximum_prefixes(fabric: Fabric, *, is_leaf: bool) -> int:
-    """Return the most prefixes taken from one neighbour: half as many again as the reserve can bring.
+def maximum_prefixes(fabric: Fabric, neighbor: Tier) -> int:
+    """Return the most prefixes taken from one neighbor of a tier: half as many again as the reserve can bring.
 
-    A leaf announces two prefixes, its loopback and its host block. A spine passes on those of all other leaves of its
-    plane and adds its own loopback.
+    A switch of the lowest tier announces two prefixes, its loopback and its host block. One above passes on those of
+    all others of its plane and adds its own loopback.
     """
-    expected = 2 * fabric.lowest.reserve + 1 if is_leaf else 2
+    expected = 2 if neighbor.attaches_nodes else 2 * fabric.lowest.reserve + 1
     return -(-expected * 3 // 2)
 
 

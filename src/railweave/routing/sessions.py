@@ -7,39 +7,44 @@ section 5.2.1; design: one session a link keeps ECMP by link).
 
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, LinkKind, Switch
+from railweave.fabric.model import Fabric, Link, Switch, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One BGP session; ``address`` is the neighbour's, None where the session runs over the interface ``port``;
-    ``upwards`` tells that the neighbour is of the tier farther from the GPUs."""
+    """One BGP session; ``address`` is the neighbor's, None where the session runs over the interface ``port``;
+    ``group`` is the peer group of the neighbor's tier."""
 
     port: str
     address: int | None
     remote_asn: int
     description: str
-    upwards: bool
+    group: str
+
+
+def group_name(tier: Tier) -> str:
+    """Return the name of the peer group of a tier's switches, which its route maps carry too: ``SPINES``."""
+    return tier.plural.upper()
 
 
 def sessions(fabric: Fabric, switch: Switch) -> tuple[Session, ...]:
-    """Return the sessions of ``switch`` by ascending neighbour address or port; links to GPU nodes carry none."""
-    found = [
-        _session(fabric, switch, link) for link in fabric.links_of[switch.name] if link.kind is not LinkKind.HOST_LEAF
-    ]
+    """Return the sessions of ``switch`` by ascending neighbor address or port; links to GPU nodes carry none."""
+    groups = tuple(group_name(tier) for tier in fabric.tiers)
+    found = [_session(fabric, switch, link, groups) for link in fabric.fabric_links_of(switch.name)]
     if not fabric.policies.addressing.unnumbered:
         found.sort(key=lambda one: one.address or 0)
     return tuple(found)
 
 
-def _session(fabric: Fabric, switch: Switch, link: Link) -> Session:
-    upwards = link.lower == switch.name
-    if upwards:
-        far, port, address = fabric.switch_of[link.upper], link.upper_port, link.network
+def _session(fabric: Fabric, switch: Switch, link: Link, groups: tuple[str, ...]) -> Session:
+    if link.lower == switch.name:
+        far, own, port, address = fabric.switch_of[link.upper], link.lower_port, link.upper_port, link.network
     else:
-        far, port, address = fabric.switch_of[link.lower], link.lower_port, link.network + 1
-    own = switch.panel.ports[link.lower_port if upwards else link.upper_port].name
-    over_interface = fabric.policies.addressing.unnumbered
+        far, own, port, address = fabric.switch_of[link.lower], link.upper_port, link.lower_port, link.network + 1
     return Session(
-        own, None if over_interface else address, far.asn, f"{far.name}:{far.panel.ports[port].name}", upwards
+        port=switch.panel.ports[own].name,
+        address=None if fabric.policies.addressing.unnumbered else address,
+        remote_asn=far.asn,
+        description=f"{far.name}:{far.panel.ports[port].name}",
+        group=groups[far.tier.level],
     )

@@ -1,9 +1,8 @@
 """What each port of a switch is cabled to: a device's links, seen from that device."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, LinkKind, Role, Switch, SwitchPort
+from railweave.fabric.model import Fabric, Link, Switch, SwitchPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +19,13 @@ class Attachment:
     length_m: int
 
 
-def tier_lengths(fabric: Fabric) -> Mapping[Role, tuple[int, ...]]:
-    """Return the cable lengths in metres that the switches of each tier meet, ascending."""
-    found: dict[Role, set[int]] = {role: set() for role in (Role.LEAF, Role.SPINE)}
-    for length_m, kind in {(link.length_m, link.kind) for link in fabric.links}:
-        found[Role.LEAF].add(length_m)
-        if kind is LinkKind.LEAF_SPINE:
-            found[Role.SPINE].add(length_m)
-    return {role: tuple(sorted(lengths)) for role, lengths in found.items()}
+def tier_lengths(fabric: Fabric) -> tuple[tuple[int, ...], ...]:
+    """Return the cable lengths in meters that the switches of each tier meet, ascending."""
+    met = {(link.length_m, link.level) for link in fabric.links}
+    return tuple(
+        tuple(sorted({length_m for length_m, level in met if level in (tier.level, tier.level + 1)}))
+        for tier in fabric.tiers
+    )
 
 
 def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
@@ -36,15 +34,10 @@ def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
 
 
 def _attachment(fabric: Fabric, switch: Switch, link: Link) -> Attachment:
-    ports = switch.panel.ports
-    if link.kind is LinkKind.HOST_LEAF:
-        name = fabric.host_of[link.lower].ports[link.lower_port].name
-        return Attachment(ports[link.upper_port], link.lower, name, name, link.network, True, link.length_m)
-    unnumbered = fabric.policies.addressing.unnumbered
-    if link.lower == switch.name:
-        far = fabric.switch_of[link.upper].panel.ports[link.upper_port]
-        address = None if unnumbered else link.network + 1
-        return Attachment(ports[link.lower_port], link.upper, far.name, far.alias, address, False, link.length_m)
-    far = fabric.switch_of[link.lower].panel.ports[link.lower_port]
-    address = None if unnumbered else link.network
-    return Attachment(ports[link.upper_port], link.lower, far.name, far.alias, address, False, link.length_m)
+    device, own = link.far(switch.name), switch.panel.ports[link.port_of(switch.name)]
+    if link.is_access:
+        name = fabric.host_of[device].ports[link.lower_port].name
+        return Attachment(own, device, name, name, link.network, True, link.length_m)
+    far = fabric.switch_of[device].panel.ports[link.port_of(device)]
+    address = link.address_of(switch.name) if fabric.is_numbered(link) else None
+    return Attachment(own, device, far.name, far.alias, address, False, link.length_m)

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Role, Switch
+from railweave.fabric.model import Fabric, Switch
 from railweave.names import natural_key
 from railweave.routing.instance import bgp_speaker
 from railweave.sonic.attachments import Attachment, attachments, tier_lengths
@@ -68,7 +68,7 @@ class Configurator:
         self.fabric = fabric
         self.templates = templates
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
-        self._panels: dict[tuple[int, Role], PanelRows] = {}
+        self._panels: dict[tuple[int, int], PanelRows] = {}
         self._lengths_m = tier_lengths(fabric)
         self._uses: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[Block, ...]] = {}
         self._switch_metadata: dict[str, Row] = {}
@@ -141,11 +141,12 @@ class Configurator:
         return known
 
     def _shared(self, switch: Switch) -> PanelRows:
-        place = (id(switch.panel), switch.role)
+        tier = switch.tier
+        place = (id(switch.panel), tier.level)
         known = self._panels.get(place)
         if known is None:
-            lengths_m = self._lengths_m.get(switch.role, ())
-            known = self._panels[place] = panel_rows(switch.panel, switch.role, self.fabric.policies, lengths_m)
+            lengths_m = self._lengths_m[tier.level]
+            known = self._panels[place] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
         return known
 
     def _neighbour_metadata(self, used: Iterable[Attachment]) -> list[Row]:

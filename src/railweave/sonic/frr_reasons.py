@@ -80,7 +80,10 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
         r"route-map RM_SET_SRC |set src |ip protocol bgp route-map RM_SET_SRC",
         "bgpcfgd writes the same: the switch speaks from Loopback0 on routes that BGP learned.",
     ),
-    (r"route-map TO-SPINES ", "Keeps the leaf from being transit: marked routes first, then only its own (check V-1)."),
+    (
+        r"route-map TO-(SUPER-)?SPINES ",
+        "Keeps the leaf from being transit: marked routes first, then only its own (check V-1).",
+    ),
     (r"route-map ", "What may pass between the tiers (addressing; check V-1)."),
     (r"match community ", "A route that a spine sent is not sent up again (check V-1)."),
     (r"match ip address ", "Binds the prefix list to the policy."),

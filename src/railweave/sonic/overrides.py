@@ -18,7 +18,7 @@ def override_rows(overrides: Overrides, switch: Switch) -> tuple[Row, ...]:
     """Return the rows that the overrides of the switch's role and name ask for, in natural order."""
     merged: dict[tuple[str, str], dict[str, Value]] = {}
     scopes: dict[tuple[str, str], str] = {}
-    for scope in (switch.role.value, switch.name):
+    for scope in (switch.tier.name, switch.name):
         for table, rows in overrides.rows.get(scope, {}).items():
             for key, fields in rows.items():
                 merged.setdefault((table, key), {}).update(fields)

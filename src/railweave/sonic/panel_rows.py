@@ -6,7 +6,7 @@ A fabric of thousands of switches has two or three panels, so most rows of a dev
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railweave.fabric.model import Panel, Role
+from railweave.fabric.model import Panel, Tier
 from railweave.fabric.policy import BufferModel, Policies
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.mapping import MapChain, map_chain
@@ -69,12 +69,12 @@ class PanelRows:
     buffer_model: BufferModel | None
 
 
-def panel_rows(panel: Panel, role: Role, policies: Policies, lengths_m: Collection[int]) -> PanelRows:
+def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> PanelRows:
     """Return the shared rows of ``panel`` in a tier with cables of ``lengths_m``, under the fabric's policies."""
     chain = map_chain(policies.classes)
     shares = queue_shares(policies.classes)
     times = watchdog(len(panel.ports), policies.watchdog) if policies.watchdog.enabled and chain.lossless else None
-    plan = plan_buffers(panel, role, policies, lengths_m)
+    plan = plan_buffers(panel, tier, policies, lengths_m)
     qos = (
         *map_rows(chain, group_map=takes_group_map(panel.asic)),
         *scheduler_rows(shares),

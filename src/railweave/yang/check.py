@@ -69,7 +69,7 @@ def _note(seen: dict[tuple[str, ...], _Seen], one: Finding, path: str, device: s
 
 def _override_path(fabric: Fabric, switch: Switch, place: Place) -> str:
     """Return the intent path of an override that states the place; empty where railweave renders it."""
-    for scope in (switch.name, switch.role.value):
+    for scope in (switch.name, switch.tier.name):
         rows = fabric.policies.overrides.rows.get(scope, {}).get(place.table, {})
         if not place.key and rows:
             return path_of(scope, place.table)

@@ -125,7 +125,7 @@ def impatient(fabric: Any) -> Iterator[Any]:
 def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(impatient: Any, proves: Any) -> None:
     before = {switch: held(impatient, switch) for switch in (LEAF, SPINE)}
     template = impatient.folder / "templates/frr/frr.conf.j2"
-    wrong = "remote-as {{ remote_asn + 5 if is_leaf and loop.first else remote_asn }}"
+    wrong = "remote-as {{ remote_asn + 5 if attaches_nodes and loop.first else remote_asn }}"
     assert "remote-as {{ remote_asn }}" in template.read_text()
     template.write_text(template.read_text().replace("remote-as {{ remote_asn }}", wrong))
     stopped = impatient.deploy(status=1)

@@ -101,7 +101,7 @@ def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(unnumbered: Any
     assert "remote-as {{ remote_asn }}" in texts[template]
     before = unnumbered.running(LEAVES[0])["bgpraw"]
     try:
-        wrong = "remote-as {{ remote_asn + 5 if is_leaf and loop.first else remote_asn }}"
+        wrong = "remote-as {{ remote_asn + 5 if attaches_nodes and loop.first else remote_asn }}"
         template.write_text(texts[template].replace("remote-as {{ remote_asn }}", wrong))
         unnumbered.set_rollout(verify_timeout=4, drain_timeout=4, revert_in=34, verify_interval=1)
         stopped = unnumbered.deploy(status=1)

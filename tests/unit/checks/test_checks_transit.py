@@ -22,8 +22,8 @@ Pod = Callable[..., Fabric]
 Findings = Callable[..., tuple[Diagnostic, ...]]
 
 SHIPPED = Path(__file__).resolve().parents[3] / "templates"
-OUT = "  neighbor {{ neighbours }} route-map TO-{{ neighbours }} out\n"
-ALLOW = "  neighbor {{ neighbours }} allowas-in 1\n"
+OUT = "  neighbor {{ group.name }} route-map TO-{{ group.name }} out\n"
+ALLOW = "  neighbor {{ group.name }} allowas-in 1\n"
 
 
 def project(folder: Path, *changes: tuple[str, str]) -> Templates:
@@ -101,7 +101,7 @@ WIDE = (
 )
 def test_a_list_of_one_leaf_that_permits_what_is_not_its_own_is_found(pod: Pod, tmp_path: Path, match: str) -> None:
     assert not of(check_config(pod(), templates=project(tmp_path / "guarded", WIDE)), "V-1")
-    unguarded = project(tmp_path / "unguarded", WIDE, (" match community LEARNED-FROM-SPINES\n", match))
+    unguarded = project(tmp_path / "unguarded", WIDE, (" match community LEARNED-FROM-{{ group.name }}\n", match))
     told = of(check_config(pod(), templates=unguarded), "V-1")
     assert [one.devices[0] for one in told] == ["pod-leaf1"]
 

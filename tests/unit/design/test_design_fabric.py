@@ -6,7 +6,7 @@ import pytest
 
 from railweave.design.build import Design
 from railweave.design.document import fabric_json
-from railweave.fabric.model import Fabric, LinkKind, Role
+from railweave.fabric.model import Fabric
 from railweave.units import ipv4_text
 
 Designer = Callable[..., Design]
@@ -115,19 +115,19 @@ def test_a_nic_with_two_ports_reaches_two_planes_on_one_rail(designed: Designer)
         (2, "pod1-leaf3", 1),
         (3, "pod1-leaf4", 1),
     ]
-    spines = [switch for switch in fabric.switches if switch.role is Role.SPINE]
+    spines = [switch for switch in fabric.switches if not switch.tier.attaches_nodes]
     assert {switch.asn for switch in spines if switch.plane == 1} == {4_200_002_000}
 
 
 def test_racks_have_all_ports_of_a_node_on_one_leaf(designed: Designer) -> None:
     fabric = fabric_of(designed(nodes=9, shape="rack-aligned"))
     assert ends(fabric, "gpu9") == [(nic, "pod1-leaf2", nic) for nic in range(4)]
-    assert [switch.rail for switch in fabric.switches if switch.role is Role.LEAF] == [None, None]
+    assert [switch.rail for switch in fabric.switches if switch.tier.attaches_nodes] == [None, None]
 
 
 def test_an_unnumbered_underlay_has_addresses_on_host_links_only(designed: Designer) -> None:
     fabric = fabric_of(designed(nodes=4, rest="addressing: {underlay: unnumbered}"))
-    assert {link.network for link in fabric.links if link.kind is LinkKind.LEAF_SPINE} == {0}
+    assert {link.network for link in fabric.links if not link.is_access} == {0}
     document = fabric_json(fabric)
     assert {
         end["address"] for link in document["links"] if link["kind"] == "leaf_spine" for end in (link["a"], link["b"])

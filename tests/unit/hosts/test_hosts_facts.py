@@ -103,7 +103,7 @@ def test_devices_to_read_are_chosen_by_name_pattern_role_or_kind(pod: Callable[.
     fabric = pod()
     everything = chosen_devices(fabric, "")
     assert (len(everything[0]), len(everything[1])) == (len(fabric.switches), len(fabric.hosts))
-    assert chosen_devices(fabric, "spine")[0] == tuple(one.name for one in fabric.switches if one.role == "spine")
+    assert chosen_devices(fabric, "spine")[0] == tuple(one.name for one in fabric.switches if one.tier.name == "spine")
     names, hosts = chosen_devices(fabric, "pod-leaf1, gpu[12]")
     assert (names, [host.name for host in hosts]) == (("pod-leaf1",), ["gpu1", "gpu2"])
     assert len(chosen_devices(fabric, "gpu")[1]) == len(fabric.hosts)

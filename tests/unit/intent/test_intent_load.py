@@ -13,7 +13,7 @@ from railweave.diagnostics import has_errors
 from railweave.errors import RefusedError
 from railweave.fabric.policy import Addressing, BgpTimers, ClassRole, Mtu, Pool, TrafficClass
 from railweave.intent.load import load_intent, load_intent_text
-from railweave.intent.model import Cable, InlineModel, Reserve, Shape, Tier
+from railweave.intent.model import Cable, InlineModel, Reserve, Shape, TierIntent
 from railweave.units import parse_ipv4
 
 PROJECT = Path(__file__).parents[3]
@@ -74,8 +74,8 @@ def test_everything_left_out_has_its_default():
     assert topology.shape is Shape.RAIL_OPTIMIZED
     assert (topology.rails, topology.tiers, topology.planes, topology.stripe) == (None, None, 1, None)
     assert topology.oversubscription is None
-    assert topology.leaf == Tier("nvidia-sn4700", None, None, None)
-    assert topology.spine == Tier(InlineModel(64, 400), None, None, None)
+    assert topology.leaf == TierIntent("nvidia-sn4700", None, None, None)
+    assert topology.spine == TierIntent(InlineModel(64, 400), None, None, None)
     assert topology.super_spine is None
     assert topology.reserve == Reserve(None, None)
     assert (intent.nodes[0].nics.ports, intent.nodes[0].nics.pcie, intent.nodes[0].first_stripe) == (1, "gen5x16", 0)

@@ -24,7 +24,7 @@ from nornir_railweave.target import Rollout, Source, Target
 from nornir_railweave.verifying import verify
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric, HostPort, LinkKind
+from railweave.fabric.model import Fabric, HostPort
 from railweave.intent.load import load_intent_text
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
@@ -334,7 +334,7 @@ class FakeDriver(NetworkDriver):
         self._step("bgp")
         peers: dict[str, Any] = {}
         for link, port, far, far_port, side in self.world.ends(self.name):
-            if link.kind is not LinkKind.LEAF_SPINE:
+            if link.is_access:
                 continue
             own, other = (link.network, link.network + 1) if side == "upper" else (link.network + 1, link.network)
             remote = self.world.remote_as(self.name, _dotted(other))

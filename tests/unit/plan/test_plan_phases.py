@@ -11,7 +11,7 @@ from railweave.checks.phases import check_phases
 from railweave.design.build import design
 from railweave.diagnostics import Severity, Where
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, LinkKind
+from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.expectation import expect
 from railweave.plan.markings import given_up_markings
@@ -157,7 +157,7 @@ def test_a_cable_phase_changes_no_identity_and_takes_no_session_but_those_that_m
     for phase in phases(base, weave(4))[:-1]:
         plan = plan_offline(base, phase.fabric, find_templates())
         gone = {change.field for change in plan.changes if change.table == "frr" and "remote-as" in str(change.field)}
-        moved = {link.network + 1 for link in base.links if link.kind is LinkKind.LEAF_SPINE} - {
+        moved = {link.network + 1 for link in base.links if not link.is_access} - {
             link.network + 1 for link in base.links if link in phase.fabric.links
         }
         lost = [
@@ -294,7 +294,7 @@ def test_a_ring_of_cables_goes_in_one_step() -> None:
     from railweave.plan.restriping import restriping_steps
 
     base = weave(2)
-    links = [link for link in base.links if link.kind is LinkKind.LEAF_SPINE]
+    links = [link for link in base.links if not link.is_access]
     one = next(link for link in links if link.lower == "weave-leaf1")
     two = next(link for link in links if link.lower == "weave-leaf2")
     swapped = {

@@ -27,7 +27,7 @@ def wide(redesign):
 
 
 def spines(fabric):
-    return [switch.name for switch in fabric.switches if switch.role.value == "spine"]
+    return [switch.name for switch in fabric.switches if switch.tier.name == "spine"]
 
 
 def refused(fabric, policy, names=None):

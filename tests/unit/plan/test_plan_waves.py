@@ -5,7 +5,7 @@ from railweave.plan.waves import WaveGate, plan_waves, split_by_limits
 
 
 def names(fabric, role):
-    return [switch.name for switch in fabric.switches if switch.role.value == role]
+    return [switch.name for switch in fabric.switches if switch.tier.name == role]
 
 
 def test_nothing_to_change_needs_no_wave(lab):

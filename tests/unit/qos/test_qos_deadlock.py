@@ -11,7 +11,7 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
-from railweave.qos.deadlock import Channel, find_deadlock, find_ring, neighbours, waits_for
+from railweave.qos.deadlock import Channel, find_deadlock, find_ring, waits_for
 
 INTENT = """
 fabric: pod
@@ -62,9 +62,9 @@ def test_the_search_from_switches_in_transit_finds_a_ring_where_the_whole_graph_
     leaves: int, spines: int, data: st.DataObject
 ) -> None:
     fabric = pod(leaves, spines)
-    low = [one.name for one in fabric.switches if neighbours(fabric, one.name).above]
+    low = [one.name for one in fabric.switches if fabric.above(one.name)]
     chosen = data.draw(st.sets(st.sampled_from(low)))
-    transits = {name: frozenset(data.draw(st.sets(st.sampled_from(neighbours(fabric, name).above)))) for name in chosen}
+    transits = {name: frozenset(data.draw(st.sets(st.sampled_from(fabric.above(name))))) for name in chosen}
     whole = find_ring(every_channel(fabric), after(fabric, transits))
     assert bool(find_deadlock(fabric, transits)) is bool(whole)
 

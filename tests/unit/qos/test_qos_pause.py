@@ -7,7 +7,7 @@ from railweave.intent.presets import PresetName, marking_of, preset_classes, pre
 from railweave.qos.buffering import ranges
 from railweave.qos.mapping import map_chain
 from railweave.qos.marking import EcnThresholds, bandwidth_delay_bytes, choose_marking, ecn_thresholds
-from railweave.qos.pause import PauseLimits, dcqcn_marking_bound_bytes, dcqcn_static_pause_bytes, tiers
+from railweave.qos.pause import PauseLimits, dcqcn_marking_bound_bytes, dcqcn_static_pause_bytes, marking_rules
 from railweave.qos.watchdog import watchdog
 
 # Dell Z9864F, Tomahawk 5: pool 162 539 680 bytes with a headroom pool of 33 374 584, alpha 1, 64 ports.
@@ -15,7 +15,7 @@ Z9864F = PauseLimits(162_539_680 - 33_374_584, 0, 64, 1)
 
 
 def held(marking: Marking, limits: PauseLimits) -> dict[str, bool]:
-    return {tier.code: tier.holds for tier in tiers(marking, limits)}
+    return {rule.code: rule.holds for rule in marking_rules(marking, limits)}
 
 
 def test_the_worked_example_of_a_tomahawk_5_is_reproduced() -> None:
@@ -60,7 +60,7 @@ def test_marking_beyond_what_the_queue_may_hold_breaks_the_first_tier() -> None:
 
 
 def test_the_numbers_of_every_tier_are_shown() -> None:
-    shown = " ".join(tier.numbers for tier in tiers(Marking(1_048_576, 2_097_152, 5), Z9864F))
+    shown = " ".join(rule.numbers for rule in marking_rules(Marking(1_048_576, 2_097_152, 5), Z9864F))
     for number in ("1048576", "2097152", "64582548", "1987155", "1009102", "129165096"):
         assert number in shown
 

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 
 import pytest
 
-from railweave.fabric.model import Fabric, Role, Switch
+from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.routing.instance import MAXIMUM_PATHS, bgp_speaker, maximum_prefixes
 from railweave.sonic.configure import configure
@@ -69,8 +69,8 @@ def frr_of(fabric: Fabric, name: str) -> str:
     return configure(fabric, fabric.switch_of[name], find_templates()).frr
 
 
-def of_role(fabric: Fabric, role: Role) -> list[Switch]:
-    return [switch for switch in fabric.switches if switch.role is role]
+def of_role(fabric: Fabric, role: str) -> list[Switch]:
+    return [switch for switch in fabric.switches if switch.tier.name == role]
 
 
 def announced(text: str) -> list[str]:
@@ -79,7 +79,7 @@ def announced(text: str) -> list[str]:
 
 def test_a_leaf_sends_its_own_prefixes_and_nothing_that_it_learned(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
-    texts = {leaf.name: frr_of(fabric, leaf.name) for leaf in of_role(fabric, Role.LEAF)}
+    texts = {leaf.name: frr_of(fabric, leaf.name) for leaf in of_role(fabric, "leaf")}
     for name, text in texts.items():
         policy = Policy(text)
         for prefix in announced(text):
@@ -130,7 +130,7 @@ def test_hosts_have_no_session(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
     speaker = bgp_speaker(fabric, fabric.switch_of["lab-leaf1"])
     assert [session.description for session in speaker.sessions] == ["lab-spine1:Ethernet0", "lab-spine2:Ethernet0"]
-    assert all(session.upwards for session in speaker.sessions)
+    assert {session.group for session in speaker.sessions} == {"SPINES"}
 
 
 def test_the_host_block_has_a_route_that_gives_way_to_every_other(lab_fabric: Lab) -> None:
@@ -141,12 +141,12 @@ def test_the_host_block_has_a_route_that_gives_way_to_every_other(lab_fabric: La
 
 def test_the_prefix_limit_follows_the_reserve_and_not_the_leaves_of_today(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
-    assert maximum_prefixes(fabric, is_leaf=True) == 14
-    assert maximum_prefixes(fabric, is_leaf=False) == 3
+    assert maximum_prefixes(fabric, fabric.top) == 14
+    assert maximum_prefixes(fabric, fabric.lowest) == 3
     grown = replace(fabric, tiers=(replace(fabric.lowest, reserve=64), fabric.top))
-    assert maximum_prefixes(grown, is_leaf=True) == 194
+    assert maximum_prefixes(grown, grown.top) == 194
     fullest = 2 * (fabric.lowest.reserve - 1) + 1
-    assert fullest < maximum_prefixes(fabric, is_leaf=True)
+    assert fullest < maximum_prefixes(fabric, fabric.top)
 
 
 def test_bgp_names_its_dscp_only_where_it_is_not_frrs_own(lab_fabric: Lab) -> None:
