@@ -207,7 +207,7 @@ class SmallSwitch:
 
     def _patch(self, path: str) -> Answer:
         try:
-            self.tables = jsonpatch.apply_patch(self.tables, self.read(path))
+            self.tables = jsonpatch.apply_patch(self.tables, self.read(path) or "")
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
             return 2, "Patch Applier: localhost: Patch application starting.\n", f"Usage: config\n\nError: {error}\n"
         return 0, "Patch applied successfully.\n", ""
@@ -406,7 +406,7 @@ def served(tmp_path: Path, host_key: asyncssh.SSHKey) -> Iterator[Served]:
             server_factory=lambda: SshFront(connections),
             server_host_keys=[host_key],
             process_factory=handle,
-            sftp_factory=lambda channel: asyncssh.SFTPServer(channel, chroot=str(root)),
+            sftp_factory=lambda channel: asyncssh.SFTPServer(channel, chroot=str(root).encode()),
             line_editor=False,
         )
 

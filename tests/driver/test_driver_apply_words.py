@@ -1,17 +1,11 @@
 """What a switch says is passed on; how its programs crashed is not."""
 
-from dataclasses import dataclass
-
 from napalm_sonic.apply import device_words
+from napalm_sonic.session import Completed
 
 
-@dataclass
-class Printed:
-    text: str
-    exit_status: int = 1
-
-    def words(self) -> str:
-        return self.text
+def printed(text: str, exit_status: int = 1) -> Completed:
+    return Completed("a command", exit_status, text, "")
 
 
 def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
@@ -23,7 +17,7 @@ def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
         "  ...\n"
         "redis.exceptions.ConnectionError: Error 111 connecting to 127.0.0.1:6379. Connection refused.\n"
     )
-    said = device_words(Printed(text))
+    said = device_words(printed(text))
     assert "Traceback" not in said
     assert "sonic-cfggen, line" not in said
     assert said.endswith(
@@ -32,4 +26,4 @@ def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
 
 
 def test_nothing_printed_is_told_by_the_exit_status() -> None:
-    assert device_words(Printed("", 7)) == "exit status 7"
+    assert device_words(printed("", 7)) == "exit status 7"

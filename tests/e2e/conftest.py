@@ -112,7 +112,7 @@ def kept_lab(deployed_once: Callable[[Any], Path]) -> Path:
 
 
 @pytest.fixture
-def deployed_lab(new_project: Any, kept_lab: Path) -> Project:
+def deployed_lab(new_project: Callable[[str], Project], kept_lab: Path) -> Project:
     """Return a project with lab-4.yml running on switches of its own."""
     project = new_project("lab-4.yml")
     project.bring_back(kept_lab)
@@ -120,7 +120,7 @@ def deployed_lab(new_project: Any, kept_lab: Path) -> Project:
 
 
 @pytest.fixture
-def new_project(tmp_path: Path) -> Iterator[Any]:
+def new_project(tmp_path: Path) -> Iterator[Callable[[str], Project]]:
     made: list[Project] = []
 
     def make(intent: str) -> Project:

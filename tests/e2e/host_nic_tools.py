@@ -8,7 +8,9 @@ what was called to change something, ``refuse`` the tool that fails, ``sys`` the
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NoReturn
 
 HOME = Path(os.environ["RECORDER"])
 STATE = HOME / "state.json"
@@ -24,12 +26,12 @@ NEW_PORT = {
 }
 
 
-def refuse(text):
+def refuse(text: str) -> NoReturn:
     print(f"recorder: {text}: {' '.join(sys.argv[1:])}", file=sys.stderr)
     sys.exit(2)
 
 
-def option(words, *names):
+def option(words: list[str], *names: str) -> str | None:
     """Take an option and its value out of ``words``."""
     for name in names:
         if name in words:
@@ -42,23 +44,29 @@ def option(words, *names):
     return None
 
 
-class Nics:
-    def __init__(self):
-        self.ports = json.loads(STATE.read_text()) if STATE.exists() else {}
+def needed(words: list[str], *names: str) -> str:
+    """Take an option out of ``words`` that must be there."""
+    value = option(words, *names)
+    return refuse(f"needs {names[0]}") if value is None else value
 
-    def port(self, name):
+
+class Nics:
+    def __init__(self) -> None:
+        self.ports: dict[str, dict[str, Any]] = json.loads(STATE.read_text()) if STATE.exists() else {}
+
+    def port(self, name: str) -> dict[str, Any]:
         if not (HOME / "sys/class/net" / name).is_dir():
             refuse(f"no interface {name}")
         return self.ports.setdefault(name, json.loads(json.dumps(NEW_PORT)))
 
-    def changed(self):
+    def changed(self) -> None:
         STATE.write_text(json.dumps(self.ports))
         with (HOME / "calls").open("a") as file:
             file.write(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) + "\n")
 
 
-def mlnx_qos(words, nics):
-    port = nics.port(option(words, "-i", "--interface"))
+def mlnx_qos(words: list[str], nics: "Nics") -> None:
+    port = nics.port(needed(words, "-i", "--interface"))
     settings = {
         set_dcbx: option(words, "-d", "--dcbx"),
         set_trust: option(words, "--trust"),
@@ -74,28 +82,28 @@ def mlnx_qos(words, nics):
     show_mlnx_qos(port)
 
 
-def set_dcbx(port, mode):
+def set_dcbx(port: dict[str, Any], mode: str) -> None:
     port["dcbx"] = {"os": "OS controlled", "fw": "Firmware controlled"}.get(mode) or refuse("bad dcbx mode")
 
 
-def set_trust(port, trust):
+def set_trust(port: dict[str, Any], trust: str) -> None:
     port["trust"] = trust if trust in {"dscp", "pcp"} else refuse("bad trust")
 
 
-def set_dscp(port, mapping):
+def set_dscp(port: dict[str, Any], mapping: str) -> None:
     verb, dscp, priority = mapping.split(",")
     if verb != "set" or not 0 <= int(dscp) < 64 or not 0 <= int(priority) < 8 or port["trust"] != "dscp":
         refuse("dscp2prio needs trust dscp and set,DSCP,PRIORITY")
     port["dscp"][dscp] = int(priority)
 
 
-def set_pfc(port, bits):
+def set_pfc(port: dict[str, Any], bits: str) -> None:
     port["pfc"] = [int(bit) for bit in bits.split(",")]
     if len(port["pfc"]) != 8 or set(port["pfc"]) - {0, 1}:
         refuse("pfc needs eight bits")
 
 
-def show_mlnx_qos(port):
+def show_mlnx_qos(port: dict[str, Any]) -> None:
     print(f"DCBX mode: {port['dcbx']}\nPriority trust state: {port['trust']}")
     if port["trust"] == "dscp":
         print("dscp2prio mapping:")
@@ -108,7 +116,7 @@ def show_mlnx_qos(port):
     print("tc: 0 ratelimit: unlimited, tsa: vendor\n\t priority:  1")
 
 
-def ethtool(words, nics):
+def ethtool(words: list[str], nics: "Nics") -> None:
     if words[0] == "-a":
         pause = nics.port(words[1])["pause"]
         print(f"Pause parameters for {words[1]}:\nAutonegotiate:\toff\nRX:\t\t{pause}\nTX:\t\t{pause}")
@@ -124,7 +132,7 @@ def ethtool(words, nics):
         refuse("unknown call")
 
 
-def cma(words, nics, key, first, flag, shown):
+def cma(words: list[str], nics: "Nics", key: str, first: str, flag: str, shown: Callable[[str], str]) -> None:
     device, ib_port, value = option(words, "-d"), option(words, "-p"), option(words, flag)
     if words or ib_port != "1" or not (HOME / "sys/class/infiniband" / (device or "-")).is_dir():
         refuse("needs -d DEVICE -p 1")
@@ -135,10 +143,10 @@ def cma(words, nics, key, first, flag, shown):
     print(shown(held.get(key, first)))
 
 
-def bnxt_setupcc(words, nics):
+def bnxt_setupcc(words: list[str], nics: "Nics") -> None:
     names = ("-d", "-i", "-m", "-r", "-s", "-c", "-p", "-b", "-u")
-    given = {name: option(words, name) for name in names}
-    if words or None in given.values() or (given["-m"], given["-u"]) != ("3", "4") or not 0 < int(given["-b"]) < 100:
+    given = {name: needed(words, name) for name in names}
+    if words or (given["-m"], given["-u"]) != ("3", "4") or not 0 < int(given["-b"]) < 100:
         refuse("needs -d -i -m 3 -r -s -c -p -b -u 4")
     port = nics.port(given["-i"])
     port["pause"], port["app"] = "off", {given["-s"]: given["-r"]}
@@ -155,7 +163,7 @@ def bnxt_setupcc(words, nics):
     nics.changed()
 
 
-def dcb(words, nics):
+def dcb(words: list[str], nics: "Nics") -> None:
     words = [word for word in words if word != "-N"]
     what, verb, _, name, *rest = words
     port = nics.port(name)
@@ -184,7 +192,7 @@ FIRMWARE = {
 }
 
 
-def mlxconfig(words, nics):
+def mlxconfig(words: list[str], nics: "Nics") -> None:
     device = option(words, "-d")
     if words != ["-e", "query"] or not (HOME / "sys/devices" / (device or "-")).is_dir():
         refuse("needs -d DEVICE -e query; nothing else may be called")
@@ -202,25 +210,25 @@ NEW_CARD = {"pause": False, "type": "PCP", "dscp": [0] * 64, "no_drop": [], "sch
 class Cards:
     """AMD cards as nicctl shows them: every card of the node in one answer, its port named by a long id."""
 
-    def __init__(self, nics):
+    def __init__(self, nics: Nics) -> None:
         self.nics = nics
         self.names = {path.name: path for path in sorted((HOME / "sys/devices").iterdir())}
 
-    def card(self, pci):
+    def card(self, pci: str) -> dict[str, Any]:
         return self.nics.ports.setdefault(f"card {pci}", json.loads(json.dumps(NEW_CARD)))
 
-    def of_port(self, port):
+    def of_port(self, port: str) -> dict[str, Any]:
         found = [pci for pci in self.names if self.port_id(pci) == port]
         return self.card(found[0]) if found else refuse("Invalid UUID")
 
     @staticmethod
-    def port_id(pci):
+    def port_id(pci: str) -> str:
         return f"04908130-{pci[5:7]}a0-4242-4242-000011010000"
 
-    def head(self, pci):
+    def head(self, pci: str) -> None:
         print(f"\nNIC  : 42424650-4c32-3531-3230-30344300000{pci[5]}  ({pci})\n")
 
-    def show_port(self):
+    def show_port(self) -> None:
         for pci in self.names:
             card = self.card(pci)
             self.head(pci)
@@ -230,7 +238,7 @@ class Cards:
                 print(f"    {way} pause                                 : {'enabled' if card['pause'] else 'disabled'}")
             print("-" * 80)
 
-    def show_qos(self):
+    def show_qos(self) -> None:
         for pci in self.names:
             card = self.card(pci)
             self.head(pci)
@@ -250,9 +258,9 @@ class Cards:
             for priority, (kind, share, limit) in sorted(card["schedule"].items()):
                 print(f"    {priority:<10}{kind:<12}{share:<10}{limit}")
 
-    def update_qos(self, what, words):
-        card, values = self.of_port(option(words, "-p")), {name: option(words, f"--{name}") for name in QOS[what]}
-        if words or None in values.values() or card["type"] != "DSCP":
+    def update_qos(self, what: str, words: list[str]) -> None:
+        card, values = self.of_port(needed(words, "-p")), {name: needed(words, f"--{name}") for name in QOS[what]}
+        if words or card["type"] != "DSCP":
             refuse("needs -p PORT and every option, with classification by DSCP")
         if what == "dscp-to-priority":
             card["dscp"][int(values["dscp"])] = int(values["priority"])
@@ -276,8 +284,8 @@ QOS = {
 }
 
 
-def spans(numbers):
-    runs = []
+def spans(numbers: list[int]) -> str:
+    runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
             runs[-1].append(number)
@@ -286,7 +294,7 @@ def spans(numbers):
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def nicctl(words, nics):
+def nicctl(words: list[str], nics: "Nics") -> None:
     cards, verb, what, *rest = Cards(nics), *words
     if (verb, what, rest) == ("show", "port", []):
         return cards.show_port()
@@ -295,7 +303,7 @@ def nicctl(words, nics):
     if what == "dcqcn":
         nicctl_dcqcn(verb, rest, nics)
     elif (verb, what) == ("update", "port"):
-        card = cards.of_port(option(rest, "-p"))
+        card = cards.of_port(needed(rest, "-p"))
         if rest != ["--pause-type", "pfc", "--rx-pause", "enable", "--tx-pause", "enable"]:
             refuse("needs all of the pause options")
         card["pause"] = True
@@ -309,7 +317,7 @@ def nicctl(words, nics):
     return nics.changed() if verb == "update" else None
 
 
-def nicctl_dcqcn(verb, words, nics):
+def nicctl_dcqcn(verb: str, words: list[str], nics: "Nics") -> None:
     profile, device, dscp = option(words, "-i"), option(words, "-r"), option(words, "--cnp-dscp")
     if words or profile != "1" or not (HOME / "sys/class/infiniband" / (device or "-")).is_dir():
         refuse("needs -r DEVICE -i 1")
@@ -322,7 +330,7 @@ def nicctl_dcqcn(verb, words, nics):
         held |= {"status": "Enabled", "cnp": dscp}
 
 
-def main():
+def main() -> None:
     tool = Path(sys.argv[0]).name
     refused = HOME / "refuse"
     if refused.exists() and refused.read_text().strip() == tool:

@@ -34,7 +34,7 @@ def bill(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def runtime_closure() -> set[str]:
     """Return the names of all packages that railweave with its extras ``sim`` and ``hosts`` needs here."""
     found: set[str] = set()
-    open_names = [("railweave", ("sim", "hosts"))]
+    open_names: list[tuple[str, tuple[str, ...]]] = [("railweave", ("sim", "hosts"))]
     while open_names:
         name, extras = open_names.pop()
         for requirement in map(Requirement, requires(name) or ()):

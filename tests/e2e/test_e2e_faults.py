@@ -44,7 +44,7 @@ class Rig:
         self.project.run("sim", "fault", device, kind, *details)
 
     def struck(self, device: str) -> bool:
-        return self.project.json("sim", "status")["devices"][device]["faults"] == []
+        return bool(self.project.json("sim", "status")["devices"][device]["faults"] == [])
 
     def standing(self, device: str) -> str:
         """Return old or new, by the switch's own configuration; anything between fails."""

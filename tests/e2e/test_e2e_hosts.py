@@ -127,7 +127,7 @@ class Nodes:
 
     def collect(self) -> Path:
         """Collect the facts of the nodes, and return their folder."""
-        out = self.project.folder / "facts"
+        out: Path = self.project.folder / "facts"
         words = ("facts", "collect", "--target", "bench", "--limit", ",".join(self.nodes), "--out", str(out))
         assert self.project.json(*words)["nodes"] == list(self.nodes)
         return out

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class Rig:
         return self.project.json("rollout", "show")
 
     def journal(self) -> Path:
-        journals = (self.project.folder / ".railweave" / "journal").glob("*.jsonl")
+        journals: Iterable[Path] = (self.project.folder / ".railweave" / "journal").glob("*.jsonl")
         return max(journals, key=lambda path: path.stat().st_mtime_ns)
 
     def lose(self, step: str, device: str, *command: str) -> None:

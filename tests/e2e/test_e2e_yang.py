@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -359,10 +360,10 @@ def on_a_switch(model: str, rendered: Document) -> Document:
         platform=load_catalog().switch(model).platform,
         mac="02:00:00:00:00:01",
     )
-    ours: Document = {table: dict(rows) for table, rows in rendered.items()}
+    ours: dict[str, Any] = {table: dict(rows) for table, rows in rendered.items()}
     text = json.dumps({**factory, "BGP_NEIGHBOR": {}, **ours})
-    whole: Document = dict(parse_running(text).config_db)
-    metadata = {**factory["DEVICE_METADATA"]["localhost"], **rendered["DEVICE_METADATA"]["localhost"]}
+    whole: dict[str, Any] = dict(parse_running(text).config_db)
+    metadata: dict[str, Any] = {**factory["DEVICE_METADATA"]["localhost"], **rendered["DEVICE_METADATA"]["localhost"]}
     return {**whole, "DEVICE_METADATA": {"localhost": metadata}}
 
 

@@ -1,11 +1,15 @@
 """Whatever stands in a file, reading it gives an intent or a report; and places point at what they name."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.intent import check_intent
+from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.intent.load import load_intent_text
 from railweave.intent.nodes import plain_value
@@ -75,22 +79,25 @@ INTENT = {
 }
 
 
-def paths_of(value, path=()):
+Keys = tuple[str | int, ...]
+
+
+def paths_of(value: object, path: Keys = ()) -> Iterator[Keys]:
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, below in items:
         yield from paths_of(below, (*path, part))
 
 
-def with_value(value, path, new):
+def with_value(value: Any, path: Keys, new: object) -> Any:
     if not path:
         return new
-    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
     copy[path[0]] = with_value(value[path[0]], path[1:], new)
     return copy
 
 
-def reported(read, *arguments):
+def reported(read: Callable[..., Any], *arguments: object) -> tuple[Any, tuple[Diagnostic, ...] | None]:
     """Return what ``read`` gives and the diagnostics of its refusal, one of them None; nothing else may be raised."""
     try:
         return read(*arguments), None
@@ -98,7 +105,7 @@ def reported(read, *arguments):
         return None, refused.diagnostics
 
 
-def read_or_report(text):
+def read_or_report(text: str) -> tuple[Diagnostic, ...]:
     """Return the findings of a text, each with a place."""
     intent, refused = reported(load_intent_text, text, "i.yml")
     if refused is None:
@@ -114,19 +121,19 @@ def read_or_report(text):
 @example("a: &a {<<: *a}")
 @example("fabric: \ud800")
 @example("{? [a] : b}")
-def test_text_that_looks_like_yaml_is_read_or_reported(text):
+def test_text_that_looks_like_yaml_is_read_or_reported(text: str) -> None:
     read_or_report(text)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=80))
-def test_any_text_is_read_or_reported(text):
+def test_any_text_is_read_or_reported(text: str) -> None:
     read_or_report(text)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60))
-def test_any_bytes_are_text_or_reported(data):
+def test_any_bytes_are_text_or_reported(data: bytes) -> None:
     text, refused = reported(decode, data, "i.yml")
     if refused is None:
         read_or_report(text)
@@ -139,14 +146,14 @@ def test_any_bytes_are_text_or_reported(data):
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(sorted(paths_of(INTENT), key=str)), VALUES, st.booleans())
-def test_a_changed_value_is_read_or_reported(path, value, flow):
+def test_a_changed_value_is_read_or_reported(path: Keys, value: Any, flow: bool) -> None:
     text = yaml.safe_dump(with_value(INTENT, path, value), default_flow_style=flow, allow_unicode=True)
     read_or_report(text)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(filter(None, paths_of(INTENT)), key=str)), st.booleans())
-def test_a_value_that_nothing_takes_is_reported_at_its_path(path, flow):
+def test_a_value_that_nothing_takes_is_reported_at_its_path(path: Keys, flow: bool) -> None:
     text = yaml.safe_dump(with_value(INTENT, path, {"x": ["y", ["z"]]}), default_flow_style=flow)
     assert any(one.where.path.startswith(path_text(path)) for one in read_or_report(text) if one.severity == "error")
 
@@ -164,16 +171,16 @@ def test_a_value_that_nothing_takes_is_reported_at_its_path(path, flow):
     st.booleans(),
     st.integers(2, 6),
 )
-def test_every_place_points_at_the_token_that_it_names(value, flow, indent):
+def test_every_place_points_at_the_token_that_it_names(value: Any, flow: bool, indent: int) -> None:
     text = yaml.safe_dump({"top": value}, default_flow_style=flow, indent=indent)
     document = read_document(text, "i.yml")
     assert document.value == {"top": value}
     lines = text.splitlines()
 
-    def token(where):
+    def token(where: Where) -> str:
         return lines[where.line - 1][where.column - 1 :]
 
-    def look(value, path, key):
+    def look(value: Any, path: str, key: str | None) -> None:
         if isinstance(value, dict | list):
             if key is not None and path in document.keys:
                 assert token(document.places[path]).lstrip("'\"").startswith(key)
@@ -191,7 +198,7 @@ def test_every_place_points_at_the_token_that_it_names(value, flow, indent):
 
 @settings(max_examples=60, deadline=None)
 @given(st.sets(st.sampled_from(["addressing", "bgp", "traffic_classes", "mtu", "cabling"])))
-def test_stating_defaults_changes_nothing(stated):
+def test_stating_defaults_changes_nothing(stated: set[str]) -> None:
     defaults = {
         "addressing": {"loopbacks": "10.255.0.0/16", "asn": {"leaf": 4210000000, "spine": 4200001000}},
         "bgp": {"keepalive": 3, "hold": 9},

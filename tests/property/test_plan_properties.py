@@ -15,7 +15,8 @@ from railweave.plan.grouping import group_changes
 from railweave.plan.model import DeviceState
 from railweave.plan.offline import plan_offline
 from railweave.plan.waves import plan_waves
-from railweave.report.plan_markdown import LIMIT_CHARS, plan_markdown
+from railweave.report.markdown import LIMIT_CHARS
+from railweave.report.plan_markdown import plan_markdown
 from railweave.sonic.configure import Configurator
 from railweave.sonic.diff import diff, running_sha256
 from railweave.sonic.document import RunningConfig
@@ -56,7 +57,7 @@ fabrics = st.builds(
 
 @settings(max_examples=12, deadline=None)
 @given(fabrics)
-def test_a_plan_against_itself_is_empty(one):
+def test_a_plan_against_itself_is_empty(one: Fabric) -> None:
     plan = plan_offline(one, one, find_templates())
     assert plan.changes == ()
     assert plan.waves == ()
@@ -65,7 +66,7 @@ def test_a_plan_against_itself_is_empty(one):
 
 @settings(max_examples=10, deadline=None)
 @given(fabrics, fabrics)
-def test_a_plan_carried_out_leaves_nothing_to_plan(base, head):
+def test_a_plan_carried_out_leaves_nothing_to_plan(base: Fabric, head: Fabric) -> None:
     plan = plan_offline(base, head, find_templates())
     by_device = plan.changes_by_device()
     before, after = Configurator(base, find_templates()), Configurator(head, find_templates())
@@ -82,7 +83,7 @@ def test_a_plan_carried_out_leaves_nothing_to_plan(base, head):
 
 @settings(max_examples=12, deadline=None)
 @given(fabrics, fabrics)
-def test_every_view_of_a_plan_tells_all_of_it(base, head):
+def test_every_view_of_a_plan_tells_all_of_it(base: Fabric, head: Fabric) -> None:
     plan = plan_offline(base, head, find_templates())
     document = plan_json(plan)
     import json
@@ -95,7 +96,7 @@ def test_every_view_of_a_plan_tells_all_of_it(base, head):
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_waves_hold_every_device_once_and_never_two_ends_of_a_link(data):
+def test_waves_hold_every_device_once_and_never_two_ends_of_a_link(data: st.DataObject) -> None:
     chosen = data.draw(fabrics)
     names = [switch.name for switch in chosen.switches]
     changed = data.draw(st.sets(st.sampled_from(names)))

@@ -4,6 +4,7 @@ The oracle counts paths and bandwidth itself, link by link and pair by pair, fro
 the code that makes the waves.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -14,11 +15,11 @@ from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.intent.load import load_intent_text
 from railweave.plan.capacity import capacity
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.plan.waves import WaveGate, lay_out
+from railweave.plan.waves import Order, WaveGate, lay_out
 
 RAILS = """
 fabric: f
@@ -76,7 +77,7 @@ even = st.builds(
 
 
 @st.composite
-def uneven(draw) -> Fabric:
+def uneven(draw: st.DrawFn) -> Fabric:
     """A fabric on its way to another one: some leaf-spine links are not there."""
     whole = draw(even)
     uplinks = [link for link in whole.links if not link.is_access]
@@ -100,7 +101,7 @@ policies = st.builds(
 )
 
 
-def spine_names(fabric, leaf, unprovisioned=()):
+def spine_names(fabric: Fabric, leaf: str, unprovisioned: Collection[str] = ()) -> set[str]:
     """Return the spines that a leaf is linked with; link by link."""
     return {
         link.upper
@@ -109,7 +110,7 @@ def spine_names(fabric, leaf, unprovisioned=()):
     }
 
 
-def bandwidth(fabric, leaf, without, down=()):
+def bandwidth(fabric: Fabric, leaf: str, without: Collection[str], down: Collection[Link] = ()) -> int:
     return sum(
         link.speed_gbps
         for link in fabric.links
@@ -117,7 +118,7 @@ def bandwidth(fabric, leaf, without, down=()):
     )
 
 
-def leaves_in_service(fabric, out, unprovisioned):
+def leaves_in_service(fabric: Fabric, out: Collection[str], unprovisioned: Collection[str]) -> list[Switch]:
     return [
         one
         for one in fabric.switches
@@ -125,7 +126,9 @@ def leaves_in_service(fabric, out, unprovisioned):
     ]
 
 
-def least_uplink(fabric, out, unprovisioned=(), down=()):
+def least_uplink(
+    fabric: Fabric, out: Collection[str], unprovisioned: Collection[str] = (), down: Collection[Link] = ()
+) -> Fraction:
     """Return the least part of its uplinks that a leaf in service has; a leaf without uplinks has nothing to lose."""
     parts = [Fraction(1)]
     for leaf in leaves_in_service(fabric, out, unprovisioned):
@@ -135,7 +138,9 @@ def least_uplink(fabric, out, unprovisioned=(), down=()):
     return min(parts)
 
 
-def least_paths(fabric, out, unprovisioned=(), down=()):
+def least_paths(
+    fabric: Fabric, out: Collection[str], unprovisioned: Collection[str] = (), down: Collection[Link] = ()
+) -> int | None:
     """Return the least spines between two leaves in service of a plane; None where there are no two."""
     held = {
         leaf.name: (
@@ -148,15 +153,15 @@ def least_paths(fabric, out, unprovisioned=(), down=()):
     return min(counts, default=None)
 
 
-def up_links(fabric, leaf):
+def up_links(fabric: Fabric, leaf: str) -> list[Link]:
     return [link for link in fabric.links if not link.is_access and link.lower == leaf]
 
 
-def rails_lost(fabric, out):
+def rails_lost(fabric: Fabric, out: Collection[str]) -> int:
     """Return the most rails of which a node has no port left."""
     worst = 0
     for host in fabric.hosts:
-        left = {port.rail: 0 for port in host.ports}
+        left: dict[int | None, int] = {port.rail: 0 for port in host.ports}
         for link in fabric.links:
             if link.lower == host.name and link.upper not in out:
                 left[link.rail] += 1
@@ -164,11 +169,17 @@ def rails_lost(fabric, out):
     return worst
 
 
-def allowed(share, total):
+def allowed(share: Share, total: int) -> int:
     return share.count if share.count is not None else total * Fraction(str(share.percent)) // 100
 
 
-def breaks(fabric, policy, out, unprovisioned, down=()):
+def breaks(
+    fabric: Fabric,
+    policy: RolloutPolicy,
+    out: Collection[str],
+    unprovisioned: Collection[str],
+    down: Collection[Link] = (),
+) -> bool:
     """Tell whether these devices and links out of service at once break ``policy``."""
     switches = [one for one in fabric.switches if one.name in out]
     total = [one for one in fabric.switches if one.name not in unprovisioned]
@@ -203,7 +214,7 @@ class Rollout:
 
     def __init__(
         self, fabric: Fabric, changed: set[str], disruptive: set[str], unprovisioned: set[str], policy: RolloutPolicy
-    ):
+    ) -> None:
         self.fabric, self.changed, self.disruptive, self.unprovisioned, self.policy = (
             fabric,
             changed,
@@ -217,7 +228,7 @@ class Rollout:
         which = f"disruptive={self.disruptive} changed={self.changed} unprovisioned={self.unprovisioned}"
         return f"{roles} {which} {self.policy}"
 
-    def gate(self, out_of_service=()):
+    def gate(self, out_of_service: Collection[str] = ()) -> WaveGate:
         return WaveGate(
             self.fabric,
             self.policy,
@@ -226,7 +237,7 @@ class Rollout:
             out_of_service=out_of_service,
         )
 
-    def order(self, two_sided=(), out_of_service=()):
+    def order(self, two_sided: Collection[Link] = (), out_of_service: Collection[str] = ()) -> Order:
         gate = self.gate(out_of_service)
         return lay_out(self.fabric, self.changed, gate, wave_size=self.policy.wave_size, two_sided=two_sided)
 
@@ -237,7 +248,7 @@ def some_of(names: tuple[str, ...], most: int | None = None) -> st.SearchStrateg
 
 
 @st.composite
-def rollouts(draw):
+def rollouts(draw: st.DrawFn) -> Rollout:
     chosen = draw(FABRICS)
     names = tuple(switch.name for switch in chosen.switches)
     changed = set(names) if draw(st.booleans()) else draw(some_of(names))
@@ -248,7 +259,7 @@ def rollouts(draw):
 
 @settings(max_examples=150, deadline=None)
 @given(rollouts())
-def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout):
+def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout: Rollout) -> None:
     chosen, disruptive, unprovisioned, policy = (
         rollout.fabric,
         rollout.disruptive,
@@ -276,8 +287,8 @@ def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout
 
 @settings(max_examples=60, deadline=None)
 @given(rollouts())
-def test_the_first_device_of_each_kind_goes_alone(rollout):
-    seen = set()
+def test_the_first_device_of_each_kind_goes_alone(rollout: Rollout) -> None:
+    seen: set[tuple[int, bool]] = set()
     for wave in rollout.order().waves:
         kinds = {(rollout.fabric.switch_of[name].tier.level, name in rollout.disruptive) for name in wave}
         assert len(kinds) == 1
@@ -288,7 +299,7 @@ def test_the_first_device_of_each_kind_goes_alone(rollout):
 
 @settings(max_examples=80, deadline=None)
 @given(rollouts(), st.data())
-def test_a_device_that_failed_counts_for_every_wave_after_it(rollout, data):
+def test_a_device_that_failed_counts_for_every_wave_after_it(rollout: Rollout, data: st.DataObject) -> None:
     chosen, disruptive, unprovisioned, policy = (
         rollout.fabric,
         rollout.disruptive,
@@ -308,7 +319,7 @@ def test_a_device_that_failed_counts_for_every_wave_after_it(rollout, data):
 
 @settings(max_examples=80, deadline=None)
 @given(rollouts(), st.data())
-def test_floors_hold_while_links_wait_for_their_second_end(rollout, data):
+def test_floors_hold_while_links_wait_for_their_second_end(rollout: Rollout, data: st.DataObject) -> None:
     chosen, disruptive, unprovisioned, policy = (
         rollout.fabric,
         rollout.disruptive,
@@ -333,7 +344,7 @@ def test_floors_hold_while_links_wait_for_their_second_end(rollout, data):
 
 @settings(max_examples=80, deadline=None)
 @given(rollouts(), st.data())
-def test_what_is_left_is_counted_right(rollout, data):
+def test_what_is_left_is_counted_right(rollout: Rollout, data: st.DataObject) -> None:
     chosen = rollout.fabric
     names = [switch.name for switch in chosen.switches]
     out = data.draw(st.sets(st.sampled_from(names), max_size=4))

@@ -202,11 +202,11 @@ def killed(work: Callable[[], DeployResult | None], line: int, *, torn: bool) ->
             os._exit(0)
     os.close(sender)
     with os.fdopen(receiver, "rb") as answer:
-        told = answer.read()
+        answered = answer.read()
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         return Ended(killed_at=line)
-    found = json.loads(told)
+    found = json.loads(answered)
     assert "fault" not in found, found
     return Ended(refused=found["refused"])
 
@@ -225,4 +225,4 @@ def _die_at(line: int, *, torn: bool) -> None:
         if lines == line:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    Journal._append = append  # type: ignore[method-assign]
+    Journal._append = append  # type: ignore[method-assign, assignment]

@@ -59,7 +59,7 @@ class Watch:
 
     record: list[dict[str, Any]] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
-    revisions: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    revisions: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     links: dict[str, list[str]] = field(default_factory=dict)
     ports: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     commits: dict[str, str] = field(default_factory=dict)
@@ -270,7 +270,7 @@ def main() -> int:
 
     async def whole() -> None:
         daemon = WatchedDaemon(Path(sys.argv[1]), Clock())
-        server.run_command = daemon.run_command
+        server.__dict__["run_command"] = daemon.run_command
         # The pipe ends with the tests, also when they are killed; nothing is ever written to it.
         asyncio.get_running_loop().add_reader(sys.stdin, daemon.ended.set)
         await daemon.run()

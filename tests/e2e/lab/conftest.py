@@ -70,7 +70,9 @@ class LabRig(CommandRig):
     @property
     def name(self) -> str:
         """The fabric's name, which is the lab's."""
-        return re.search(r"^fabric: (\S+)", self.intent.read_text(), re.MULTILINE)[1]
+        found = re.search(r"^fabric: (\S+)", self.intent.read_text(), re.MULTILINE)
+        assert found is not None
+        return found[1]
 
     def plan(self, *words: str, status: int | None = 0) -> Any:
         return self.json("plan", "--target", "lab", *words, status=status)

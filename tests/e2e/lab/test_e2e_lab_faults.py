@@ -38,7 +38,7 @@ def fabric(deployed: Any) -> Iterator[Any]:
 
 def outage_s(running: list[Any]) -> float:
     """Return how long the worst of the ping streams was without an answer; packets go every 50 ms."""
-    return max(lost for _, lost in (stream.stop() for stream in running)) * 0.05
+    return float(max(lost for _, lost in (stream.stop() for stream in running)) * 0.05)
 
 
 def failed(rig: Any) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ def load(case: Path) -> tuple[RunningConfig, DeviceConfig]:
 def json_step(step: Step) -> dict[str, Any]:
     if isinstance(step, PatchStep):
         return {"kind": "patch", "operations": list(step.operations)}
-    return rollback_document([step])["steps"][0]
+    return dict(rollback_document([step])["steps"][0])
 
 
 def readable(step: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from railweave.cli import auditing
 from railweave.cli.auditing import audited, read_lines
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError
@@ -29,7 +28,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def entries(log: Path) -> list[dict[str, Any]]:
-    return audit_json(read_audit(read_lines(log)))["entries"]
+    return list(audit_json(read_audit(read_lines(log)))["entries"])
 
 
 def test_a_deployment_is_told_with_who_what_and_each_device(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +71,7 @@ def test_a_deployment_that_ends_by_an_exception_is_told(log: Path, fault: BaseEx
 
 def test_every_line_is_synchronised_and_nothing_is_overwritten(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
-    monkeypatch.setattr(auditing.os, "fsync", synced.append)
+    monkeypatch.setattr("railweave.cli.auditing.os.fsync", synced.append)
     for _ in range(3):
         with audited("deploy", PLAN, log) as note:
             note(DONE)

@@ -7,6 +7,7 @@ import pytest
 
 from railweave.catalog.lanes import lane_rates
 from railweave.catalog.load import load_catalog
+from railweave.catalog.media import Medium
 from railweave.catalog.model import BreakoutMode, Hwsku, SwitchModel
 from railweave.catalog.panel import cage_use
 
@@ -56,7 +57,8 @@ def test_a_model_names_its_source_commit_and_licence(model_id: str) -> None:
 @SWITCHES
 def test_no_lane_of_a_model_is_used_twice_unless_the_file_says_so(model_id: str) -> None:
     model = CATALOG.switch(model_id)
-    lanes = Counter(lane for port in (*model.cages, *model.service_ports) for lane in port.lanes)
+    ports = [*(port.lanes for port in model.cages), *(port.lanes for port in model.service_ports)]
+    lanes = Counter(lane for lanes in ports for lane in lanes)
     twice = [lane for lane, times in lanes.items() if times > 1]
     assert bool(twice) == model.duplicate_lanes
     in_cages = Counter(lane for cage in model.cages for lane in cage.lanes)
@@ -154,7 +156,7 @@ def test_a_nic_fits_the_slots_that_it_was_made_for(nic_id: str) -> None:
 
 
 @MEDIA
-def test_a_medium_names_its_source_and_runs_each_speed_on_whole_lanes(medium) -> None:
+def test_a_medium_names_its_source_and_runs_each_speed_on_whole_lanes(medium: Medium) -> None:
     assert medium.source
     for pmd in medium.pmds:
         assert pmd.speed_gbps // pmd.host_lane_gbps in (1, 2, 4, 8)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from railweave.catalog.load import Catalog, load_catalog
 def broken(tmp_path: Path) -> Callable[..., Catalog]:
     """Return a catalogue of one switch file whose object was changed, or whose text is given."""
 
-    def make(change: Callable[[dict], object] | None = None, text: str | None = None) -> Catalog:
+    def make(change: Callable[[dict[str, Any]], object] | None = None, text: str | None = None) -> Catalog:
         source = files("railweave.catalog").joinpath("data", "switches", "nvidia-sn4700.json")
         document = json.loads(source.read_text(encoding="utf-8"))
         if change is not None:

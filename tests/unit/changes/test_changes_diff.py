@@ -262,7 +262,7 @@ def test_every_reference_to_a_port_that_breakout_removes_is_a_conflict() -> None
 
 @pytest.mark.parametrize("metadata", [{"hostname": "sonic"}, {"docker_routing_config_mode": "separated"}])
 def test_a_switch_never_deployed_takes_everything_by_reload(metadata: dict[str, str]) -> None:
-    found = compare(running(frr="frr version 8.4\n", **metadata), wanted())
+    found = compare(running(None, "frr version 8.4\n", **metadata), wanted())
     assert found.unprovisioned
     assert len(found.changes) == 3
     assert {(one.disruption, one.method) for one in found.changes} == {(Disruption.RELOAD, Method.RELOAD)}
@@ -351,7 +351,7 @@ def test_what_is_kept_is_told_in_one_line() -> None:
 def test_the_hash_moves_with_what_is_ours_and_with_nothing_else() -> None:
     start = running_sha256(running(), wanted())
     assert start == running_sha256(running({"SNMP_COMMUNITY": {"x": {}}}, timezone="UTC"), wanted())
-    shuffled = running({"PORT": dict(reversed(running().config_db["PORT"].items()))})
+    shuffled = running({"PORT": dict(reversed(list(running().config_db["PORT"].items())))})
     assert start == running_sha256(shuffled, wanted())
     assert start == running_sha256(running(frr=f"frr version 10.3\nhostname x\n{FRR}"), wanted())
     assert start == running_sha256(running(frr=SONIC_FRR + FRR), wanted())

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ CASES = sorted((Path(__file__).parents[2] / "golden" / "changes" / "cases").iter
 
 
 class Switch:
-    def __init__(self, document: dict[str, object]) -> None:
+    def __init__(self, document: dict[str, Any]) -> None:
         tables = {table: rows for table, rows in document.items() if table != "bgpraw"}
         self.device = Device(SimDevice("leaf1", tables, "N/A", "52:54:00:12:34:56", "vs"), Clock(0.0))
         self.device.install()

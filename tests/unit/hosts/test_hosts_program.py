@@ -9,7 +9,7 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 
-LINK = {
+LINK: dict[str, Any] = {
     "ifname": "rail0",
     "mtu": 9000,
     "flags": ["UP"],

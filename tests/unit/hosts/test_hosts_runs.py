@@ -117,8 +117,8 @@ def test_more_failures_than_allowed_stop_before_the_next_batch(pod: Pod, monkeyp
 
 
 def test_without_ansible_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner.sys, "executable", "/nowhere/python")
-    monkeypatch.setattr(runner.shutil, "which", lambda name: None)
+    monkeypatch.setattr("railweave_hosts.runner.sys.executable", "/nowhere/python")
+    monkeypatch.setattr("railweave_hosts.runner.shutil.which", lambda name: None)
     with pytest.raises(RailweaveError, match=r"pip install 'railweave\[hosts\]'"):
         runner.run_role(HostAccess(), {}, {}, check=True)
 

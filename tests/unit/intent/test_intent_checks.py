@@ -22,18 +22,18 @@ traffic_classes:
 """
 
 
-def findings(text):
+def findings(text: str) -> list[tuple[str, str, str]]:
     return [
         (one.severity.value, one.code, one.where.path)
         for one in check_intent(load_intent_text(text, "i.yml"), load_catalog())
     ]
 
 
-def with_nics(nics):
+def with_nics(nics: str) -> str:
     return re.sub(r"nics: \{.*\}", f"nics: {{{nics}}}", BASE)
 
 
-def test_a_sound_intent_has_no_findings():
+def test_a_sound_intent_has_no_findings() -> None:
     assert findings(BASE) == []
 
 
@@ -48,7 +48,7 @@ def test_a_sound_intent_has_no_findings():
         "count: 4, speed: 400G, ports: 2, model: connectx-8, pcie: 2xgen5x16",
     ],
 )
-def test_slots_that_carry_their_nic_pass(nics):
+def test_slots_that_carry_their_nic_pass(nics: str) -> None:
     assert findings(with_nics(nics)) == []
 
 
@@ -61,38 +61,38 @@ def test_slots_that_carry_their_nic_pass(nics):
         "count: 4, speed: 400G, model: connectx-7, pcie: gen5x8",
     ],
 )
-def test_slots_slower_than_their_nic_are_refused(nics):
+def test_slots_slower_than_their_nic_are_refused(nics: str) -> None:
     assert findings(with_nics(nics)) == [("error", "P-1", "nodes[0].nics.pcie")]
 
 
-def test_ports_that_share_their_speed_are_a_warning():
+def test_ports_that_share_their_speed_are_a_warning() -> None:
     nics = "count: 4, speed: 100G, ports: 2, model: intel-e810, pcie: gen4x16"
     assert findings(with_nics(nics)) == [("warning", "P-2", "nodes[0].nics.ports")]
 
 
-def test_inline_models_can_be_sized_only():
+def test_inline_models_can_be_sized_only() -> None:
     text = BASE.replace("{model: nvidia-sn4700, count: 4}", "{ports: 32, speed: 400G, count: 4}")
     assert findings(text) == [("info", "RW113", "topology.spine")]
 
 
 @pytest.mark.parametrize(("other", "clash"), [("gpu", True), ("gpu3", True), ("gpu33", False), ("gpux", False)])
-def test_hosts_of_two_entries_have_names_of_their_own(other, clash):
+def test_hosts_of_two_entries_have_names_of_their_own(other: str, clash: bool) -> None:
     entry = f"  - {{name: {other}, count: 4, gpus: 8, first_stripe: 2, nics: {NICS}}}\n"
     text = BASE.replace("topology:", entry + "topology:").replace("gpus: 256 ", "gpus: 288 ")
     assert findings(text) == ([("error", "RW104", "nodes[1].name")] if clash else [])
 
 
-def test_a_growth_that_is_met_today_is_fine():
+def test_a_growth_that_is_met_today_is_fine() -> None:
     text = BASE.replace("  gpus: 256 ", "  growth: {gpus: 256, months: 6}\n  gpus: 256 ")
     assert findings(text) == []
 
 
 @pytest.mark.parametrize(("hold", "sound"), [(9, True), (8, False)])
-def test_hold_is_at_least_three_keepalives(hold, sound):
+def test_hold_is_at_least_three_keepalives(hold: int, sound: bool) -> None:
     assert findings(f"{BASE}bgp: {{hold: {hold}}}\n") == ([] if sound else [("error", "B-10", "bgp.hold")])
 
 
-def test_a_long_keepalive_alone_is_shown_at_the_keepalive():
+def test_a_long_keepalive_alone_is_shown_at_the_keepalive() -> None:
     assert findings(f"{BASE}bgp: {{keepalive: 4}}\n") == [("error", "B-10", "bgp.keepalive")]
 
 
@@ -107,25 +107,25 @@ def test_a_long_keepalive_alone_is_shown_at_the_keepalive():
         ("{hosts: 100}", [("warning", "M-4", "mtu.hosts")]),
     ],
 )
-def test_mtu_bounds(mtu, found):
+def test_mtu_bounds(mtu: str, found: list[tuple[str, str, str]]) -> None:
     assert findings(f"{BASE}mtu: {mtu}\n") == found
 
 
-def test_a_host_mtu_of_1500_leaves_roce_1024():
+def test_a_host_mtu_of_1500_leaves_roce_1024() -> None:
     (found,) = check_intent(load_intent_text(f"{BASE}mtu: {{hosts: 1500}}\n", "i.yml"), load_catalog())
     assert "packets of 1024 bytes" in found.message
 
 
-def test_bgp_rides_the_cnp_class_and_the_report_says_so():
+def test_bgp_rides_the_cnp_class_and_the_report_says_so() -> None:
     assert findings(BASE + CLASSES) == [("info", "RW108", "traffic_classes")]
 
 
-def test_a_control_class_takes_bgp_over():
+def test_a_control_class_takes_bgp_over() -> None:
     control = "  - {name: control, dscp: [56], priority: 7, strict: true}\n"
     assert findings(BASE + CLASSES + control) == []
 
 
-def test_two_control_classes_are_one_too_many():
+def test_two_control_classes_are_one_too_many() -> None:
     controls = "".join(
         f"  - {{name: {n}, dscp: [{d}], priority: {p}, strict: true}}\n"
         for n, d, p in (("bgp", 56, 7), ("control", 57, 5))
@@ -133,16 +133,16 @@ def test_two_control_classes_are_one_too_many():
     assert findings(BASE + CLASSES + controls) == [("error", "RW108", "traffic_classes[4]")]
 
 
-def test_a_control_class_needs_a_code_point():
+def test_a_control_class_needs_a_code_point() -> None:
     text = CLASSES.replace("best-effort", "best-effort, role: control")
     assert ("error", "RW108", "traffic_classes[2].dscp") in findings(BASE + text)
 
 
-def test_bgp_outside_a_strict_class_is_a_warning():
+def test_bgp_outside_a_strict_class_is_a_warning() -> None:
     assert findings(BASE + CLASSES.replace("[48]", "[49]")) == [("warning", "RW108", "traffic_classes")]
 
 
-def test_a_notification_class_that_waits_is_a_warning():
+def test_a_notification_class_that_waits_is_a_warning() -> None:
     text = CLASSES.replace("strict: true", "share: 5").replace("share: 90", "share: 85")
     assert findings(BASE + text) == [
         ("warning", "RW108", "traffic_classes"),
@@ -150,21 +150,21 @@ def test_a_notification_class_that_waits_is_a_warning():
     ]
 
 
-def test_rdma_that_may_be_dropped_is_a_warning():
+def test_rdma_that_may_be_dropped_is_a_warning() -> None:
     text = CLASSES.replace("lossless: true, ", "")
     assert ("warning", "RW114", "traffic_classes[0]") in findings(BASE + text)
 
 
-def test_a_fabric_without_rdma_is_a_warning():
+def test_a_fabric_without_rdma_is_a_warning() -> None:
     assert ("warning", "RW114", "traffic_classes") in findings(BASE + CLASSES.replace("name: roce", "name: storage"))
 
 
-def test_rdma_without_a_notification_class_is_a_warning():
+def test_rdma_without_a_notification_class_is_a_warning() -> None:
     text = CLASSES.replace("name: cnp", "name: control")
     assert findings(BASE + text) == [("warning", "Q-4", "traffic_classes")]
 
 
-def test_more_than_two_lossless_classes_cost_headroom():
+def test_more_than_two_lossless_classes_cost_headroom() -> None:
     more = "".join(
         f"  - {{name: s{n}, role: storage, dscp: [{n}], lossless: true, priority: {n}, share: 1}}\n" for n in (1, 2)
     )
@@ -172,11 +172,11 @@ def test_more_than_two_lossless_classes_cost_headroom():
     assert ("warning", "H-budget", "traffic_classes") in findings(BASE + text)
 
 
-def test_shares_of_exactly_100_pass():
+def test_shares_of_exactly_100_pass() -> None:
     assert not [one for one in findings(BASE + CLASSES) if one[0] == "error"]
 
 
-def test_unnumbered_links_need_no_pool():
+def test_unnumbered_links_need_no_pool() -> None:
     text = "addressing: {underlay: unnumbered, links: 10.255.0.0/16}\n"
     assert findings(BASE + text) == []
 
@@ -194,44 +194,44 @@ def test_unnumbered_links_need_no_pool():
         ("{spine: 4210000004}", []),
     ],
 )
-def test_as_numbers_stay_private_and_apart(asn, found):
+def test_as_numbers_stay_private_and_apart(asn: str, found: list[tuple[str, str, str]]) -> None:
     assert findings(f"{BASE}addressing: {{asn: {asn}}}\n") == found
 
 
-def test_the_spines_of_every_plane_have_a_number_apart_from_the_leaves():
+def test_the_spines_of_every_plane_have_a_number_apart_from_the_leaves() -> None:
     text = BASE.replace("  shape:", "  planes: 2\n  shape:")
     numbers = "addressing: {asn: {leaf: 4200002000, spine: 4200001000}}\n"
     assert ("error", "B-1", "addressing.asn.spine") in findings(text + numbers)
 
 
 @pytest.mark.parametrize("scope", ["leaf", "spine", "pod1-leaf4", "pod1-spine4"])
-def test_overrides_may_name_roles_and_devices(scope):
+def test_overrides_may_name_roles_and_devices(scope: str) -> None:
     assert findings(f'{BASE}overrides: {{{scope}: {{SYSLOG_SERVER: {{"10.9.9.9": {{}}}}}}}}\n') == []
 
 
 @pytest.mark.parametrize("scope", ["host", "leaf1", "pod2-leaf1", "pod1-leaf0", "pod1-leaf01"])
-def test_overrides_for_nobody_are_refused(scope):
+def test_overrides_for_nobody_are_refused(scope: str) -> None:
     text = f"{BASE}overrides: {{{scope}: {{NTP: {{global: {{}}}}}}}}\n"
     assert findings(text) == [("error", "RW110", f"overrides.{scope}")]
 
 
-def test_buffers_may_be_overridden_until_they_are_computed():
+def test_buffers_may_be_overridden_until_they_are_computed() -> None:
     assert findings(f'{BASE}overrides: {{leaf: {{CABLE_LENGTH: {{AZURE: {{Ethernet0: "40m"}}}}}}}}\n') == []
 
 
-def test_a_field_that_railweave_does_not_render_may_be_added():
+def test_a_field_that_railweave_does_not_render_may_be_added() -> None:
     rows = 'PORT: {Ethernet0: {link_training: "on"}}, DEVICE_METADATA: {localhost: {timezone: "Etc/UTC"}}'
     assert findings(f"{BASE}overrides: {{leaf: {{{rows}}}}}\n") == []
 
 
 @pytest.mark.parametrize("table", ["MGMT_INTERFACE", "MGMT_PORT", "BGP_NEIGHBOR"])
-def test_tables_that_no_intent_may_state_are_refused(table):
+def test_tables_that_no_intent_may_state_are_refused(table: str) -> None:
     assert findings(f"{BASE}overrides: {{leaf: {{{table}: {{a: {{}}}}}}}}\n") == [
         ("error", "RW111", f"overrides.leaf.{table}")
     ]
 
 
-def test_every_code_of_the_intent_part_has_a_title():
+def test_every_code_of_the_intent_part_has_a_title() -> None:
     sources = [*PROJECT.glob("src/railweave/intent/*.py"), *PROJECT.glob("src/railweave/checks/intent*.py")]
     used = {
         node.value

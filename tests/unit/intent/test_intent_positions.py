@@ -1,28 +1,30 @@
 """The YAML reader: what values mean, where they stand, and what is refused while reading."""
 
 import pytest
+import yaml
 
+from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
 from railweave.intent import compose
 from railweave.intent.nodes import MAX_BYTES, MAX_DEPTH
-from railweave.intent.positions import decode, read_document
+from railweave.intent.positions import Document, decode, read_document
 
 
-def place(document, path):
+def place(document: Document, path: str) -> tuple[int, int]:
     where = document.places[path]
     return where.line, where.column
 
 
-def refusal(text):
+def refusal(text: str) -> tuple[Diagnostic, ...]:
     with pytest.raises(RefusedError) as refused:
         read_document(text, "i.yml")
     return refused.value.diagnostics
 
 
 @pytest.fixture(params=["C loader", "pure loader"], autouse=True)
-def _loader(request, monkeypatch):
+def _loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "pure loader":
-        monkeypatch.setattr(compose, "_LOADER", compose.yaml.SafeLoader)
+        monkeypatch.setattr(compose, "_LOADER", yaml.SafeLoader)
 
 
 @pytest.mark.parametrize(
@@ -57,16 +59,16 @@ def _loader(request, monkeypatch):
         ("9" * 5000, "9" * 5000),
     ],
 )
-def test_only_true_false_and_decimal_integers_are_more_than_text(written, meant):
+def test_only_true_false_and_decimal_integers_are_more_than_text(written: str, meant: object) -> None:
     value = read_document(f"a: {written}\n", "i.yml").value["a"]
     assert (value, type(value)) == (meant, type(meant))
 
 
-def test_keys_are_text_whatever_they_look_like():
+def test_keys_are_text_whatever_they_look_like() -> None:
     assert read_document("1: a\ntrue: b\n10.9.9.9: c\n", "i.yml").value == {"1": "a", "true": "b", "10.9.9.9": "c"}
 
 
-def test_a_scalar_stands_at_itself_and_a_collection_at_its_key():
+def test_a_scalar_stands_at_itself_and_a_collection_at_its_key() -> None:
     document = read_document("a:\n  b: {c: 1, d: [x, y]}\ne:\n  - f: 2\n", "i.yml")
     assert place(document, "a") == (1, 1)
     assert place(document, "a.b") == (2, 3)
@@ -77,24 +79,24 @@ def test_a_scalar_stands_at_itself_and_a_collection_at_its_key():
     assert (document.keys["e[0].f"].line, document.keys["e[0].f"].column) == (4, 5)
 
 
-def test_a_missing_value_stands_at_its_key():
+def test_a_missing_value_stands_at_its_key() -> None:
     assert place(read_document("a:\n  b:\n", "i.yml"), "a.b") == (2, 3)
 
 
-def test_columns_count_characters_not_bytes():
+def test_columns_count_characters_not_bytes() -> None:
     assert place(read_document("ä: {ö: ü}\n", "i.yml"), '["ä"]["ö"]') == (1, 8)
 
 
-def test_a_byte_order_mark_moves_no_column():
+def test_a_byte_order_mark_moves_no_column() -> None:
     text = decode("\ufefffabric: pod1\n".encode(), "i.yml")
     assert place(read_document(text, "i.yml"), "fabric") == (1, 9)
 
 
-def test_windows_line_ends_count_as_one():
+def test_windows_line_ends_count_as_one() -> None:
     assert place(read_document("a: 1\r\nb: 2\r\n", "i.yml"), "b") == (2, 4)
 
 
-def test_an_alias_has_the_value_of_its_anchor_and_a_place_of_its_own():
+def test_an_alias_has_the_value_of_its_anchor_and_a_place_of_its_own() -> None:
     document = read_document("a: &x 7\nb: *x\nc: &m {k: 1}\nd: *m\n", "i.yml")
     assert document.value == {"a": 7, "b": 7, "c": {"k": 1}, "d": {"k": 1}}
     assert place(document, "b") == (2, 4)
@@ -102,21 +104,21 @@ def test_an_alias_has_the_value_of_its_anchor_and_a_place_of_its_own():
     assert place(document, "d.k") == (3, 11)
 
 
-def test_a_merge_key_adds_what_is_not_written_out():
+def test_a_merge_key_adds_what_is_not_written_out() -> None:
     document = read_document("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc: {<<: [*a, *b], x: 9}\n", "i.yml")
     assert document.value["c"] == {"x": 9, "y": 2, "z": 4}
     assert not document.faults
 
 
-def test_a_quoted_merge_key_is_a_key():
+def test_a_quoted_merge_key_is_a_key() -> None:
     assert read_document('a: {"<<": 1}\n', "i.yml").value == {"a": {"<<": 1}}
 
 
-def test_merging_anything_but_a_mapping_is_a_fault():
+def test_merging_anything_but_a_mapping_is_a_fault() -> None:
     assert [one.code for one in read_document("a: &a 1\nb: {<<: *a}\n", "i.yml").faults] == ["RW012"]
 
 
-def test_all_duplicate_keys_and_tags_are_reported_at_once():
+def test_all_duplicate_keys_and_tags_are_reported_at_once() -> None:
     faults = read_document("a: 1\nb: !x 2\na: 3\nc: {d: 1, d: !!binary aa==}\n", "i.yml").faults
     assert [(one.code, one.where.line, one.where.column) for one in faults] == [
         ("RW005", 2, 4),
@@ -126,28 +128,28 @@ def test_all_duplicate_keys_and_tags_are_reported_at_once():
     ]
 
 
-def test_keys_that_are_only_written_differently_are_duplicates():
+def test_keys_that_are_only_written_differently_are_duplicates() -> None:
     assert [one.code for one in read_document("a: 1\n\"a\": 2\n'a': 3\n", "i.yml").faults] == ["RW004", "RW004"]
 
 
-def test_the_first_of_two_keys_counts():
+def test_the_first_of_two_keys_counts() -> None:
     assert read_document("a: 1\na: {b: 2}\nc: 3\n", "i.yml").value == {"a": 1, "c": 3}
 
 
 @pytest.mark.parametrize("text", ["? [a]\n: 1\nb: 2\n", "{[a]: 1, b: 2}", "{{x: y}: 1, b: 2}", '{"": 1, b: 2}'])
-def test_a_key_that_is_no_text_is_a_fault_and_the_rest_is_read(text):
+def test_a_key_that_is_no_text_is_a_fault_and_the_rest_is_read(text: str) -> None:
     document = read_document(text, "i.yml")
     assert document.value == {"b": 2}
     assert [one.code for one in document.faults] == ["RW012"]
 
 
-def test_exploding_aliases_are_refused_before_they_explode():
+def test_exploding_aliases_are_refused_before_they_explode() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 60)]
     assert [one.code for one in refusal("\n".join(lines))] == ["RW006"]
 
 
-def test_exploding_merges_are_refused_too():
+def test_exploding_merges_are_refused_too() -> None:
     lines = ["a0: &a0 {" + ", ".join(f"k{n}: [x, x, x, x]" for n in range(50)) + "}"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 20)}]" for n in range(1, 4)]
     lines += ["b: {<<: *a3}"]
@@ -155,22 +157,22 @@ def test_exploding_merges_are_refused_too():
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: *a}", "a: &a {<<: *a}", "a: *b", "a: *b\nb: &b 1"])
-def test_an_alias_without_a_finished_anchor_above_is_a_fault(text):
+def test_an_alias_without_a_finished_anchor_above_is_a_fault(text: str) -> None:
     assert [one.code for one in read_document(text, "i.yml").faults][:1] == ["RW006"]
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: "])
-def test_depth_is_bounded_without_recursion(opening):
+def test_depth_is_bounded_without_recursion(opening: str) -> None:
     assert [one.code for one in refusal("a: " + opening * 100_000)] == ["RW007"]
 
 
-def test_depth_through_aliases_is_bounded_too():
+def test_depth_through_aliases_is_bounded_too() -> None:
     half = MAX_DEPTH // 2 + 2
     text = f"a: &a {'[' * half}{']' * half}\nb: {'[' * half}*a{']' * half}\n"
     assert [one.code for one in refusal(text)] == ["RW007"]
 
 
-def test_a_file_beyond_the_limit_is_refused():
+def test_a_file_beyond_the_limit_is_refused() -> None:
     with pytest.raises(RefusedError) as refused:
         decode(b" " * (MAX_BYTES + 1), "i.yml")
     assert [one.code for one in refused.value.diagnostics] == ["RW007"]
@@ -194,7 +196,7 @@ def test_a_file_beyond_the_limit_is_refused():
         ("a:\n  - 1\n - 2\n", 3, 2, "does not fit"),
     ],
 )
-def test_syntax_faults_are_told_in_our_words_at_their_place(text, line, column, words):
+def test_syntax_faults_are_told_in_our_words_at_their_place(text: str, line: int, column: int, words: str) -> None:
     (fault,) = refusal(text)
     assert fault.code == "RW003"
     assert (fault.where.line, fault.where.column) == (line, column)
@@ -202,7 +204,7 @@ def test_syntax_faults_are_told_in_our_words_at_their_place(text, line, column, 
     assert fault.fix
 
 
-def test_a_control_character_is_named_with_its_place():
+def test_a_control_character_is_named_with_its_place() -> None:
     (fault,) = refusal("a: 1\r\nb: x\x00y\n")
     assert (fault.code, fault.where.line, fault.where.column) == ("RW002", 2, 5)
     assert "U+0000" in fault.message

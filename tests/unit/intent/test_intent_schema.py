@@ -1,7 +1,9 @@
 """The JSON Schema agrees with what the loader takes, and explains itself to an editor."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -16,16 +18,16 @@ REFERENCE = sorted((PROJECT / "intent").glob("*.yml"))
 BASE = (PROJECT / "intent" / "pod-32.yml").read_text()
 
 
-def objects(schema):
+def objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield schema
     yield from schema["$defs"].values()
 
 
-def accepts(text):
-    return jsonschema.Draft202012Validator(json_schema()).is_valid(read_document(text, "i.yml").value)
+def accepts(text: str) -> bool:
+    return bool(jsonschema.Draft202012Validator(json_schema()).is_valid(read_document(text, "i.yml").value))
 
 
-def test_it_is_a_valid_2020_12_schema_with_an_id_of_its_own():
+def test_it_is_a_valid_2020_12_schema_with_an_id_of_its_own() -> None:
     schema = json_schema()
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["$id"] == SCHEMA_ID
@@ -33,21 +35,21 @@ def test_it_is_a_valid_2020_12_schema_with_an_id_of_its_own():
 
 
 @pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.name)
-def test_it_accepts_the_reference_intents(path):
+def test_it_accepts_the_reference_intents(path: Path) -> None:
     assert accepts(path.read_text())
 
 
-def test_every_key_is_described():
+def test_every_key_is_described() -> None:
     for schema in objects(json_schema()):
         for key, form in schema.get("properties", {}).items():
             assert form.get("description"), key
 
 
-def test_no_mapping_takes_unknown_keys():
+def test_no_mapping_takes_unknown_keys() -> None:
     assert all(schema["additionalProperties"] is False for schema in objects(json_schema()))
 
 
-def test_every_default_is_a_value_that_may_be_written():
+def test_every_default_is_a_value_that_may_be_written() -> None:
     schema = json_schema()
     for one in objects(schema):
         for key, form in one.get("properties", {}).items():
@@ -73,7 +75,7 @@ def test_every_default_is_a_value_that_may_be_written():
         ("colour", "blue"),
     ],
 )
-def test_schema_and_loader_take_and_refuse_the_same(key, value):
+def test_schema_and_loader_take_and_refuse_the_same(key: str, value: Any) -> None:
     text = BASE.replace("  shape: rail-optimized", f"  {key}: {value}\n  shape: rail-optimized")
     try:
         load_intent_text(text, "i.yml")
@@ -83,7 +85,7 @@ def test_schema_and_loader_take_and_refuse_the_same(key, value):
         assert accepts(text)
 
 
-def test_the_defaults_of_the_schema_are_those_of_the_loader(tmp_path):
+def test_the_defaults_of_the_schema_are_those_of_the_loader(tmp_path: Path) -> None:
     schema = json_schema()
     classes = schema["properties"]["traffic_classes"]["default"]
     lines = "".join(f"  - {_flow(one)}\n" for one in classes)
@@ -93,5 +95,5 @@ def test_the_defaults_of_the_schema_are_those_of_the_loader(tmp_path):
     assert stated == load_intent_text(BASE, "i.yml").policies
 
 
-def _flow(mapping):
+def _flow(mapping: dict[str, Any]) -> str:
     return re.sub(r"'|True|False", lambda found: {"'": "", "True": "true", "False": "false"}[found[0]], str(mapping))

@@ -1,11 +1,16 @@
 """The node image's own code: from rows to kernel commands, from kernel and lldpd to state rows."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from lab_node.kernel import boot_commands, changes, wanted_addresses
 from lab_node.redis import difference
 from lab_node.state import age_s, counter_rows, lldp_rows, port_rows
 
 
-def interface(name, *, up=True, mtu=9100, addresses=(), state="UP"):
+def interface(
+    name: str, *, up: bool = True, mtu: int = 9100, addresses: Sequence[str] = (), state: str = "UP"
+) -> dict[str, Any]:
     return {
         "ifname": name,
         "flags": ["BROADCAST", *(["UP"] if up else [])],
@@ -33,7 +38,7 @@ SETTLED = [
 ]
 
 
-def test_a_cabled_port_takes_its_name_and_one_without_a_cable_is_a_tap():
+def test_a_cabled_port_takes_its_name_and_one_without_a_cable_is_a_tap() -> None:
     present = [interface("lo"), interface("eth0"), interface("eth1")]
     assert boot_commands({"Ethernet0": "eth1", "Ethernet4": "eth2"}, present) == [
         "link set dev eth1 down",
@@ -43,11 +48,11 @@ def test_a_cabled_port_takes_its_name_and_one_without_a_cable_is_a_tap():
     assert boot_commands({"Ethernet0": "eth1"}, [interface("Ethernet0")]) == [], "a second boot makes nothing anew"
 
 
-def test_nothing_is_done_to_a_kernel_that_is_as_wanted():
+def test_nothing_is_done_to_a_kernel_that_is_as_wanted() -> None:
     assert changes(ROWS, SETTLED) == []
 
 
-def test_mtu_state_and_addresses_follow_the_rows():
+def test_mtu_state_and_addresses_follow_the_rows() -> None:
     before = [
         interface("Ethernet0", up=False, mtu=1500, addresses=["10.0.0.9/31"]),
         interface("Ethernet4"),
@@ -62,23 +67,23 @@ def test_mtu_state_and_addresses_follow_the_rows():
     ]
 
 
-def test_a_loopback_is_made_before_it_gets_its_address():
+def test_a_loopback_is_made_before_it_gets_its_address() -> None:
     commands = changes(ROWS, SETTLED[:2])
     assert commands[0].startswith("link add Loopback0 type veth")
     assert commands[-1] == "addr add 10.255.0.1/32 dev Loopback0"
 
 
-def test_management_is_never_touched():
+def test_management_is_never_touched() -> None:
     assert not [
         one for one in changes(ROWS, [*SETTLED, interface("eth0", addresses=["172.20.0.2/24"])]) if "eth0" in one
     ]
 
 
-def test_addresses_stand_by_interface():
+def test_addresses_stand_by_interface() -> None:
     assert wanted_addresses(ROWS) == {"Ethernet0": ["10.0.0.1/31"], "Loopback0": ["10.255.0.1/32"]}
 
 
-def test_only_what_differs_is_written_to_redis():
+def test_only_what_differs_is_written_to_redis() -> None:
     old = {"A|1": {"x": "1", "y": "2"}, "B|1": {"x": "1"}, "C|1": {"x": "1"}}
     new = {"A|1": {"x": "1", "z": "3"}, "C|1": {"x": "1"}, "D|1": {"NULL": "NULL"}}
     assert difference(old, new) == [
@@ -90,7 +95,7 @@ def test_only_what_differs_is_written_to_redis():
     assert difference(old, old) == []
 
 
-def test_port_state_is_the_kernels():
+def test_port_state_is_the_kernels() -> None:
     rows = port_rows(
         ROWS, [interface("Ethernet0", mtu=1500, state="DOWN"), interface("Ethernet4", up=False, state="DOWN")]
     )
@@ -98,7 +103,7 @@ def test_port_state_is_the_kernels():
     assert rows["PORT_TABLE:Ethernet4"]["admin_status"] == "down"
 
 
-def neighbour(system, port, age):
+def neighbour(system: str, port: str, age: str) -> dict[str, Any]:
     return {
         "name": "Ethernet0",
         "rid": "1",
@@ -108,7 +113,7 @@ def neighbour(system, port, age):
     }
 
 
-def test_the_younger_of_two_neighbours_is_there():
+def test_the_younger_of_two_neighbours_is_there() -> None:
     told = {
         "lldp": [
             {"interface": [neighbour("new", "etp1", "0 day, 00:00:03"), neighbour("old", "etp2", "0 day, 00:01:00")]}
@@ -121,12 +126,12 @@ def test_the_younger_of_two_neighbours_is_there():
     assert age_s("2 days, 01:00:01") == 2 * 86400 + 3601
 
 
-def test_a_port_without_a_neighbour_has_no_row():
+def test_a_port_without_a_neighbour_has_no_row() -> None:
     assert lldp_rows({"lldp": [{}]}) == {}
     assert lldp_rows({"lldp": []}) == {}
 
 
-def test_counters_stand_under_the_ports_object():
+def test_counters_stand_under_the_ports_object() -> None:
     seen = interface("Ethernet4") | {
         "stats64": {"rx": {"bytes": 10, "packets": 1, "dropped": 0, "errors": 0, "multicast": 0},
                     "tx": {"bytes": 20, "packets": 2, "dropped": 0, "errors": 0}}

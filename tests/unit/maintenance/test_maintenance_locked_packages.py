@@ -34,7 +34,7 @@ def project() -> dict[str, dict[str, list[str]]]:
 
 def locked(path: Path) -> dict[str, tuple[Requirement, int]]:
     """Return the packages of a locked file with the number of their hashes."""
-    found = {}
+    found: dict[str, tuple[Requirement, int]] = {}
     for block in re.split(r"\n(?=\S)", path.read_text(encoding="utf-8")):
         if not block.startswith("#"):
             text = block.split(" \\\n", 1)[0]

@@ -164,7 +164,7 @@ class Timer:
         return types.SimpleNamespace(commit_id=self._switch.commit_id, pending=self._switch.pending, overdue=False)
 
 
-class FakeDriver(NetworkDriver):
+class FakeDriver(NetworkDriver):  # type: ignore[misc]
     """The part of NAPALM's contract that tasks use, on a ``Switch``."""
 
     world: World
@@ -306,7 +306,7 @@ class FakeDriver(NetworkDriver):
                 "is_enabled": self.world.enabled(self.name, port),
                 "is_up": (self.name, port) in self.world.still_up
                 or (port in far and self.world.up(self.name, port, *far[port])),
-                "mtu": int(fields.get("mtu", "9100")),
+                "mtu": int(str(fields.get("mtu", "9100"))),
             }
             for port, fields in self.switch.running.config_db.get("PORT", {}).items()
         }

@@ -6,7 +6,7 @@ switches in memory, wave by wave, through the whole rollout.
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,6 +23,10 @@ from railweave.plan.outcome import Result
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.refusal import conflicts
 from railweave.templates import find_templates
+
+if TYPE_CHECKING:
+    from tests.unit.nornir.conftest import Bench
+
 
 Redesign = Callable[..., Fabric]
 Shape = tuple[int, int, int]
@@ -145,7 +149,7 @@ def test_a_switch_that_does_not_tell_its_links_closes_no_port_unasked(shrunk: An
     assert parse_plan(json.dumps(plan_json(plan)), "plan.json") == plan
 
 
-def port_of(bench: Any) -> str:
+def port_of(bench: "Bench") -> str:
     """Return the third port of a leaf, to which the third node is cabled."""
     return str(bench.world.fabric.switch_of["lab-leaf1"].panel.ports[2].name)
 

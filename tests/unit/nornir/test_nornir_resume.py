@@ -98,7 +98,7 @@ def bench(deployed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     def document(self: Any, commit_id: str) -> dict[str, Any]:
         for one in self.kept:
             if one.commit_id == commit_id:
-                return one.document
+                return dict(one.document)
         raise CommitError(f"the rollback file of commit {commit_id} is not on the switch")
 
     monkeypatch.setattr(driver, "kept", property(lambda self: keepers.commits.setdefault(self.name, [])), raising=False)
@@ -121,7 +121,7 @@ def changed(bench: Any, redesign: Callable[..., Any]) -> Any:
 
 
 def folder(bench: Any) -> Path:
-    return bench.folder / "journal"
+    return Path(bench.folder) / "journal"
 
 
 def newest(bench: Any) -> Rollout:

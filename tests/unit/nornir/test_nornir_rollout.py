@@ -3,14 +3,21 @@
 import _thread
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from napalm.base.exceptions import CommitError, ConnectionClosedException, LockError
+from napalm.base.exceptions import CommitError, ConnectionClosedException, ConnectTimeoutError, LockError
 
 from nornir_railweave.events import Step
 from nornir_railweave.journal import Journal
+from railweave.fabric.model import Fabric
+
+if TYPE_CHECKING:
+    from tests.unit.nornir.conftest import Bench, Switch
+
 
 WIDE = (("count: 4", "count: 8"), ("count: 2, downlink", "count: 4, downlink"))
 MTU = ("workload:", "mtu: {fabric: 9000, hosts: 8900}\nworkload:")
@@ -21,7 +28,7 @@ TOGETHER = LEAVES[1:]
 
 
 @pytest.fixture
-def wide(bench, redesign, settle):
+def wide(bench: "Bench", redesign: Callable[..., Fabric], settle: Callable[["Bench"], "Bench"]) -> "Bench":
     """A deployed lab of four leaves whose MTU has changed since, which disturbs nothing."""
     bench.world.grow(redesign(*WIDE))
     settle(bench)
@@ -30,7 +37,7 @@ def wide(bench, redesign, settle):
 
 
 @pytest.fixture
-def timed(deployed, redesign):
+def timed(deployed: "Bench", redesign: Callable[..., Fabric]) -> "Bench":
     """A deployed lab whose BGP timers have changed since, which resets sessions: spines are drained for it."""
     deployed.world.grow(redesign(TIMERS))
     return deployed
@@ -39,44 +46,45 @@ def timed(deployed, redesign):
 class Asked:
     """A person who asks for one thing after the other, then for nothing more."""
 
-    def __init__(self, *words):
+    def __init__(self, *words: str) -> None:
         self._words = list(words)
 
-    def asked(self):
+    def asked(self) -> str:
         return self._words.pop(0) if self._words else ""
 
 
-def switch(bench, name):
+def switch(bench: "Bench", name: str) -> "Switch":
     return bench.world.switches[name]
 
 
-def set_rollout(bench, **settings):
+def set_rollout(bench: "Bench", **settings: Any) -> None:
     bench.rollout = replace(bench.rollout, **settings)
 
 
-def breaks_bgp(one, step="committed"):
+def breaks_bgp(one: "Switch", step: str = "committed") -> None:
     one.faults[step] = lambda: one.faults.update({"bgp-down": True})
 
 
-def steps(bench, name):
+def steps(bench: "Bench", name: str) -> list[str]:
     return [event.step.value for event in bench.events if event.device == name]
 
 
-def texts(bench, step):
+def texts(bench: "Bench", step: Step) -> list[str]:
     return [event.text for event in bench.events if event.step is step]
 
 
-def is_old(bench, name):
+def is_old(bench: "Bench", name: str) -> bool:
     return bench.world.row(name, "PORT", "Ethernet0")["mtu"] == "9100" and not switch(bench, name).pending
 
 
-def is_new(bench, name):
+def is_new(bench: "Bench", name: str) -> bool:
     return bench.world.row(name, "PORT", "Ethernet0")["mtu"] == "9000" and not switch(bench, name).pending
 
 
-def drain_by_hand(bench, name, line="bgp graceful-shutdown"):
+def drain_by_hand(bench: "Bench", name: str, line: str = "bgp graceful-shutdown") -> None:
     """Drain a switch as its operator would: the line stands in what FRR runs."""
     one = switch(bench, name)
+    assert one.running.frr is not None
     lines = one.running.frr.splitlines()
     at = next(index for index, text in enumerate(lines) if text.startswith("router bgp"))
     one.running = type(one.running)(one.running.config_db, "\n".join([*lines[: at + 1], f" {line}", *lines[at + 1 :]]))
@@ -86,7 +94,7 @@ def drain_by_hand(bench, name, line="bgp graceful-shutdown"):
 # Waves
 
 
-def test_a_failed_gate_takes_the_whole_wave_back_and_stops(wide):
+def test_a_failed_gate_takes_the_whole_wave_back_and_stops(wide: "Bench") -> None:
     breaks_bgp(switch(wide, "lab-leaf3"))
     result = wide.deploy()
     assert result.result == "stopped"
@@ -100,21 +108,21 @@ def test_a_failed_gate_takes_the_whole_wave_back_and_stops(wide):
     assert "bgp" in result.devices["lab-leaf3"].error
 
 
-def test_no_device_of_a_wave_is_kept_before_all_of_it_is_verified(wide):
+def test_no_device_of_a_wave_is_kept_before_all_of_it_is_verified(wide: "Bench") -> None:
     wide.deploy()
     wave = [event for event in wide.events if event.device in TOGETHER]
     first_kept = min(at for at, event in enumerate(wave) if event.step is Step.CONFIRMED)
     assert {event.device for event in wave[:first_kept] if event.step is Step.VERIFIED} == set(TOGETHER)
 
 
-def test_a_wave_that_was_taken_back_is_not_saved(wide):
+def test_a_wave_that_was_taken_back_is_not_saved(wide: "Bench") -> None:
     breaks_bgp(switch(wide, "lab-leaf3"))
     wide.deploy()
     assert switch(wide, "lab-leaf2").saved == switch(wide, "lab-leaf2").running
     assert "confirm" not in switch(wide, "lab-leaf2").calls
 
 
-def test_a_tolerated_failure_is_taken_back_alone_and_the_rollout_goes_on(wide):
+def test_a_tolerated_failure_is_taken_back_alone_and_the_rollout_goes_on(wide: "Bench") -> None:
     set_rollout(wide, max_failures=2)
     breaks_bgp(switch(wide, "lab-spine2"))
     result = wide.deploy()
@@ -125,7 +133,7 @@ def test_a_tolerated_failure_is_taken_back_alone_and_the_rollout_goes_on(wide):
     assert all(is_new(wide, name) for name in ("lab-spine1", *LEAVES))
 
 
-def test_a_tolerated_failure_leaves_the_rest_of_its_wave_new(wide):
+def test_a_tolerated_failure_leaves_the_rest_of_its_wave_new(wide: "Bench") -> None:
     set_rollout(wide, max_failures=2)
     breaks_bgp(switch(wide, "lab-leaf3"))
     result = wide.deploy()
@@ -135,7 +143,7 @@ def test_a_tolerated_failure_leaves_the_rest_of_its_wave_new(wide):
     assert is_new(wide, "lab-leaf4")
 
 
-def test_failures_count_over_the_whole_rollout(wide):
+def test_failures_count_over_the_whole_rollout(wide: "Bench") -> None:
     set_rollout(wide, max_failures=2)
     breaks_bgp(switch(wide, "lab-spine2"))
     breaks_bgp(switch(wide, "lab-leaf3"))
@@ -145,10 +153,10 @@ def test_failures_count_over_the_whole_rollout(wide):
     assert all(is_old(wide, name) for name in TOGETHER)
 
 
-def test_a_device_lost_in_a_wave_takes_the_others_back(wide, unreachable):
+def test_a_device_lost_in_a_wave_takes_the_others_back(wide: "Bench", unreachable: ConnectTimeoutError) -> None:
     lost = switch(wide, "lab-leaf4")
 
-    def vanish():
+    def vanish() -> None:
         lost.faults["open"] = unreachable
         raise ConnectionClosedException("gone")
 
@@ -160,10 +168,17 @@ def test_a_device_lost_in_a_wave_takes_the_others_back(wide, unreachable):
     assert "takes back a commit" in result.stopped_by
 
 
-def test_a_device_that_cannot_be_taken_back_with_its_wave_is_told(wide, unreachable):
+def test_a_device_that_cannot_be_taken_back_with_its_wave_is_told(
+    wide: "Bench", unreachable: ConnectTimeoutError
+) -> None:
     breaks_bgp(switch(wide, "lab-leaf3"))
     stuck = switch(wide, "lab-leaf2")
-    stuck.faults["rollback"] = lambda: stuck.faults.update(open=unreachable) or stuck.step("close-up")
+
+    def vanish() -> None:
+        stuck.faults["open"] = unreachable
+        stuck.step("close-up")
+
+    stuck.faults["rollback"] = vanish
     stuck.faults["close-up"] = ConnectionClosedException("gone")
     result = wide.deploy()
     assert wide.outcomes(result)["lab-leaf2"] == "unreachable"
@@ -171,7 +186,7 @@ def test_a_device_that_cannot_be_taken_back_with_its_wave_is_told(wide, unreacha
     assert result.progress.undone == ("lab-leaf4",)
 
 
-def test_a_wave_whose_timers_are_nearly_over_is_taken_back_and_not_raced(wide):
+def test_a_wave_whose_timers_are_nearly_over_is_taken_back_and_not_raced(wide: "Bench") -> None:
     set_rollout(wide, revert_in_s=2)
     result = wide.deploy()
     assert result.result == "stopped"
@@ -182,11 +197,11 @@ def test_a_wave_whose_timers_are_nearly_over_is_taken_back_and_not_raced(wide):
     assert "confirm" not in switch(wide, "lab-spine1").calls
 
 
-def test_an_interrupt_while_a_wave_is_kept_leaves_no_device_of_it_pending(wide):
+def test_an_interrupt_while_a_wave_is_kept_leaves_no_device_of_it_pending(wide: "Bench") -> None:
     set_rollout(wide, workers=1)
     again = threading.Event()
 
-    def interrupt():
+    def interrupt() -> None:
         if not again.is_set():
             again.set()
             _thread.interrupt_main()
@@ -198,7 +213,7 @@ def test_an_interrupt_while_a_wave_is_kept_leaves_no_device_of_it_pending(wide):
     assert all(is_new(wide, name) for name in LEAVES)
 
 
-def test_an_interrupt_while_a_wave_is_brought_keeps_what_is_done_and_starts_no_more(wide):
+def test_an_interrupt_while_a_wave_is_brought_keeps_what_is_done_and_starts_no_more(wide: "Bench") -> None:
     set_rollout(wide, workers=1)
     switch(wide, "lab-leaf3").faults["commit"] = _thread.interrupt_main
     result = wide.deploy()
@@ -209,7 +224,7 @@ def test_an_interrupt_while_a_wave_is_brought_keeps_what_is_done_and_starts_no_m
     assert result.progress.waves_done == 3
 
 
-def test_a_rollout_that_nobody_could_resume_does_not_go_on(wide):
+def test_a_rollout_that_nobody_could_resume_does_not_go_on(wide: "Bench") -> None:
     journal = Journal(wide.folder / "journal", "lab", "fake")
     switch(wide, "lab-spine1").faults["confirmed"] = lambda: setattr(journal, "fault", "the disk is full")
     result = wide.deploy(journal=journal)
@@ -221,7 +236,7 @@ def test_a_rollout_that_nobody_could_resume_does_not_go_on(wide):
 # Health and losses
 
 
-def test_a_device_that_gets_fewer_prefixes_afterwards_is_taken_back(wide):
+def test_a_device_that_gets_fewer_prefixes_afterwards_is_taken_back(wide: "Bench") -> None:
     one = switch(wide, "lab-spine1")
     one.faults["committed"] = lambda: setattr(one, "prefixes", 9)
     result = wide.deploy()
@@ -229,13 +244,13 @@ def test_a_device_that_gets_fewer_prefixes_afterwards_is_taken_back(wide):
     assert "expected at least 10 prefixes, is 9 prefixes" in result.devices["lab-spine1"].error
 
 
-def test_prefixes_of_devices_that_are_at_work_beside_it_may_be_missing(wide):
+def test_prefixes_of_devices_that_are_at_work_beside_it_may_be_missing(wide: "Bench") -> None:
     one = switch(wide, "lab-leaf2")
     one.faults["committed"] = lambda: setattr(one, "prefixes", 6)
     assert wide.deploy().result == "done"
 
 
-def test_a_device_that_loses_packets_afterwards_is_taken_back(wide):
+def test_a_device_that_loses_packets_afterwards_is_taken_back(wide: "Bench") -> None:
     one = switch(wide, "lab-spine1")
     one.faults["committed"] = lambda: setattr(one, "losing", 50)
     result = wide.deploy()
@@ -243,7 +258,7 @@ def test_a_device_that_loses_packets_afterwards_is_taken_back(wide):
     assert "errors Ethernet" in result.devices["lab-spine1"].error
 
 
-def test_a_device_that_lost_packets_before_is_not_blamed_for_it(wide):
+def test_a_device_that_lost_packets_before_is_not_blamed_for_it(wide: "Bench") -> None:
     set_rollout(wide, verify_timeout_s=2)
     switch(wide, "lab-spine1").losing = 50
     assert wide.outcomes(wide.deploy())["lab-spine1"] == "new"
@@ -252,7 +267,7 @@ def test_a_device_that_lost_packets_before_is_not_blamed_for_it(wide):
 # Soak
 
 
-def test_a_fault_in_the_soak_takes_the_kept_wave_back(wide):
+def test_a_fault_in_the_soak_takes_the_kept_wave_back(wide: "Bench") -> None:
     set_rollout(wide, soak_s=0.1)
     breaks_bgp(switch(wide, "lab-leaf3"), "confirmed")
     result = wide.deploy()
@@ -264,7 +279,7 @@ def test_a_fault_in_the_soak_takes_the_kept_wave_back(wide):
     assert result.progress.undone == TOGETHER
 
 
-def test_losses_in_the_soak_take_the_wave_back(wide):
+def test_losses_in_the_soak_take_the_wave_back(wide: "Bench") -> None:
     set_rollout(wide, soak_s=0.1)
     one = switch(wide, "lab-spine1")
     one.faults["confirmed"] = lambda: setattr(one, "losing", 1000)
@@ -273,7 +288,7 @@ def test_losses_in_the_soak_take_the_wave_back(wide):
     assert is_old(wide, "lab-spine1")
 
 
-def test_what_is_seen_once_in_a_soak_is_no_fault(wide):
+def test_what_is_seen_once_in_a_soak_is_no_fault(wide: "Bench") -> None:
     set_rollout(wide, soak_s=0.1)
     one = switch(wide, "lab-spine1")
     one.faults["confirmed"] = lambda: one.faults.update(bgp=[ConnectionClosedException("gone")])
@@ -283,11 +298,11 @@ def test_what_is_seen_once_in_a_soak_is_no_fault(wide):
     assert len(texts(wide, Step.SOAKED)) == 4
 
 
-def test_a_soak_that_fails_after_somebody_elses_commit_takes_back_our_rows_alone(wide):
+def test_a_soak_that_fails_after_somebody_elses_commit_takes_back_our_rows_alone(wide: "Bench") -> None:
     set_rollout(wide, soak_s=0.1)
     one = switch(wide, "lab-spine1")
 
-    def somebody_commits():
+    def somebody_commits() -> None:
         one.commit_id = "theirs"
         one.faults["bgp-down"] = True
 
@@ -298,7 +313,7 @@ def test_a_soak_that_fails_after_somebody_elses_commit_takes_back_our_rows_alone
     assert "rollback" not in one.calls
 
 
-def test_every_session_is_closed_after_soaks_and_waves(wide):
+def test_every_session_is_closed_after_soaks_and_waves(wide: "Bench") -> None:
     set_rollout(wide, soak_s=0.05)
     breaks_bgp(switch(wide, "lab-leaf3"))
     wide.deploy()
@@ -306,11 +321,11 @@ def test_every_session_is_closed_after_soaks_and_waves(wide):
         assert one.calls.count("open") == one.calls.count("close")
 
 
-def test_an_earlier_commit_is_not_taken_back_for_one_that_never_was(wide):
+def test_an_earlier_commit_is_not_taken_back_for_one_that_never_was(wide: "Bench") -> None:
     one = switch(wide, "lab-spine1")
     one.commit_id, one.before = "earlier", type(one.running)({}, "")
 
-    def half():
+    def half() -> None:
         tables = dict(one.running.config_db)
         tables["PORT"] = {**tables["PORT"], "Ethernet0": {**tables["PORT"]["Ethernet0"], "mtu": "1500"}}
         one.running = type(one.running)(tables, one.running.frr)
@@ -323,7 +338,7 @@ def test_an_earlier_commit_is_not_taken_back_for_one_that_never_was(wide):
     assert is_old(wide, "lab-spine1")
 
 
-def test_the_name_of_a_commit_is_told_although_the_answer_to_it_was_lost(wide):
+def test_the_name_of_a_commit_is_told_although_the_answer_to_it_was_lost(wide: "Bench") -> None:
     switch(wide, "lab-spine1").faults["committed"] = [ConnectionClosedException("gone")]
     result = wide.deploy()
     assert result.ok
@@ -331,11 +346,11 @@ def test_the_name_of_a_commit_is_told_although_the_answer_to_it_was_lost(wide):
     assert [event.details["commit_id"] for event in told] == ["commit-1"]
 
 
-def test_another_commit_that_waits_is_not_confirmed_for_ours(wide):
+def test_another_commit_that_waits_is_not_confirmed_for_ours(wide: "Bench") -> None:
     one = switch(wide, "lab-spine1")
     breaks = iter([1])
 
-    def replaced():
+    def replaced() -> None:
         if next(breaks, 0):
             one.commit_id = "theirs"
 
@@ -345,10 +360,10 @@ def test_another_commit_that_waits_is_not_confirmed_for_ours(wide):
     assert not {"confirm", "rollback"} & set(one.calls)
 
 
-def test_a_switch_that_restarted_while_it_was_verified_is_not_taken_for_new(wide):
+def test_a_switch_that_restarted_while_it_was_verified_is_not_taken_for_new(wide: "Bench") -> None:
     one = switch(wide, "lab-spine1")
 
-    def restart():
+    def restart() -> None:
         if "committed" in one.calls:
             one.running = one.saved
 
@@ -363,40 +378,40 @@ def test_a_switch_that_restarted_while_it_was_verified_is_not_taken_for_new(wide
 # Pause, abort, floor
 
 
-def test_a_paused_rollout_waits_and_goes_on(wide):
+def test_a_paused_rollout_waits_and_goes_on(wide: "Bench") -> None:
     result = wide.deploy(control=Asked("", "pause", "pause", "pause"))
     assert result.result == "done"
     assert texts(wide, Step.PAUSED) == ["paused after wave 1 of 4"]
     assert len(texts(wide, Step.CONTINUED)) == 1
 
 
-def test_an_aborted_rollout_stops_after_the_wave_at_work(wide):
+def test_an_aborted_rollout_stops_after_the_wave_at_work(wide: "Bench") -> None:
     result = wide.deploy(control=Asked("", "", "abort"))
     assert result.result == "stopped"
     assert result.stopped_by == "aborted after wave 2 of 4"
     assert wide.outcomes(result) == dict.fromkeys(SPINES, "new") | dict.fromkeys(LEAVES, "not-attempted")
 
 
-def test_a_paused_rollout_can_be_aborted(wide):
+def test_a_paused_rollout_can_be_aborted(wide: "Bench") -> None:
     result = wide.deploy(control=Asked("pause", "pause", "abort"))
     assert result.stopped_by == "aborted after wave 0 of 4"
     assert set(wide.outcomes(result).values()) == {"not-attempted"}
 
 
-def test_an_abort_in_a_soak_keeps_the_wave_and_stops(wide):
+def test_an_abort_in_a_soak_keeps_the_wave_and_stops(wide: "Bench") -> None:
     set_rollout(wide, soak_s=5)
     result = wide.deploy(control=Asked("", "abort", "abort"))
     assert result.stopped_by == "aborted after wave 1 of 4"
     assert is_new(wide, "lab-spine1")
 
 
-def test_the_file_beside_the_journal_is_asked(wide):
+def test_the_file_beside_the_journal_is_asked(wide: "Bench") -> None:
     journal = Journal(wide.folder / "journal", "lab", "fake")
     journal.path.with_suffix(".control").write_text("abort\n")
     assert wide.deploy(journal=journal).stopped_by == "aborted after wave 0 of 4"
 
 
-def test_a_wave_that_would_cross_the_floor_beside_a_failed_device_is_not_started(timed):
+def test_a_wave_that_would_cross_the_floor_beside_a_failed_device_is_not_started(timed: "Bench") -> None:
     set_rollout(timed, max_failures=3)
     breaks_bgp(switch(timed, "lab-spine1"))
     result = timed.deploy()
@@ -409,7 +424,7 @@ def test_a_wave_that_would_cross_the_floor_beside_a_failed_device_is_not_started
 # Drain
 
 
-def test_a_spine_whose_change_resets_sessions_is_drained_first_and_undrained_before_it_is_kept(timed):
+def test_a_spine_whose_change_resets_sessions_is_drained_first_and_undrained_before_it_is_kept(timed: "Bench") -> None:
     result = timed.deploy()
     assert result.ok
     told = steps(timed, "lab-spine1")
@@ -420,7 +435,7 @@ def test_a_spine_whose_change_resets_sessions_is_drained_first_and_undrained_bef
     assert all(one.drained == () for one in timed.world.switches.values())
 
 
-def test_a_spine_that_never_gets_quiet_is_left_as_it_was(timed):
+def test_a_spine_that_never_gets_quiet_is_left_as_it_was(timed: "Bench") -> None:
     set_rollout(timed, drain_timeout_s=0.05)
     one = switch(timed, "lab-spine1")
     one.busy, before = True, one.running
@@ -431,7 +446,7 @@ def test_a_spine_that_never_gets_quiet_is_left_as_it_was(timed):
     assert "commit" not in one.calls
 
 
-def test_a_spine_that_somebody_drained_is_left_drained(timed):
+def test_a_spine_that_somebody_drained_is_left_drained(timed: "Bench") -> None:
     drain_by_hand(timed, "lab-spine1")
     result = timed.deploy()
     assert timed.outcomes(result)["lab-spine1"] == "new"
@@ -439,12 +454,13 @@ def test_a_spine_that_somebody_drained_is_left_drained(timed):
     assert "drain" not in switch(timed, "lab-spine1").calls
 
 
-def test_a_failing_rollback_of_a_drain_is_told_and_the_switch_undrained(timed):
+def test_a_failing_rollback_of_a_drain_is_told_and_the_switch_undrained(timed: "Bench") -> None:
     one = switch(timed, "lab-spine1")
     breaks_bgp(one)
 
-    def fail():
+    def fail() -> None:
         one.pending = False
+        assert one.before is not None
         one.running = one.before
         raise CommitError("the drain stays")
 
@@ -455,12 +471,13 @@ def test_a_failing_rollback_of_a_drain_is_told_and_the_switch_undrained(timed):
     assert result.progress.drained == ()
 
 
-def test_a_drain_that_cannot_be_ended_is_told_with_the_way_out(timed):
+def test_a_drain_that_cannot_be_ended_is_told_with_the_way_out(timed: "Bench") -> None:
     one = switch(timed, "lab-spine1")
     breaks_bgp(one)
 
-    def fail():
+    def fail() -> None:
         one.pending = False
+        assert one.before is not None
         one.running = one.before
         raise CommitError("the drain stays")
 
@@ -470,7 +487,7 @@ def test_a_drain_that_cannot_be_ended_is_told_with_the_way_out(timed):
     assert "`railweave undrain lab-spine1`" in result.devices["lab-spine1"].error
 
 
-def test_somebody_elses_lock_after_the_drain_ends_the_drain(timed):
+def test_somebody_elses_lock_after_the_drain_ends_the_drain(timed: "Bench") -> None:
     one = switch(timed, "lab-spine1")
     one.faults["commit"] = LockError("held by carol")
     result = timed.deploy()
@@ -495,7 +512,7 @@ def test_somebody_elses_lock_after_the_drain_ends_the_drain(timed):
         "confirmed",
     ],
 )
-def test_a_session_lost_at_any_step_leaves_the_spine_old_or_new_and_undrained(timed, step):
+def test_a_session_lost_at_any_step_leaves_the_spine_old_or_new_and_undrained(timed: "Bench", step: str) -> None:
     one = switch(timed, "lab-spine1")
     old = one.running
     one.faults[step] = [ConnectionClosedException("gone")]
@@ -509,7 +526,7 @@ def test_a_session_lost_at_any_step_leaves_the_spine_old_or_new_and_undrained(ti
 # Saving
 
 
-def test_a_device_that_runs_what_is_wanted_and_would_boot_something_else_is_saved(deployed):
+def test_a_device_that_runs_what_is_wanted_and_would_boot_something_else_is_saved(deployed: "Bench") -> None:
     one = switch(deployed, "lab-leaf1")
     one.saved = type(one.running)({**one.running.config_db, "PORT": {}}, one.running.frr)
     result = deployed.deploy()
@@ -519,7 +536,7 @@ def test_a_device_that_runs_what_is_wanted_and_would_boot_something_else_is_save
     assert deployed.deploy().result == "unchanged"
 
 
-def test_a_device_that_cannot_be_saved_is_told(deployed):
+def test_a_device_that_cannot_be_saved_is_told(deployed: "Bench") -> None:
     one = switch(deployed, "lab-leaf1")
     one.saved = type(one.running)({**one.running.config_db, "PORT": {}}, one.running.frr)
     one.faults["cli"] = CommitError("no space left")
@@ -531,7 +548,7 @@ def test_a_device_that_cannot_be_saved_is_told(deployed):
 # The journal
 
 
-def test_the_journal_holds_what_a_rollback_needs(wide):
+def test_the_journal_holds_what_a_rollback_needs(wide: "Bench") -> None:
     result = wide.deploy()
     lines = [json.loads(line) for line in Path(result.journal).read_text(encoding="utf-8").splitlines()]
     own = {line["step"]: line for line in lines if line["device"] == "lab-leaf2"}

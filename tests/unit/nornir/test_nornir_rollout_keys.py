@@ -3,49 +3,51 @@
 import pytest
 
 from nornir_railweave.policy import policy_for
+from nornir_railweave.target import Rollout
 from nornir_railweave.target_file import parse_target
+from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
 from railweave.plan.policy import RolloutPolicy, Share
 
 
-def policy(rollout):
+def policy(rollout: str) -> Rollout:
     return parse_target(f"source: sim\nrollout: {rollout}\n", "t.yml", "t").rollout
 
 
-def fault(rollout):
+def fault(rollout: str) -> Diagnostic:
     with pytest.raises(RefusedError) as refused:
         policy(rollout)
     (found,) = refused.value.diagnostics
     return found
 
 
-def test_nothing_said_is_one_device_at_a_time():
+def test_nothing_said_is_one_device_at_a_time() -> None:
     assert parse_target("source: sim", "t.yml", "t").rollout.policy == RolloutPolicy(Share(count=1), Share(count=1))
 
 
-def test_shares_are_counts_or_percentages():
+def test_shares_are_counts_or_percentages() -> None:
     found = policy("{max_unavailable: {spines: 25%, leaves: 2}}").policy
     assert found.spines == Share(percent=25)
     assert found.leaves == Share(count=2)
 
 
-def test_floors_and_the_size_of_a_wave_are_read():
+def test_floors_and_the_size_of_a_wave_are_read() -> None:
     found = policy("{floor: {uplinks: 62.5%, paths: 2}, wave_size: 10}").policy
     assert (found.uplink_floor_percent, found.path_floor, found.wave_size) == (62.5, 2, 10)
 
 
-def test_times_and_quiet_are_numbers():
+def test_times_and_quiet_are_numbers() -> None:
     found = policy("{soak: 30, drain_timeout: 20.5, quiet: 500}")
     assert (found.soak_s, found.drain_timeout_s, found.quiet_packets_per_s) == (30, 20.5, 500)
 
 
-def test_a_policy_knows_where_it_stands():
+def test_a_policy_knows_where_it_stands() -> None:
     places = parse_target("source: sim\nrollout:\n  floor:\n    uplinks: 90%\n", "t.yml", "t").rollout.policy.places
     assert str(places["floor.uplinks"]) == "t.yml:4:14"
     assert places[""].line == 2
 
 
-def test_a_policy_that_is_not_stated_names_the_file():
+def test_a_policy_that_is_not_stated_names_the_file() -> None:
     assert str(parse_target("source: sim", "t.yml", "t").rollout.policy.places[""]) == "t.yml"
 
 
@@ -64,14 +66,14 @@ def test_a_policy_that_is_not_stated_names_the_file():
         ("{revert_in: 300, drain_timeout: 400}", "draining of 400 s"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_at_its_place(rollout, words):
+def test_what_cannot_be_meant_is_refused_at_its_place(rollout: str, words: str) -> None:
     found = fault(rollout)
     assert words in found.message
     assert found.where.file == "t.yml"
     assert found.where.line == 2
 
 
-def test_a_misspelt_key_gets_the_nearest_one():
+def test_a_misspelt_key_gets_the_nearest_one() -> None:
     assert fault("{floor: {uplink: 75%}}").fix == "did you mean `uplinks`?"
     assert fault("{max_unavailable: {spine: 1}}").fix == "did you mean `spines`?"
 
@@ -86,13 +88,13 @@ def test_a_misspelt_key_gets_the_nearest_one():
         ("source: addresses\naddress: '{name}'\nrollout: {single_step: true}", True),
     ],
 )
-def test_a_rehearsal_does_at_once_what_real_switches_need_a_word_for(text, single_step):
+def test_a_rehearsal_does_at_once_what_real_switches_need_a_word_for(text: str, single_step: bool) -> None:
     target = parse_target(text, "t.yml", "t")
     assert policy_for(target).consent.single_step is single_step
     assert policy_for(target, single_step=True).consent.single_step
 
 
-def test_the_command_line_goes_before_the_failures_that_a_target_allows():
+def test_the_command_line_goes_before_the_failures_that_a_target_allows() -> None:
     target = parse_target("source: sim\nrollout: {max_failures: 3}", "t.yml", "t")
     assert policy_for(target).rollout.max_failures == 3
     assert policy_for(target, max_failures=2).rollout.max_failures == 2

@@ -4,14 +4,16 @@ import io
 import json
 import signal
 import threading
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from nornir.core import Nornir
 from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
 from nornir.core.plugins.inventory import InventoryPluginRegister
 from nornir.core.plugins.runners import RunnersPluginRegister
-from nornir.core.processor import Processors
-from nornir.core.task import Result
+from nornir.core.processor import Processor, Processors
+from nornir.core.task import Result, Task
 
 from nornir_railweave.events import Announcer, Event, Step
 from nornir_railweave.interrupts import Interrupts
@@ -23,22 +25,22 @@ from nornir_railweave.runner import NOT_ATTEMPTED, FabricRunner
 from nornir_railweave.session import words
 
 
-def hosts(count, runner, processors=()):
+def hosts(count: int, runner: FabricRunner, processors: Sequence[Processor] = ()) -> Nornir:
     names = [f"leaf{number}" for number in range(count)]
     inventory = Inventory(Hosts({name: Host(name) for name in names}), Groups(), Defaults())
     return Nornir(inventory=inventory, runner=runner, processors=Processors([Guarded(one) for one in processors]))
 
 
-def test_every_host_has_a_result_in_the_order_of_the_inventory():
+def test_every_host_has_a_result_in_the_order_of_the_inventory() -> None:
     results = hosts(20, FabricRunner(4)).run(lambda task: task.host.name)
     assert list(results) == [f"leaf{number}" for number in range(20)]
     assert [results[name][0].result for name in results] == list(results)
 
 
-def test_no_more_hosts_are_at_work_than_there_are_workers():
+def test_no_more_hosts_are_at_work_than_there_are_workers() -> None:
     lock, now, most, three_at_work = threading.Lock(), [0], [0], threading.Barrier(3)
 
-    def work(task):
+    def work(task: Task) -> None:
         with lock:
             now[0] += 1
             most[0] = max(most[0], now[0])
@@ -50,8 +52,8 @@ def test_no_more_hosts_are_at_work_than_there_are_workers():
     assert most[0] == 3
 
 
-def test_after_the_budget_of_failures_the_rest_is_not_attempted():
-    def work(task):
+def test_after_the_budget_of_failures_the_rest_is_not_attempted() -> None:
+    def work(task: Task) -> Result:
         return Result(host=task.host, failed=task.host.name == "leaf2")
 
     nornir = hosts(10, FabricRunner(1, max_failures=1))
@@ -60,8 +62,8 @@ def test_after_the_budget_of_failures_the_rest_is_not_attempted():
     assert nornir.data.failed_hosts == {"leaf2"}
 
 
-def test_an_exception_is_one_hosts_result():
-    def work(task):
+def test_an_exception_is_one_hosts_result() -> None:
+    def work(task: Task) -> None:
         if task.host.name == "leaf1":
             raise ValueError("no")
 
@@ -69,13 +71,13 @@ def test_an_exception_is_one_hosts_result():
     assert [name for name in results if results[name].failed] == ["leaf1"]
 
 
-def test_a_run_that_is_to_end_lets_hosts_at_work_finish_and_starts_no_more():
+def test_a_run_that_is_to_end_lets_hosts_at_work_finish_and_starts_no_more() -> None:
     wishes = iter([False, False])
     results = hosts(6, FabricRunner(2, ended=lambda: next(wishes, True))).run(lambda task: "done")
     assert [results[name][0].result for name in results] == ["done", "done", None, None, None, None]
 
 
-def test_the_first_interrupt_is_a_wish_and_the_second_one_ends_everything():
+def test_the_first_interrupt_is_a_wish_and_the_second_one_ends_everything() -> None:
     earlier = signal.getsignal(signal.SIGINT)
     with Interrupts() as interrupts:
         signal.raise_signal(signal.SIGINT)
@@ -85,17 +87,17 @@ def test_the_first_interrupt_is_a_wish_and_the_second_one_ends_everything():
     assert signal.getsignal(signal.SIGINT) is earlier
 
 
-def test_the_plug_ins_are_found_by_their_names():
+def test_the_plug_ins_are_found_by_their_names() -> None:
     InventoryPluginRegister.auto_register()
     RunnersPluginRegister.auto_register()
     assert InventoryPluginRegister.get_plugin("railweave_inventory") is FabricInventory
     assert RunnersPluginRegister.get_plugin("railweave_runner") is FabricRunner
 
 
-def test_a_failing_listener_is_told_no_more_and_others_are():
-    told = []
+def test_a_failing_listener_is_told_no_more_and_others_are() -> None:
+    told: list[Event] = []
 
-    def broken(_):
+    def broken(_: object) -> None:
         raise RuntimeError("broken")
 
     announce = Announcer([broken, told.append])
@@ -104,7 +106,7 @@ def test_a_failing_listener_is_told_no_more_and_others_are():
     assert [event.device for event in told] == ["leaf1", "leaf2"]
 
 
-def test_the_journal_is_one_object_a_line_for_its_owner_alone(tmp_path):
+def test_the_journal_is_one_object_a_line_for_its_owner_alone(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal", "pod1") as journal:
         journal(Event(Step.WAVE, text="wave 1 of 2", details={"wave": 1}))
         journal(Event(Step.OUTCOME, "leaf1", "line\nbreak", {"outcome": "old"}))
@@ -114,14 +116,14 @@ def test_the_journal_is_one_object_a_line_for_its_owner_alone(tmp_path):
     assert journal.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_two_rollouts_have_two_journals(tmp_path):
+def test_two_rollouts_have_two_journals(tmp_path: Path) -> None:
     with Journal(tmp_path, "pod1") as one:
         pass
     with Journal(tmp_path, "pod1") as other:
         assert one.path != other.path
 
 
-def test_progress_without_a_terminal_is_plain_lines():
+def test_progress_without_a_terminal_is_plain_lines() -> None:
     out = io.StringIO()
     progress = FabricProgress(out)
     nornir = hosts(3, FabricRunner(2), [progress])
@@ -138,7 +140,7 @@ def test_progress_without_a_terminal_is_plain_lines():
     ]
 
 
-def test_waiting_is_told_once():
+def test_waiting_is_told_once() -> None:
     out = io.StringIO()
     progress = FabricProgress(out)
     for _ in range(3):
@@ -155,5 +157,5 @@ def test_waiting_is_told_once():
         (OSError("x" * 900), "x" * 399 + "…"),
     ],
 )
-def test_a_fault_is_told_in_one_short_line(fault, text):
+def test_a_fault_is_told_in_one_short_line(fault: Exception, text: str) -> None:
     assert words(fault) == text

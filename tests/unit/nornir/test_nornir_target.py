@@ -1,6 +1,7 @@
 """Target files: read strictly, with every fault at its place, and no secret in them."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -8,37 +9,38 @@ import pytest
 from nornir_railweave.connect import build
 from nornir_railweave.inventory import FabricInventory, build_inventory
 from nornir_railweave.reach import resolve
-from nornir_railweave.target import Address, load_target
+from nornir_railweave.target import Address, Target, load_target
 from nornir_railweave.target_file import parse_target
 from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def faults(text):
+def faults(text: str) -> list[tuple[str, str, str]]:
     with pytest.raises(RefusedError) as refused:
         parse_target(text, "t.yml", "t")
     return [(str(one.where), one.code, one.message) for one in refused.value.diagnostics]
 
 
 @pytest.mark.parametrize("name", ["sim.yml", "production.example.yml"])
-def test_the_shipped_targets_are_good(name):
+def test_the_shipped_targets_are_good(name: str) -> None:
     target = load_target(ROOT / "inventory" / name)
     assert target.login.strict
     assert target.rollout.revert_in_s > target.rollout.verify_timeout_s
 
 
-def test_an_address_may_stand_alone_or_with_a_port():
+def test_an_address_may_stand_alone_or_with_a_port() -> None:
     target = parse_target("source: addresses\ndevices: {a: 192.0.2.1, b: {address: b.example, port: 2222}}", "t", "t")
     assert target.devices == {"a": Address("192.0.2.1"), "b": Address("b.example", 2222)}
 
 
-def test_numbers_of_options_are_numbers():
+def test_numbers_of_options_are_numbers() -> None:
     target = parse_target("source: sim\noptions: {reload_poll: 0.5, apply_timeout: 60, sudo: false}", "t", "t")
     assert target.options == {"reload_poll": 0.5, "apply_timeout": 60, "sudo": False}
 
 
-def test_every_fault_is_told_at_its_place():
+def test_every_fault_is_told_at_its_place() -> None:
     found = faults("source: addresses\nworkers: 3\nssh:\n  usrname: x\n  port: 70000\naddress: 'x{nam}'\n")
     assert [place for place, _, _ in found] == ["t.yml:2:1", "t.yml:4:3", "t.yml:5:9", "t.yml:6:10"]
     assert {code for _, code, _ in found} == {"RW601"}
@@ -58,12 +60,12 @@ def test_every_fault_is_told_at_its_place():
         ("- 1", "mapping"),
     ],
 )
-def test_a_wrong_target_is_refused(text, words):
+def test_a_wrong_target_is_refused(text: str, words: str) -> None:
     assert any(words in message for _, _, message in faults(text))
 
 
 @pytest.mark.parametrize("key", ["password", "passphrase"])
-def test_a_secret_in_the_file_is_refused_with_the_way_out(key):
+def test_a_secret_in_the_file_is_refused_with_the_way_out(key: str) -> None:
     with pytest.raises(RefusedError) as refused:
         parse_target(f"source: sim\nssh: {{{key}: hunter2}}", "t.yml", "t")
     (found,) = refused.value.diagnostics
@@ -72,16 +74,16 @@ def test_a_secret_in_the_file_is_refused_with_the_way_out(key):
     assert "hunter2" not in found.message
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="cannot be read"):
         load_target(tmp_path / "none.yml")
 
 
-def addresses(text):
+def addresses(text: str) -> Target:
     return parse_target(f"source: addresses\n{text}", "inventory/t.yml", "t")
 
 
-def test_a_pattern_gives_every_device_an_address_and_a_list_goes_before_it(lab, tmp_path):
+def test_a_pattern_gives_every_device_an_address_and_a_list_goes_before_it(lab: Fabric, tmp_path: Path) -> None:
     target = addresses("address: '{role}-{number}.oob'\ndevices: {lab-leaf2: {address: 192.0.2.7, port: 2022}}")
     reached = resolve(lab, target, tmp_path, {})
     assert reached["lab-leaf1"].host == "leaf-1.oob"
@@ -90,7 +92,7 @@ def test_a_pattern_gives_every_device_an_address_and_a_list_goes_before_it(lab, 
     assert reached["lab-leaf2"].options["port"] == 2022
 
 
-def test_devices_without_an_address_are_all_named(lab, tmp_path):
+def test_devices_without_an_address_are_all_named(lab: Fabric, tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as refused:
         resolve(lab, addresses("devices: {lab-leaf1: 192.0.2.1}"), tmp_path, {})
     (found,) = refused.value.diagnostics
@@ -98,7 +100,7 @@ def test_devices_without_an_address_are_all_named(lab, tmp_path):
     assert set(found.devices) == {"lab-leaf2", "lab-spine1", "lab-spine2"}
 
 
-def test_secrets_come_from_the_environment_and_show_in_no_text(lab, tmp_path):
+def test_secrets_come_from_the_environment_and_show_in_no_text(lab: Fabric, tmp_path: Path) -> None:
     target = addresses("address: '{name}'\nssh: {password_env: PASSWORD, passphrase_env: PHRASE, key_file: k}")
     reached = resolve(lab, target, tmp_path, {"PASSWORD": "hunter2", "PHRASE": "hunter3"})["lab-leaf1"]
     assert reached.password == "hunter2"
@@ -106,12 +108,12 @@ def test_secrets_come_from_the_environment_and_show_in_no_text(lab, tmp_path):
     assert "hunter" not in repr(reached)
 
 
-def test_a_secret_that_is_not_set_is_refused(lab, tmp_path):
+def test_a_secret_that_is_not_set_is_refused(lab: Fabric, tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="PASSWORD is not set"):
         resolve(lab, addresses("address: '{name}'\nssh: {password_env: PASSWORD}"), tmp_path, {})
 
 
-def test_host_keys_are_strict_and_a_named_file_stands_alone(lab, tmp_path):
+def test_host_keys_are_strict_and_a_named_file_stands_alone(lab: Fabric, tmp_path: Path) -> None:
     options = resolve(lab, addresses("address: '{name}'"), tmp_path, {})["lab-leaf1"].options
     assert options["ssh_strict"]
     assert options["system_host_keys"]
@@ -119,7 +121,7 @@ def test_host_keys_are_strict_and_a_named_file_stands_alone(lab, tmp_path):
     assert (named["alt_key_file"], named["system_host_keys"]) == ("kh", False)
 
 
-def simulator(tmp_path, names):
+def simulator(tmp_path: Path, names: Iterable[str]) -> None:
     folder = tmp_path / "sim" / "lab"
     folder.mkdir(parents=True)
     endpoints = {
@@ -132,7 +134,7 @@ def simulator(tmp_path, names):
     (folder / "endpoints.json").write_text(json.dumps(endpoints), encoding="utf-8")
 
 
-def test_the_simulator_says_where_its_devices_are(lab, tmp_path):
+def test_the_simulator_says_where_its_devices_are(lab: Fabric, tmp_path: Path) -> None:
     simulator(tmp_path, lab.switch_of)
     reached = resolve(lab, parse_target("source: sim", "t", "t"), tmp_path, {})
     first = next(iter(lab.switch_of))
@@ -141,33 +143,36 @@ def test_the_simulator_says_where_its_devices_are(lab, tmp_path):
     assert not reached[first].options["allow_agent"]
 
 
-def test_a_simulator_that_does_not_run_is_told(lab, tmp_path):
+def test_a_simulator_that_does_not_run_is_told(lab: Fabric, tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as refused:
         resolve(lab, parse_target("source: sim", "t", "t"), tmp_path, {})
     (found,) = refused.value.diagnostics
     assert (found.code, "sim up" in found.fix) == ("RW604", True)
 
 
-def test_a_simulator_that_lacks_devices_is_told(lab, tmp_path):
+def test_a_simulator_that_lacks_devices_is_told(lab: Fabric, tmp_path: Path) -> None:
     simulator(tmp_path, ["lab-leaf1"])
     with pytest.raises(RefusedError, match="does not know lab-leaf2"):
         resolve(lab, parse_target("source: sim", "t", "t"), tmp_path, {})
 
 
-def test_hosts_carry_their_connection_options_in_full(lab, tmp_path):
+def test_hosts_carry_their_connection_options_in_full(lab: Fabric, tmp_path: Path) -> None:
     target = addresses("address: '{name}.oob'\ntimeouts: {command: 77}\noptions: {apply_timeout: 900}")
     inventory = build_inventory(lab, target, tmp_path, {})
     host = inventory.hosts["lab-leaf1"]
     options = host.get_connection_parameters("napalm")
+    assert options.extras is not None
     assert (options.hostname, options.platform, options.extras["timeout"]) == ("lab-leaf1.oob", "sonic", 77)
     assert options.extras["optional_args"]["apply_timeout"] == 900
     assert host["role"] == "leaf"
     assert [group.name for group in host.groups] == ["leaf"]
     first, second = (inventory.hosts[name].connection_options["napalm"].extras for name in ("lab-leaf1", "lab-leaf2"))
+    assert first is not None
+    assert second is not None
     assert first["optional_args"] is not second["optional_args"]
 
 
-def test_the_plug_in_reads_an_intent_and_a_target(tmp_path, lab):
+def test_the_plug_in_reads_an_intent_and_a_target(tmp_path: Path, lab: Fabric) -> None:
     simulator(tmp_path, lab.switch_of)
     loaded = FabricInventory(str(ROOT / "intent/lab-4.yml"), str(ROOT / "inventory/sim.yml"), str(tmp_path)).load()
     assert list(loaded.hosts) == list(lab.switch_of)
@@ -177,6 +182,8 @@ def test_the_plug_in_reads_an_intent_and_a_target(tmp_path, lab):
     ("text", "words"),
     [("driver: nonesuch", "nonesuch"), ("options: {aply_timeout: 3}", "did you mean 'apply_timeout'")],
 )
-def test_an_unknown_driver_or_option_is_refused_before_any_device_is_tried(lab, tmp_path, text, words):
+def test_an_unknown_driver_or_option_is_refused_before_any_device_is_tried(
+    lab: Fabric, tmp_path: Path, text: str, words: str
+) -> None:
     with pytest.raises(RefusedError, match=words):
         build(lab, addresses(f"address: '{{name}}'\n{text}"), tmp_path, {})

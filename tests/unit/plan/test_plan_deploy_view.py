@@ -24,31 +24,31 @@ STOPPED = DeployResult(
 )
 
 
-def lines(result):
-    out = Console(file=io.StringIO(), width=140)
-    out.print(deploy_view(result))
-    return out.file.getvalue().splitlines()
+def lines(result: DeployResult) -> list[str]:
+    text = io.StringIO()
+    Console(file=text, width=140).print(deploy_view(result))
+    return text.getvalue().splitlines()
 
 
-def line_of(result, start):
+def line_of(result: DeployResult, start: str) -> str:
     return next(" ".join(line.split()) for line in lines(result) if line.startswith(start))
 
 
-def test_a_stop_says_how_far_the_rollout_came():
+def test_a_stop_says_how_far_the_rollout_came() -> None:
     assert line_of(STOPPED, "✗").startswith(f"✗ stopped after 1 of 3 waves: {WHY}")
 
 
-def test_every_wave_says_what_came_of_it():
+def test_every_wave_says_what_came_of_it() -> None:
     assert line_of(STOPPED, "1 ") == "1 spine1 (1) 1 new"
     assert line_of(STOPPED, "2 ") == "2 leaf1…3 (3) 2 taken back with its wave, 1 old"
     assert line_of(STOPPED, "3 ") == "3 leaf4 (1) 1 not-attempted"
 
 
-def test_devices_with_the_same_error_share_a_line():
+def test_devices_with_the_same_error_share_a_line() -> None:
     assert sum("taken back with its wave: leaf2" in line for line in lines(STOPPED)) == 1
 
 
-def test_the_next_steps_are_commands():
+def test_the_next_steps_are_commands() -> None:
     steps = next_steps(STOPPED)
     assert [step.partition("`:")[0].split("` ")[0].strip("`") for step in steps] == [
         "railweave undrain leaf3 --target sim",
@@ -58,33 +58,33 @@ def test_the_next_steps_are_commands():
     ]
 
 
-def test_a_rollout_that_changed_nothing_has_nothing_to_roll_back():
+def test_a_rollout_that_changed_nothing_has_nothing_to_roll_back() -> None:
     untouched = dict.fromkeys(DEVICES, DeviceOutcome(Outcome.NOT_ATTEMPTED))
     untouched["leaf9"] = DeviceOutcome(Outcome.NEW)
     result = DeployResult(Result.STOPPED, untouched, "aborted", journal="a/b.jsonl", progress=Progress(waves=WAVES))
     assert not any("rollback" in step for step in next_steps(result))
 
 
-def test_a_rollout_that_went_through_needs_no_next_step():
+def test_a_rollout_that_went_through_needs_no_next_step() -> None:
     done = DeployResult(Result.DONE, {"leaf1": DeviceOutcome(Outcome.NEW)}, progress=Progress(1, (("leaf1",),)))
     assert next_steps(done) == []
     assert done.ok
     assert not any(line.startswith("next") for line in lines(done))
 
 
-def test_a_tolerated_failure_is_no_success():
+def test_a_tolerated_failure_is_no_success() -> None:
     devices = {"leaf1": DeviceOutcome(Outcome.NEW), "leaf2": DeviceOutcome(Outcome.OLD, "no")}
     result = DeployResult(Result.DONE, devices, progress=Progress(1, (("leaf1", "leaf2"),), failed=("leaf2",)))
     assert not result.ok
     assert line_of(result, "✗") == "✗ done: 1 device as intended, 1 failed on the way"
 
 
-def test_what_was_saved_is_told():
+def test_what_was_saved_is_told() -> None:
     result = DeployResult(Result.DONE, {"leaf1": DeviceOutcome(Outcome.NEW)}, progress=Progress(saved=("leaf1",)))
     assert "saved what leaf1 ran already" in line_of(result, "✓")
 
 
-def test_the_json_says_the_same():
+def test_the_json_says_the_same() -> None:
     told = json.loads(json.dumps(deploy_json(STOPPED)))
     assert told["result"] == "stopped"
     assert told["devices"]["spine1"] == {"outcome": "new", "error": None}

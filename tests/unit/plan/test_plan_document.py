@@ -1,7 +1,9 @@
 """The file form of plans, and what binds a reviewed plan to the fabric."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,21 +11,21 @@ from railweave.errors import RefusedError
 from railweave.plan.binding import check_binding
 from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.limits import PolicyViolation
-from railweave.plan.model import DevicePlan, DeviceState
+from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.sonic.change import Op
+from railweave.sonic.change import Change, Op
 
 
-def written(plan):
+def written(plan: Plan) -> str:
     return json.dumps(plan_json(plan))
 
 
-def test_a_plan_survives_its_file(growth):
+def test_a_plan_survives_its_file(growth: Plan) -> None:
     assert plan_json(parse_plan(written(growth), "plan.json")) == plan_json(growth)
     assert parse_plan(written(growth), "plan.json").waves == growth.waves
 
 
-def test_the_document_has_the_keys_of_the_contract(growth):
+def test_the_document_has_the_keys_of_the_contract(growth: Plan) -> None:
     document = plan_json(growth)
     assert {"version", "fabric", "target", "intent_sha256", "devices", "changes", "summary"} <= document.keys()
     assert document["summary"].keys() == {"add", "update", "remove"}
@@ -43,7 +45,7 @@ def test_the_document_has_the_keys_of_the_contract(growth):
     }
 
 
-def test_the_summary_counts_every_change(growth):
+def test_the_summary_counts_every_change(growth: Plan) -> None:
     summary = plan_json(growth)["summary"]
     assert sum(summary.values()) == len(growth.changes)
 
@@ -60,7 +62,7 @@ def test_the_summary_counts_every_change(growth):
         (lambda text: text.replace('"digest": "', '"digest": "0'), "changed after it was made"),
     ],
 )
-def test_a_damaged_plan_is_refused_with_its_place(growth, damage, words):
+def test_a_damaged_plan_is_refused_with_its_place(growth: Plan, damage: Callable[[str], str], words: str) -> None:
     with pytest.raises(RefusedError, match=words) as refused:
         parse_plan(damage(written(growth)), "plan.json")
     (found,) = refused.value.diagnostics
@@ -68,33 +70,33 @@ def test_a_damaged_plan_is_refused_with_its_place(growth, damage, words):
     assert found.fix
 
 
-def test_an_unchanged_fabric_lets_its_plan_through(growth):
+def test_an_unchanged_fabric_lets_its_plan_through(growth: Plan) -> None:
     reviewed = parse_plan(written(growth), "plan.json")
     assert check_binding(reviewed, growth, "plan.json") == ()
 
 
-def test_a_plan_of_another_intent_is_refused(growth):
+def test_a_plan_of_another_intent_is_refused(growth: Plan) -> None:
     (found,) = check_binding(growth, replace(growth, intent_sha256="0" * 64), "plan.json")
     assert "intent" in found.message
 
 
-def test_a_plan_of_another_target_is_refused(growth):
+def test_a_plan_of_another_target_is_refused(growth: Plan) -> None:
     (found,) = check_binding(growth, replace(growth, target="production"), "plan.json")
     assert "target" in found.message
 
 
-def moved(plan, name, **fields):
+def moved(plan: Plan, name: str, **fields: Any) -> Plan:
     return replace(plan, devices={**plan.devices, name: replace(plan.devices[name], **fields)})
 
 
-def test_devices_that_moved_are_named(growth):
+def test_devices_that_moved_are_named(growth: Plan) -> None:
     fresh = moved(moved(growth, "lab-spine1", running_sha256="1"), "lab-leaf1", running_sha256="2")
     (found,) = check_binding(growth, fresh, "plan.json")
     assert found.devices == ("lab-leaf1", "lab-spine1")
     assert "2 devices changed" in found.message
 
 
-def test_a_device_that_cannot_be_reached_now_is_left_to_its_own_rule(growth):
+def test_a_device_that_cannot_be_reached_now_is_left_to_its_own_rule(growth: Plan) -> None:
     gone = DevicePlan(DeviceState.UNREACHABLE, "spine", error="no route")
     fresh = replace(
         growth,
@@ -104,14 +106,14 @@ def test_a_device_that_cannot_be_reached_now_is_left_to_its_own_rule(growth):
     assert check_binding(growth, fresh, "plan.json") == ()
 
 
-def test_another_rollout_policy_is_refused_before_anything_is_read(growth):
+def test_another_rollout_policy_is_refused_before_anything_is_read(growth: Plan) -> None:
     strict = replace(growth, policy=RolloutPolicy(uplink_floor_percent=75, path_floor=2))
     (found,) = check_binding(strict, growth, "plan.json")
     assert found.code == "RW502"
     assert "every leaf in service keeps 75% of its uplinks and 2 paths to any other" in found.message
 
 
-def test_a_policy_and_what_it_cannot_keep_survive_the_file(growth):
+def test_a_policy_and_what_it_cannot_keep_survive_the_file(growth: Plan) -> None:
     violation = PolicyViolation("floor.uplinks", "too little", "lower it", ("lab-spine1",), two_sided=True)
     policy = RolloutPolicy(Share(percent=12.5), Share(count=2), 7, 62.5, 3)
     plan = replace(growth, policy=policy, violations=(violation,))
@@ -120,20 +122,20 @@ def test_a_policy_and_what_it_cannot_keep_survive_the_file(growth):
     assert again.violations == (violation,)
 
 
-def test_a_device_that_was_never_reviewed_is_refused(growth):
+def test_a_device_that_was_never_reviewed_is_refused(growth: Plan) -> None:
     reviewed = moved(growth, "lab-spine1", state=DeviceState.UNREACHABLE, running_sha256="")
     (found,) = check_binding(reviewed, growth, "plan.json")
     assert found.devices == ("lab-spine1",)
 
 
-def test_other_changes_from_the_same_start_are_refused(growth):
+def test_other_changes_from_the_same_start_are_refused(growth: Plan) -> None:
     first = growth.changes[0]
     fresh = replace(growth, changes=(replace(first, op=Op.REMOVE), *growth.changes[1:]))
     (found,) = check_binding(growth, fresh, "plan.json")
     assert found.devices == (first.device,)
 
 
-def test_secrets_never_reach_the_file(plan_of, change):
+def test_secrets_never_reach_the_file(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     plan = plan_of(
         change(table="SNMP_COMMUNITY", key="hunter2", op=Op.ADD, field=None, before=None, after={"TYPE": "RO"}),
         change(table="TACPLUS", key="global", field="passkey", before="hunter2", after="hunter2"),

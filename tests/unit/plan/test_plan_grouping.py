@@ -1,22 +1,26 @@
 """Identical changes of many devices, shown once."""
 
+from collections.abc import Callable
+
 from railweave.plan.cables import moved_cables
 from railweave.plan.grouping import MOST_VARIANTS, group_changes
-from railweave.plan.model import DevicePlan, DeviceState
-from railweave.sonic.change import Disruption, Op
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.sonic.change import Change, Disruption, Op
 
 
-def leaves(count):
+def leaves(count: int) -> list[str]:
     return [f"leaf{number}" for number in range(1, count + 1)]
 
 
-def test_the_same_change_on_many_devices_is_one_group(plan_of, change):
+def test_the_same_change_on_many_devices_is_one_group(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     (group,) = group_changes(plan_of(*(change(device=name) for name in leaves(8))))
     assert group.devices == tuple(leaves(8))
     assert (group.before, group.after, group.uniform, group.count) == ("9100", "9000", True, 8)
 
 
-def test_the_same_change_on_many_rows_is_one_group(plan_of, change):
+def test_the_same_change_on_many_rows_is_one_group(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     changes = [change(device=name, key=f"Ethernet{port}") for name in leaves(4) for port in range(64)]
     (group,) = group_changes(plan_of(*changes))
     assert len(group.keys) == 64
@@ -24,7 +28,9 @@ def test_the_same_change_on_many_rows_is_one_group(plan_of, change):
     assert group.count == 256
 
 
-def test_the_same_cable_length_on_many_ports_is_one_group(plan_of, change):
+def test_the_same_cable_length_on_many_ports_is_one_group(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     lengths = {"table": "CABLE_LENGTH", "key": "AZURE", "op": Op.ADD, "before": None, "after": "40m"}
     changes = [change(device="spine1", field=f"Ethernet{port}", **lengths) for port in (8, 16, 104)]
     (group,) = group_changes(plan_of(*changes))
@@ -32,7 +38,7 @@ def test_the_same_cable_length_on_many_ports_is_one_group(plan_of, change):
     assert (group.after, group.uniform, group.count) == ("40m", True, 3)
 
 
-def test_another_value_is_another_group(plan_of, change):
+def test_another_value_is_another_group(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     groups = group_changes(plan_of(change(device="leaf1"), change(device="leaf2", after="1500")))
     # One device each: these are summed up, and say that they differ.
     assert len(groups) == 1
@@ -41,7 +47,9 @@ def test_another_value_is_another_group(plan_of, change):
     assert len(groups[0].samples) == 2
 
 
-def test_different_values_on_the_same_devices_stay_apart_while_they_are_few(plan_of, change):
+def test_different_values_on_the_same_devices_stay_apart_while_they_are_few(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     changes = [change(device=n, key=f"E{k}", after=str(k)) for n in leaves(2) for k in range(MOST_VARIANTS)]
     assert len(group_changes(plan_of(*changes))) == MOST_VARIANTS
     more = [*changes, *(change(device=n, key="E99", after="99") for n in leaves(2))]
@@ -49,12 +57,14 @@ def test_different_values_on_the_same_devices_stay_apart_while_they_are_few(plan
     assert group.count == len(more)
 
 
-def test_every_change_is_in_exactly_one_group(growth, recolored):
+def test_every_change_is_in_exactly_one_group(growth: Plan, recolored: Plan) -> None:
     for plan in (growth, recolored):
         assert sum(group.count for group in group_changes(plan)) == len(plan.changes)
 
 
-def test_operations_and_disruptions_are_never_mixed(plan_of, change):
+def test_operations_and_disruptions_are_never_mixed(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     changes = [
         change(op=Op.ADD, before=None),
         change(op=Op.REMOVE, after=None),
@@ -63,17 +73,19 @@ def test_operations_and_disruptions_are_never_mixed(plan_of, change):
     assert len(group_changes(plan_of(*changes))) == 3
 
 
-def test_the_most_disruptive_group_comes_first(plan_of, change):
+def test_the_most_disruptive_group_comes_first(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     changes = [change(key=str(index), disruption=each) for index, each in enumerate(Disruption)]
     shown = [group.disruption for group in group_changes(plan_of(*changes))]
     assert shown == [Disruption.RELOAD, Disruption.FLAP, Disruption.SESSION, Disruption.NONE]
 
 
-def line(change, device, asn, text):
+def line(change: Callable[..., Change], device: str, asn: int, text: str) -> Change:
     return change(device=device, table="frr", key=f"router bgp {asn}", field=text, op=Op.ADD, before=None, after=None)
 
 
-def test_the_same_line_in_every_devices_own_bgp_instance_is_one_group(plan_of, change):
+def test_the_same_line_in_every_devices_own_bgp_instance_is_one_group(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     changes = [line(change, name, 4210000000 + number, "timers bgp 3 9") for number, name in enumerate(leaves(4))]
     (group,) = group_changes(plan_of(*changes))
     assert group.context == "router bgp"
@@ -81,7 +93,7 @@ def test_the_same_line_in_every_devices_own_bgp_instance_is_one_group(plan_of, c
     assert group.uniform
 
 
-def test_lines_of_each_devices_own_are_counted(plan_of, change):
+def test_lines_of_each_devices_own_are_counted(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     changes = [line(change, name, 1, f"neighbor 10.0.0.{number} remote-as 2") for number, name in enumerate(leaves(4))]
     (group,) = group_changes(plan_of(*changes))
     assert not group.uniform
@@ -89,13 +101,15 @@ def test_lines_of_each_devices_own_are_counted(plan_of, change):
     assert group.devices == tuple(leaves(4))
 
 
-def test_a_provisioned_device_has_one_group_a_table(plan_of, change):
+def test_a_provisioned_device_has_one_group_a_table(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     changes = [change(key=f"Ethernet{port}", field=field) for port in range(8) for field in ("mtu", "fec", "alias")]
     (group,) = group_changes(plan_of(*changes, leaf1=DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)))
     assert (group.count, len(group.keys), group.samples) == (24, 8, ())
 
 
-def test_the_code_point_change_is_two_lines_on_all_devices(recolored):
+def test_the_code_point_change_is_two_lines_on_all_devices(recolored: Plan) -> None:
     groups = group_changes(recolored)
     assert [(group.table, group.field, group.before, group.after) for group in groups] == [
         ("DSCP_TO_TC_MAP", "24", "0", "3"),
@@ -104,7 +118,9 @@ def test_the_code_point_change_is_two_lines_on_all_devices(recolored):
     assert all(len(group.devices) == 4 for group in groups)
 
 
-def test_a_cable_that_moves_is_named_with_both_its_places(plan_of, change):
+def test_a_cable_that_moves_is_named_with_both_its_places(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     plan = plan_of(
         change(table="DEVICE_NEIGHBOR", field="name", before="spine1", after="spine5"),
         change(table="DEVICE_NEIGHBOR", field="port", before="Ethernet8", after="Ethernet0"),
@@ -115,5 +131,5 @@ def test_a_cable_that_moves_is_named_with_both_its_places(plan_of, change):
     assert str(cable) == "leaf1:Ethernet0 from spine1:Ethernet8 to spine5:Ethernet0"
 
 
-def test_growth_moves_no_cable(growth):
+def test_growth_moves_no_cable(growth: Plan) -> None:
     assert moved_cables(growth) == ()

@@ -1,29 +1,33 @@
 """What keeps a plan from being carried out."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
 from railweave.plan.identity import find_renumbering
-from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState
+from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.refusal import Consent, refusals
-from railweave.sonic.change import Method, Op
+from railweave.sonic.change import Change, Method, Op
 from railweave.templates import find_templates
 
 REBASED = (("workload:", "addressing: {asn: {leaf: 4211000000}, loopbacks: 10.254.0.0/16}\nworkload:"),)
 
 
-def codes(found):
+def codes(found: Iterable[Diagnostic]) -> list[str]:
     return [one.code for one in found]
 
 
-def test_an_ordinary_change_needs_no_consent(recolored):
+def test_an_ordinary_change_needs_no_consent(recolored: Plan) -> None:
     assert refusals(recolored, Consent(single_step=True)) == ()
 
 
-def test_a_reload_needs_consent(growth):
+def test_a_reload_needs_consent(growth: Plan) -> None:
     (found,) = refusals(growth, Consent())
     assert found.code == "RW507"
     assert found.devices == ("lab-leaf3", "lab-leaf4")
@@ -31,11 +35,11 @@ def test_a_reload_needs_consent(growth):
     assert refusals(growth, Consent(provision=True)) == ()
 
 
-def test_growth_renumbers_nothing(growth):
+def test_growth_renumbers_nothing(growth: Plan) -> None:
     assert find_renumbering(growth) == ()
 
 
-def test_renumbering_names_each_identity(lab, redesign):
+def test_renumbering_names_each_identity(lab: Fabric, redesign: Callable[..., Fabric]) -> None:
     plan = plan_offline(lab, redesign(*REBASED), find_templates(), renumber=True)
     found = {(one.device, one.what): (one.before, one.after) for one in find_renumbering(plan)}
     assert found["lab-leaf1", "AS number"] == ("4210000000", "4211000000")
@@ -44,17 +48,19 @@ def test_renumbering_names_each_identity(lab, redesign):
     assert "RW506" not in codes(refusals(plan, Consent(provision=True, renumber=True)))
 
 
-def test_renumbering_is_refused_offline_without_consent(lab, redesign):
+def test_renumbering_is_refused_offline_without_consent(lab: Fabric, redesign: Callable[..., Fabric]) -> None:
     with pytest.raises(RefusedError, match="AS number 4210000000 would become 4211000000"):
         plan_offline(lab, redesign(*REBASED), find_templates())
 
 
-def addressed(change, op, key):
-    fields = {"before": {}, "after": None} if op is Op.REMOVE else {"before": None, "after": {}}
+def addressed(change: Callable[..., Change], op: Op, key: str) -> Change:
+    fields: dict[str, Any] = {"before": {}, "after": None} if op is Op.REMOVE else {"before": None, "after": {}}
     return change(table="INTERFACE", key=key, op=op, field=None, **fields)
 
 
-def test_a_port_with_another_address_and_the_same_neighbour_is_renumbered(plan_of, change):
+def test_a_port_with_another_address_and_the_same_neighbour_is_renumbered(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     plan = plan_of(
         addressed(change, Op.REMOVE, "Ethernet0|10.0.0.0/31"), addressed(change, Op.ADD, "Ethernet0|10.0.0.8/31")
     )
@@ -62,7 +68,9 @@ def test_a_port_with_another_address_and_the_same_neighbour_is_renumbered(plan_o
     assert str(found) == "leaf1: Ethernet0 10.0.0.0/31 would become 10.0.0.8/31"
 
 
-def test_a_port_whose_cable_moves_takes_the_address_of_its_new_link(plan_of, change):
+def test_a_port_whose_cable_moves_takes_the_address_of_its_new_link(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     plan = plan_of(
         addressed(change, Op.REMOVE, "Ethernet0|10.0.0.0/31"),
         addressed(change, Op.ADD, "Ethernet0|10.0.0.8/31"),
@@ -71,7 +79,9 @@ def test_a_port_whose_cable_moves_takes_the_address_of_its_new_link(plan_of, cha
     assert find_renumbering(plan) == ()
 
 
-def test_a_device_that_was_never_deployed_has_no_identity_to_lose(plan_of, change):
+def test_a_device_that_was_never_deployed_has_no_identity_to_lose(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
     fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
     plan = plan_of(
         change(table="DEVICE_METADATA", key="localhost", field="bgp_asn", before="65100", after="4210000000"),
@@ -80,7 +90,7 @@ def test_a_device_that_was_never_deployed_has_no_identity_to_lose(plan_of, chang
     assert find_renumbering(plan) == ()
 
 
-def test_everything_in_the_way_is_told_at_once(plan_of, change):
+def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     device = DevicePlan(
         DeviceState.CHANGED,
         "leaf",
@@ -96,6 +106,6 @@ def test_everything_in_the_way_is_told_at_once(plan_of, change):
     assert "--remove-conflicting" in found[1].fix
 
 
-def test_a_device_without_changes_needs_no_consent(growth):
+def test_a_device_without_changes_needs_no_consent(growth: Plan) -> None:
     quiet = replace(growth, changes=())
     assert refusals(quiet, Consent()) == ()

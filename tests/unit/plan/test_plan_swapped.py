@@ -1,10 +1,11 @@
 """Swapped cables, as both ends of them tell."""
 
+from railweave.fabric.model import Fabric
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.swapped import swapped_cables
 
 
-def lldp(device, port, expected, actual):
+def lldp(device: str, port: str, expected: str, actual: str) -> VerifyCheck:
     return VerifyCheck(device, CheckKind.LLDP, port, expected, actual, expected == actual)
 
 
@@ -18,7 +19,7 @@ SPINE_SIDE = (
 )
 
 
-def test_a_swap_is_told_once_with_the_plugs_to_exchange(lab):
+def test_a_swap_is_told_once_with_the_plugs_to_exchange(lab: Fabric) -> None:
     for checks in (LEAF_SIDE, SPINE_SIDE, (*LEAF_SIDE, *SPINE_SIDE)):
         (swap,) = swapped_cables(lab, checks)
         assert str(swap) == (
@@ -27,7 +28,7 @@ def test_a_swap_is_told_once_with_the_plugs_to_exchange(lab):
         )
 
 
-def test_cables_without_a_common_switch_are_told_by_their_ends(lab):
+def test_cables_without_a_common_switch_are_told_by_their_ends(lab: Fabric) -> None:
     (swap,) = swapped_cables(
         lab,
         [
@@ -38,6 +39,6 @@ def test_cables_without_a_common_switch_are_told_by_their_ends(lab):
     assert str(swap).endswith("exchange the plugs of lab-leaf1 Ethernet112 and lab-leaf2 Ethernet116")
 
 
-def test_a_single_wrong_neighbour_is_no_swap(lab):
+def test_a_single_wrong_neighbour_is_no_swap(lab: Fabric) -> None:
     assert swapped_cables(lab, LEAF_SIDE[:1]) == ()
     assert swapped_cables(lab, [lldp("lab-leaf1", "Ethernet112", "lab-spine1 Ethernet0", "no neighbour")]) == ()

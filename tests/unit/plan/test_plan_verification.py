@@ -1,24 +1,26 @@
 """What verification expects of a device, and when."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import pytest
 
-from railweave.plan.expectation import expect
+from railweave.fabric.model import Fabric
+from railweave.plan.expectation import Expectation, expect
 from railweave.plan.health import gate, health, needs_both_ends
 from railweave.plan.observation import BgpSession, LldpNeighbor, Observation, PortState
-from railweave.plan.outcome import VerifyResult
+from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.verification import check_device
-from railweave.sonic.change import Op
+from railweave.sonic.change import Change, Op
 
 
 @pytest.fixture
-def leaf(lab):
+def leaf(lab: Fabric) -> Expectation:
     return expect(lab, lab.switch_of["lab-leaf1"])
 
 
 @pytest.fixture
-def healthy(leaf):
+def healthy(leaf: Expectation) -> Observation:
     """What the leaf shows when everything is as it should be."""
     return Observation(
         ports={one.port: PortState(True, True, one.mtu_bytes) for one in leaf.ports},
@@ -28,21 +30,21 @@ def healthy(leaf):
     )
 
 
-def failed(checks):
+def failed(checks: Iterable[VerifyCheck]) -> list[tuple[str, str]]:
     return [(one.kind.value, one.subject) for one in checks if not one.ok]
 
 
-def uplink(leaf, spine="lab-spine1"):
+def uplink(leaf: Expectation, spine: str = "lab-spine1") -> str:
     return next(one.port for one in leaf.ports if one.device == spine)
 
 
-def test_a_leaf_expects_its_nodes_and_its_spines(leaf):
+def test_a_leaf_expects_its_nodes_and_its_spines(leaf: Expectation) -> None:
     assert {one.device for one in leaf.neighbors if one.required} == {"lab-spine1", "lab-spine2"}
     assert {one.device for one in leaf.neighbors if not one.required} == {"gpu1", "gpu2", "gpu3", "gpu4"}
     assert {one.device for one in leaf.sessions} == {"lab-spine1", "lab-spine2"}
 
 
-def test_both_ends_of_a_link_expect_each_other(lab, leaf):
+def test_both_ends_of_a_link_expect_each_other(lab: Fabric, leaf: Expectation) -> None:
     spine = expect(lab, lab.switch_of["lab-spine1"])
     to_spine = next(one for one in leaf.sessions if one.device == "lab-spine1")
     to_leaf = next(one for one in spine.sessions if one.device == "lab-leaf1")
@@ -51,27 +53,27 @@ def test_both_ends_of_a_link_expect_each_other(lab, leaf):
     assert to_spine.remote_asn == lab.switch_of["lab-spine1"].asn
 
 
-def test_a_healthy_leaf_passes(leaf, healthy):
+def test_a_healthy_leaf_passes(leaf: Expectation, healthy: Observation) -> None:
     checks = check_device(leaf, healthy)
     assert VerifyResult(checks).ok
     assert len(checks) == 2 * len(leaf.ports) + len(leaf.addresses) + len(leaf.neighbors) + len(leaf.sessions)
 
 
-def test_a_neighbour_may_be_named_by_alias_or_name(leaf, healthy):
+def test_a_neighbour_may_be_named_by_alias_or_name(leaf: Expectation, healthy: Observation) -> None:
     for index in (0, 1):
         one = next(each for each in leaf.neighbors if each.required)
         seen = replace(healthy, lldp={**healthy.lldp, one.port: (LldpNeighbor(one.device, one.port_names[index]),)})
         assert not failed(check_device(leaf, seen))
 
 
-def test_a_swapped_cable_is_told_by_both_its_names(leaf, healthy):
+def test_a_swapped_cable_is_told_by_both_its_names(leaf: Expectation, healthy: Observation) -> None:
     port = uplink(leaf)
     seen = replace(healthy, lldp={**healthy.lldp, port: (LldpNeighbor("lab-spine2", "Ethernet0"),)})
     (check,) = [one for one in check_device(leaf, seen) if not one.ok]
     assert (check.subject, check.expected, check.actual) == (port, "lab-spine1 Ethernet0", "lab-spine2 Ethernet0")
 
 
-def test_a_node_that_is_switched_off_is_no_fault(leaf, healthy):
+def test_a_node_that_is_switched_off_is_no_fault(leaf: Expectation, healthy: Observation) -> None:
     port = next(one.port for one in leaf.neighbors if one.device == "gpu1")
     seen = replace(
         healthy,
@@ -81,7 +83,7 @@ def test_a_node_that_is_switched_off_is_no_fault(leaf, healthy):
     assert not failed(check_device(leaf, seen))
 
 
-def test_a_node_in_the_wrong_port_is_a_fault(leaf, healthy):
+def test_a_node_in_the_wrong_port_is_a_fault(leaf: Expectation, healthy: Observation) -> None:
     port = next(one.port for one in leaf.neighbors if one.device == "gpu1")
     seen = replace(healthy, lldp={**healthy.lldp, port: (LldpNeighbor("gpu2", "rail0"),)})
     assert failed(check_device(leaf, seen)) == [("lldp", port)]
@@ -95,13 +97,15 @@ def test_a_node_in_the_wrong_port_is_a_fault(leaf, healthy):
         (PortState(False, False, 9100), ["link"]),
     ],
 )
-def test_a_wrong_uplink_is_told_by_its_kind(leaf, healthy, state, wrong):
+def test_a_wrong_uplink_is_told_by_its_kind(
+    leaf: Expectation, healthy: Observation, state: PortState, wrong: list[str]
+) -> None:
     port = uplink(leaf)
     seen = replace(healthy, ports={**healthy.ports, port: state})
     assert failed(check_device(leaf, seen)) == [(kind, port) for kind in wrong]
 
 
-def test_a_missing_address_is_told_with_what_is_there(leaf, healthy):
+def test_a_missing_address_is_told_with_what_is_there(leaf: Expectation, healthy: Observation) -> None:
     port = uplink(leaf)
     seen = replace(healthy, addresses={**healthy.addresses, port: frozenset({"192.0.2.1/31"})})
     (check,) = [one for one in check_device(leaf, seen) if not one.ok]
@@ -112,7 +116,9 @@ def test_a_missing_address_is_told_with_what_is_there(leaf, healthy):
     ("session", "words"),
     [(BgpSession(65000, True), "AS 65000"), (BgpSession(4200001000, False), "not established"), (None, "no such")],
 )
-def test_a_wrong_session_is_told(leaf, healthy, session, words):
+def test_a_wrong_session_is_told(
+    leaf: Expectation, healthy: Observation, session: BgpSession | None, words: str
+) -> None:
     peer = leaf.sessions[0].peer
     sessions = {name: one for name, one in healthy.bgp.items() if name != peer}
     seen = replace(healthy, bgp=sessions | ({peer: session} if session else {}))
@@ -120,7 +126,7 @@ def test_a_wrong_session_is_told(leaf, healthy, session, words):
     assert words in check.actual
 
 
-def test_nothing_is_expected_of_a_far_end_that_is_not_settled(leaf):
+def test_nothing_is_expected_of_a_far_end_that_is_not_settled(leaf: Expectation) -> None:
     dark = Observation(
         ports={one.port: PortState(True, False, one.mtu_bytes) for one in leaf.ports},
         addresses={one.port: frozenset({one.address}) for one in leaf.addresses},
@@ -131,7 +137,7 @@ def test_nothing_is_expected_of_a_far_end_that_is_not_settled(leaf):
     assert len(wrong) == 3
 
 
-def test_what_held_before_must_hold_afterwards(leaf, healthy):
+def test_what_held_before_must_hold_afterwards(leaf: Expectation, healthy: Observation) -> None:
     before = health(leaf, healthy)
     peer = leaf.sessions[0].peer
     seen = replace(healthy, bgp={**healthy.bgp, peer: BgpSession(leaf.sessions[0].remote_asn, False)})
@@ -139,13 +145,13 @@ def test_what_held_before_must_hold_afterwards(leaf, healthy):
     assert failed(gate(leaf, seen, (), frozenset())) == []
 
 
-def test_a_session_that_was_down_before_is_not_held_against_the_change(leaf, healthy):
+def test_a_session_that_was_down_before_is_not_held_against_the_change(leaf: Expectation, healthy: Observation) -> None:
     peer = leaf.sessions[0].peer
     down = replace(healthy, bgp={**healthy.bgp, peer: BgpSession(leaf.sessions[0].remote_asn, False)})
     assert failed(gate(leaf, down, (), health(leaf, down))) == []
 
 
-def test_a_change_of_both_ends_is_told_from_one_of_ours_alone(change):
+def test_a_change_of_both_ends_is_told_from_one_of_ours_alone(change: Callable[..., Change]) -> None:
     assert not needs_both_ends([change(field="mtu"), change(field="description")])
     assert needs_both_ends([change(field="fec", before="none", after="rs")])
     assert needs_both_ends(

@@ -2,26 +2,29 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from railweave.diagnostics import Where, error, warning
+from railweave.fabric.model import Fabric
 from railweave.plan.document import parse_plan, plan_json
-from railweave.plan.model import DevicePlan, DeviceState
+from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import CheckKind, DeployResult, DeviceOutcome, Outcome, Result, VerifyCheck, VerifyResult
 from railweave.report.deployment import deploy_json, deploy_view
 from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, diagnostics_view
 from railweave.report.listing import compact
-from railweave.report.plan_markdown import LIMIT_CHARS, plan_markdown
+from railweave.report.markdown import LIMIT_CHARS
+from railweave.report.plan_markdown import plan_markdown
 from railweave.report.plan_view import plan_view
 from railweave.report.sizing import sizing_view
 from railweave.report.verification import verify_json, verify_view
-from railweave.sonic.change import Op
+from railweave.sonic.change import Change, Op
 
 
-def shown(view, width=200):
+def shown(view: RenderableType, width: int = 200) -> str:
     console = Console(width=width, record=True, file=open("/dev/null", "w", encoding="utf-8"))  # noqa: SIM115
     with console.file:
         console.print(view)
@@ -39,11 +42,11 @@ def shown(view, width=200):
         ([f"x{number}" for number in range(0, 900, 100)], "x0, x100, x200, x300, x400, x500 and 3 more"),
     ],
 )
-def test_lists_of_names_are_short(names, words):
+def test_lists_of_names_are_short(names: list[str], words: str) -> None:
     assert compact(names) == words
 
 
-def test_the_terminal_shows_groups_order_and_totals(growth):
+def test_the_terminal_shows_groups_order_and_totals(growth: Plan) -> None:
     text = shown(plan_view(growth))
     assert "DEVICE_NEIGHBOR: 2 rows" in text
     assert "4 waves" in text
@@ -51,20 +54,20 @@ def test_the_terminal_shows_groups_order_and_totals(growth):
     assert f"+ {growth.summary.add}" in text
 
 
-def test_every_change_can_be_shown(growth):
+def test_every_change_can_be_shown(growth: Plan) -> None:
     text = shown(plan_view(growth, every_change=True))
     assert "+ INTERFACE|Ethernet8|10.192.0.184/31" in text
     assert "~ PORT|Ethernet8 admin_status down → up" in text
 
 
-def test_the_terminal_names_what_could_not_be_read(plan_of, change):
+def test_the_terminal_names_what_could_not_be_read(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     gone = DevicePlan(DeviceState.UNREACHABLE, "leaf", error="no route to host")
     text = shown(plan_view(plan_of(change(), leaf2=gone)))
     assert "unreachable: leaf2: no route to host" in text
     assert "1 device could not be read" in text
 
 
-def test_markdown_folds_the_details(growth):
+def test_markdown_folds_the_details(growth: Plan) -> None:
     text = plan_markdown(growth)
     assert text.startswith("### lab: ")
     assert "<details><summary>lab-spine1: 40 changes</summary>" in text
@@ -75,7 +78,7 @@ def test_markdown_folds_the_details(growth):
     assert len(titles) == text.count("</details>") == 6
 
 
-def test_markdown_always_fits_a_comment(plan_of, change):
+def test_markdown_always_fits_a_comment(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     changes = [
         change(device=f"leaf{device}", key=f"Ethernet{port}", after=f"{device}" * 40, reason="r")
         for device in range(60)
@@ -88,12 +91,12 @@ def test_markdown_always_fits_a_comment(plan_of, change):
     assert text.count("```") % 2 == 0
 
 
-def test_markdown_of_very_many_findings_fits_too(plan_of):
+def test_markdown_of_very_many_findings_fits_too(plan_of: Callable[..., Plan]) -> None:
     gone = {f"leaf{number}": DevicePlan(DeviceState.UNREACHABLE, "leaf", error="x" * 900) for number in range(300)}
     assert len(plan_markdown(plan_of(**gone))) < LIMIT_CHARS
 
 
-def test_cables_to_move_are_named_and_counted(plan_of, change):
+def test_cables_to_move_are_named_and_counted(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     plan = plan_of(
         *(
             change(table="DEVICE_NEIGHBOR", key=f"Ethernet{port}", field="name", before="spine1", after="spine5")
@@ -106,7 +109,7 @@ def test_cables_to_move_are_named_and_counted(plan_of, change):
     assert plan_markdown(plan).count("cable to move") == 20
 
 
-def test_markdown_cannot_be_broken_out_of(plan_of, change):
+def test_markdown_cannot_be_broken_out_of(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     text = plan_markdown(plan_of(change(after="`a|b` <script>\n```\n</details>")))
     outside = text.split("<details>")[0]
     assert re.sub("`[^`]*`", "", outside).count("<") == 0
@@ -115,7 +118,7 @@ def test_markdown_cannot_be_broken_out_of(plan_of, change):
     assert text.count("```") == 2
 
 
-def test_secrets_are_marked_in_every_view(plan_of, change):
+def test_secrets_are_marked_in_every_view(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     plan = plan_of(
         change(table="TACPLUS", key="global", field="passkey", before="hunter1", after="hunter2"),
         change(table="SNMP_COMMUNITY", key="hunter3", op=Op.ADD, field=None, before=None, after={"TYPE": "RO"}),
@@ -129,14 +132,14 @@ CHECK = VerifyCheck("leaf1", CheckKind.LLDP, "Ethernet0", "spine1 Ethernet8", "s
 GOOD = VerifyCheck("leaf1", CheckKind.MTU, "Ethernet0", "9100", "9100", True)
 
 
-def test_a_verification_counts_what_holds_and_shows_what_fails():
+def test_a_verification_counts_what_holds_and_shows_what_fails() -> None:
     text = shown(verify_view(VerifyResult((CHECK, GOOD))))
     assert "spine2 [red]Ethernet8" in text
     assert "1 of 2 checks fail, on 1 device" in text
     assert "1 check on 1 device hold" in shown(verify_view(VerifyResult((GOOD,))))
 
 
-def test_the_json_of_a_verification_is_the_contract():
+def test_the_json_of_a_verification_is_the_contract() -> None:
     assert verify_json(VerifyResult((CHECK,))) == {
         "ok": False,
         "checks": [
@@ -159,7 +162,7 @@ DEVICES = {
 }
 
 
-def test_a_stopped_deployment_names_its_reason_and_every_device():
+def test_a_stopped_deployment_names_its_reason_and_every_device() -> None:
     result = DeployResult(Result.STOPPED, DEVICES, "leaf2: the device said no", journal="j.jsonl")
     text = shown(deploy_view(result))
     assert "stopped: leaf2: the device said no" in text
@@ -172,13 +175,13 @@ def test_a_stopped_deployment_names_its_reason_and_every_device():
     assert not result.ok
 
 
-def test_an_unchanged_deployment_says_that_nothing_was_changed():
+def test_an_unchanged_deployment_says_that_nothing_was_changed() -> None:
     result = DeployResult(Result.UNCHANGED, {"leaf1": DeviceOutcome(Outcome.NEW)}, verification=VerifyResult((GOOD,)))
     assert "nothing was changed" in shown(deploy_view(result))
     assert deploy_json(result)["result"] == "unchanged"
 
 
-def test_a_diagnostic_shows_its_line_with_a_caret():
+def test_a_diagnostic_shows_its_line_with_a_caret() -> None:
     found = error("T-3", "spines have 32 ports", Where("a.yml", 2, 8, "topology.spine"), fix="use larger spines")
     text = shown(diagnostics_view([found], {"a.yml": "fabric: a\nspine:\t{count: 4}\n"}))
     lines = text.splitlines()
@@ -188,19 +191,19 @@ def test_a_diagnostic_shows_its_line_with_a_caret():
     assert "fix: use larger spines" in text
 
 
-def test_a_diagnostic_without_a_file_needs_none():
+def test_a_diagnostic_without_a_file_needs_none() -> None:
     text = shown(diagnostics_view([warning("X", "careful", Where("gone.yml", 3, 1), fix="none")]))
     assert "--> gone.yml:3:1" in text
 
 
-def test_diagnostics_are_told_errors_first():
+def test_diagnostics_are_told_errors_first() -> None:
     found = [warning("W", "w", fix="f"), error("E", "e", fix="f")]
     assert [one["code"] for one in diagnostics_json(found)["diagnostics"]] == ["E", "W"]
     assert "1 error, 1 warning" in shown(diagnostics_summary(found, "a.yml"))
     assert "no errors" in shown(diagnostics_summary([], "a.yml"))
 
 
-def test_sizes_show_every_step_with_its_formula(lab):
+def test_sizes_show_every_step_with_its_formula(lab: Fabric) -> None:
     text = shown(sizing_view(lab.sizing))
     for step in lab.sizing.steps:
         assert step.name in text
@@ -208,7 +211,7 @@ def test_sizes_show_every_step_with_its_formula(lab):
     assert "room left" in text
 
 
-def test_what_somebody_drained_is_told_and_is_no_change(growth):
+def test_what_somebody_drained_is_told_and_is_no_change(growth: Plan) -> None:
     devices = {
         **growth.devices,
         "lab-spine1": replace(growth.devices["lab-spine1"], drained=("*",)),

@@ -10,7 +10,6 @@ import pytest
 from napalm.base.exceptions import ConnectionException
 
 from napalm_sonic.driver import SonicDriver
-from nornir_railweave import known_hosts as module
 from nornir_railweave.known_hosts import record, recorded_keys
 from nornir_railweave.reach import resolve
 from nornir_railweave.target import JumpLogin
@@ -47,7 +46,7 @@ def test_a_failure_leaves_the_file_and_no_other_one(tmp_path: Path, monkeypatch:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module.os, "fsync", full)
+    monkeypatch.setattr("nornir_railweave.known_hosts.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         record(file, {"leaf1": "ssh-rsa NEW"})
     assert file.read_text() == "leaf1 ssh-rsa OLD\n"

@@ -1,11 +1,10 @@
 """Small simulated fabrics for the simulator's own tests."""
 
 import asyncio
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from sim_switches import sim_device
 
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device
@@ -13,10 +12,6 @@ from sonic_sim.network import Network
 from sonic_sim.shell.run import Shell
 from sonic_sim.shell.streams import Captured
 from sonic_sim.spec import SimCable, SimHost
-
-sys.path.insert(0, str(Path(__file__).parent))  # test folders are no packages
-
-from sim_switches import sim_device
 
 Answer = tuple[int, str, str]
 Run = Callable[..., Answer]

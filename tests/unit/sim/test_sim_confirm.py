@@ -79,7 +79,7 @@ def test_a_timer_does_not_survive_a_boot(run: Run, switch: Device) -> None:
 def test_every_kind_of_step_is_put_back(run: Run, switch: Device) -> None:
     whole = json.loads(json.dumps(switch.db.document()))
     whole["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] = "split-unified"
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"kind": "load", "document": {"VLAN": {"Vlan7": {"vlanid": "7"}}}},
         {"kind": "hdel", "key": "PORT|Ethernet0", "fields": ["description"]},
         {"kind": "vtysh", "text": "ip prefix-list BACK seq 5 permit 10.0.0.0/8\n"},

@@ -93,8 +93,8 @@ def clos() -> Network:
     for n in (1, 2):
         links = {"Ethernet0": f"10.0.{n}.1", "Ethernet4": f"10.0.{n}.3", "Ethernet8": f"10.32.{n}.0"}
         give(net.devices[f"leaf{n}"], links, LEAF.format(n=n))
-        spine = {"Ethernet0": f"10.0.1.{2 * n - 2}", "Ethernet4": f"10.0.2.{2 * n - 2}"}
-        give(net.devices[f"spine{n}"], spine, SPINE.format(n=n, far=2 * n - 1))
+        downlinks = {"Ethernet0": f"10.0.1.{2 * n - 2}", "Ethernet4": f"10.0.2.{2 * n - 2}"}
+        give(net.devices[f"spine{n}"], downlinks, SPINE.format(n=n, far=2 * n - 1))
     return net
 
 

@@ -1,7 +1,7 @@
 """orchagent dies with the rows that the real one does not survive the deletion of, and takes the ports with it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -20,7 +20,7 @@ def ports_up(device: Device) -> list[str]:
     return [port for port in network.ports(device) if network.link_up(device, port)]
 
 
-def load(run: Run, device: Device, rows: dict[str, object]) -> None:
+def load(run: Run, device: Device, rows: Mapping[str, object]) -> None:
     device.files.write("/tmp/rows.json", json.dumps({"PFC_WD": rows}).encode())
     assert run(device, "config load -y /tmp/rows.json")[0] == 0
 

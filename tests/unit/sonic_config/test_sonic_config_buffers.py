@@ -188,7 +188,7 @@ def test_every_buffer_row_says_where_it_comes_from_and_headroom_and_ecn_with_the
             assert re.search(word, row.reason), (word, row)
     for row in rows:
         if row.table == "WRED_PROFILE":
-            assert row.fields["green_min_threshold"] in row.reason.replace(" KB", "000") or "100 KB" in row.reason
+            assert str(row.fields["green_min_threshold"]) in row.reason.replace(" KB", "000") or "100 KB" in row.reason
             assert "pauses at" in row.reason
             assert "on its way in 8 us" in row.reason
 

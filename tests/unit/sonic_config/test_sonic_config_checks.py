@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_without_lossless_classes_there_is_nothing_to_prove(lab_fabric: Lab) -> 
 
 def test_overrides_that_change_rendered_fields_are_all_told_at_once(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
-    rows = {
+    rows: dict[str, Any] = {
         "leaf": {"PORT": {"Ethernet0": {"mtu": "1500", "speed": "10000"}}},
         "spine": {"NTP_SERVER": {"10.0.0.1": {}}},
     }

@@ -1,6 +1,7 @@
 """The check of a fabric: findings become diagnostics that name row, words, devices, releases and the way out."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -116,7 +117,10 @@ def test_the_rows_of_the_switch_itself_complete_a_document(rendered: dict[str, d
 
 
 def test_a_rendered_value_wins_over_the_switchs_own() -> None:
-    rendered = {"DEVICE_METADATA": {"localhost": {"synchronous_mode": "disable"}}, "MGMT_PORT": {"eth0": {}}}
+    rendered: dict[str, Any] = {
+        "DEVICE_METADATA": {"localhost": {"synchronous_mode": "disable"}},
+        "MGMT_PORT": {"eth0": {}},
+    }
     whole = whole_document(rendered, "p")
     assert whole["DEVICE_METADATA"]["localhost"]["synchronous_mode"] == "disable"
     assert whole["MGMT_PORT"]["eth0"] == {}
