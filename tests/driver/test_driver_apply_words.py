@@ -26,4 +26,4 @@ def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
 
 
 def test_nothing_printed_is_told_by_the_exit_status() -> None:
-    assert device_words(printed("", 7)) == "exit status 7"
+    assert device_words(printed("", 7)) == "exit status 7 without a word"
