@@ -5,16 +5,17 @@ import os
 import socket
 import sys
 import time
+from typing import Any
 
 ROOT = os.environ["RAILWEAVE_ROOT"]
 
 
-def content(path):
+def content(path: str) -> str:
     with open(path) as file:
         return file.read()
 
 
-def redis(*words):
+def redis(*words: str) -> bytes:
     with socket.socket(socket.AF_UNIX) as one:
         one.connect(ROOT + "/var/run/redis/redis.sock")
         parts = [b"*%d\r\n" % len(words)] + [b"$%d\r\n%s\r\n" % (len(w.encode()), w.encode()) for w in words]
@@ -22,7 +23,7 @@ def redis(*words):
         return one.recv(100)
 
 
-def load(document):
+def load(document: dict[str, Any]) -> None:
     for table, rows in document.items():
         for key, row in rows.items():
             if row is None:
@@ -33,13 +34,13 @@ def load(document):
                 redis("HSET", f"{table}|{key}", name + "@" * listed, ",".join(value) if listed else value)
 
 
-def patch(operations):
+def patch(operations: list[dict[str, Any]]) -> None:
     for one in operations:
         _, table, key, name = one["path"].split("/")
         redis("HSET", f"{table}|{key}", name, one["value"])
 
 
-def vtysh(text):
+def vtysh(text: str) -> None:
     kept = content(ROOT + "/frr.txt").splitlines()
     above = ""
     for line in text.splitlines():

@@ -88,7 +88,7 @@ def at(name: str, *path: str) -> list[Any]:
     node = schema(name)
     for key in path:
         node = node[key]
-    words: list[Any] = node["enum"]  # type: ignore[call-overload]
+    words: list[Any] = node["enum"]
     return [one for one in words if one is not None]
 
 
