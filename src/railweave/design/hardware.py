@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import logical_ports_per_cage, speeds
-from railweave.design.split import Breakout
+from railweave.design.split import NO_UPLINKS, Breakout
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import InlineModel, Intent, TierIntent
 from railweave.units import format_speed
@@ -17,56 +17,44 @@ _INLINE_PORTS_PER_CAGE = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
-    """Leaf and spine hardware. ``leaf`` and ``spine`` are None for inline models, which can only be sized.
+class TierHardware:
+    """The hardware of a tier. ``model`` is None for an inline one, which can only be sized; ``down`` and ``up`` are the
+    breakouts of each direction. ``name`` is the tier's."""
 
-    ``down`` is the breakout of a leaf towards nodes, ``up`` towards spines, ``spine_down`` of a spine towards leaves.
-    """
-
-    leaf: SwitchModel | None
-    spine: SwitchModel | None
-    leaf_cages: int
-    spine_cages: int
+    name: str
+    model: SwitchModel | None
+    cages: int
     down: Breakout
     up: Breakout
-    spine_down: Breakout
 
     @property
-    def spine_ports(self) -> int:
-        """Return the logical ports of a spine."""
-        return self.spine_cages * self.spine_down.per_cage
+    def ports(self) -> int:
+        """Return the logical ports of a switch that has downlinks only."""
+        return self.cages * self.down.per_cage
 
 
-def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[Hardware | None, tuple[Diagnostic, ...]]:
-    """Return the hardware that the intent names, with its breakouts, or why there is none.
+def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardware, ...], tuple[Diagnostic, ...]]:
+    """Return the hardware of each tier that the intent names, the lowest first, or none and why.
 
     A model that the catalogue does not have is no fault here: check_intent tells it.
     """
     faults = _node_speed_faults(intent)
     leaf, spine = _model(intent.topology.leaf, catalog), _model(intent.topology.spine, catalog)
     if leaf is None or spine is None:
-        return None, tuple(faults)
+        return (), tuple(faults)
     tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps
-    down_gbps = tiers.leaf.downlink_gbps or nic
     up_gbps = tiers.leaf.uplink_gbps or nic
-    down, one = _breakout(intent, leaf, down_gbps, "leaf", "downlink_speed")
+    down, one = _breakout(intent, leaf, tiers.leaf.downlink_gbps or nic, "leaf", "downlink_speed")
     up, two = _breakout(intent, leaf, up_gbps, "leaf", "uplink_speed")
     below, three = _breakout(intent, spine, up_gbps, "spine", "model")
     faults += [*one, *two, *three]
     if down is None or up is None or below is None or faults:
-        return None, tuple(dict.fromkeys(faults))
-    return (
-        Hardware(
-            leaf=leaf if isinstance(leaf, SwitchModel) else None,
-            spine=spine if isinstance(spine, SwitchModel) else None,
-            leaf_cages=_cages(leaf),
-            spine_cages=_cages(spine),
-            down=down,
-            up=up,
-            spine_down=below,
-        ),
-        (),
-    )
+        return (), tuple(dict.fromkeys(faults))
+    return (_tier("leaf", leaf, down, up), _tier("spine", spine, below, NO_UPLINKS)), ()
+
+
+def _tier(name: str, model: SwitchModel | InlineModel, down: Breakout, up: Breakout) -> TierHardware:
+    return TierHardware(name, model if isinstance(model, SwitchModel) else None, _cages(model), down, up)
 
 
 def _model(tier: TierIntent, catalog: Catalog) -> SwitchModel | InlineModel | None:

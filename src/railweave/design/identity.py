@@ -21,19 +21,15 @@ def device_name(fabric: str, role: str, number: int) -> str:
     return f"{fabric}-{role}{number + 1}"
 
 
-def leaf_loopback(addressing: Addressing, number: int) -> int:
-    """Return a leaf's loopback: from the second address of the pool upwards."""
-    return addressing.loopbacks.first + 1 + number
+def loopback(addressing: Addressing, level: int, number: int) -> int:
+    """Return a switch's loopback: of the lowest tier from the pool's second address upwards, above from its middle."""
+    pool = addressing.loopbacks
+    return pool.first + number + (pool.size // 2 if level else 1)
 
 
-def spine_loopback(addressing: Addressing, number: int) -> int:
-    """Return a spine's loopback: from the middle of the pool upwards."""
-    return addressing.loopbacks.first + addressing.loopbacks.size // 2 + number
-
-
-def leaf_asn(addressing: Addressing, number: int) -> int:
-    """Return a leaf's AS number; every leaf has its own (RFC 7938 section 5.2.1)."""
-    return addressing.leaf_asn + number
+def asn(addressing: Addressing, level: int, number: int, plane: int) -> int:
+    """Return a switch's AS number: in the lowest tier each has its own (RFC 7938 section 5.2.1)."""
+    return spine_asn(addressing, plane) if level else addressing.leaf_asn + number
 
 
 def spine_asn(addressing: Addressing, plane: int, pod: int = 0) -> int:
@@ -43,12 +39,12 @@ def spine_asn(addressing: Addressing, plane: int, pod: int = 0) -> int:
 
 def host_block_size(layout: Layout) -> int:
     """Return the addresses of a leaf's host block: two for each port, rounded up to a prefix."""
-    return 2 << (layout.leaf_ports.total - 1).bit_length()
+    return 2 << (layout.lowest.ports.total - 1).bit_length()
 
 
 def link_network(addressing: Addressing, layout: Layout, leaf: int, port: int) -> int:
     """Return the even address of the /31 at an uplink of the leaf with number ``leaf``."""
-    return addressing.links.first + 2 * (leaf * layout.leaf_ports.total + port)
+    return addressing.links.first + 2 * (leaf * layout.lowest.ports.total + port)
 
 
 def host_block(addressing: Addressing, layout: Layout, leaf: int) -> int:

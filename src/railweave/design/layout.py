@@ -6,7 +6,8 @@ All counts are per plane unless a name says otherwise; indexes count from 0 with
 from dataclasses import dataclass
 from fractions import Fraction
 
-from railweave.design.split import Breakout, LeafPorts
+from railweave.design.split import NO_UPLINKS, Breakout, TierPorts
+from railweave.fabric.model import Tier
 from railweave.intent.model import Nodes, Shape
 
 
@@ -33,12 +34,72 @@ class NodeGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """A two-tier fabric in numbers.
+class TierLayout:
+    """A tier in numbers: ``places`` are the indexes of its switches within the plane, ascending, ``ports`` those of one
+    switch with the breakout of each direction, and ``links_per_pair`` its links to each switch above.
 
-    ``stripe_leaves`` is the leaves of one stripe (rails, or 1 where racks are aligned); ``stripes`` are the indexes of
-    the stripes that have leaves. ``fixed_pair`` tells that ``links_per_pair`` was given, which fixes where the cables
-    of a spine go whatever the number of spines. ``reserve_leaves`` counts leaf indexes.
+    ``fixed_pair`` tells that ``links_per_pair`` was given, which fixes where the cables of an upper switch go whatever
+    their number; ``uplinks`` are those that are connected. ``reserve`` counts indexes, from 0.
+    """
+
+    name: str
+    level: int
+    places: tuple[int, ...]
+    ports: TierPorts
+    down: Breakout
+    reserve: int
+    up: Breakout = NO_UPLINKS
+    uplinks: int = 0
+    links_per_pair: int = 0
+    fixed_pair: bool = False
+
+    @property
+    def count(self) -> int:
+        """Return its switches in one plane."""
+        return len(self.places)
+
+    @property
+    def indexes(self) -> int:
+        """Return the highest index + 1: places left out cost ports above too."""
+        return self.places[-1] + 1
+
+    @property
+    def down_gbps(self) -> int:
+        """Return the bandwidth of a switch's downlinks."""
+        return self.ports.down * self.down.speed_gbps
+
+    @property
+    def up_gbps(self) -> int:
+        """Return the bandwidth of a switch's connected uplinks."""
+        return self.uplinks * self.up.speed_gbps
+
+    @property
+    def ratio(self) -> Fraction:
+        """Return the oversubscription of a switch."""
+        return Fraction(self.down_gbps, self.up_gbps)
+
+    @property
+    def tier(self) -> Tier:
+        """Return the tier as the fabric states it."""
+        return Tier(
+            name=self.name,
+            level=self.level,
+            count=self.count,
+            reserve=self.reserve,
+            ports_down=self.ports.down,
+            down_gbps=self.down.speed_gbps,
+            ports_up=self.uplinks,
+            up_gbps=self.up.speed_gbps,
+            links_per_pair=self.links_per_pair,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A fabric in numbers: ``tiers`` from the one that attaches the nodes upwards.
+
+    ``stripe_leaves`` is the lowest tier's switches of one stripe (rails, or 1 where racks are aligned); ``stripes`` are
+    the indexes of the stripes that have some. ``ratio`` is the oversubscription asked for.
     """
 
     fabric: str
@@ -49,45 +110,17 @@ class Layout:
     groups: tuple[NodeGroup, ...]
     stripes: tuple[int, ...]
     ratio: Fraction
-    leaf_ports: LeafPorts
-    down: Breakout
-    up: Breakout
-    spine_ports: int
-    spines: int
-    links_per_pair: int
-    fixed_pair: bool
-    reserve_leaves: int
-    reserve_spines: int
+    tiers: tuple[TierLayout, ...]
 
     @property
-    def leaves(self) -> int:
-        """Return the leaves of one plane."""
-        return len(self.stripes) * self.stripe_leaves
+    def lowest(self) -> TierLayout:
+        """Return the tier that attaches the nodes."""
+        return self.tiers[0]
 
     @property
-    def leaf_indexes(self) -> int:
-        """Return the highest leaf index + 1: gaps between stripes cost spine ports too."""
-        return (self.stripes[-1] + 1) * self.stripe_leaves
-
-    @property
-    def uplinks(self) -> int:
-        """Return the connected uplinks of a leaf."""
-        return self.spines * self.links_per_pair
-
-    @property
-    def down_gbps(self) -> int:
-        """Return the bandwidth of a leaf's downlinks."""
-        return self.leaf_ports.down * self.down.speed_gbps
-
-    @property
-    def up_gbps(self) -> int:
-        """Return the bandwidth of a leaf's connected uplinks."""
-        return self.uplinks * self.up.speed_gbps
-
-    @property
-    def leaf_ratio(self) -> Fraction:
-        """Return the oversubscription of a leaf."""
-        return Fraction(self.down_gbps, self.up_gbps)
+    def top(self) -> TierLayout:
+        """Return the tier that has none above."""
+        return self.tiers[-1]
 
     @property
     def nodes(self) -> int:

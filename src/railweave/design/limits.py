@@ -41,8 +41,8 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
     Leaf uplinks end nothing here: they are laid out before the first node and new leaves bring their own.
     """
     leaf_indexes = {
-        "spine_ports": layout.spine_ports // layout.links_per_pair,
-        "reserve": layout.reserve_leaves,
+        "spine_ports": layout.top.ports.total // layout.lowest.links_per_pair,
+        "reserve": layout.lowest.reserve,
         "address_pool": min(need.leaves for need in pool_needs(layout, addressing)),
         "asn": asn_leaves(layout, addressing),
     }

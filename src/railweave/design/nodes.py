@@ -27,17 +27,17 @@ def rail_count(intent: Intent) -> int:
     return intent.topology.rails or intent.nodes[0].nics.count
 
 
-def spread_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
+def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
     """Return the ports of each entry's nodes; None where they do not divide evenly (RW103, told by check_intent)."""
     planes, rails = intent.topology.planes, rail_count(intent)
     share = 1 if intent.topology.shape is Shape.RACK_ALIGNED else rails
-    spread = []
+    found = []
     for index, entry in enumerate(intent.nodes):
         per_plane = entry.nics.count * (entry.nics.ports // planes)
         if entry.nics.ports % planes or per_plane % share:
             return None
-        spread.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share))
-    return tuple(spread)
+        found.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share))
+    return tuple(found)
 
 
 def host_ports(entry: Nodes, rails: int, planes: int) -> tuple[HostPort, ...]:
@@ -70,12 +70,12 @@ def _at(texts: tuple[str, ...], index: int) -> str:
 
 
 def place_groups(
-    intent: Intent, spread: tuple[NodePorts, ...], downlinks: int
+    intent: Intent, node_ports: tuple[NodePorts, ...], downlinks: int
 ) -> tuple[tuple[NodeGroup, ...], tuple[Diagnostic, ...]]:
     """Return the entries of nodes in their stripes, on leaves with ``downlinks`` ports for nodes."""
     groups: list[NodeGroup] = []
     faults: list[Diagnostic] = []
-    for ports in spread:
+    for ports in node_ports:
         nodes = intent.topology.stripe or downlinks // ports.per_leaf
         if nodes == 0:
             faults.append(_node_exceeds_leaf(intent, ports, downlinks))

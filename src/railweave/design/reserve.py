@@ -27,8 +27,8 @@ class PoolNeed:
 
 def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
     """Return the need of every pool for the reserve."""
-    leaves, spines = layout.reserve_leaves * layout.planes, layout.reserve_spines * layout.planes
-    ports, block = layout.leaf_ports.total, host_block_size(layout)
+    leaves, spines = layout.lowest.reserve * layout.planes, layout.top.reserve * layout.planes
+    ports, block = layout.lowest.ports.total, host_block_size(layout)
     loopbacks, links, hosts = addressing.loopbacks, addressing.links, addressing.hosts
     needs = [
         PoolNeed(
@@ -76,7 +76,8 @@ def reserve_faults(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...]:
 
 
 def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    pairs = (("leaves", layout.reserve_leaves, layout.leaf_indexes), ("spines", layout.reserve_spines, layout.spines))
+    low, top = layout.lowest, layout.top
+    pairs = (("leaves", low.reserve, low.indexes), ("spines", top.reserve, top.count))
     return [
         error(
             "G-1",
@@ -90,16 +91,17 @@ def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    needed = layout.reserve_leaves * layout.links_per_pair
-    if not layout.fixed_pair or needed <= layout.spine_ports:
+    low, top = layout.lowest, layout.top
+    needed = low.reserve * low.links_per_pair
+    if not low.fixed_pair or needed <= top.ports.total:
         return []
     return [
         warning(
             "T-3",
-            f"the reserve of {layout.reserve_leaves} leaves × {layout.links_per_pair} links needs {needed} ports on"
-            f" every spine; a spine has {layout.spine_ports}",
+            f"the reserve of {low.reserve} leaves × {low.links_per_pair} links needs {needed} ports on"
+            f" every spine; a spine has {top.ports.total}",
             intent.where("topology.reserve.leaves"),
-            fix=f"reserve at most {layout.spine_ports // layout.links_per_pair} leaves, or use spines with more ports",
+            fix=f"reserve at most {top.ports.total // low.links_per_pair} leaves, or use spines with more ports",
         )
     ]
 
@@ -107,7 +109,7 @@ def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
 def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
     length = 32 - (need.addresses - 1).bit_length()
     ways = f"use a /{length} or larger pool"
-    if need.leaves >= layout.leaf_indexes and need.key != "loopbacks":
+    if need.leaves >= layout.lowest.indexes and need.key != "loopbacks":
         ways += f", or reserve.leaves: {need.leaves}"
     return error(
         "G-1",
@@ -123,11 +125,11 @@ def _asn_faults(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
     What the numbers that the intent states show already is told by check_intent, not twice.
     """
-    first, count = intent.policies.addressing.leaf_asn, layout.reserve_leaves * layout.planes
+    first, count = intent.policies.addressing.leaf_asn, layout.lowest.reserve * layout.planes
     spines = [spine_asn(intent.policies.addressing, plane) for plane in range(layout.planes)]
     room = asn_leaves(layout, intent.policies.addressing)
     stated = max(intent.topology.leaf.count or 1, intent.topology.reserve.leaves or 1)
-    if not stated <= room < layout.reserve_leaves:
+    if not stated <= room < layout.lowest.reserve:
         return []
     met = [asn for asn in spines if first <= asn < first + count]
     obstacle = f"meet {min(met)} of the spines" if met else "are not all private"

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from railweave.design.arrange import arrange
-from railweave.design.hardware import Hardware
+from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout
 from railweave.design.limits import Growth
 from railweave.design.nodes import NodePorts
 from railweave.design.ratios import count_text, ratio_text
 from railweave.design.reserve import pool_needs
 from railweave.design.spines import spine_counts
+from railweave.design.tiers import lay_out
 from railweave.design.wiring import count_moves
 from railweave.fabric.sizing import RoomLeft
 from railweave.intent.model import Intent, Reserve
@@ -21,18 +21,20 @@ class Designed:
     """A layout together with what it came from, so that a grown one can be designed the same way."""
 
     intent: Intent
-    spread: tuple[NodePorts, ...]
-    hardware: Hardware
+    node_ports: tuple[NodePorts, ...]
+    hardware: tuple[TierHardware, ...]
     layout: Layout
 
 
-def find_room(designed: Designed, growth: Growth) -> RoomLeft:
+def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     """Return what fits without moving a cable, per plane, and the sentence that names the next step."""
     layout = designed.layout
     stripes = max(0, growth.stripes - len(layout.stripes))
     leaves = stripes * layout.stripe_leaves
-    spines = max(0, min(layout.reserve_spines, layout.leaf_ports.room // layout.links_per_pair) - layout.spines)
-    if not layout.fixed_pair:
+    spines = max(
+        0, min(layout.top.reserve, layout.lowest.ports.room // layout.lowest.links_per_pair) - layout.top.count
+    )
+    if not layout.lowest.fixed_pair:
         spines = 0
     ways = list(_ways_with_room(layout, growth, spines))
     if not stripes:
@@ -52,14 +54,14 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
         nodes = layout.owner(free).stripe_nodes
         yield f"{count_text(layout.stripe_leaves, 'leaf')} for {count_text(nodes, 'node')} (no cable moves)"
     if spines:
-        ratio = layout.leaf_ratio * layout.spines / (layout.spines + spines)
+        ratio = layout.lowest.ratio * layout.top.count / (layout.top.count + spines)
         yield f"{count_text(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
 
 
 def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
     """Yield what makes room for one stripe more when the resource ``growth.first`` has ended."""
     layout = designed.layout
-    leaves = max(growth.stripes * layout.stripe_leaves, layout.leaf_indexes) + layout.stripe_leaves
+    leaves = max(growth.stripes * layout.stripe_leaves, layout.lowest.indexes) + layout.stripe_leaves
     if growth.first == "reserve":
         yield f"reserve.leaves: {leaves}"
     elif growth.first == "asn":
@@ -68,11 +70,12 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
         yield " and ".join(_larger_pools(designed, leaves))
     else:
         yield from _fewer_links(designed, leaves)
-        yield f"spines with {leaves * layout.links_per_pair} ports"
+        yield f"spines with {leaves * layout.lowest.links_per_pair} ports"
 
 
 def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
-    grown = replace(designed.layout, reserve_leaves=leaves)
+    lowest, *above = designed.layout.tiers
+    grown = replace(designed.layout, tiers=(replace(lowest, reserve=leaves), *above))
     for need in pool_needs(grown, designed.intent.policies.addressing):
         if need.addresses > need.pool.size:
             yield f"addressing.{need.key} of a /{32 - (need.addresses - 1).bit_length()}"
@@ -82,23 +85,23 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
     """Yield the least change that gives each leaf fewer links to a spine, with the cables of today that move."""
     layout, intent = designed.layout, designed.intent
     topology = replace(intent.topology, reserve=Reserve(None, intent.topology.reserve.spines))
-    if layout.fixed_pair:
-        pair = layout.spine_ports // leaves
+    if layout.lowest.fixed_pair:
+        pair = layout.top.ports.total // leaves
         if pair == 0:
             return
-        spines = -(-layout.uplinks // pair)
+        spines = -(-layout.lowest.uplinks // pair)
         topology = replace(
             topology, links_per_pair=pair, spine=replace(topology.spine, count=spines), reserve=Reserve(None, None)
         )
         words = f"links_per_pair: {pair} with {spines} spines"
     else:
-        more = (count for count in spine_counts(layout.uplinks) if count > layout.spines)
-        fitting = (count for count in more if leaves * (layout.uplinks // count) <= layout.spine_ports)
+        more = (count for count in spine_counts(layout.lowest.uplinks) if count > layout.top.count)
+        fitting = (count for count in more if leaves * (layout.lowest.uplinks // count) <= layout.top.ports.total)
         spines = next(fitting, 0)
         if spines == 0:
             return
         topology = replace(topology, spine=replace(topology.spine, count=spines), reserve=Reserve(None, None))
         words = count_text(spines, "spine")
-    grown, _ = arrange(replace(intent, topology=topology), designed.spread, designed.hardware)
+    grown, _ = lay_out(replace(intent, topology=topology), designed.node_ports, designed.hardware)
     if grown is not None:
         yield f"{words} ({count_text(count_moves(layout, grown), 'cable')} move)"

@@ -5,7 +5,7 @@ from fractions import Fraction
 from railweave.design.layout import Layout
 from railweave.design.limits import ENDS, Growth, find_growth
 from railweave.design.ratios import RECOMMENDED_RATIO, count_text, ratio_text
-from railweave.design.room import Designed, find_room
+from railweave.design.room import Designed, remaining_capacity
 from railweave.design.steps import explain
 from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.sizing import LeafSplit, LinkCounts, Oversubscription, RoomLeft, Sizing
@@ -19,29 +19,29 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
     """Return the sizing of a layout; ``diagnostics`` were found on the way to it."""
     layout, intent = designed.layout, designed.intent
     growth = find_growth(layout, intent.policies.addressing)
-    room = find_room(designed, growth)
-    after_loss = layout.leaf_ratio * layout.spines / (layout.spines - 1) if layout.spines > 1 else None
+    room = remaining_capacity(designed, growth)
+    after_loss = layout.lowest.ratio * layout.top.count / (layout.top.count - 1) if layout.top.count > 1 else None
     return Sizing(
         fabric=layout.fabric,
-        tiers=2,
+        tiers=len(layout.tiers),
         planes=layout.planes,
         rails=layout.rails,
         stripes=len(layout.stripes),
         nodes=layout.nodes,
         gpus=sum(group.entry.count * group.entry.gpus for group in layout.groups),
-        leaves=layout.leaves * layout.planes,
-        spines=layout.spines * layout.planes,
+        leaves=layout.lowest.count * layout.planes,
+        spines=layout.top.count * layout.planes,
         super_spines=0,
-        leaf=LeafSplit(layout.leaf_ports.down, layout.uplinks, layout.down_gbps, layout.up_gbps),
+        leaf=LeafSplit(layout.lowest.ports.down, layout.lowest.uplinks, layout.lowest.down_gbps, layout.lowest.up_gbps),
         links=LinkCounts(
             host_leaf=layout.node_ports,
-            leaf_spine=layout.leaves * layout.uplinks * layout.planes,
+            leaf_spine=layout.lowest.count * layout.lowest.uplinks * layout.planes,
             spine_super_spine=0,
-            per_leaf_spine_pair=layout.links_per_pair,
+            per_leaf_spine_pair=layout.lowest.links_per_pair,
         ),
         oversubscription=Oversubscription(
             target=float(layout.ratio),
-            leaf=float(layout.leaf_ratio),
+            leaf=float(layout.lowest.ratio),
             after_spine_loss=float("inf") if after_loss is None else float(after_loss),
         ),
         limits=growth.limits,
@@ -71,7 +71,7 @@ def _unused_tier(intent: Intent) -> list[Diagnostic]:
 def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     kind = intent.workload.kind
     most: Fraction = RECOMMENDED_RATIO[kind]
-    ratio = layout.leaf_ratio
+    ratio = layout.lowest.ratio
     if ratio <= most:
         return []
     return [
@@ -85,13 +85,14 @@ def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    if layout.spines >= ADVISED_SPINES:
+    top = layout.top
+    if top.count >= ADVISED_SPINES:
         return []
-    lost = f"takes {100 // layout.spines} % of every leaf's uplinks" if layout.spines > 1 else "cuts every leaf off"
+    lost = f"takes {100 // top.count} % of every leaf's uplinks" if top.count > 1 else "cuts every leaf off"
     return [
         info(
             "T-7",
-            f"{count_text(layout.spines, 'spine')}{' a plane' if layout.planes > 1 else ''}: losing one {lost}",
+            f"{count_text(top.count, 'spine')}{' a plane' if layout.planes > 1 else ''}: losing one {lost}",
             intent.where("topology.spine"),
             fix=f"use {ADVISED_SPINES} spines or more where that matters",
         )

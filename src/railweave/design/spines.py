@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil
 
 from railweave.design.ratios import asking_text, count_text, listed, ratio_text
-from railweave.design.split import LeafPorts
+from railweave.design.split import TierPorts
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent
 
@@ -68,7 +68,7 @@ def divide_uplinks(
 
 
 def multiply_pairs(
-    intent: Intent, leaf: LeafPorts, demand: UplinkDemand, leaf_indexes: int, spine_ports: int
+    intent: Intent, leaf: TierPorts, demand: UplinkDemand, leaf_indexes: int, spine_ports: int
 ) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
     """Return the spines that a leaf reaches with the given ``links_per_pair`` each."""
     pair = intent.topology.links_per_pair or 1
@@ -125,7 +125,7 @@ def _pairs_exceed_spine(intent: Intent, leaves: int, pair: int, ports: int) -> D
     )
 
 
-def _ratio_not_met(intent: Intent, spines: int, leaf: LeafPorts, demand: UplinkDemand) -> Diagnostic:
+def _ratio_not_met(intent: Intent, spines: int, leaf: TierPorts, demand: UplinkDemand) -> Diagnostic:
     pair = intent.topology.links_per_pair or 1
     actual, needed = demand.ratio_with(spines * pair), demand.least_spines(pair)
     ways = [f"use {needed} spines"] if needed * pair <= leaf.room else []
@@ -141,7 +141,7 @@ def _ratio_not_met(intent: Intent, spines: int, leaf: LeafPorts, demand: UplinkD
     )
 
 
-def _uplinks_exceeded(intent: Intent, spines: int, pair: int, leaf: LeafPorts) -> Diagnostic:
+def _uplinks_exceeded(intent: Intent, spines: int, pair: int, leaf: TierPorts) -> Diagnostic:
     return error(
         "RW207",
         f"{count_text(spines, 'spine')} × {count_text(pair, 'link')} need {spines * pair} uplinks;"

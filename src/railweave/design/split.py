@@ -1,8 +1,8 @@
-"""The split of a leaf: how many of its ports go down to GPU nodes and how many up to spines.
+"""The split of a switch: how many of its ports go down, to GPU nodes or the tier below, and how many up.
 
 Ports are logical ports after breakout; where both directions run at one speed they share cages, else each direction
 takes whole cages. Downlinks fill the panel from its first port, uplinks its rest. The split never depends on how many
-spines there are today, so that adding spines moves no port.
+spines there are today, so that adding switches above moves no port.
 """
 
 from dataclasses import dataclass
@@ -18,19 +18,23 @@ class Breakout:
     per_cage: int
 
 
+NO_UPLINKS = Breakout(0, 0)
+"""The breakout upwards of a tier that has none above."""
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Downlinks and uplinks of a leaf, in logical ports."""
+    """Downlinks and uplinks of a switch, in logical ports."""
 
     down: int
     up: int
 
 
 @dataclass(frozen=True, slots=True)
-class LeafPorts:
-    """The ports of a leaf by their place on the panel.
+class TierPorts:
+    """The ports of the switches of a tier by their place on the panel.
 
-    ``total`` counts its logical ports; downlinks are ports 0 to ``down`` - 1, and ``room`` ports for uplinks begin at
+    ``total`` counts logical ports; downlinks are ports 0 to ``down`` - 1, and ``room`` ports for uplinks begin at
     ``block``. ``groups`` are the cages from front to back with the breakout of each run.
     """
 
@@ -49,7 +53,7 @@ def split_step(ports: int) -> int:
 def automatic_split(cages: int, down: Breakout, up: Breakout, ratio: Fraction) -> Split | None:
     """Return the split with the most downlinks, then the fewest uplinks, within ``ratio``; None where there is none.
 
-    ``ratio`` is downlink to uplink bandwidth, 1 for a non-blocking leaf.
+    ``ratio`` is downlink to uplink bandwidth, 1 for a non-blocking switch.
     """
     ports = cages * up.per_cage
     step = split_step(ports)
@@ -71,7 +75,7 @@ def downlink_room(cages: int, down: Breakout, up: Breakout, uplinks: int) -> int
 
 def place_ports(
     cages: int, down: Breakout, up: Breakout, downlinks: int, reserved_uplinks: int | None
-) -> LeafPorts | None:
+) -> TierPorts | None:
     """Return where ``downlinks`` and the block of uplinks lie; None where they do not fit.
 
     The block is the top ``reserved_uplinks`` ports of the panel, or everything above the downlinks.
@@ -91,4 +95,10 @@ def place_ports(
         total = lower * down.per_cage + (cages - lower) * up.per_cage
         block = lower * down.per_cage if reserved_uplinks is None else total - reserved_uplinks
         groups = tuple(group for group in ((lower, down), (cages - lower, up)) if group[0])
-    return LeafPorts(total=total, down=downlinks, block=block, room=total - block, groups=groups)
+    return TierPorts(total=total, down=downlinks, block=block, room=total - block, groups=groups)
+
+
+def all_down(cages: int, down: Breakout) -> TierPorts:
+    """Return the ports of a top tier: all of them go down."""
+    total = cages * down.per_cage
+    return TierPorts(total=total, down=total, block=total, room=0, groups=((cages, down),))

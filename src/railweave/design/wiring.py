@@ -1,56 +1,57 @@
-"""Which leaf port meets which spine port (design rules "Ports").
+"""Which port of a tier meets which port of the tier above (design rules "Ports").
 
-With ``links_per_pair`` given, each spine has its own run of leaf ports and each leaf its own run of spine ports: new
-leaves and new spines move no cable. Else uplinks are dealt to the spines in turn, and each layer of a spine's ports
-has room for as many leaves as the spine can take: new leaves move no cable, and doubling the spines keeps half of them
-where the layers' width doubles.
+With ``links_per_pair`` given, each upper switch has its own run of lower ports and each lower switch its own run of
+upper ports: new switches of either tier move no cable. Else uplinks are dealt to the upper switches in turn, and each
+layer of their ports has room for as many lower switches as they can take: new lower switches move no cable, and
+doubling the upper ones keeps half of them where the layers' width doubles.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
-from railweave.design.layout import Layout
+from railweave.design.layout import Layout, TierLayout
 
 
 @dataclass(frozen=True, slots=True)
 class Uplink:
-    """An uplink of every leaf: its leaf port, its spine, and the spine port as ``base`` + ``step`` × leaf index."""
+    """An uplink of every switch of a tier: its port, the place of its upper switch, and that one's port as ``base`` +
+    ``step`` × the lower switch's place."""
 
-    leaf_port: int
-    spine: int
+    port: int
+    upper: int
     base: int
     step: int
 
-    def spine_port(self, leaf: int) -> int:
-        """Return the port of the spine that this uplink of the leaf with index ``leaf`` meets."""
-        return self.base + self.step * leaf
+    def upper_port(self, place: int) -> int:
+        """Return the upper port that this uplink of the switch at ``place`` meets."""
+        return self.base + self.step * place
 
 
-def uplinks(layout: Layout) -> tuple[Uplink, ...]:
-    """Return the uplinks of a leaf in the order of its ports."""
-    block, count, spines = layout.leaf_ports.block, layout.links_per_pair, layout.spines
-    if layout.fixed_pair:
+def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
+    """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports."""
+    block, count, uppers = lower.ports.block, lower.links_per_pair, upper.count
+    if lower.fixed_pair:
         return tuple(
-            Uplink(block + spine * count + link, spine, link, count) for spine in range(spines) for link in range(count)
+            Uplink(block + one * count + link, one, link, count) for one in range(uppers) for link in range(count)
         )
-    width = layout.spine_ports // count
-    return tuple(Uplink(block + port, port % spines, port // spines * width, 1) for port in range(count * spines))
+    width = upper.ports.down // count
+    return tuple(Uplink(block + port, port % uppers, port // uppers * width, 1) for port in range(count * uppers))
 
 
 def count_moves(old: Layout, new: Layout) -> int:
-    """Return how many leaf-spine cables of ``old`` end on another spine port in ``new``, over all planes."""
-    ends = {uplink.leaf_port: uplink for uplink in uplinks(new)}
+    """Return how many cables between tiers of ``old`` end on another upper port in ``new``, over all planes."""
+    return old.planes * sum(
+        _moves(before, after) for before, after in zip(pairwise(old.tiers), pairwise(new.tiers), strict=True)
+    )
+
+
+def _moves(old: tuple[TierLayout, TierLayout], new: tuple[TierLayout, TierLayout]) -> int:
+    ends = {uplink.port: uplink for uplink in wire(*new)}
     moved = 0
-    for before in uplinks(old):
-        after = ends.get(before.leaf_port)
-        if after is None or after.spine != before.spine:
-            moved += old.leaves
-            continue
-        if (after.base, after.step) == (before.base, before.step):
-            continue
-        moved += sum(before.spine_port(leaf) != after.spine_port(leaf) for leaf in leaf_places(old))
-    return moved * old.planes
-
-
-def leaf_places(layout: Layout) -> list[int]:
-    """Return the indexes of the leaves of one plane."""
-    return [stripe * layout.stripe_leaves + rail for stripe in layout.stripes for rail in range(layout.stripe_leaves)]
+    for before in wire(*old):
+        after = ends.get(before.port)
+        if after is None or after.upper != before.upper:
+            moved += old[0].count
+        elif (after.base, after.step) != (before.base, before.step):
+            moved += sum(before.upper_port(place) != after.upper_port(place) for place in old[0].places)
+    return moved

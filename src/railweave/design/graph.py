@@ -1,0 +1,198 @@
+"""From layout to fabric: every switch, GPU node and cable as a value, tier by tier."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from railweave.design.identity import (
+    asn,
+    device_name,
+    device_number,
+    host_block,
+    host_block_size,
+    link_network,
+    loopback,
+)
+from railweave.design.layout import Layout, NodeGroup, TierLayout
+from railweave.design.media import Media
+from railweave.design.nodes import host_ports
+from railweave.design.wiring import wire
+from railweave.fabric.model import Fabric, Host, HostPort, Link, Panel, Switch
+from railweave.fabric.sizing import Sizing
+from railweave.intent.model import Intent, Shape
+
+
+def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media: Media, sizing: Sizing) -> Fabric:
+    """Return the fabric of a layout that has no faults; ``panels`` has one for each tier."""
+    tiers = [tuple(_switches(intent, layout, *one)) for one in zip(layout.tiers, panels, strict=True)]
+    hosts = tuple(_hosts(layout))
+    addressing, block = intent.policies.addressing, host_block_size(layout)
+    length = 32 - (block - 1).bit_length()
+    return Fabric(
+        name=intent.fabric,
+        rails=layout.rails,
+        planes=layout.planes,
+        policies=intent.policies,
+        sizing=sizing,
+        tiers=tuple(one.tier for one in layout.tiers),
+        switches=tuple(switch for switches in tiers for switch in switches),
+        hosts=hosts,
+        links=tuple(_links(intent, layout, media, tiers, hosts)),
+        host_blocks={one.name: (host_block(addressing, layout, one.number), length) for one in tiers[0]},
+    )
+
+
+def _switches(intent: Intent, layout: Layout, own: TierLayout, panel: Panel) -> Iterator[Switch]:
+    addressing, tier = intent.policies.addressing, own.tier
+    railed = tier.attaches_nodes and layout.shape is Shape.RAIL_OPTIMIZED
+    for place in own.places:
+        for plane in range(layout.planes):
+            number = device_number(place, plane, layout.planes)
+            yield Switch(
+                name=device_name(layout.fabric, tier.name, number),
+                tier=tier,
+                number=number,
+                place=place,
+                plane=plane,
+                stripe=place // layout.stripe_leaves if tier.attaches_nodes else None,
+                rail=place % layout.stripe_leaves if railed else None,
+                asn=asn(addressing, tier.level, number, plane),
+                loopback=loopback(addressing, tier.level, number),
+                panel=panel,
+            )
+
+
+def _hosts(layout: Layout) -> Iterable[Host]:
+    for group in layout.groups:
+        entry = group.entry
+        ports = host_ports(entry, layout.rails, layout.planes)
+        for number in range(entry.count):
+            stripe, place = divmod(number, group.stripe_nodes)
+            yield Host(
+                name=f"{entry.name}{number + 1}",
+                kind=entry.name,
+                number=number,
+                stripe=group.first_stripe + stripe,
+                place=place,
+                nic_model=entry.nics.model,
+                ports=ports,
+            )
+
+
+def _links(
+    intent: Intent, layout: Layout, media: Media, tiers: Sequence[Sequence[Switch]], hosts: Iterable[Host]
+) -> Iterator[Link]:
+    """Yield all links switch by switch from the lowest tier upwards, each with its links to nodes and then its uplinks,
+    in the order of its ports."""
+    access = _AccessLinks(intent, layout, media, hosts)
+    wires = [
+        _Uplinks(intent, layout, media.uplinks[lower.level], (lower, upper), tiers[upper.level])
+        for lower, upper in pairwise(layout.tiers)
+    ]
+    for switch in tiers[0]:
+        yield from access.of(switch)
+        yield from wires[0].of(switch)
+    for uplinks, switches in zip(wires[1:], tiers[1:], strict=False):
+        for switch in switches:
+            yield from uplinks.of(switch)
+
+
+@dataclass(frozen=True, slots=True)
+class _NodePort:
+    """A port of every node of a group on one switch: its index on the node, its place among the node's ports there."""
+
+    index: int
+    offset: int
+    rail: int
+
+
+class _AccessLinks:
+    """The links to GPU nodes of any switch of the lowest tier; what all share is computed once."""
+
+    def __init__(self, intent: Intent, layout: Layout, media: Media, hosts: Iterable[Host]) -> None:
+        self._addressing, self._layout, self._media = intent.policies.addressing, layout, media.access
+        self._length_m = intent.cabling.host.length_m
+        self._groups = {group.entry.name: group for group in layout.groups}
+        self._ports = {name: _ports_by_place(group, layout) for name, group in self._groups.items()}
+        self._nodes: dict[int | None, list[Host]] = {}
+        for host in hosts:
+            self._nodes.setdefault(host.stripe, []).append(host)
+
+    def of(self, switch: Switch) -> list[Link]:
+        """Return the links of ``switch`` node by node, each at ``place`` × its ports on the switch."""
+        nodes = self._nodes.get(switch.stripe, [])
+        if not nodes:
+            return []
+        group = self._groups[nodes[0].kind]
+        ports, per_node = self._ports[nodes[0].kind][switch.plane, switch.rail or 0], group.ports_per_leaf
+        first, plane, name = host_block(self._addressing, self._layout, switch.number), switch.plane, switch.name
+        speed_gbps, length_m, medium = self._layout.lowest.down.speed_gbps, self._length_m, self._media[nodes[0].kind]
+        return [
+            Link(
+                0,
+                plane,
+                port.rail,
+                node.name,
+                port.index,
+                name,
+                node.place * per_node + port.offset,
+                first + 2 * (node.place * per_node + port.offset),
+                speed_gbps,
+                length_m,
+                medium,
+            )
+            for node in nodes
+            for port in ports
+        ]
+
+
+def _ports_by_place(group: NodeGroup, layout: Layout) -> dict[tuple[int, int], list[_NodePort]]:
+    """Return a node's ports by (plane, switch of the stripe) in their order on the switch."""
+    found: dict[tuple[int, int], list[_NodePort]] = {}
+    ports: tuple[HostPort, ...] = host_ports(group.entry, layout.rails, layout.planes)
+    railed = layout.shape is Shape.RAIL_OPTIMIZED
+    for index, port in enumerate(ports):
+        on_switch = found.setdefault((port.plane, port.rail if railed else 0), [])
+        on_switch.append(_NodePort(index, len(on_switch), port.rail))
+    return found
+
+
+class _Uplinks:
+    """The uplinks of any switch of a tier; what all of them share is computed once."""
+
+    def __init__(
+        self,
+        intent: Intent,
+        layout: Layout,
+        medium: str,
+        tiers: tuple[TierLayout, TierLayout],
+        uppers: Iterable[Switch],
+    ) -> None:
+        self._addressing, self._layout = intent.policies.addressing, layout
+        self._length_m, self._medium = intent.cabling.leaf_spine.length_m, medium
+        self._lower, self._level = tiers[0], tiers[1].level
+        self._wires = wire(*tiers)
+        self._upper = {(one.plane, one.place): one.name for one in uppers}
+
+    def of(self, switch: Switch) -> list[Link]:
+        """Return the uplinks of ``switch`` in the order of its ports; without addresses where none are numbered."""
+        numbered = not self._addressing.unnumbered
+        zero = link_network(self._addressing, self._layout, switch.number, 0) if numbered else 0
+        step = 2 if numbered else 0
+        level, plane, name, speed_gbps = self._level, switch.plane, switch.name, self._lower.up.speed_gbps
+        return [
+            Link(
+                level,
+                plane,
+                None,
+                name,
+                uplink.port,
+                self._upper[plane, uplink.upper],
+                uplink.base + uplink.step * switch.place,
+                zero + step * uplink.port,
+                speed_gbps,
+                self._length_m,
+                self._medium,
+            )
+            for uplink in self._wires
+        ]
