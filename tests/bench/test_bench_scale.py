@@ -74,7 +74,7 @@ def test_a_thousand_switches_are_planned_deployed_and_verified(tmp_path: Path) -
         run(tmp_path, "plan", "--target", "sim", "--exit-code")
         run(tmp_path, "verify", "--target", "sim")
         intent = tmp_path / "intent" / "fabric.yml"
-        intent.write_text(INTENT + "mtu: {fabric: 9000, hosts: 8900}\n")
+        intent.write_text(INTENT + "mtu: {fabric: 9216, hosts: 9000}\n")
         run(tmp_path, "deploy", "--target", "sim", "--yes")
     finally:
         subprocess.run([str(RAILWEAVE), "sim", "down", "--all"], cwd=tmp_path, capture_output=True, check=False)

@@ -209,6 +209,6 @@ def test_offline_diff_compares_two_revisions_without_a_device(new_project: Any) 
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.net"]
     for words in (["init", "-q"], ["add", "intent"], ["commit", "-q", "-m", "before"]):
         subprocess.run([*git, *words], cwd=project.folder, check=True)
-    project.intent.write_text(project.intent.read_text() + "mtu: {fabric: 9000, hosts: 8900}\n")
+    project.intent.write_text(project.intent.read_text() + "mtu: {fabric: 9216, hosts: 9000}\n")
     plan = project.json("diff", "HEAD", "--intent", "intent/lab-4.yml")
     assert {(change["table"], change["field"]) for change in plan["changes"]} == {("PORT", "mtu")}

@@ -15,7 +15,7 @@ TABLES = ("DEVICE_NEIGHBOR", "DSCP_TO_TC_MAP", "INTERFACE", "PFC_WD", "PORT_QOS_
 
 # One change for every method that an ordinary change takes: PORT and maps are written, timers go to FRR.
 POLICY = """\
-mtu: {fabric: 9000, hosts: 8900}
+mtu: {fabric: 9216, hosts: 9000}
 bgp: {keepalive: 2, hold: 8}
 traffic_classes:
   - {name: roce, role: rdma, dscp: [24, 26], lossless: true, priority: 3, share: 90}

@@ -196,10 +196,28 @@ def test_a_class_gets_another_code_point_and_priority_by_way_of_switches_that_se
     assert project.verify()["ok"] is True
 
 
+def test_a_smaller_mtu_goes_to_the_nodes_before_the_switches(running_weave: Any) -> None:
+    project = running_weave
+    project.set_rollout(single_step=False)
+    project.edit(("workload:", "mtu: {fabric: 4300, hosts: 4200}\nworkload:"))
+    plan = project.plan()
+    assert {(one["field"], one["disruption"]) for one in plan["changes"]} == {("mtu", "session")}
+    assert all(device["disruptive"] for device in plan["devices"].values())
+    refused = project.run("deploy", "--target", "sim", "--yes", status=1).stderr
+    assert "error[RW524]: the MTU goes down, to 4300 bytes on weave-leaf1 and 3 more" in " ".join(refused.split())
+    waiting = project.deploy("--from", "base.yml")["waiting"]
+    assert (waiting["number"], waiting["for"]) == (1, "nodes")
+    assert project.plan()["changes"] == plan["changes"]
+    ended = project.deploy("--from", "base.yml", "--phase", "2")
+    assert ended["steps"][0]["result"] == "done"
+    assert project.plan()["changes"] == []
+    assert project.verify()["ok"] is True
+
+
 def test_a_base_that_does_not_run_is_found_out_before_anything_is_done(running_weave: Any) -> None:
     project = running_weave
     project.edit(("spine: {model: sonic-vs, count: 2}", "spine: {model: sonic-vs, count: 4}"))
-    (project.folder / "other.yml").write_text(WEAVE + "mtu: {fabric: 9000, hosts: 8900}\n", encoding="utf-8")
+    (project.folder / "other.yml").write_text(WEAVE + "mtu: {fabric: 9216, hosts: 9000}\n", encoding="utf-8")
     project.up()
     refused = project.deploy("--from", "other.yml", status=1)
     (found,) = refused["diagnostics"]

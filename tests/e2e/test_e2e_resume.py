@@ -17,7 +17,7 @@ LONG_TIMER_S = 600
 """No switch goes back by itself while a test runs: whatever goes back was taken back."""
 
 POLICY = """\
-mtu: {fabric: 9000, hosts: 8900}
+mtu: {fabric: 9216, hosts: 9000}
 bgp: {keepalive: 2, hold: 8}
 traffic_classes:
   - {name: roce, role: rdma, dscp: [26], lossless: true, priority: 3, share: 80}

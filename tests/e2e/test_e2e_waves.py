@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 
 SPINES = ("lab-spine1", "lab-spine2")
 CANARY, TOGETHER = "lab-leaf1", ("lab-leaf2", "lab-leaf3", "lab-leaf4")
-MTU = "mtu: {fabric: 9000, hosts: 8900}\n"
+MTU = "mtu: {fabric: 9216, hosts: 9000}\n"
 TIMERS = "bgp: {keepalive: 2, hold: 8}\n"
 
 
@@ -71,12 +71,12 @@ def test_a_failed_gate_takes_a_whole_wave_back(wide: Any) -> None:
     }
     assert stopped["failed"] == ["lab-leaf3"]
     assert stopped["undone"] == ["lab-leaf2", "lab-leaf4"]
-    assert mtus(wide) == {**dict.fromkeys((*SPINES, CANARY), "9000"), **dict.fromkeys(TOGETHER, "9100")}
+    assert mtus(wide) == {**dict.fromkeys((*SPINES, CANARY), "9216"), **dict.fromkeys(TOGETHER, "9100")}
     assert all(boots(wide, name)["PORT"]["Ethernet0"]["mtu"] == "9100" for name in TOGETHER)
     assert not any(device["pending"] for device in wide.plan()["devices"].values())
     wide.run("sim", "fault", "lab-leaf3", "clear")
     assert wide.deploy()["result"] == "done"
-    assert set(mtus(wide).values()) == {"9000"}
+    assert set(mtus(wide).values()) == {"9216"}
 
 
 def test_a_tolerated_failure_is_taken_back_alone(wide: Any) -> None:
@@ -85,7 +85,7 @@ def test_a_tolerated_failure_is_taken_back_alone(wide: Any) -> None:
     wide.run("sim", "fault", "lab-leaf3", "bgp-down")
     done = wide.deploy(status=1)
     assert (done["result"], done["failed"]) == ("done", ["lab-leaf3"])
-    assert mtus(wide) == {**dict.fromkeys((*SPINES, CANARY, *TOGETHER), "9000"), "lab-leaf3": "9100"}
+    assert mtus(wide) == {**dict.fromkeys((*SPINES, CANARY, *TOGETHER), "9216"), "lab-leaf3": "9100"}
 
 
 def test_a_fault_in_the_soak_takes_back_what_was_kept_already(wide: Any) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -13,7 +14,7 @@ from railweave.design.build import design
 from railweave.design.renumbering import renumbered
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link
-from railweave.fabric.policy import ClassRole, TrafficClass
+from railweave.fabric.policy import ClassRole, Mtu, TrafficClass
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
 from railweave.plan.class_change import accept_both
@@ -173,6 +174,47 @@ def class_sets(draw: st.DrawFn) -> tuple[TrafficClass, ...]:
         lossless = storage == "lossless"
         classes.append(TrafficClass("disk", ClassRole.STORAGE, (points[2],), False, lossless, priorities[1], False, 30))
     return tuple(classes)
+
+
+mtus = st.integers(68, 9216).flatmap(lambda hosts: st.builds(Mtu, st.integers(hosts, 9216), st.just(hosts)))
+"""What every intent keeps: hosts send no larger packets than the fabric carries (M-1)."""
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(mtus, mtus, class_sets(), class_sets(), st.booleans())
+def test_no_packet_that_a_node_may_send_is_larger_than_a_hop_of_its_path(
+    before: Mtu,
+    after: Mtu,
+    classes: tuple[TrafficClass, ...],
+    others: tuple[TrafficClass, ...],
+    remarked: bool,
+) -> None:
+    """While switches change one by one each has the old or the new size, and so has each node while nodes do."""
+    fabric = small()
+    base = replace(fabric, policies=replace(fabric.policies, mtu=before, classes=classes))
+    head = replace(fabric, policies=replace(fabric.policies, mtu=after, classes=others if remarked else classes))
+    try:
+        steps = phases(base, head)
+    except RefusedError:
+        assume(False)
+    switches, nodes = before.fabric_bytes, before.hosts_bytes
+    for step in steps:
+        sent = {nodes, step.nodes.policies.mtu.hosts_bytes} if step.is_of_nodes else {nodes}
+        carried = {switches, step.fabric.policies.mtu.fabric_bytes}
+        assert max(sent) <= min(carried)
+        assert step.lowers_mtu == (step.fabric.policies.mtu.fabric_bytes < switches)
+        switches = step.fabric.policies.mtu.fabric_bytes
+        nodes = step.nodes.policies.mtu.hosts_bytes if step.is_of_nodes else nodes
+    assert switches == after.fabric_bytes
+    # Nodes that need no step of their own may change at any time: what they send fits before and after.
+    assert max(nodes, after.hosts_bytes) <= switches
+
+
+@cache
+def small() -> Fabric:
+    fabric = built(intent(Fraction(1), "nokia-ixr7220-h4-64d", 1, 2, 2))
+    assert fabric is not None
+    return fabric
 
 
 def lossless_points(classes: tuple[TrafficClass, ...]) -> dict[int, int]:

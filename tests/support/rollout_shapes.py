@@ -107,7 +107,7 @@ def changed(wish: Wish, rng: random.Random) -> tuple[Wish, tuple[str, ...]]:
 _CHANGES = {
     "policy": lambda wish: replace(wish, dscp=24),
     "timers": lambda wish: replace(wish, timers=(2, 8)),
-    "mtu": lambda wish: replace(wish, mtu=(9000, 8900)),
+    "mtu": lambda wish: replace(wish, mtu=(9216, 9000)),
     "override": lambda wish: replace(wish, syslog="10.9.9.9"),
     "stripe": lambda wish: replace(wish, stripes=wish.stripes + 1),
     "spine": lambda wish: replace(wish, spines=wish.spines + 1),

@@ -132,6 +132,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW521": "a plane is drained one switch at a time, or more with consent",
     "RW522": "what is drained leaves all traffic another way",
     "RW523": "ports close for good when nothing uses them any more, or with consent",
+    "RW524": "the MTU of running switches is lowered after that of the nodes, or in one step with consent",
     "RW530": "one rollout of a fabric and target is at work at a time",
     "RW532": "a rollout that is resumed was not finished",
     "RW533": "a rollout is resumed or rolled back on its own fabric and target",

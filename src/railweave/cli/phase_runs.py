@@ -62,10 +62,11 @@ class _Run:
         done = self._done(None)
         if done and (missing := self.phasing.missing(self.target, done)):
             return self._wait_for_cables(missing)
-        if done == len(self.phasing.phases):
-            return self._switches(done, None)
         # The switches look alike before and after the nodes change, so the nodes are seen to again.
-        first = done if done and self.phasing.phase(done).is_of_nodes else done + 1
+        again = done and self.phasing.phase(done).is_of_nodes
+        if done == len(self.phasing.phases) and not again:
+            return self._switches(done, None)
+        first = done if again else done + 1
         for phase in self.phasing.phases[first - 1 :]:
             status = self._nodes(phase) if phase.is_of_nodes else self._switches(phase.number, None)
             if status or self.waiting:
@@ -94,8 +95,9 @@ class _Run:
         phase = self.phasing.phase(number)
         self._say(phase)
         agreement = self.agreement
-        # What was asked for by its phases is agreed to: the step's own cables, and the marking no node sends any more.
-        if phase.cables or (number > 1 and self.phasing.phase(number - 1).is_of_nodes):
+        # What was asked for by its phases is agreed to: the step's own cables, and the marking and the packet size that
+        # no node sends any more.
+        if phase.cables or phase.lowers_mtu or (number > 1 and self.phasing.phase(number - 1).is_of_nodes):
             agreement = replace(agreement, single_step=True)
         fabric = self.phasing.reached_for_deployment(self.target, number)
         result = run_deployment(self.phasing.path, self.target, reviewed, agreement, fabric)
@@ -159,9 +161,10 @@ class _Run:
         from railweave.cli.show import print_view
         from railweave.report.phases import deploy_command, nodes_text
 
-        following = self.phasing.phase(phase.number + 1)
+        following = next(iter(self.phasing.phases[phase.number :]), None)
         base = self.phasing.base
-        self.waiting = {**_named(phase), "for": "nodes", "cables": [], "then": deploy_command(following, base)}
+        then = deploy_command(following, base) if following else ""
+        self.waiting = {**_named(phase), "for": "nodes", "cables": [], "then": then}
         if not self.agreement.quiet:
             print_view(nodes_text(phase, base, following))
         return 0

@@ -1,22 +1,25 @@
 """A change that would hurt in one step, as a sequence of whole fabrics, each carried out by the ordinary deployment.
 
-Three changes hurt in one step. Spines that are added where all uplinks are in use take cables from the others: these
+Four changes hurt in one step. Spines that are added where all uplinks are in use take cables from the others: these
 are moved a few at a time (``restriping``). Fabric links with another speed are down until both ends have it: one spine
 goes after the other (``speed_change``). A lossless class that gets another code point or priority loses packets
 wherever a GPU node and a switch disagree: the switches first accept both, then the nodes change, then the switches drop
-the old (``class_change``; fabric-facts section 10). Everything else is one phase: the head itself.
+the old (``class_change``; fabric-facts section 10). A smaller MTU drops what nodes still send in the larger size: the
+nodes change before the switches, and after them where it grows (``mtu_change``). Everything else is one phase: the head
+itself.
 
 In a phase that moves cables the configuration goes first, then people move the cables. ``Phase.pending`` names the
 links that are in their hands meanwhile, of which a deployment must expect nothing yet (``railweave.plan.pending``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from railweave.design.renumbering import renumbered
 from railweave.fabric.model import Fabric, Link
-from railweave.plan.class_change import accept_both, moved_markings
+from railweave.plan.class_change import Classes, accept_both, moved_markings
+from railweave.plan.mtu_change import nodes_go_first, switches_go_first
 from railweave.plan.restriping import restriping_steps
 from railweave.plan.rewiring import Move, rewired, with_switches
 from railweave.plan.speed_change import speed_steps
@@ -67,7 +70,9 @@ class Phase:
 
     ``fabric`` is the whole intermediate fabric that the switches are to be, ``nodes`` the one that the files of the GPU
     nodes are made from. ``why`` says in a sentence what the phase is for. ``pending`` are the links of ``fabric`` whose
-    cables are moved by hand after the configuration.
+    cables are moved by hand after the configuration. ``marks`` tells that the switches serve two markings, or the nodes
+    change theirs; ``node_mtu_bytes`` is the MTU that the nodes take. ``lowers_mtu`` tells that the switches drop larger
+    packets from now on, which no node sends any more.
     """
 
     number: int
@@ -78,6 +83,9 @@ class Phase:
     nodes: Fabric
     cables: tuple[CableMove, ...] = ()
     pending: tuple[Link, ...] = ()
+    marks: bool = False
+    node_mtu_bytes: int | None = None
+    lowers_mtu: bool = False
 
     @property
     def is_of_nodes(self) -> bool:
@@ -92,21 +100,28 @@ def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     RefusedError where a change is asked for that has no way without hurting, with the way out.
     """
     if renumbered(base, head):
-        return _numbered([_whole(head)])
+        return (_whole(head),)
     speeds = tuple(_speeds(base, head))
     start = speeds[-1].fabric if speeds else base
-    rest = [*_cables(start, head), *_markings(start, head)]
-    if speeds and not rest:
-        rest = [Phase(0, "the rest of the change", PhaseKind.CLEANUP, "what no link waits for", head, head)]
-    return _numbered([*speeds, *rest] or [_whole(head)])
+    found = [*speeds, *_cables(start, head)]
+    shared = tuple(_shared(base, found[-1].fabric if found else base, head))
+    if found and not shared:
+        why = "what had to wait for the cables" if found[-1].cables else "what no link waits for"
+        found.append(Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head))
+    return _numbered(base, [*found, *shared] or [_whole(head)])
 
 
-def _numbered(found: list[Phase]) -> tuple[Phase, ...]:
-    return tuple(replace(phase, number=number) for number, phase in enumerate(found, start=1))
+def _numbered(base: Fabric, found: Sequence[Phase]) -> tuple[Phase, ...]:
+    """Return the phases with their numbers, and which of them lower the MTU."""
+    sizes = [fabric.policies.mtu.fabric_bytes for fabric in (base, *(phase.fabric for phase in found))]
+    return tuple(
+        replace(phase, number=number, lowers_mtu=sizes[number] < sizes[number - 1])
+        for number, phase in enumerate(found, start=1)
+    )
 
 
 def _whole(head: Fabric) -> Phase:
-    return Phase(0, "the whole change", PhaseKind.SWITCHES, "one step suffices", head, head)
+    return Phase(1, "the whole change", PhaseKind.SWITCHES, "one step suffices", head, head)
 
 
 def _speeds(base: Fabric, head: Fabric) -> Iterator[Phase]:
@@ -135,24 +150,60 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
         cables = tuple(_cable(fabric, move) for move in step)
         pending = tuple(move.after for move in step if move.after is not None)
         yield Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables, pending)
-    if accept_both(base.policies.classes, head.policies.classes) is None:
-        yield Phase(0, "the rest of the change", PhaseKind.CLEANUP, "what had to wait for the cables", head, head)
 
 
-def _markings(base: Fabric, head: Fabric) -> Iterator[Phase]:
-    """Yield the phases that lead to other lossless classes; none where nodes of ``base`` are served by the head."""
+def _shared(base: Fabric, before: Fabric, head: Fabric) -> Iterator[Phase]:
+    """Yield the phases of values that nodes and switches share, their marking and their MTU; none where one step does.
+
+    ``before`` is what the switches are by then. They accept the old and the new, then the nodes change, then the
+    switches drop the old.
+    """
     both = accept_both(base.policies.classes, head.policies.classes)
-    if both is None:
+    marks = both is not None
+    grows = switches_go_first(base.policies.mtu, head.policies.mtu)
+    shrinks = nodes_go_first(base.policies.mtu, head.policies.mtu)
+    if not (marks or grows or shrinks):
         return
-    through = replace(head, policies=replace(head.policies, classes=both))
-    moved = moved_markings(base.policies.classes, head.policies.classes)
-    words = "; ".join(map(str, moved)) or "congestion notifications get another code point"
-    why = f"{words}: until all nodes have changed, the switches serve both"
-    yield Phase(0, "switches accept both markings", PhaseKind.SWITCHES, why, through, base)
-    why = "the nodes send the new marking, which every switch knows by now"
-    yield Phase(0, "GPU nodes change their marking", PhaseKind.HOSTS, why, through, head)
-    why = "no node sends the old marking any more"
-    yield Phase(0, "switches drop the old marking", PhaseKind.CLEANUP, why, head, head)
+    through = _accepting(base, head, both)
+    if marks or _of_switches(through) != _of_switches(before):
+        title, why = _words_of_accepting(base, head, marks=marks, grows=grows)
+        yield Phase(0, title, PhaseKind.SWITCHES, why, through, base, marks=marks)
+    mtu_bytes = head.policies.mtu.hosts_bytes if grows or shrinks else None
+    what = " and ".join((*(("marking",) if marks else ()), *(("MTU",) if mtu_bytes else ())))
+    why = "the switches still carry the larger packets" if shrinks else "every switch carries the larger packets by now"
+    why = "the nodes send the new marking, which every switch knows by now" if marks else why
+    title = f"GPU nodes change their {what}"
+    yield Phase(0, title, PhaseKind.HOSTS, why, through, head, marks=marks, node_mtu_bytes=mtu_bytes)
+    if through is not head:
+        title = "switches drop the old marking" if marks else "switches lower their MTU"
+        why = f"no node sends {'the old marking' if marks else 'larger packets'} any more"
+        yield Phase(0, title, PhaseKind.CLEANUP, why, head, head)
+
+
+def _accepting(base: Fabric, head: Fabric, both: Classes | None) -> Fabric:
+    """Return ``head`` with switches that serve the nodes of ``base`` too; itself where those of ``head`` do."""
+    size = max(base.policies.mtu.fabric_bytes, head.policies.mtu.fabric_bytes)
+    if both is None and size == head.policies.mtu.fabric_bytes:
+        return head
+    mtu = replace(head.policies.mtu, fabric_bytes=size)
+    return replace(head, policies=replace(head.policies, classes=both or head.policies.classes, mtu=mtu))
+
+
+def _of_switches(fabric: Fabric) -> tuple[object, ...]:
+    """Return what the configuration of the switches is made from: all but the sizes that nobody configures."""
+    policies = replace(fabric.policies, mtu=replace(fabric.policies.mtu, hosts_bytes=0))
+    return policies, fabric.switches, fabric.links, fabric.host_blocks
+
+
+def _words_of_accepting(base: Fabric, head: Fabric, *, marks: bool, grows: bool) -> tuple[str, str]:
+    """Return title and reason of the phase in which switches accept what nodes of ``base`` and of ``head`` send."""
+    if marks:
+        moved = moved_markings(base.policies.classes, head.policies.classes)
+        words = "; ".join(map(str, moved)) or "congestion notifications get another code point"
+        return "switches accept both markings", f"{words}: until all nodes have changed, the switches serve both"
+    if grows:
+        return "switches raise their MTU", "every hop carries the larger packets before a node sends them"
+    return "the change of the switches without their MTU", "GPU nodes still send larger packets"
 
 
 def _counted(count: int, word: str) -> str:

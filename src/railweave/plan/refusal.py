@@ -11,6 +11,7 @@ from railweave.plan.identity import find_renumbering
 from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
+from railweave.sonic.methods import lowers_mtu, mtu_bytes_after
 
 _SHOWN = 8
 
@@ -19,7 +20,8 @@ _SHOWN = 8
 class Consent:
     """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
     links have to follow each other. ``single_step`` takes lossless markings from switches whatever the GPU nodes send,
-    and configures ports for cables that are yet to be moved. ``remove_live`` closes ports for good that are in use.
+    lowers their MTU likewise, and configures ports for cables that are yet to be moved. ``remove_live`` closes ports
+    for good that are in use.
     """
 
     provision: bool = False
@@ -41,6 +43,7 @@ def refusals(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> 
         *_partings(plan, consent),
         *_reloads(plan, consent),
         *_markings(plan, consent),
+        *(() if consent.single_step else lowered_mtu(plan)),
         *_moves(plan, consent),
         *(() if consent.remove_live else live_port_findings(plan)),
         *_pending(plan),
@@ -113,6 +116,23 @@ def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             devices=devices,
             fix="go through switches that accept both with `railweave deploy --from REV`, REV being what runs;"
             " or, where no node sends it any more, deploy with --single-step",
+        )
+
+
+def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
+    """Yield that running switches would take smaller packets, whatever the GPU nodes still send."""
+    lowered = [one for one in plan.changes if lowers_mtu(one) and not plan.devices[one.device].unprovisioned]
+    if lowered:
+        devices = tuple(dict.fromkeys(one.device for one in lowered))
+        smallest = min(map(mtu_bytes_after, lowered))
+        more = f" and {len(devices) - 1} more" if len(devices) > 1 else ""
+        yield error(
+            "RW524",
+            f"the MTU goes down, to {smallest} bytes on {devices[0]}{more}: larger packets that GPU nodes still send"
+            " would be dropped",
+            devices=devices,
+            fix="lower the nodes before the switches with `railweave deploy --from REV`, REV being what runs;"
+            " or, where no node sends larger packets any more, deploy with --single-step",
         )
 
 

@@ -82,18 +82,22 @@ def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = N
     )
 
 
-def nodes_text(phase: Phase, base: str, last: Phase) -> str:
-    """Return what is left to whoever runs the GPU nodes, and how to go on."""
+def nodes_text(phase: Phase, base: str, following: Phase | None) -> str:
+    """Return what is left to whoever runs the GPU nodes, and how to go on with the phase ``following``."""
+    both = "serves both markings" if phase.marks else "carries packets of both sizes"
+    on = f" When all nodes have changed: {deploy_command(following, base)}" if following else ""
     return (
-        f"phase {phase.number}: now the {len(phase.nodes.hosts)} GPU nodes must change ({_marking(phase)}); their files"
-        f" are made by `railweave render`. Every switch serves both markings meanwhile. When all nodes have changed:"
-        f" {deploy_command(last, base)}"
+        f"phase {phase.number}: now the {len(phase.nodes.hosts)} GPU nodes must change ({_values(phase)}); their files"
+        f" are made by `railweave render`. Every switch {both} meanwhile.{on}"
     )
 
 
-def _marking(phase: Phase) -> str:
-    lossless = [one for one in phase.nodes.policies.classes if one.lossless]
-    return "; ".join(f"{one.name}: DSCP {', '.join(map(str, one.dscp))}, priority {one.priority}" for one in lossless)
+def _values(phase: Phase) -> str:
+    """Return what the nodes of a phase are to send."""
+    lossless = [one for one in phase.nodes.policies.classes if one.lossless and phase.marks]
+    marking = [f"{one.name}: DSCP {', '.join(map(str, one.dscp))}, priority {one.priority}" for one in lossless]
+    size = [f"MTU {phase.node_mtu_bytes} bytes"] if phase.node_mtu_bytes else []
+    return "; ".join((*marking, *size))
 
 
 def rack(end: CableEnd) -> str:
@@ -158,7 +162,7 @@ def work_order(phases: Sequence[Phase], base: str) -> str:
 
 def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
     if phase.kind is PhaseKind.HOSTS:
-        return [f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {_marking(phase)}')} (`railweave hosts apply`)"]
+        return [f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {_values(phase)}')} (`railweave hosts apply`)"]
     command = "railweave deploy" if len(phases) == 1 else deploy_command(phase, base)
     lines = [f"- [ ] `{command}`"]
     if phase.cables:

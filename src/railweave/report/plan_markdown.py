@@ -19,6 +19,7 @@ from railweave.report.plan_summary import (
     kept,
     live_port_lines,
     marking_lines,
+    mtu_lines,
     unmet_lines,
 )
 from railweave.report.plan_waves import drained_lines, wave_lines
@@ -57,6 +58,7 @@ def _notes(plan: Plan) -> Iterable[str]:
     notes = [
         *cable_lines(plan, _MOST_NOTES // 2),
         *marking_lines(plan),
+        *mtu_lines(plan),
         *live_port_lines(plan),
         *unmet_lines(plan),
         *(f"unreachable: {name}: {plan.devices[name].error}" for name in plan.names(DeviceState.UNREACHABLE)),

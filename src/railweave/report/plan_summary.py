@@ -9,6 +9,7 @@ from railweave.plan.draining import WHOLE
 from railweave.plan.headline import WORDS
 from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DISRUPTION_RANK, Plan
+from railweave.plan.refusal import lowered_mtu
 from railweave.plan.waves import violation_diagnostics
 from railweave.report.listing import compact
 from railweave.sonic.change import Disruption, Method
@@ -73,6 +74,11 @@ def marking_lines(plan: Plan) -> tuple[str, ...]:
         " lose packets; `railweave phases` shows the way without loss"
         for dscp, devices in given_up_markings(plan)
     )
+
+
+def mtu_lines(plan: Plan) -> tuple[str, ...]:
+    """Return a line where running switches would take smaller packets than before."""
+    return tuple(f"{one.message}; `railweave phases` shows the way without loss" for one in lowered_mtu(plan))
 
 
 def live_port_lines(plan: Plan) -> tuple[str, ...]:

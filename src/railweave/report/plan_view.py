@@ -19,6 +19,7 @@ from railweave.report.plan_summary import (
     kept,
     live_port_lines,
     marking_lines,
+    mtu_lines,
     unmet_lines,
 )
 from railweave.report.plan_waves import wave_lines
@@ -106,7 +107,7 @@ def _remarks(plan: Plan) -> Iterable[Text]:
     remarks = [
         *(Text(line, style="bold yellow") for line in cable_lines(plan, _MOST_CABLES)),
         *(Text(line, style="bold red") for line in unmet_lines(plan)),
-        *(Text(f"warning: {line}", style="bold yellow") for line in marking_lines(plan)),
+        *(Text(f"warning: {line}", style="bold yellow") for line in (*marking_lines(plan), *mtu_lines(plan))),
         *(Text(line, style="bold red") for line in live_port_lines(plan)),
         *(
             Text(f"unreachable: {name}: {plan.devices[name].error}", style="bold red")

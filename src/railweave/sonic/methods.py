@@ -5,10 +5,10 @@ no rule knows is treated with the most care, by a reload. BI, SU and SW are soni
 sonic-swss of branch 202505; "recorded" is what their commands did when they were run.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railweave.sonic.change import FRR_TABLE, Disruption, Method, Op
+from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
 from railweave.sonic.edits import Edit
 from railweave.sonic.frr import FrrEntry
 from railweave.sonic.frr_delta import owner
@@ -39,7 +39,7 @@ class Treatment:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A line of the table; no fields means every field and the row itself."""
+    """A line of the table; no fields means every field and the row itself. ``when`` looks at the values, if set."""
 
     tables: tuple[str, ...]
     fields: tuple[str, ...]
@@ -47,6 +47,28 @@ class Rule:
     disruption: Disruption
     method: Method
     source: str
+    when: Callable[[Edit | Change], bool] | None = None
+
+
+DEFAULT_MTU_BYTES = 9100
+"""MTU of a port without the field (SONiC's platform default)."""
+
+
+def lowers_mtu(change: Edit | Change) -> bool:
+    """Tell whether a change makes the MTU of a port smaller, in bytes."""
+    if (change.table, change.field) != ("PORT", "mtu"):
+        return False
+    return _mtu_bytes(change.after) < _mtu_bytes(change.before)
+
+
+def mtu_bytes_after(change: Edit | Change) -> int:
+    """Return the MTU in bytes that a change of ``PORT`` ``mtu`` leaves."""
+    return _mtu_bytes(change.after)
+
+
+def _mtu_bytes(value: object) -> int:
+    """Return an MTU as CONFIG_DB writes it; a missing field, and one that is no number, leave the default."""
+    return int(str(value)) if str(value).isdecimal() else DEFAULT_MTU_BYTES
 
 
 _NONE, _SESSION, _FLAP, _RELOAD = Disruption.NONE, Disruption.SESSION, Disruption.FLAP, Disruption.RELOAD
@@ -71,6 +93,9 @@ RULES: tuple[Rule, ...] = (
          "lanes are create-only in GCU and SAI; breakout is a whole-file reload (BI portconfig.py)"),
     Rule(("PORT",), ("speed", "fec", "autoneg", "adv_speeds", "interface_type", "link_training"), _ANY, _FLAP, _WRITE,
          "the link trains anew; a speed by patch takes minutes a port (BI issue 23945)"),
+    Rule(("PORT",), ("mtu",), _ANY, _SESSION, _PATCH,
+         "larger packets are dropped from then on, BGP's own among them until TCP sends smaller ones; the link stays up"
+         " (SW portsorch.cpp: the ASIC takes mtu + 22 bytes)", when=lowers_mtu),
     Rule(("PORT",), ("mtu", "description", "tpid", "dhcp_rate_limit"), _ANY, _NONE, _PATCH,
          "set on the running port (SU config/main.py interface mtu)"),
     Rule(("PORT",), ("pfc_asym",), _ANY, _NONE, _WRITE,
@@ -143,7 +168,9 @@ def find_rule(edit: Edit) -> Rule | None:
 
 
 def _matches(rule: Rule, edit: Edit) -> bool:
-    return edit.table in rule.tables and edit.op in rule.ops and (not rule.fields or (edit.field or ROW) in rule.fields)
+    known = edit.table in rule.tables and edit.op in rule.ops
+    named = not rule.fields or (edit.field or ROW) in rule.fields
+    return known and named and (rule.when is None or rule.when(edit))
 
 
 def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:

@@ -139,11 +139,11 @@ def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(impatient: Any,
 def test_a_switch_whose_session_is_cut_goes_back_by_its_own_timer(impatient: Any, streams: Any, proves: Any) -> None:
     before = held(impatient, LEAF)
     untouched = streams(impatient, ("gpu3", "-I 10.32.0.69 10.32.0.71"), ("gpu4", "-I 10.32.0.71 10.32.0.65"))
-    impatient.intent.write_text(impatient.intent.read_text() + "mtu: {fabric: 9000, hosts: 8900}\n")
+    impatient.intent.write_text(impatient.intent.read_text() + "mtu: {fabric: 9216, hosts: 9000}\n")
     process = impatient.start("deploy", "--target", "lab", "--yes")
     try:
         impatient.wait_until(lambda: status(impatient) == "armed", 120, "the leaf takes the change")
-        impatient.wait_until(lambda: mtu(impatient) == "9000", 30, "the change is in the kernel")
+        impatient.wait_until(lambda: mtu(impatient) == "9216", 30, "the change is in the kernel")
         # the management network is gone: no new session, and the old ones die
         impatient.on(LEAF, "supervisorctl stop sshd; pkill -KILL sshd", status=None)
         seconds = impatient.wait_until(lambda: status(impatient) == "reverted", 70, "the leaf goes back by itself")

@@ -30,6 +30,11 @@ CASES = {
         WEAVE,
         (("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4"),),
     ),
+    "a-smaller-mtu": (POD, (("workload:", "mtu: {fabric: 1500, hosts: 1500}\nworkload:"),)),
+    "a-larger-mtu": (
+        POD.replace("workload:", "mtu: {fabric: 4300, hosts: 4200}\nworkload:", 1),
+        (("mtu: {fabric: 4300, hosts: 4200}", "mtu: {fabric: 9216, hosts: 9000}"),),
+    ),
     "another-marking": (
         POD,
         (
@@ -68,7 +73,7 @@ def shown(found: tuple[Phase, ...]) -> str:
         if phase.cables:
             console.print(cables_view(phase, "main"))
         if phase.is_of_nodes:
-            console.print(nodes_text(phase, "main", found[-1]))
+            console.print(nodes_text(phase, "main", next(iter(found[phase.number :]), None)))
     file = console.file
     assert isinstance(file, StringIO)
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())

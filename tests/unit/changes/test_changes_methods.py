@@ -25,6 +25,11 @@ def frr(op: Op, context: str, line: str) -> Edit:
 
 TREATED = [
     (field("PORT", "mtu"), NONE, PATCH),
+    (Edit(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9216"), NONE, PATCH),
+    (Edit(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "1500"), SESSION, PATCH),
+    (Edit(Op.ADD, "PORT", "Ethernet0", "mtu", None, "1500"), SESSION, PATCH),
+    (Edit(Op.ADD, "PORT", "Ethernet0", "mtu", None, "9216"), NONE, PATCH),
+    (Edit(Op.REMOVE, "PORT", "Ethernet0", "mtu", "9216", None), SESSION, PATCH),
     (field("PORT", "description"), NONE, PATCH),
     (field("PORT", "admin_status", "up"), NONE, PATCH),
     (field("PORT", "admin_status", "down"), FLAP, PATCH),

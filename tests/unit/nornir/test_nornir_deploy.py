@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RECONFIGURED = (
     ("oversubscription:", "oversubscription:"),
-    ("workload:", "mtu: {fabric: 9000, hosts: 8900}\nworkload:"),
+    ("workload:", "mtu: {fabric: 9216, hosts: 9000}\nworkload:"),
 )
 ALL = ("lab-spine1", "lab-spine2", "lab-leaf1", "lab-leaf2")
 

@@ -26,7 +26,7 @@ from railweave.plan.rollout import Kind, Rollout
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.merge import inverse
 
-MTU = ("reserve: {leaves: 4, spines: 4}", "reserve: {leaves: 4, spines: 4}\nmtu: {fabric: 9000, hosts: 8900}")
+MTU = ("reserve: {leaves: 4, spines: 4}", "reserve: {leaves: 4, spines: 4}\nmtu: {fabric: 9200, hosts: 9000}")
 
 
 @dataclass
@@ -224,7 +224,7 @@ def test_devices_that_changed_since_or_lost_their_way_back_are_named_together(ch
 
 def test_a_newer_rollout_goes_back_first(changed: Any, redesign: Callable[..., Any]) -> None:
     rollout = newest(changed)
-    changed.world.grow(redesign((MTU[0], MTU[1].replace("9000", "8000").replace("8900", "7900"))))
+    changed.world.grow(redesign((MTU[0], MTU[1].replace("9200", "9216"))))
     changed.deploy()
     codes = refused(changed, rollout)
     assert [code for code, _ in codes] == ["RW535"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 WIDE = (("count: 4", "count: 8"), ("count: 2, downlink", "count: 4, downlink"))
-MTU = ("workload:", "mtu: {fabric: 9000, hosts: 8900}\nworkload:")
+MTU = ("workload:", "mtu: {fabric: 9216, hosts: 9000}\nworkload:")
 TIMERS = ("workload:", "bgp: {keepalive: 2, hold: 8}\nworkload:")
 SPINES, LEAVES = ("lab-spine1", "lab-spine2"), ("lab-leaf1", "lab-leaf2", "lab-leaf3", "lab-leaf4")
 TOGETHER = LEAVES[1:]
@@ -78,7 +78,7 @@ def is_old(bench: "Bench", name: str) -> bool:
 
 
 def is_new(bench: "Bench", name: str) -> bool:
-    return bench.world.row(name, "PORT", "Ethernet0")["mtu"] == "9000" and not switch(bench, name).pending
+    return bench.world.row(name, "PORT", "Ethernet0")["mtu"] == "9216" and not switch(bench, name).pending
 
 
 def drain_by_hand(bench: "Bench", name: str, line: str = "bgp graceful-shutdown") -> None:

@@ -156,6 +156,44 @@ def test_the_last_phase_is_refused_while_managed_nodes_would_still_change(stage:
     assert stage.deployed == [(3, True)]
 
 
+SMALLER = "mtu: {fabric: 4300, hosts: 4200}\n"
+
+
+def test_a_smaller_mtu_goes_to_the_managed_nodes_before_the_switches(stage: Stage, run: Any) -> None:
+    stage.manages_nodes, stage.done = True, 1
+    status, told = run(WEAVE % 2 + SMALLER)
+    assert (status, told["waiting"]) == (0, None)
+    assert [(step["number"], step["kind"]) for step in told["steps"]] == [(1, "hosts"), (2, "cleanup")]
+    assert (stage.nodes_applied, stage.deployed) == (1, [(2, True)])
+
+
+def test_a_smaller_mtu_waits_for_nodes_of_others(stage: Stage, run: Any) -> None:
+    stage.done = 1
+    status, told = run(WEAVE % 2 + SMALLER)
+    assert (status, told["waiting"]["for"], stage.deployed) == (0, "nodes", [])
+    assert told["waiting"]["then"] == "railweave deploy --from main --phase 2"
+
+
+def test_a_larger_mtu_goes_to_the_switches_before_the_nodes(stage: Stage, run: Any) -> None:
+    def larger(**options: Any) -> Any:
+        return run(WEAVE % 2 + "mtu: {fabric: 9216, hosts: 9200}\n", **options)
+
+    status, told = larger()
+    assert (status, told["waiting"]["for"], told["waiting"]["then"]) == (0, "nodes", "")
+    assert stage.deployed == [(1, False)]
+    # The switches look alike before and after the nodes changed.
+    stage.done, stage.manages_nodes = 2, True
+    status, told = larger()
+    assert (status, told["waiting"], stage.nodes_applied) == (0, None, 1)
+    assert stage.deployed == [(1, False)]
+
+
+def test_a_smaller_mtu_that_no_packet_needs_is_one_step_with_consent(stage: Stage, run: Any) -> None:
+    status, told = run(WEAVE % 2 + "mtu: {fabric: 9050, hosts: 9000}\n")
+    assert (status, len(told["steps"])) == (0, 1)
+    assert stage.deployed == [(1, True)]
+
+
 def test_cables_end_the_run_and_are_named(stage: Stage, run: Any) -> None:
     status, told = run(WEAVE % 4)
     assert status == 0
@@ -191,7 +229,7 @@ def test_a_finished_change_is_only_looked_at(stage: Stage, run: Any) -> None:
 
 
 def test_a_change_of_one_phase_is_an_ordinary_deployment(stage: Stage, run: Any) -> None:
-    status, told = run(WEAVE % 2 + "mtu: {fabric: 9000, hosts: 8900}\n")
+    status, told = run(WEAVE % 2 + "mtu: {fabric: 9216, hosts: 9000}\n")
     assert (status, told["phases"], stage.deployed) == (0, 1, [(1, False)])
 
 

@@ -13,7 +13,7 @@ from railweave.plan.identity import find_renumbering
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.refusal import Consent, refusals
-from railweave.sonic.change import Change, Method, Op
+from railweave.sonic.change import Change, Disruption, Method, Op
 from railweave.templates import find_templates
 
 REBASED = (("workload:", "addressing: {asn: {leaf: 4211000000}, loopbacks: 10.254.0.0/16}\nworkload:"),)
@@ -98,12 +98,33 @@ def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], cha
         refusals=(DeviceRefusal("the device is an SN2700, the intended model an SN4700", "correct the model"),),
         pending=True,
     )
-    plan = plan_of(change(method=Method.RELOAD), leaf1=device)
+    plan = plan_of(change(field="description", method=Method.RELOAD), leaf1=device)
     found = refusals(plan, Consent())
     assert codes(found) == ["RW509", "RW505", "RW507", "RW508"]
     assert all(one.fix and one.devices == ("leaf1",) for one in found)
     assert "VLAN_MEMBER|Vlan100|Ethernet0" in found[1].message
     assert "--remove-conflicting" in found[1].fix
+
+
+def test_a_smaller_mtu_of_running_switches_needs_consent(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
+    lowered = change(before="9100", after="1500", disruption=Disruption.SESSION)
+    (found,) = refusals(plan_of(lowered, replace(lowered, device="leaf2")), Consent())
+    assert (found.code, found.message) == (
+        "RW524",
+        "the MTU goes down, to 1500 bytes on leaf1 and 1 more: larger packets that GPU nodes still send would be"
+        " dropped",
+    )
+    assert found.fix == (
+        "lower the nodes before the switches with `railweave deploy --from REV`, REV being what runs; or, where no node"
+        " sends larger packets any more, deploy with --single-step"
+    )
+    assert found.devices == ("leaf1", "leaf2")
+    assert refusals(plan_of(lowered), Consent(single_step=True)) == ()
+    assert refusals(plan_of(change(before="9100", after="9216")), Consent()) == ()
+    fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
+    assert refusals(plan_of(lowered, leaf1=fresh), Consent()) == ()
 
 
 def test_a_device_without_changes_needs_no_consent(growth: Plan) -> None:
