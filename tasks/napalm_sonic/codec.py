@@ -7,6 +7,8 @@ from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
+from railweave.secrets import shown_text
+
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _DIGITS = re.compile(r"(\d+)")
 _SHOWN_INTERFACE = re.compile(r"(Ethernet|PortChannel|Vlan|Loopback|eth|mgmt)[-\w.]*\d")
@@ -38,7 +40,7 @@ def first_json(text: str, command: str) -> Any:
             return decoder.raw_decode(clean, start)[0]
         except ValueError:
             continue
-    raise CommandErrorException(f"{command!r} printed no JSON but: {clean.strip().splitlines()[0][:200]}")
+    raise CommandErrorException(f"{command!r} printed no JSON but: {shown_text(clean.strip().splitlines()[0])[:200]}")
 
 
 def _json_starts(text: str) -> Iterator[int]:

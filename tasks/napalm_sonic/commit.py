@@ -30,6 +30,7 @@ from napalm_sonic.drain import Drainer, TemporaryDrain
 from napalm_sonic.paths import new_id
 from napalm_sonic.reload import Reload
 from napalm_sonic.running import read_running
+from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, same_fields
 from railweave.sonic.drain import drained_as
 from railweave.sonic.frr import frr_delta, frr_difference, parse_frr
@@ -183,7 +184,9 @@ class Committer:
         if compared is None:
             return
         moved = [
-            f"{table}|{key}" for table, key in touched_rows(changes) if not _same_row(compared, before, table, key)
+            f"{table}|{shown_key(table, key)}"
+            for table, key in touched_rows(changes)
+            if not _same_row(compared, before, table, key)
         ]
         if BGPRAW in changes and not _same_frr(compared, before):
             moved.append("FRR")
@@ -263,7 +266,7 @@ class Committer:
     def _restore(self, work: Work, reason: Exception) -> None:
         """Bring the earlier configuration back and raise CommitError with the reason."""
         where = self.session.hostname
-        told = str(reason).removeprefix(f"{where}: ")
+        told = shown_text(str(reason).removeprefix(f"{where}: "), _secrets(work))
         try:
             left = self._undo(work)
         except (*_FAILURES, OSError) as error:
@@ -313,10 +316,16 @@ def _way_back(work: Work) -> Undo:
     return Undo(work.commit_id, [*steps, *ended], undo, drained_before=work.drain.before)
 
 
+def _secrets(work: Work) -> frozenset[str]:
+    """Return the secrets that a device may quote when it refuses a change: those that come and those that were."""
+    touched = {table: work.before.config_db.get(table, {}) for table in work.changes if table != BGPRAW}
+    return secret_values(work.changes) | secret_values({**touched, BGPRAW: work.before.frr or ""})
+
+
 def differing(changes: Mapping[str, Any], wanted: RunningConfig, now: RunningConfig) -> list[str]:
     """Return the rows that a merge document names and, where it changes FRR, the FRR lines that are not as wanted."""
     rows = Candidate(Kind.MERGE, {**changes, BGPRAW: ""}).changes(now)
-    unmet = [f"{table}|{key}" for table, key in touched_rows(rows)]
+    unmet = [f"{table}|{shown_key(table, key)}" for table, key in touched_rows(rows)]
     if BGPRAW in changes:
         if now.frr is None or wanted.frr is None:
             return [*unmet, "FRR (no answer)"]

@@ -25,6 +25,7 @@ from napalm.base.exceptions import (
 )
 
 from napalm_sonic.session import Completed, Session
+from railweave.secrets import shown_text
 
 _KEEP = "echo open; exec cat"
 """Says that it runs, and ends when either side goes: Docker closes its input with the client."""
@@ -219,7 +220,8 @@ class ContainerSession(Session):
         if process.returncode != 0:
             self._refuse_lost(process.returncode, stderr.decode("utf-8", "replace"), what)
         took_s = time.monotonic() - began
-        _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, what, process.returncode, took_s)
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, shown_text(what), process.returncode, took_s)
         return process.returncode, stdout, stderr
 
     @contextlib.contextmanager

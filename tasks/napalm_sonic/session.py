@@ -28,6 +28,7 @@ from napalm.base.exceptions import (
 from napalm_sonic.host_keys import add_known_keys, known_name
 from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
 from napalm_sonic.sockets import connect
+from railweave.secrets import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,7 +102,14 @@ class Session:
                 exit_status = self._exit_status(channel, deadline, command)
             finally:
                 channel.close()
-        _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, command, exit_status, time.monotonic() - began)
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug(
+                "%s: %s: exit status %d, %.3f s",
+                self.hostname,
+                shown_text(command),
+                exit_status,
+                time.monotonic() - began,
+            )
         return Completed(command, exit_status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
     def run_checked(self, command: str, timeout_s: float | None = None) -> str:

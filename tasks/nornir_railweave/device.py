@@ -14,13 +14,13 @@ from railweave.plan.outcome import DeviceOutcome, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the devices of one wave share.
+    """What the devices of one wave share. Nornir logs it whenever a task begins, so ``repr`` is short.
 
     ``settled`` are the devices that stand still in their new state; ``moving`` is how many other devices may be at work
     beside each one, or have failed.
     """
 
-    works: Mapping[str, Work]
+    works: Mapping[str, Work] = field(repr=False)
     settled: frozenset[str]
     moving: int
     policy: Policy

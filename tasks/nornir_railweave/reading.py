@@ -1,7 +1,7 @@
 """A device's running configuration against the wanted one, through a NAPALM driver."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.fabric.model import Fabric
@@ -26,8 +26,8 @@ class Comparison:
 class Comparer:
     """Compares the devices of one fabric. ``remove_conflicting`` plans the removal of foreign rows on our ports."""
 
-    fabric: Fabric
-    wanted: Wanted
+    fabric: Fabric = field(repr=False)
+    wanted: Wanted = field(repr=False)
     remove_conflicting: bool = False
 
     def __call__(self, driver: Any, name: str, which: str = "running") -> Comparison:

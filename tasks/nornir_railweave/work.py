@@ -9,7 +9,7 @@ does not hold yet.
 """
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Protocol
 
@@ -42,7 +42,7 @@ class Found:
 
     running: RunningConfig
     sha256: str
-    left: Mapping[str, Any]
+    left: Mapping[str, Any] = field(repr=False)
     size: int
     changes: tuple[Change, ...] = ()
     disconnects: bool = False

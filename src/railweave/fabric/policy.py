@@ -1,7 +1,7 @@
 """Policies that hold for a whole fabric: traffic classes, MTU, BGP timers and address pools."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -94,9 +94,12 @@ class Addressing:
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """CONFIG_DB rows that the tool does not know, by role or device: ``{scope: {table: {key: {field: text}}}}``."""
+    """CONFIG_DB rows that the tool does not know, by role or device: ``{scope: {table: {key: {field: text}}}}``.
 
-    rows: Mapping[str, Mapping[str, Mapping[str, Mapping[str, str | tuple[str, ...]]]]]
+    They may hold secrets, so they are no part of ``repr``, which logs write.
+    """
+
+    rows: Mapping[str, Mapping[str, Mapping[str, Mapping[str, str | tuple[str, ...]]]]] = field(repr=False)
 
 
 class NetworkBackend(StrEnum):

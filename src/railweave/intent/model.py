@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
@@ -150,7 +150,7 @@ class Intent:
     topology: Topology
     policies: Policies
     cabling: Cabling
-    places: Mapping[str, Where]
+    places: Mapping[str, Where] = field(repr=False)
     file: str
     sha256: str
 

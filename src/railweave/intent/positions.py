@@ -6,7 +6,7 @@ scalar's place is the value itself, a mapping's or list's the key that it belong
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Never
 
 from railweave.diagnostics import Diagnostic, Where, error
@@ -28,9 +28,9 @@ class Document:
     """A document that could be read. ``places`` and ``keys`` give the place of a path's value and of its key;
     ``faults`` are what was wrong with the YAML although the rest was readable."""
 
-    value: dict[str, Value]
-    places: Mapping[str, Where]
-    keys: Mapping[str, Where]
+    value: dict[str, Value] = field(repr=False)
+    places: Mapping[str, Where] = field(repr=False)
+    keys: Mapping[str, Where] = field(repr=False)
     faults: tuple[Diagnostic, ...]
 
 

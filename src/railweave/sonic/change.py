@@ -1,7 +1,7 @@
 """A change of one device's configuration, and the closed sets that describe it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
 from railweave.secrets import HIDDEN, is_secret, shown_frr, shown_key, shown_row
@@ -37,9 +37,12 @@ class Method(StrEnum):
     RELOAD = "reload"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Change:
-    """One change. ``field`` is None where a whole row comes or goes; then ``before`` or ``after`` holds its fields."""
+    """One change. ``field`` is None where a whole row comes or goes; then ``before`` or ``after`` holds its fields.
+
+    It may hold secrets; ``repr``, which logs write, and ``shown`` never do.
+    """
 
     device: str
     op: Op
@@ -65,6 +68,12 @@ class Change:
         if key == self.key and before is self.before and after is self.after:
             return self
         return replace(self, key=key, before=before, after=after)
+
+    def __repr__(self) -> str:
+        """Return the change as it may be shown."""
+        shown = self.shown
+        told = ", ".join(f"{one.name}={getattr(shown, one.name)!r}" for one in fields(shown))
+        return f"{type(self).__name__}({told})"
 
     def _shown_line(self) -> "Change":
         line = shown_frr(self.field or "")

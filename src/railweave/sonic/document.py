@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.names import natural_key
+from railweave.secrets import shown_text
 from railweave.sonic.rows import ConfigDb, Fields, Value
 
 BGPRAW = "bgpraw"
@@ -31,7 +32,7 @@ class RunningConfig:
     (SONiC prints that with exit status 0). Unknown is not empty; whoever plans a change must refuse it.
     """
 
-    config_db: ConfigDb
+    config_db: ConfigDb = field(repr=False)
     frr: str | None = field(repr=False)
 
 
@@ -65,7 +66,7 @@ def running_from(document: object) -> RunningConfig:
 def parse_fields(fields: object, where: str) -> dict[str, Value]:
     """Return a row's fields with lists as tuples, numbers as text and the placeholder of an empty row dropped."""
     if not isinstance(fields, Mapping):
-        raise DocumentError(f"{where}: not a row of fields")
+        raise DocumentError(f"{shown_text(where)}: not a row of fields")
     return {name: parse_value(value, f"{where}|{name}") for name, value in fields.items() if name != PLACEHOLDER}
 
 
@@ -83,7 +84,8 @@ def _scalar(value: object, where: str) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    raise DocumentError(f"{where}: {value!r} is neither text nor a list of texts")
+    found = "null" if value is None else f"a value of another kind ({type(value).__name__})"
+    raise DocumentError(f"{shown_text(where)}: {found} is neither text nor a list of texts")
 
 
 def canonical(value: Value) -> Value:

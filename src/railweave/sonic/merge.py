@@ -36,7 +36,7 @@ RowMerge = Mapping[str, Value | None] | None
 class Merge:
     """A merge document after its shape has been checked."""
 
-    tables: Mapping[str, Mapping[str, RowMerge]]
+    tables: Mapping[str, Mapping[str, RowMerge]] = field(repr=False)
     frr: str = field(repr=False)
 
 
