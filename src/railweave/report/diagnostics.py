@@ -1,6 +1,7 @@
 """Diagnostics for a person: the place, the source line with a caret, the way out; and as JSON."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ from rich.text import Text
 
 from railweave.diagnostics import Diagnostic, Severity, in_order
 from railweave.report.listing import compact, counted
+from railweave.secrets import shown_text
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _LONGEST_LINE = 160
+_OVERRIDES = re.compile(r"""(^|[\s{,])["']?overrides["']?\s*:""")
+_TOP_KEY = re.compile(r"""[A-Za-z"']""")
 
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
@@ -70,7 +74,10 @@ def _source(one: Diagnostic, sources: dict[str, str]) -> Iterable[Text]:
 
 
 def _line(one: Diagnostic, sources: dict[str, str]) -> str | None:
-    """Return the source line of a diagnostic; None where it is not known or too long to help."""
+    """Return the source line of a diagnostic, without its secrets; None where it is not known or too long to help.
+
+    Rows of overrides may hold a secret that nothing in the line tells, so their lines are not shown.
+    """
     name = one.where.file
     if not one.where.line:
         return None
@@ -82,7 +89,17 @@ def _line(one: Diagnostic, sources: dict[str, str]) -> str | None:
     lines = sources[name].splitlines()
     if one.where.line > len(lines) or len(lines[one.where.line - 1]) > _LONGEST_LINE:
         return None
-    return lines[one.where.line - 1]
+    return None if _is_override(lines[: one.where.line]) else shown_text(lines[one.where.line - 1])
+
+
+def _is_override(lines: Sequence[str]) -> bool:
+    """Tell whether the last of ``lines`` belongs to the overrides of an intent."""
+    for line in reversed(lines):
+        if _OVERRIDES.search(line):
+            return True
+        if _TOP_KEY.match(line):
+            return False
+    return False
 
 
 def diagnostics_summary(diagnostics: Iterable[Diagnostic], subject: str) -> Text:

@@ -55,10 +55,11 @@ class Judge:
     name: str
     refuses: str = ""
     path: str = ""
+    words: str = "not allowed"
     index: SchemaIndex = field(default_factory=EveryTable)
 
     def first_fault(self, xml: str) -> Fault | None:
-        return Fault("not allowed", self.path) if self.refuses and self.refuses in xml else None
+        return Fault(self.words, self.path) if self.refuses and self.refuses in xml else None
 
 
 def check(extra: str, *releases: Judge) -> tuple[Diagnostic, ...]:
@@ -93,6 +94,16 @@ def test_a_fault_of_an_override_points_into_the_intent() -> None:
     assert found.where.line == LAB.count("\n") + 3
     assert found.devices == ("lab-leaf1", "lab-leaf2")
     assert "override" in found.fix
+
+
+def test_a_secret_that_is_refused_is_not_shown() -> None:
+    words = 'Value "s3krit#" does not satisfy the constraint'
+    field_fault = Judge("202505", "<passkey>s3krit#", "/m:m/RADIUS/RADIUS_1[a='global']/passkey", words)
+    (found,) = check("overrides: {leaf: {RADIUS: {global: {passkey: 's3krit#'}}}}\n", field_fault)
+    assert found.message.startswith('RADIUS|global|passkey (hidden): Value "(hidden)" does not satisfy')
+    key_fault = Judge("202505", "<a>s3krit#", "/m:m/SNMP_COMMUNITY/SNMP_COMMUNITY_1[a='s3krit#']", words)
+    (found,) = check("overrides: {leaf: {SNMP_COMMUNITY: {'s3krit#': {TYPE: RO}}}}\n", key_fault)
+    assert found.message.startswith('SNMP_COMMUNITY|(hidden): Value "(hidden)" does not satisfy')
 
 
 def test_a_table_without_a_model_is_a_warning() -> None:
