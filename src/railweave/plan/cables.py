@@ -1,15 +1,18 @@
 """Cables that a plan supposes to be moved: what a technician must do, and when the plan counts on it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import Plan
 from railweave.sonic.change import Op
 
+_LEVELS = {name: level for level, name in enumerate(TIER_NAMES)}
+
 
 @dataclass(frozen=True, slots=True)
 class MovedCable:
-    """A leaf's port whose cable goes to another place: ``before`` and ``after`` are ``device:port``."""
+    """A port whose cable goes to another place: ``before`` and ``after`` are ``device:port``."""
 
     device: str
     port: str
@@ -22,18 +25,28 @@ class MovedCable:
 
 
 def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
-    """Return the cables that move, told by their leaf ends; cables that only come or go are none of them."""
+    """Return the cables that move, told by their lower ends; cables that only come or go are none of them."""
     moved: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
     # A switch that takes or loses its name comes or goes with all its cables.
     renamed = {change.device for change in plan.changes if change.field == "hostname"}
     for change in plan.changes:
-        device = plan.devices[change.device]
         if change.table != "DEVICE_NEIGHBOR" or change.op is not Op.UPDATE or change.field is None:
             continue
-        if device.role == TIER_NAMES[0] and not device.unprovisioned and change.device not in renamed:
+        if not plan.devices[change.device].unprovisioned and change.device not in renamed:
             fields = moved.setdefault((change.device, change.key), {})
             fields[change.field] = (str(change.before), str(change.after))
-    return tuple(MovedCable(device, port, _end(fields, 0), _end(fields, 1)) for (device, port), fields in moved.items())
+    return tuple(
+        MovedCable(device, port, _end(fields, 0), _end(fields, 1))
+        for (device, port), fields in moved.items()
+        if _is_lower_end(plan, device, fields)
+    )
+
+
+def _is_lower_end(plan: Plan, device: str, fields: Mapping[str, tuple[str, str]]) -> bool:
+    """Tell whether a cable leads up from a device, so that it is counted there and not at its upper end."""
+    level = _LEVELS.get(plan.devices[device].role)
+    far = [plan.devices[name].role for name in fields.get("name", ()) if name in plan.devices]
+    return level == 0 or (level is not None and any(_LEVELS.get(role, 0) > level for role in far))
 
 
 def _end(fields: dict[str, tuple[str, str]], side: int) -> str:

@@ -1,11 +1,12 @@
 """What a fabric still carries while some of its devices and links are out of service.
 
-Three numbers: the uplink bandwidth of the worst leaf, the spines that join the worst pair of leaves, and the rails of
-the worst GPU node. Devices that are ``unprovisioned`` carry no traffic yet and are left out of all of them.
+Three numbers: the uplink bandwidth of the worst switch, the paths between the worst pair of leaves, and the rails of
+the worst GPU node. Devices that are ``unprovisioned`` carry no traffic yet and are left out of all of them. A leaf is a
+switch that attaches GPU nodes; the paths between two are the switches of the nearest tier above in which they meet.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric, Link
@@ -13,9 +14,9 @@ from railweave.fabric.model import Fabric, Link
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What is left. ``least_uplink_percent`` is of the leaf in service that has least of its own uplinks' bandwidth;
-    ``least_paths`` counts the spines that join the worst two leaves in service of one plane, None where no plane has
-    two; ``rails_out`` is the most rails that any GPU node lacks altogether."""
+    """What is left. ``least_uplink_percent`` is of the switch in service that has least of its own uplinks' bandwidth;
+    ``least_paths`` is of the worst two leaves in service of one plane, None where no plane has two; ``rails_out`` is
+    the most rails that any GPU node lacks altogether."""
 
     least_uplink_percent: float
     least_paths: int | None
@@ -35,70 +36,76 @@ def capacity(
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A leaf in service: its plane, its uplink bandwidth and the spines that it is linked with, as bits."""
+class _Lower:
+    """A switch in service below the top tier: its plane, its uplink bandwidth and the switches above that it is linked
+    with, as bits."""
 
     plane: int
     gbps: int
-    spines: int
+    uppers: int
 
 
 class Service:
-    """The leaves and spines that carry traffic, counted once so that many questions can be asked."""
+    """The switches that carry traffic, counted once so that many questions can be asked."""
 
     def __init__(self, fabric: Fabric, unprovisioned: Collection[str] = ()) -> None:
         unprovisioned = frozenset(unprovisioned)
-        spines = [switch.name for switch in fabric.switches if not switch.tier.attaches_nodes]
-        self._bit = {name: 1 << place for place, name in enumerate(spines)}
-        self._below: dict[str, dict[str, int]] = {name: {} for name in spines}
-        """Spine → leaf → bandwidth between the two, in Gb/s."""
+        uppers = [switch.name for switches in fabric.tier_switches[1:] for switch in switches]
+        self._bit = {name: 1 << place for place, name in enumerate(uppers)}
+        self._below: dict[str, dict[str, int]] = {name: {} for name in uppers}
+        """Upper switch → lower switch → bandwidth between the two, in Gb/s."""
         for link in fabric.fabric_links:
             if link.upper not in unprovisioned and link.lower not in unprovisioned:
                 below = self._below[link.upper]
                 below[link.lower] = below.get(link.lower, 0) + link.speed_gbps
-        self._leaves = self._counted(fabric, unprovisioned)
-        self._alike = Counter((leaf.plane, leaf.spines) for leaf in self._leaves.values())
-        """How many leaves of a plane are linked with the same spines."""
+        self._lower = self._counted(fabric, unprovisioned)
+        self._alike = Counter((own.plane, own.uppers) for name, own in self._lower.items() if name not in self._bit)
+        """How many leaves of a plane are linked with the same switches."""
+        self._above = {bit: self._lower[name].uppers for name, bit in self._bit.items() if name in self._lower}
+        """What switches between the lowest and the top tier are linked with."""
 
-    def _counted(self, fabric: Fabric, unprovisioned: Collection[str]) -> dict[str, _Leaf]:
+    def _counted(self, fabric: Fabric, unprovisioned: Collection[str]) -> dict[str, _Lower]:
         gbps: Counter[str] = Counter()
         bits: Counter[str] = Counter()
-        for spine, below in self._below.items():
-            for leaf, bandwidth in below.items():
-                gbps[leaf] += bandwidth
-                bits[leaf] |= self._bit[spine]
+        for upper, below in self._below.items():
+            for lower, bandwidth in below.items():
+                gbps[lower] += bandwidth
+                bits[lower] |= self._bit[upper]
         return {
-            switch.name: _Leaf(switch.plane, gbps[switch.name], bits[switch.name])
-            for switch in fabric.tier_switches[0]
+            switch.name: _Lower(switch.plane, gbps[switch.name], bits[switch.name])
+            for switches in fabric.tier_switches[:-1]
+            for switch in switches
             if switch.name not in unprovisioned
         }
 
     def least_uplink_percent(self, out: Collection[str], down: Collection[Link] = ()) -> float:
-        """Return the part of its own uplinks that the worst leaf in service has left, in percent."""
+        """Return the part of its own uplinks that the worst switch in service has left, in percent."""
         lost: Counter[str] = Counter()
-        for spine in out:
-            for leaf, gbps in self._below.get(spine, {}).items():
-                lost[leaf] += gbps
+        for upper in out:
+            for lower, gbps in self._below.get(upper, {}).items():
+                lost[lower] += gbps
         for link in self._carrying(down, out):
             lost[link.lower] += link.speed_gbps
         return min(
-            (100 * (1 - gone / self._leaves[leaf].gbps) for leaf, gone in lost.items() if leaf not in out),
+            (100 * (1 - gone / self._lower[name].gbps) for name, gone in lost.items() if name not in out),
             default=100.0,
         )
 
     def least_paths(self, out: Collection[str], down: Collection[Link] = ()) -> int | None:
-        """Return how many spines join the worst two leaves in service of a plane; None where no plane has two."""
-        alike = Counter(self._alike)
-        for name in out:
-            leaf = self._leaves.get(name)
-            if leaf is not None:
-                alike[leaf.plane, leaf.spines] -= 1
+        """Return the paths between the worst two leaves in service of a plane; None where no plane has two."""
+        alike, above = Counter(self._alike), self._above
+        for name in set(out) & self._lower.keys() - self._bit.keys():
+            own = self._lower[name]
+            alike[own.plane, own.uppers] -= 1
         for name, severed in self._severed(down, out).items():
-            leaf = self._leaves[name]
-            alike[leaf.plane, leaf.spines] -= 1
-            alike[leaf.plane, leaf.spines & ~severed] += 1
+            own = self._lower[name]
+            if name in self._bit:
+                above = {**above, self._bit[name]: own.uppers & ~severed}
+            else:
+                alike[own.plane, own.uppers] -= 1
+                alike[own.plane, own.uppers & ~severed] += 1
         alive = ~sum(self._bit[name] for name in set(out) if name in self._bit)
-        return _least_common(((*group, count) for group, count in alike.items() if count), alive)
+        return _least_paths(((*group, count) for group, count in alike.items() if count), alive, above)
 
     def _carrying(self, down: Collection[Link], out: Collection[str]) -> Iterable[Link]:
         """Yield the links of ``down`` that would carry traffic, were they not down."""
@@ -107,30 +114,47 @@ class Service:
                 yield link
 
     def _severed(self, down: Collection[Link], out: Collection[str]) -> dict[str, int]:
-        """Return the spines, as bits, that each leaf in service has no link left with."""
+        """Return the switches above, as bits, that each switch in service has no link left with."""
         lost: Counter[tuple[str, str]] = Counter()
         for link in self._carrying(down, out):
             lost[link.lower, link.upper] += link.speed_gbps
         severed: Counter[str] = Counter()
-        for (leaf, spine), gbps in lost.items():
-            if gbps >= self._below[spine][leaf]:
-                severed[leaf] |= self._bit[spine]
+        for (lower, upper), gbps in lost.items():
+            if gbps >= self._below[upper][lower]:
+                severed[lower] |= self._bit[upper]
         return severed
 
 
-def _least_common(groups: Iterable[tuple[int, int, int]], alive: int) -> int | None:
-    """Return the fewest spines that two leaves of a plane share; groups are (plane, spines as bits, leaves)."""
+def _least_paths(groups: Iterable[tuple[int, int, int]], alive: int, above: Mapping[int, int]) -> int | None:
+    """Return the fewest paths between two leaves of a plane; groups are (plane, switches above as bits, leaves)."""
     planes: dict[int, list[tuple[int, int]]] = {}
-    for plane, spines, count in groups:
-        planes.setdefault(plane, []).append((spines & alive, count))
+    for plane, uppers, count in groups:
+        planes.setdefault(plane, []).append((uppers, count))
     least: int | None = None
     for found in planes.values():
-        for place, (spines, count) in enumerate(found):
+        for place, (uppers, count) in enumerate(found):
             # Leaves of one group are a pair of their own where there are two of them.
             for other, _ in found[place + (count < 2) :]:
-                common = (spines & other).bit_count()
-                least = common if least is None else min(least, common)
+                paths = _paths(uppers, other, alive, above)
+                least = paths if least is None else min(least, paths)
     return least
+
+
+def _paths(one: int, other: int, alive: int, above: Mapping[int, int]) -> int:
+    """Return how many switches join two: those of the nearest tier in which they are linked with the same ones."""
+    while not one & other and one and other:
+        one, other = _linked(one & alive, above), _linked(other & alive, above)
+    return (one & other & alive).bit_count()
+
+
+def _linked(switches: int, above: Mapping[int, int]) -> int:
+    """Return what any of ``switches`` is linked with in the tier above."""
+    found = 0
+    while switches:
+        lowest = switches & -switches
+        found |= above.get(lowest, 0)
+        switches ^= lowest
+    return found
 
 
 def rails_out(fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = ()) -> int:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from railweave.fabric.model import TIER_NAMES
+from railweave.fabric.model import plural as tier_plural
 from railweave.plan.cables import moved_cables
 from railweave.plan.identity import Renumbering, find_renumbering
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
@@ -22,7 +23,7 @@ WORDS = {
 }
 """What a disruption means to a person."""
 
-_PLURALS = {"leaf": "leaves", "address": "addresses", "switch": "switches"}
+_PLURALS = {"address": "addresses", "switch": "switches"}
 _ROLE_OF_TYPE = {SONIC_TYPE[role]: role for role in reversed(TIER_NAMES)}
 _NODE = "Server"
 
@@ -236,7 +237,7 @@ def _count(count: int, noun: str) -> str:
 
 def plural(noun: str) -> str:
     """Return the plural of a role or of another noun of a plan's sentence."""
-    return _PLURALS.get(noun, f"{noun}s")
+    return _PLURALS.get(noun) or tier_plural(noun)
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -97,8 +97,7 @@ def _group(switch: Switch) -> _Group:
 
 def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
     tier, plane, stripe = group
-    key = f"max_unavailable.{'leaves' if tier.attaches_nodes else 'spines'}"
-    devices = tier.counted(total)
+    key, devices = RolloutPolicy.share_key(tier), tier.counted(total)
     where = f"plane {plane + 1}" if stripe is None else f"one stripe of plane {plane + 1}"
     if not allowed:
         return PolicyViolation(

@@ -127,7 +127,7 @@ def _whole(head: Fabric) -> Phase:
 def _speeds(base: Fabric, head: Fabric) -> Iterator[Phase]:
     """Yield a phase for each spine whose links get another speed; none where ports come or go with it."""
     for step in speed_steps(base, head):
-        title = f"{step.speed_gbps}G on the links of {step.spine}"
+        title = f"{step.speed_gbps}G on the links of {step.switch}"
         why = "both ends of its links change together; a leaf keeps the links to all other spines"
         yield Phase(0, title, PhaseKind.SWITCHES, why, step.fabric, base)
 

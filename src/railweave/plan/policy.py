@@ -56,6 +56,11 @@ class RolloutPolicy:
         """Return the part of a tier that may be disturbed: ``spines`` holds for every tier above the leaves."""
         return self.leaves if tier.attaches_nodes else self.spines
 
+    @staticmethod
+    def share_key(tier: Tier) -> str:
+        """Return the inventory's key of ``share``."""
+        return f"max_unavailable.{'leaves' if tier.attaches_nodes else 'spines'}"
+
     def __str__(self) -> str:
         """Return the policy in a phrase."""
         floors = [] if self.uplink_floor_percent is None else [f"{self.uplink_floor_percent:g}% of its uplinks"]

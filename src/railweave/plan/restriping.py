@@ -155,17 +155,17 @@ class _Step:
         self.moves: list[Move] = []
         self.ports: set[_Port] = set()
         self._most = most
-        self._leaves: Counter[str] = Counter()
+        self._away: Counter[str] = Counter()
         self._pairs: set[tuple[str, str]] = set()
 
     def fits(self, *moves: Move) -> bool:
         """Tell whether all of ``moves`` may be away as well."""
-        leaves = Counter(move.before.lower for move in moves)
+        lowers = Counter(move.before.lower for move in moves)
         pairs = {(move.before.lower, move.before.upper) for move in moves}
         return (
             len(pairs) == len(moves)
             and pairs.isdisjoint(self._pairs)
-            and all(self._leaves[leaf] + count <= self._most[leaf] for leaf, count in leaves.items())
+            and all(self._away[leaf] + count <= self._most[leaf] for leaf, count in lowers.items())
         )
 
     def add(self, *moves: Move) -> None:
@@ -173,5 +173,5 @@ class _Step:
         for move in moves:
             self.moves.append(move)
             self.ports.add(move.lower_end)
-            self._leaves[move.before.lower] += 1
+            self._away[move.before.lower] += 1
             self._pairs.add((move.before.lower, move.before.upper))

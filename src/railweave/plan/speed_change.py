@@ -15,9 +15,9 @@ from railweave.fabric.model import Fabric, Link, Panel, Switch, SwitchPort
 
 @dataclass(frozen=True, slots=True)
 class SpeedStep:
-    """One step: the links of ``spine`` get ``speed_gbps``; ``fabric`` is the whole fabric after it."""
+    """One step: the downlinks of ``switch`` get ``speed_gbps``; ``fabric`` is the whole fabric after it."""
 
-    spine: str
+    switch: str
     speed_gbps: int
     fabric: Fabric
 
