@@ -121,13 +121,13 @@ def _pauses(nic: Mapping[str, Any], end: str, told: _Told) -> Iterator[Diagnosti
 
 def _routing(read: NodeRead, rail: Rail) -> Iterator[Diagnostic]:
     """N-2: a rail has its own address, and a rule that sends what leaves with it to the rail's table."""
-    nic, end, devices = read.nic(rail.name), f"{read.host.name}:{rail.name}", (read.host.name, rail.leaf)
+    nic, end, devices = read.nic(rail.name), f"{read.host.name}:{rail.name}", (read.host.name, rail.switch)
     address = f"{ipv4_text(rail.address)}/{LINK_PREFIX_LENGTH}"
     held = nic.get("addresses")
     if held is not None and held != [address]:
         yield error(
             "N-2",
-            f"{end} has {', '.join(held) or 'no address'} and {rail.leaf} expects {address}",
+            f"{end} has {', '.join(held) or 'no address'} and {rail.switch} expects {address}",
             read.where,
             fix=f"give {end} the address {address} and no other",
             devices=devices,
@@ -137,7 +137,7 @@ def _routing(read: NodeRead, rail: Rail) -> Iterator[Diagnostic]:
         listed = ", ".join(map(str, tables)) or "none"
         yield error(
             "N-2",
-            f"what leaves with the address of {end} is routed by table {listed}, that of its rail to {rail.leaf} is"
+            f"what leaves with the address of {end} is routed by table {listed}, that of its rail to {rail.switch} is"
             f" {rail.table}: packets leave on another rail",
             read.where,
             fix=f"ip rule add priority {rail.rule_priority} from {ipv4_text(rail.address)} table {rail.table}",
@@ -148,7 +148,7 @@ def _routing(read: NodeRead, rail: Rail) -> Iterator[Diagnostic]:
 def _kernel(read: NodeRead, rails: tuple[Rail, ...]) -> Iterator[Diagnostic]:
     """N-3: ARP and reverse-path rules of a node with several rails."""
     held = read.document.get("sysctl", {})
-    leaves = tuple(dict.fromkeys(rail.leaf for rail in rails))
+    leaves = tuple(dict.fromkeys(rail.switch for rail in rails))
     for key, wanted in kernel_settings(rails).items():
         if key in held and str(held[key]) != wanted:
             yield error(

@@ -38,7 +38,7 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
         "name": rail.name,
         "pci": rail.pci,
         "rdma": rail.rdma,
-        "leaf": rail.leaf,
+        "leaf": rail.switch,
         "address": texts["address"],
         "mtu": texts["mtu"],
         "table": rail.table,

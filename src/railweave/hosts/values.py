@@ -24,7 +24,8 @@ LINK_PREFIX_LENGTH = 31
 @dataclass(frozen=True, slots=True)
 class Rail:
     """A fabric interface of a node. ``rdma`` is its RDMA device, empty without a vendor pack; ``pci`` the address that
-    pins its name, empty where the name is pinned otherwise. ``gateway`` is the leaf's end of the /31."""
+    pins its name, empty where the name is pinned otherwise. ``switch`` is the far end,
+    ``gateway`` its address."""
 
     name: str
     pci: str
@@ -33,7 +34,7 @@ class Rail:
     gateway: int
     table: int
     rule_priority: int
-    leaf: str
+    switch: str
     plane: int
 
 
@@ -70,7 +71,7 @@ def node_of(fabric: Fabric, host: Host) -> Node:
                 gateway=link.network,
                 table=FIRST_TABLE + index,
                 rule_priority=FIRST_PRIORITY + index,
-                leaf=link.upper,
+                switch=link.upper,
                 plane=link.plane,
             )
         )

@@ -33,7 +33,7 @@ def test_every_rail_has_the_odd_end_of_its_link_and_a_table_of_its_own(pod: Pod)
         for rail, link in zip(rails, fabric.links_of[host.name], strict=True):
             assert (rail.gateway, rail.address) == (link.network, link.network + 1)
             assert rail.address % 2 == 1
-            assert rail.leaf == link.upper
+            assert rail.switch == link.upper
 
 
 def test_no_address_is_given_twice_and_all_are_in_the_pool(pod: Pod) -> None:
