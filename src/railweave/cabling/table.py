@@ -50,15 +50,14 @@ def cables_csv(fabric: Fabric) -> bytes:
 
 
 def _row(fabric: Fabric, link: Link) -> CableRow:
-    a_port, a_alias = _port(fabric, link.lower, link.lower_port)
-    b_port, b_alias = _port(fabric, link.upper, link.upper_port)
+    a, b = fabric.ports_of[link.lower][link.lower_port], fabric.ports_of[link.upper][link.upper_port]
     return CableRow(
         link.lower,
-        a_port,
-        a_alias,
+        a.name,
+        a.alias if isinstance(a, SwitchPort) else "",
         link.upper,
-        b_port,
-        b_alias,
+        b.name,
+        b.alias if isinstance(b, SwitchPort) else "",
         link.speed_gbps,
         link.kind,
         link.plane,
@@ -66,9 +65,3 @@ def _row(fabric: Fabric, link: Link) -> CableRow:
         link.length_m,
         link.media,
     )
-
-
-def _port(fabric: Fabric, device: str, index: int) -> tuple[str, str]:
-    """Return name and alias of a device's port."""
-    port = fabric.port(device, index)
-    return port.name, port.alias if isinstance(port, SwitchPort) else ""

@@ -15,7 +15,6 @@ from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.headroom import Headroom, NoHeadroom
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
 from railweave.qos.pause import MarkingRule, marking_rules
-from railweave.sonic.attachments import tier_lengths
 from railweave.units import format_speed
 
 Places = Callable[[str], Where]
@@ -47,12 +46,11 @@ def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
 def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     if not any(one.lossless for one in fabric.policies.classes):
         return
-    lengths = tier_lengths(fabric)
     kinds = _kinds(fabric)
     for kind in kinds:
         if kind.panel.buffers is None:
             yield unproven(fabric, kind.panel, kind.tier, kind.devices, where)
-        plan = plan_buffers(kind.panel, kind.tier, fabric.policies, lengths[kind.tier.level])
+        plan = plan_buffers(kind.panel, kind.tier, fabric.policies, fabric.cable_lengths_m[kind.tier.level])
         if plan is not None:
             yield from _headroom(kind, plan, where)
             yield from _classes(fabric, kind, plan, where)

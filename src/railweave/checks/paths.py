@@ -11,7 +11,6 @@ from railweave.checks.pairs import Finding, Pair, together
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric, Link
 from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
-from railweave.sonic.attachments import tier_lengths
 from railweave.sonic.configure import OWN_TABLES, Configurator
 from railweave.sonic.overrides import override_rows
 from railweave.sonic.rows import ConfigDb
@@ -59,7 +58,6 @@ class PathChecker:
         self._configurator = configurator
         self._found = tables or {}
         self._hosts = hosts
-        self._lengths = tier_lengths(fabric)
         self._tables = cache(self._tables_of)
         self._plans = cache(self._plan_of)
 
@@ -96,4 +94,6 @@ class PathChecker:
 
     def _plan_of(self, name: str) -> BufferPlan | None:
         switch = self._fabric.switch_of[name]
-        return plan_buffers(switch.panel, switch.tier, self._fabric.policies, self._lengths[switch.tier.level])
+        return plan_buffers(
+            switch.panel, switch.tier, self._fabric.policies, self._fabric.cable_lengths_m[switch.tier.level]
+        )

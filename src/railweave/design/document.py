@@ -109,8 +109,8 @@ def _host_json(host: Host) -> dict[str, Any]:
 
 
 def _link_json(fabric: Fabric, link: Link) -> dict[str, Any]:
-    lower_port = fabric.port(link.lower, link.lower_port).name
-    upper_port = fabric.port(link.upper, link.upper_port).name
+    lower_port = fabric.ports_of[link.lower][link.lower_port].name
+    upper_port = fabric.ports_of[link.upper][link.upper_port].name
     upper, lower = _addresses(fabric, link)
     return {
         "a": {"device": link.lower, "port": lower_port, "address": lower},

@@ -130,5 +130,5 @@ def _both_ends(fabric: Fabric, link: Link) -> tuple[object, object]:
 
 
 def _ends(fabric: Fabric, link: Link) -> CableEnds:
-    lower, upper = fabric.port(link.lower, link.lower_port), fabric.port(link.upper, link.upper_port)
+    lower, upper = fabric.ports_of[link.lower][link.lower_port], fabric.ports_of[link.upper][link.upper_port]
     return CableEnds(link.lower, lower.name, link.upper, upper.name)

@@ -240,6 +240,20 @@ class Fabric:
         return {name: down + up[name] if up[name] else down for name, down in self.downlinks_of.items()}
 
     @cached_property
+    def ports_of(self) -> Mapping[str, tuple[SwitchPort, ...] | tuple[HostPort, ...]]:
+        """Return the ports of every switch and GPU node by its name."""
+        return {one.name: one.panel.ports for one in self.switches} | {one.name: one.ports for one in self.hosts}
+
+    @cached_property
+    def cable_lengths_m(self) -> tuple[tuple[int, ...], ...]:
+        """Return the lengths of the cables that the switches of each tier meet, ascending."""
+        met = {(link.length_m, link.level) for link in self.links}
+        return tuple(
+            tuple(sorted({length_m for length_m, level in met if level in (tier.level, tier.level + 1)}))
+            for tier in self.tiers
+        )
+
+    @cached_property
     def fabric_links(self) -> tuple[Link, ...]:
         """Return the links between switches."""
         return tuple(link for link in self.links if link.level)
@@ -248,6 +262,11 @@ class Fabric:
     def tier_switches(self) -> tuple[tuple[Switch, ...], ...]:
         """Return the switches of each tier."""
         return tuple(tuple(one for one in self.switches if one.tier.level == tier.level) for tier in self.tiers)
+
+    @cached_property
+    def host_block_lengths(self) -> tuple[int, ...]:
+        """Return the prefix lengths of the host blocks: one, where all switches that have some are of one model."""
+        return tuple(sorted({length for _, length in self.host_blocks.values()}))
 
     @property
     def lowest(self) -> Tier:
@@ -278,11 +297,6 @@ class Fabric:
     def below(self, device: str) -> tuple[str, ...]:
         """Return the neighboring switches of a switch in the tier below, each once."""
         return tuple(dict.fromkeys(link.lower for link in self.downlinks_of[device] if link.level))
-
-    def port(self, device: str, index: int) -> SwitchPort | HostPort:
-        """Return a port of a switch or of a GPU node."""
-        switch = self.switch_of.get(device)
-        return self.host_of[device].ports[index] if switch is None else switch.panel.ports[index]
 
     def is_numbered(self, link: Link) -> bool:
         """Tell whether the ends of a link have addresses of its own /31."""

@@ -69,5 +69,5 @@ def _cables(fabric: Fabric) -> set[tuple[str, str, str, str, int]]:
 
 
 def _cable(fabric: Fabric, link: Link) -> tuple[str, str, str, str, int]:
-    lower, upper = fabric.port(link.lower, link.lower_port), fabric.port(link.upper, link.upper_port)
+    lower, upper = fabric.ports_of[link.lower][link.lower_port], fabric.ports_of[link.upper][link.upper_port]
     return link.lower, lower.name, link.upper, upper.name, link.network

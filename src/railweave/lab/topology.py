@@ -149,7 +149,7 @@ def _host_node(host: Host, image: str) -> dict[str, Any]:
 
 def _link(fabric: Fabric, link: Link) -> dict[str, Any]:
     upper = fabric.switch_of[link.upper].panel.ports[link.upper_port]
-    port = fabric.port(link.lower, link.lower_port)
+    port = fabric.ports_of[link.lower][link.lower_port]
     lower = cable_interface(port) if isinstance(port, SwitchPort) else port.name
     return {
         "type": "veth",

@@ -92,7 +92,7 @@ def _own_port(switch: Switch, link: Link) -> SwitchPort:
 
 def _neighbor(fabric: Fabric, switch: Switch, link: Link) -> ExpectedNeighbor:
     device = link.far(switch.name)
-    far = fabric.port(device, link.port_of(device))
+    far = fabric.ports_of[device][link.port_of(device)]
     names = (far.name, far.alias) if isinstance(far, SwitchPort) else (far.name,)
     return ExpectedNeighbor(_own_port(switch, link).name, device, names, not link.is_access)
 

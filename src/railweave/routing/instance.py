@@ -4,7 +4,6 @@ RFC 7938: eBGP on every link, an AS number for each leaf and one for all spines 
 on its own links, the pools and the reserve alone, so that a fabric grows without touching it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric, Switch, Tier
@@ -106,13 +105,10 @@ def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
 def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
     """Return what may travel through the fabric: loopbacks and whole host blocks; no link, no default route."""
     addressing = fabric.policies.addressing
-    # All leaves of a fabric are of one model, so their blocks have one size (design rule: by the panel's ports).
-    lengths = sorted({length for _, length in fabric.host_blocks.values()})
-    rules: Sequence[PoolRule] = (
+    return (
         PoolRule(addressing.loopbacks, HOST_LENGTH),
-        *(PoolRule(addressing.hosts, length) for length in lengths),
+        *(PoolRule(addressing.hosts, length) for length in fabric.host_block_lengths),
     )
-    return tuple(rules)
 
 
 def maximum_prefixes(fabric: Fabric, neighbor: Tier) -> int:

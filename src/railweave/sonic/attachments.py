@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, Switch, SwitchPort
+from railweave.fabric.model import Fabric, Switch, SwitchPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +19,20 @@ class Attachment:
     length_m: int
 
 
-def tier_lengths(fabric: Fabric) -> tuple[tuple[int, ...], ...]:
-    """Return the cable lengths in meters that the switches of each tier meet, ascending."""
-    met = {(link.length_m, link.level) for link in fabric.links}
-    return tuple(
-        tuple(sorted({length_m for length_m, level in met if level in (tier.level, tier.level + 1)}))
-        for tier in fabric.tiers
-    )
-
-
 def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
     """Return the used ports of ``switch`` in panel order."""
-    return tuple(_attachment(fabric, switch, link) for link in fabric.links_of[switch.name])
-
-
-def _attachment(fabric: Fabric, switch: Switch, link: Link) -> Attachment:
-    device, own = link.far(switch.name), switch.panel.ports[link.port_of(switch.name)]
-    if link.is_access:
-        name = fabric.host_of[device].ports[link.lower_port].name
-        return Attachment(own, device, name, name, link.network, True, link.length_m)
-    far = fabric.switch_of[device].panel.ports[link.port_of(device)]
-    address = link.address_of(switch.name) if fabric.is_numbered(link) else None
-    return Attachment(own, device, far.name, far.alias, address, False, link.length_m)
+    own, switches, numbered = switch.panel.ports, fabric.switch_of, not fabric.policies.addressing.unnumbered
+    found = []
+    for link in fabric.downlinks_of[switch.name]:
+        if link.level:
+            far = switches[link.lower].panel.ports[link.lower_port]
+            names, address = (far.name, far.alias), link.network if numbered else None
+        else:
+            name = fabric.host_of[link.lower].ports[link.lower_port].name
+            names, address = (name, name), link.network
+        port = own[link.upper_port]
+        found.append(Attachment(port, link.lower, *names, address, link.level == 0, link.length_m))
+    for link in fabric.uplinks_of[switch.name]:
+        far, address = switches[link.upper].panel.ports[link.upper_port], link.network + 1 if numbered else None
+        found.append(Attachment(own[link.lower_port], link.upper, far.name, far.alias, address, False, link.length_m))
+    return tuple(found)

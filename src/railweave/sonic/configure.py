@@ -5,14 +5,14 @@ so a fabric that grows changes only the switches and ports that the new cables m
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.names import natural_key
 from railweave.routing.instance import bgp_speaker
-from railweave.sonic.attachments import Attachment, attachments, tier_lengths
+from railweave.sonic.attachments import Attachment, attachments
 from railweave.sonic.frr_text import frr_text
 from railweave.sonic.interfaces import link_rows, loopback_rows
 from railweave.sonic.metadata import metadata_row
@@ -69,7 +69,6 @@ class Configurator:
         self.templates = templates
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
         self._panels: dict[tuple[int, int], PanelRows] = {}
-        self._lengths_m = tier_lengths(fabric)
         self._uses: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[Block, ...]] = {}
         self._switch_metadata: dict[str, Row] = {}
         self._order: dict[str, tuple[tuple[int, int, str], ...]] = {}
@@ -145,7 +144,7 @@ class Configurator:
         place = (id(switch.panel), tier.level)
         known = self._panels.get(place)
         if known is None:
-            lengths_m = self._lengths_m[tier.level]
+            lengths_m = self.fabric.cable_lengths_m[tier.level]
             known = self._panels[place] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
         return known
 
@@ -197,7 +196,7 @@ def _tables(rows: Iterable[Row]) -> dict[str, dict[str, Fields]]:
 
 
 def _rows(blocks: Iterable[Block]) -> tuple[Row, ...]:
-    return tuple(row for block in blocks for row in block.rows)
+    return tuple(chain.from_iterable(block.rows for block in blocks))
 
 
 def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:

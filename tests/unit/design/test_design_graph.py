@@ -71,8 +71,8 @@ def test_a_link_tells_each_end_from_the_device_that_asks(pod: Fabric) -> None:
     assert (link.far("pod1-leaf2"), link.far("pod1-spine1")) == ("pod1-spine1", "pod1-leaf2")
     assert (link.port_of("pod1-leaf2"), link.port_of("pod1-spine1")) == (32, 1)
     assert (link.address_of("pod1-leaf2"), link.address_of("pod1-spine1")) == (link.network + 1, link.network)
-    assert pod.port("pod1-leaf2", 32).name == pod.switch_of["pod1-leaf2"].panel.ports[32].name
-    assert pod.port("gpu1", 3).name == "rail3"
+    assert pod.ports_of["pod1-leaf2"][32].name == pod.switch_of["pod1-leaf2"].panel.ports[32].name
+    assert pod.ports_of["gpu1"][3].name == "rail3"
 
 
 def test_only_links_between_switches_lack_addresses_on_an_unnumbered_underlay(designed: Designer) -> None:

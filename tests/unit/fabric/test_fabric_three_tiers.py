@@ -24,7 +24,7 @@ from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.waves import WaveGate, lay_out
 from railweave.qos.deadlock import find_deadlock
 from railweave.routing.instance import bgp_speaker
-from railweave.sonic.attachments import attachments, tier_lengths
+from railweave.sonic.attachments import attachments
 from railweave.sonic.configure import configure_all
 from railweave.templates import find_templates
 from railweave.units import parse_ipv4
@@ -160,7 +160,7 @@ def test_checks_find_no_valley_and_no_ring(three: Fabric) -> None:
 
 
 def test_a_tier_meets_the_cables_of_both_its_sides(three: Fabric) -> None:
-    low, middle, top = tier_lengths(three)
+    low, middle, top = three.cable_lengths_m
     assert CABLE_M not in low
     assert set(middle) == {30, CABLE_M}
     assert top == (CABLE_M,)
