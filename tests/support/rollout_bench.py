@@ -17,9 +17,9 @@ from rollout_shapes import Shape, Wish
 from nornir_railweave.journal import Journal
 from nornir_railweave.resuming import newest_unfinished
 from nornir_railweave.rolling_back import newest_change
+from railweave.api.project import JOURNALS, Designed, load_designed
 from railweave.catalog.load import load_catalog
 from railweave.cli.deploying import Agreement, run_deployment
-from railweave.cli.project import JOURNALS, Designed, load_designed
 from railweave.cli.reaching import reached_fabric
 from railweave.cli.resuming import run_resume
 from railweave.cli.rolling_back import run_rollback

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.auditing import audited
-from railweave.cli.project import JOURNALS
+from railweave.api.auditing import audited
+from railweave.api.project import JOURNALS
 from railweave.cli.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError
 

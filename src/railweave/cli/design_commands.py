@@ -18,23 +18,17 @@ def register(app: typer.Typer) -> None:
 
 def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
     """Design mathematics: every number with its formula."""
-    from dataclasses import replace
-
-    from railweave.cli.project import find_intent, gather
+    from railweave import api
     from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.design.document import size_json
-    from railweave.diagnostics import has_errors
-    from railweave.errors import RefusedError
     from railweave.report.sizing import sizing_view
 
-    gathered = gather(find_intent(intent, option))
-    if gathered.sizing is None or has_errors(gathered.of_design):
-        raise RefusedError(gathered.diagnostics)
+    found = api.size(api.open_project(intent or option))
     if json:
-        print_document(size_json(replace(gathered.sizing, diagnostics=gathered.of_design)))
+        print_document(size_json(found))
         return
-    print_view(sizing_view(gathered.sizing))
-    print_diagnostics(gathered.of_design)
+    print_view(sizing_view(found))
+    print_diagnostics(found.diagnostics)
 
 
 def check(
@@ -56,27 +50,23 @@ def check(
     json: AsJson = False,
 ) -> int:
     """All diagnostics: code, severity, place, devices and the way out."""
-    from railweave.cli.facts import fact_diagnostics
-    from railweave.cli.project import find_intent, gather, yang_diagnostics
+    from railweave import api
     from railweave.cli.show import print_diagnostics, print_document, print_view
-    from railweave.diagnostics import has_errors, in_order
     from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
 
-    path = find_intent(intent, option)
-    gathered = gather(path)
-    live = fact_diagnostics(gathered, facts) if facts else ()
-    found = in_order((*gathered.diagnostics, *yang_diagnostics(gathered, yang or ()), *live))
+    project = api.open_project(intent or option)
+    found = api.check(project, yang=yang or (), facts=facts)
     if json:
-        print_document(diagnostics_json(found))
+        print_document(diagnostics_json(found.diagnostics))
     else:
-        print_diagnostics(found, stderr=False)
-        print_view(diagnostics_summary(found, str(path)))
+        print_diagnostics(found.diagnostics, stderr=False)
+        print_view(diagnostics_summary(found.diagnostics, str(project.intent)))
     if yang and not json:
         from railweave.report.yang import yang_summary
 
-        switches = gathered.fabric.switches if gathered.fabric else ()
-        print_view(yang_summary(found, len(switches), [folder.resolve().name for folder in yang]))
-    return 1 if has_errors(found) else 0
+        switches = found.fabric.switches if found.fabric else ()
+        print_view(yang_summary(found.diagnostics, len(switches), [folder.resolve().name for folder in yang]))
+    return 0 if found.ok else 1
 
 
 def render(
@@ -89,22 +79,19 @@ def render(
     json: AsJson = False,
 ) -> None:
     """Every artefact: fabric.json, cables.csv, CONFIG_DB and FRR of each switch, the files of each GPU node."""
-    from railweave.cli.project import find_intent, load_designed, project_templates
+    from railweave import api
     from railweave.cli.show import print_diagnostics, print_document, print_view
-    from railweave.report.artifacts import write_artifacts, writes_hosts
     from railweave.report.diagnostics import diagnostics_json
 
-    designed = load_designed(find_intent(intent, option))
-    fabric = designed.fabric
-    with_hosts = writes_hosts(fabric) if hosts is None else hosts
-    written = write_artifacts(fabric, out, project_templates(), hosts=with_hosts)
-    nodes = len(fabric.hosts) if with_hosts else 0
+    done = api.render(api.open_project(intent or option), out, hosts=hosts)
     if json:
-        print_document({"out": str(out), "files": written, "nodes": nodes, **diagnostics_json(designed.diagnostics)})
+        told = diagnostics_json(done.diagnostics)
+        print_document({"out": str(out), "files": done.files, "nodes": done.nodes, **told})
         return
-    print_diagnostics(designed.diagnostics)
-    print_view(f"{written} files of {len(fabric.switches)} switches and {nodes} nodes in {out}")
-    if hosts is None and not with_hosts:
+    print_diagnostics(done.diagnostics)
+    fabric = done.fabric
+    print_view(f"{done.files} files of {len(fabric.switches)} switches and {done.nodes} nodes in {out}")
+    if hosts is None and not done.nodes and fabric.hosts:
         print_view(f"the {len(fabric.hosts)} nodes are left out, because they are so many; --hosts writes them")
 
 
@@ -115,12 +102,11 @@ def explain(
     json: AsJson = False,
 ) -> None:
     """Why a row is there: the rule, the intent path and the source."""
-    from railweave.cli.explaining import explanation
-    from railweave.cli.project import find_intent, load_designed
+    from railweave import api
     from railweave.cli.show import print_document, print_view
     from railweave.report.explanation import explanation_json, explanation_view
 
-    found = explanation(load_designed(find_intent(None, option)).fabric, device, row)
+    found = api.explain(api.open_project(option), device, row)
     if json:
         print_document(explanation_json(found))
     else:
@@ -137,11 +123,10 @@ def diff(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")] = False,
 ) -> int:
     """Offline: what two git revisions of the intent change on the devices. No device is needed."""
-    from railweave.cli.comparing import plan_between
+    from railweave import api
     from railweave.cli.planning_view import show_plan
-    from railweave.cli.project import find_intent
 
-    plan = plan_between(find_intent(None, option), base, head, renumber=renumber)
+    plan = api.diff(api.open_project(option), base, head, renumber=renumber)
     show_plan(plan, as_json=json, as_markdown=markdown)
     return 2 if exit_code and plan.changes else 0
 

@@ -36,16 +36,16 @@ def drain(
     json: AsJson = False,
 ) -> int:
     """Take traffic off switches (BGP graceful shutdown), wait until they carry nothing; stays until `undrain`."""
+    from railweave.api.project import open_project
     from railweave.cli.draining import DrainWish, run_drain
-    from railweave.cli.project import find_intent
     from railweave.cli.show import print_document, print_view
     from railweave.report.draining import drain_view, draining_json
 
     if not devices:
-        return _tell_drained(find_intent(None, option), target, as_json=json)
+        return _tell_drained(open_project(option).intent, target, as_json=json)
     named = tuple(word for text in links or () for word in text.split(",") if word)
     wish = DrainWish(tuple(devices), named, wait, yes=yes, several=several, quiet=json)
-    results = run_drain(find_intent(None, option), target, wish)
+    results = run_drain(open_project(option).intent, target, wish)
     if results is None:
         return 1
     if json:
@@ -79,12 +79,12 @@ def undrain(
     json: AsJson = False,
 ) -> int:
     """Bring the traffic of drained switches and links back, and verify them."""
+    from railweave.api.project import open_project
     from railweave.cli.draining import run_undrain
-    from railweave.cli.project import find_intent
     from railweave.cli.show import print_document, print_view
     from railweave.report.draining import draining_json, undrain_view
 
-    results, verification = run_undrain(find_intent(None, option), target, devices, wait)
+    results, verification = run_undrain(open_project(option).intent, target, devices, wait)
     if json:
         print_document(draining_json(results, verification))
     else:

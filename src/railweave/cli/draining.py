@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.auditing import audited_action
+from railweave.api.auditing import audited_action
 from railweave.cli.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError, UsageError
 

@@ -40,15 +40,15 @@ def plan(
     exit_code: ExitCode = False,
 ) -> int:
     """Live dry run: what a deployment would change on the running devices."""
+    from railweave.api.project import open_project
     from railweave.cli.phasing import reached_for
     from railweave.cli.planning_view import show_plan
-    from railweave.cli.project import find_intent
     from railweave.cli.show import write_json
     from railweave.plan.document import plan_json
     from railweave.plan.model import DeviceState
     from railweave.plan.refusal import conflicts
 
-    fabric = reached_for(find_intent(intent, option), target, base, phase)
+    fabric = reached_for(open_project(intent or option).intent, target, base, phase)
     with fabric.progress():
         made = fabric.plan(remove_conflicting=remove_conflicting)
     if out is not None:
@@ -87,14 +87,14 @@ def deploy(
 
     With --resume the argument may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
+    from railweave.api.project import open_project
     from railweave.cli.deploying import Agreement, run_deployment, show_result
-    from railweave.cli.project import find_intent
 
     if resume and base:
         raise UsageError("--resume knows of which phase its rollout was: leave --from out")
     rollout, intent = _named_rollout(intent, resume=resume)
     reviewed = intent if intent is not None and intent.suffix == ".json" else None
-    path = find_intent(None if reviewed else intent, option)
+    path = open_project((None if reviewed else intent) or option).intent
     agreement = Agreement(
         yes=yes or reviewed is not None,
         provision=provision,
@@ -141,12 +141,12 @@ def verify(
     json: AsJson = False,
 ) -> int:
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent."""
+    from railweave.api.project import open_project
     from railweave.cli.phasing import reached_for
-    from railweave.cli.project import find_intent
     from railweave.cli.show import print_document, print_view
     from railweave.report.verification import verify_json, verify_view
 
-    fabric = reached_for(find_intent(intent, option), target, base, phase, done=True)
+    fabric = reached_for(open_project(intent or option).intent, target, base, phase, done=True)
     with fabric.progress():
         result = fabric.verify(wait_s=wait)
     if json:

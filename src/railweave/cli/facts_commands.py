@@ -35,11 +35,11 @@ def collect(
     json: AsJson = False,
 ) -> int:
     """Read switches and GPU nodes, change nothing, and write what `check --facts` compares with the intent."""
+    from railweave.api.project import open_project
     from railweave.cli.collecting import collect_facts
-    from railweave.cli.project import find_intent
     from railweave.cli.show import print_document, print_error, print_view
 
-    path = find_intent(intent, option)
+    path = open_project(intent or option).intent
     found = collect_facts(path, target, out, limit)
     if json:
         document = {"out": str(out), "switches": list(found.switches), "nodes": list(found.nodes)}

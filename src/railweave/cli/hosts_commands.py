@@ -29,11 +29,11 @@ def plan(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")] = False,
 ) -> int:
     """Live dry run: what `hosts apply` would change on the nodes."""
+    from railweave.api.project import open_project
     from railweave.cli.node_runs import reached_nodes, show_run
-    from railweave.cli.project import find_intent
     from railweave.hosts.outcome import HostState
 
-    nodes = reached_nodes(find_intent(intent, option), target, limit)
+    nodes = reached_nodes(open_project(intent or option).intent, target, limit)
     run = nodes.plan()
     show_run(run, as_json=json, files=files)
     if not run.ok:
@@ -54,10 +54,10 @@ def apply(
     json: AsJson = False,
 ) -> int:
     """Bring the nodes in line with the intent, batch by batch, and read every setting back."""
+    from railweave.api.project import open_project
     from railweave.cli.node_runs import agreed, left_alone, reached_nodes, refuse_unmanaged, show_run
-    from railweave.cli.project import find_intent
 
-    path = find_intent(intent, option)
+    path = open_project(intent or option).intent
     if if_managed and left_alone(path, target):
         return 0
     nodes = reached_nodes(path, target, limit)

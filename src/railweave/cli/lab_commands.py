@@ -30,11 +30,11 @@ def render(
 
     SONIC_IMAGE names a SONiC image instead of railweave's node image, SONIC_KIND its kind: sonic-vs or sonic-vm.
     """
+    from railweave.api.project import open_project
     from railweave.cli.lab_rendering import chosen_image, lab_folder, lab_view, rendered, write_lab
-    from railweave.cli.project import find_intent
     from railweave.cli.show import print_document, print_view
 
-    made = rendered(find_intent(intent, option), chosen_image(os.environ))
+    made = rendered(open_project(intent or option).intent, chosen_image(os.environ))
     folder = out or lab_folder(made.name)
     write_lab(made, folder)
     if json:
@@ -46,11 +46,11 @@ def render(
 def up(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
     """Start the lab of an intent: the whole reserve is cabled, and waits with its ports down."""
     from nornir_railweave.laboratory import start
+    from railweave.api.project import open_project
     from railweave.cli.lab_rendering import chosen_image, lab_folder, lab_view, ready_images, rendered, write_lab
-    from railweave.cli.project import find_intent
     from railweave.cli.show import print_document, print_view
 
-    made = rendered(find_intent(intent, option), chosen_image(os.environ))
+    made = rendered(open_project(intent or option).intent, chosen_image(os.environ))
     made = ready_images(made)
     folder = lab_folder(made.name)
     start(made.folder(folder), lambda: write_lab(made, folder))
@@ -67,8 +67,8 @@ def down(
 ) -> None:
     """Stop the lab and remove its containers, network and files."""
     from nornir_railweave.laboratory import LabFolder, stop
+    from railweave.api.project import STATE
     from railweave.cli.lab_rendering import lab_folder
-    from railweave.cli.project import STATE
     from railweave.cli.show import print_view
     from railweave.cli.sim_commands import fabric_name
 

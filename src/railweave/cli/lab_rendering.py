@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.cli.project import STATE, Designed, design_text, load_designed
+from railweave.api.project import STATE, Designed, design_text, load_designed
 from railweave.errors import RailweaveError, RefusedError, UsageError
 
 if TYPE_CHECKING:

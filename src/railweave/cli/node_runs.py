@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.cli.project import Designed, find_target, load_designed, project_templates
+from railweave.api.project import Designed, find_target, load_designed, project_templates
 from railweave.diagnostics import Where, error
 from railweave.errors import RailweaveError, RefusedError
 

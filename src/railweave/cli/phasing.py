@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.project import Designed, project_templates
+from railweave.api.project import Designed, project_templates
 from railweave.cli.reaching import ReachedFabric, reached, reached_fabric
 from railweave.diagnostics import has_errors
 from railweave.errors import RefusedError, UsageError
@@ -90,8 +90,8 @@ def find_phases(path: Path, base: str, head: str = "") -> Phasing:
 
     Raises RefusedError where one of the intents does not stand, or where there is no way between them.
     """
+    from railweave.api.comparing import designed_at
     from railweave.checks.phases import check_phases
-    from railweave.cli.comparing import designed_at
     from railweave.cli.show import print_diagnostics
     from railweave.plan.phases import phases
 

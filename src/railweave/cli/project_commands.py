@@ -19,8 +19,8 @@ def init(
     listed: Annotated[bool, typer.Option("--list", help="List the templates and leave.")] = False,
 ) -> None:
     """Make a starter project: an intent, an inventory, a Makefile, and pipelines for GitHub and GitLab."""
+    from railweave.api.starting import start_project, templates
     from railweave.cli.show import print_view
-    from railweave.cli.starting import start_project, templates
 
     if listed:
         print_view("\n".join(f"{name:10} {purpose}" for name, purpose in templates().items()))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.project import Designed, find_target, load_designed, project_templates
+from railweave.api.project import Designed, find_target, load_designed, project_templates
 
 if TYPE_CHECKING:
     from nornir.core import Nornir

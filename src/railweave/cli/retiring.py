@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.comparing import designed_at
-from railweave.cli.project import find_target
+from railweave.api.comparing import designed_at
+from railweave.api.project import find_target
 from railweave.plan.retirement import Leaving, Proof, Use, leaving, proofs
 
 if TYPE_CHECKING:

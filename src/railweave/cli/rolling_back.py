@@ -4,9 +4,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.auditing import audited
+from railweave.api.auditing import audited
+from railweave.api.project import JOURNALS
 from railweave.cli.deploying import Agreement, agreed, refuse_without_terminal, show_plan_for_a_person
-from railweave.cli.project import JOURNALS
 from railweave.cli.reaching import ReachedFabric, reached_fabric
 from railweave.cli.resuming import fabric_of, free, reopened
 from railweave.errors import RefusedError

@@ -47,8 +47,8 @@ def rollback(
     json: AsJson = False,
 ) -> int:
     """Bring devices back to what they held before a rollout; default: the newest one that changed anything."""
+    from railweave.api.project import open_project
     from railweave.cli.deploying import Agreement, show_result
-    from railweave.cli.project import find_intent
     from railweave.cli.rolling_back import run_last_rollback, run_rollback
     from railweave.errors import UsageError
 
@@ -64,7 +64,7 @@ def rollback(
         quiet=json,
         max_failures=max_failures,
     )
-    path = find_intent(None, option)
+    path = open_project(option).intent
     if last:
         return show_result(run_last_rollback(path, target, agreement), as_json=json)
     return show_result(run_rollback(path, target, rollout or "", agreement), as_json=json)
@@ -122,7 +122,7 @@ def abort(rollout: RolloutArgument = None, json: AsJson = False) -> None:
 
 
 def _folder() -> Path:
-    from railweave.cli.project import JOURNALS
+    from railweave.api.project import JOURNALS
 
     return JOURNALS
 

@@ -24,12 +24,12 @@ def replace(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a work order with boxes to tick.")] = False,
 ) -> int:
     """What replacing a switch takes, step by step, and which step is next; nothing is changed."""
-    from railweave.cli.project import find_intent
+    from railweave.api.project import open_project
     from railweave.cli.servicing import replacement
     from railweave.cli.show import print_document, print_view
     from railweave.report.work import work_json, work_markdown, work_view
 
-    steps = replacement(find_intent(None, option), target, device, serial)
+    steps = replacement(open_project(option).intent, target, device, serial)
     title = f"replace {device}" + (f" by the switch with serial number {serial}" if serial else "")
     if json:
         print_document(work_json(title, steps))
@@ -49,12 +49,12 @@ def retire(
     json: AsJson = False,
 ) -> int:
     """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""
-    from railweave.cli.project import find_intent
+    from railweave.api.project import open_project
     from railweave.cli.retiring import prove_retirement
     from railweave.cli.show import print_document, print_view
     from railweave.report.retirement import is_proven, retirement_json, retirement_view
 
-    gone, found = prove_retirement(find_intent(None, option), target, base, head, wait)
+    gone, found = prove_retirement(open_project(option).intent, target, base, head, wait)
     if json:
         print_document(retirement_json(gone, found))
     else:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.project import STATE, find_target, load_designed
+from railweave.api.project import STATE, find_target, load_designed
 from railweave.cli.reaching import ReachedFabric, reached_fabric
 from railweave.errors import UsageError
 from railweave.plan.replacement import Condition, WorkStep, replacement_steps

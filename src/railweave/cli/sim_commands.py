@@ -31,13 +31,13 @@ def up(
     real_time: Annotated[bool, typer.Option("--real-time", help="SONiC's waits as long as on a switch.")] = False,
 ) -> None:
     """Start the simulated fabric of an intent, or add what it has grown by; running switches stay as they are."""
+    from railweave.api.project import load_designed, open_project, simulator_state
     from railweave.catalog.load import load_catalog
-    from railweave.cli.project import find_intent, load_designed, simulator_state
     from railweave.cli.show import print_document, print_view
     from railweave.cli.simulating import simulator_spec, simulator_words
     from sonic_sim import control
 
-    fabric = load_designed(find_intent(intent, option)).fabric
+    fabric = load_designed(open_project(intent or option).intent).fabric
     state = simulator_state(fabric.name)
     with simulator_words():
         options = control.SimOptions(time_scale=1.0) if real_time else control.SimOptions()
@@ -58,7 +58,7 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="Every simulated fabric of this project.")] = False,
 ) -> None:
     """Stop the simulated fabric and forget its state."""
-    from railweave.cli.project import STATE, simulator_state
+    from railweave.api.project import STATE, simulator_state
     from railweave.cli.show import print_view
     from railweave.cli.simulating import simulator_words
     from sonic_sim import control
@@ -72,7 +72,7 @@ def down(
 
 def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
     """What runs, and which faults are armed."""
-    from railweave.cli.project import simulator_state
+    from railweave.api.project import simulator_state
     from railweave.cli.show import print_document, print_view
     from railweave.cli.simulating import simulator_words, status_view
     from sonic_sim import control
@@ -93,7 +93,7 @@ def ssh(
     """Log in to a simulated switch with OpenSSH, as to a real one."""
     import subprocess
 
-    from railweave.cli.project import simulator_state
+    from railweave.api.project import simulator_state
     from railweave.cli.simulating import ssh_command
 
     state = simulator_state(fabric_name(None, option))
@@ -106,7 +106,7 @@ def cable(
     option: IntentOption = None,
 ) -> None:
     """Plug a cable between two ports; what was in them is pulled."""
-    from railweave.cli.project import simulator_state
+    from railweave.api.project import simulator_state
     from railweave.cli.show import print_view
     from railweave.cli.simulating import simulator_words
     from sonic_sim import control
@@ -127,7 +127,7 @@ def power_on(nodes: Nodes, option: IntentOption = None) -> None:
 
 
 def _power(nodes: list[str], option: Path | None, *, powered: bool) -> None:
-    from railweave.cli.project import simulator_state
+    from railweave.api.project import simulator_state
     from railweave.cli.show import print_view
     from railweave.cli.simulating import simulator_words
     from sonic_sim import control
@@ -139,7 +139,7 @@ def _power(nodes: list[str], option: Path | None, *, powered: bool) -> None:
 
 def replace(device: Device, option: IntentOption = None, json: AsJson = False) -> None:
     """Put another switch in its place, as from the factory: other serial, MAC and host key, same cables."""
-    from railweave.cli.project import simulator_state
+    from railweave.api.project import simulator_state
     from railweave.cli.show import print_document, print_view
     from railweave.cli.simulating import simulator_words
     from sonic_sim import control
@@ -168,7 +168,7 @@ def fault(
 
     Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, wrong-host-key, power-cycle, errors.
     """
-    from railweave.cli.project import simulator_state
+    from railweave.api.project import simulator_state
     from railweave.cli.show import print_view
     from railweave.cli.simulating import simulator_words
     from sonic_sim import control
@@ -186,7 +186,7 @@ def fault(
 
 def fabric_name(intent: Path | None, option: Path | None) -> str:
     """Return the name of the fabric whose simulator is meant."""
-    from railweave.cli.project import find_intent
+    from railweave.api.project import open_project
     from railweave.intent.load import load_intent
 
-    return load_intent(find_intent(intent, option)).fabric
+    return load_intent(open_project(intent or option).intent).fabric

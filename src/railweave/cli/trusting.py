@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.project import STATE, find_target, load_designed
+from railweave.api.project import STATE, find_target, load_designed
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 

@@ -28,7 +28,7 @@ def drift(
     """Tell what runs otherwise than the intent says; nothing is changed."""
     from datetime import UTC, datetime
 
-    from railweave.cli.project import find_intent
+    from railweave.api.project import open_project
     from railweave.cli.reaching import reached_fabric
     from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.plan.drift import judge, remarks
@@ -36,7 +36,7 @@ def drift(
     from railweave.report.drift import drift_json, drift_markdown, drift_view
 
     rules = load_rules(ignore)
-    fabric = reached_fabric(find_intent(intent, option), target)
+    fabric = reached_fabric(open_project(intent or option).intent, target)
     with fabric.progress():
         made = fabric.plan()
     found = judge(made, rules, datetime.now(UTC).date())
@@ -62,13 +62,13 @@ def trust(
     json: AsJson = False,
 ) -> int:
     """Show the devices' host keys and record new ones in the target's known_hosts file."""
-    from railweave.cli.project import find_intent
+    from railweave.api.project import open_project
     from railweave.cli.show import print_document, print_view
     from railweave.cli.trusting import Consent, key_words, run_trust
     from railweave.report.trust import trust_json
 
     consent = Consent(yes=yes, replace=replace, quiet=json)
-    found = run_trust(find_intent(None, option), target, devices or (), consent)
+    found = run_trust(open_project(option).intent, target, devices or (), consent)
     if json:
         print_document(trust_json(map(key_words, found.keys), str(found.known_hosts), found.recorded))
     elif found.recorded:
@@ -80,7 +80,7 @@ def trust(
 
 def audit(json: AsJson = False) -> None:
     """Print who deployed what from this project, and what came of it."""
-    from railweave.cli.auditing import read_lines
+    from railweave.api.auditing import read_lines
     from railweave.cli.show import print_document, print_view
     from railweave.report.audit import audit_json, audit_view, read_audit
 

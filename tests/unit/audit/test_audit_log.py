@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railweave.cli.auditing import audited, read_lines
+from railweave.api.auditing import audited, read_lines
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.model import DevicePlan, DeviceState, Plan

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from railweave.api.project import gather
 from railweave.checks.codes import CATALOGUE, TITLES
-from railweave.cli.project import gather
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.errors import RefusedError
 

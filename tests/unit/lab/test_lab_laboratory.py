@@ -15,7 +15,7 @@ from nornir_railweave.containerlab import ContainerlabError
 from nornir_railweave.laboratory import LabFolder
 from nornir_railweave.reach import resolve
 from nornir_railweave.target import load_target
-from railweave.cli.project import load_designed
+from railweave.api.project import load_designed
 from railweave.errors import RefusedError
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -78,7 +78,7 @@ def test_labs_of_other_names_share_neither_network_nor_ports(render_lab: Any) ->
 
 
 def test_the_claimed_cables_are_those_of_the_fabric_that_is_deployed(render_lab: Any) -> None:
-    from railweave.cli.project import load_designed
+    from railweave.api.project import load_designed
 
     today = load_designed(ROOT / "intent" / "lab-4.yml").fabric
     whole = render_lab("lab-4.yml").lab.fabric
@@ -178,7 +178,7 @@ def test_a_kind_or_transport_that_cannot_be_is_refused(render_lab: Any, environ:
 
 
 def test_ports_that_a_virtual_switch_does_not_have_are_refused(render_lab: Any) -> None:
-    from railweave.cli.project import load_designed
+    from railweave.api.project import load_designed
 
     (fault,) = lab_faults(load_designed(ROOT / "intent" / "pod-32.yml").fabric)
     assert fault.code == "RW701"

@@ -14,7 +14,7 @@ from nornir_railweave.known_hosts import record, recorded_keys
 from nornir_railweave.reach import resolve
 from nornir_railweave.target import JumpLogin
 from nornir_railweave.target_file import parse_target
-from railweave.cli.project import load_designed
+from railweave.api.project import load_designed
 from railweave.errors import RefusedError
 
 JUMP = "source: addresses\naddress: '{name}.example'\nssh:\n  jump:\n    host: jump.example\n"

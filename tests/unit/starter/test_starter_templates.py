@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from nornir_railweave.target import load_target
+from railweave.api.project import load_designed
+from railweave.api.starting import start_project, templates
 from railweave.cli.main import main
-from railweave.cli.project import load_designed
-from railweave.cli.starting import start_project, templates
 from railweave.errors import RailweaveError, UsageError
 from railweave.plan.drift_rules import load_rules
 

@@ -23,6 +23,13 @@ JOURNALS = STATE / "journal"
 
 
 @dataclass(frozen=True, slots=True)
+class Project:
+    """A project, as `open_project` finds it: its intent file, relative to the working directory or absolute."""
+
+    intent: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Designed:
     """An intent that was read, checked and designed without an error; ``diagnostics`` are warnings at most."""
 
@@ -49,18 +56,20 @@ class Gathered:
         return tuple(one for one in self.diagnostics if one not in set(self.of_config) or one.severity != "error")
 
 
-def find_intent(argument: Path | None, option: Path | None, environ: Mapping[str, str] | None = None) -> Path:
-    """Return the intent file meant: the argument, ``--intent``, RAILWEAVE_INTENT, or the only file in ``intent/``.
+def open_project(intent: Path | str | None = None, environ: Mapping[str, str] | None = None) -> Project:
+    """Return the project in the working directory with the intent meant.
 
-    Raises UsageError that lists the candidates.
+    That is ``intent``, else what RAILWEAVE_INTENT names, else the only file in ``intent/``. Targets (``inventory/``),
+    templates and state (``.railweave/``) are those of the working directory. Raises UsageError that lists the
+    candidates.
     """
     named = (os.environ if environ is None else environ).get("RAILWEAVE_INTENT")
-    chosen = argument or option or (Path(named) if named else None)
-    if chosen is not None:
-        return chosen
+    chosen = intent or named
+    if chosen:
+        return Project(Path(chosen))
     candidates = sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml")))
     if len(candidates) == 1:
-        return candidates[0]
+        return Project(candidates[0])
     if not candidates:
         raise UsageError("no intent is named and intent/ holds none; run `railweave init DIR` or name a file")
     listed = ", ".join(str(path) for path in candidates)

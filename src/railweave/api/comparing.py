@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.project import Designed, design_text, project_templates
+from railweave.api.project import Designed, design_text, project_templates
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:

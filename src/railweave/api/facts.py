@@ -7,7 +7,7 @@ from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, UsageError
 
 if TYPE_CHECKING:
-    from railweave.cli.project import Gathered
+    from railweave.api.project import Gathered
 
 
 def fact_diagnostics(gathered: "Gathered", folder: Path) -> tuple[Diagnostic, ...]:

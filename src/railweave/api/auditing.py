@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.cli.project import STATE
+from railweave.api.project import STATE
 from railweave.errors import RailweaveError, RefusedError
 
 if TYPE_CHECKING:

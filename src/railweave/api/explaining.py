@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def explanation(fabric: "Fabric", device: str, asked: str) -> "Explanation":
     """Return why the rows or lines asked for are on ``device``; raises UsageError that names the nearest device."""
-    from railweave.cli.project import project_templates
+    from railweave.api.project import project_templates
     from railweave.sonic.configure import configure
     from railweave.sonic.explain import explain_text
 
