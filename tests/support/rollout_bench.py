@@ -17,12 +17,12 @@ from rollout_shapes import Shape, Wish
 from nornir_railweave.journal import Journal
 from nornir_railweave.resuming import newest_unfinished
 from nornir_railweave.rolling_back import newest_change
-from railweave.api.project import JOURNALS, Designed, load_designed
+from railweave.api.deploying import Agreement, run_deployment
+from railweave.api.project import JOURNALS, Designed, Project, load_designed
+from railweave.api.reaching import reached_fabric
+from railweave.api.resuming import run_resume
+from railweave.api.rolling_back import run_rollback
 from railweave.catalog.load import load_catalog
-from railweave.cli.deploying import Agreement, run_deployment
-from railweave.cli.reaching import reached_fabric
-from railweave.cli.resuming import run_resume
-from railweave.cli.rolling_back import run_rollback
 from railweave.cli.simulating import simulator_spec
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.model import Plan
@@ -36,12 +36,7 @@ TARGET = "sim"
 START_S = 30.0
 _SIMULATOR = Path(__file__).with_name("watched_simulator.py")
 _YES = Agreement(
-    yes=True,
     provision=True,
-    renumber=False,
-    skip_unreachable=False,
-    remove_conflicting=False,
-    quiet=True,
     single_step=True,
 )
 
@@ -136,21 +131,21 @@ class Operator:
 
     def plan(self) -> Plan:
         with self.at_work():
-            reached = reached_fabric(self.intent, TARGET)
+            reached = reached_fabric(Project(self.intent), TARGET)
             with reached.progress():
                 return reached.plan()
 
     def deploy(self) -> DeployResult | None:
         with self.at_work():
-            return run_deployment(self.intent, TARGET, None, _YES)
+            return run_deployment(Project(self.intent), TARGET, None, _YES)
 
     def resume(self) -> DeployResult | None:
         with self.at_work():
-            return run_resume(self.intent, TARGET, "", _YES)
+            return run_resume(Project(self.intent), TARGET, "", _YES)
 
     def roll_back(self) -> DeployResult | None:
         with self.at_work():
-            return run_rollback(self.intent, TARGET, "", _YES)
+            return run_rollback(Project(self.intent), TARGET, "", _YES)
 
     def can_resume(self) -> bool:
         """Tell whether a rollout was left unfinished."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.api.operator import SILENT, Operator
 from railweave.diagnostics import Diagnostic, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError, UsageError
 
@@ -27,6 +28,7 @@ class Project:
     """A project, as `open_project` finds it: its intent file, relative to the working directory or absolute."""
 
     intent: Path
+    operator: Operator = SILENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +58,23 @@ class Gathered:
         return tuple(one for one in self.diagnostics if one not in set(self.of_config) or one.severity != "error")
 
 
-def open_project(intent: Path | str | None = None, environ: Mapping[str, str] | None = None) -> Project:
+def open_project(
+    intent: Path | str | None = None, operator: Operator = SILENT, environ: Mapping[str, str] | None = None
+) -> Project:
     """Return the project in the working directory with the intent meant.
 
     That is ``intent``, else what RAILWEAVE_INTENT names, else the only file in ``intent/``. Targets (``inventory/``),
-    templates and state (``.railweave/``) are those of the working directory. Raises UsageError that lists the
+    templates and state (``.railweave/``) are those of the working directory. ``operator`` hears of what happens on
+    devices and is asked before they change. Raises UsageError that lists the
     candidates.
     """
     named = (os.environ if environ is None else environ).get("RAILWEAVE_INTENT")
     chosen = intent or named
     if chosen:
-        return Project(Path(chosen))
+        return Project(Path(chosen), operator)
     candidates = sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml")))
     if len(candidates) == 1:
-        return Project(candidates[0])
+        return Project(candidates[0], operator)
     if not candidates:
         raise UsageError("no intent is named and intent/ holds none; run `railweave init DIR` or name a file")
     listed = ", ".join(str(path) for path in candidates)

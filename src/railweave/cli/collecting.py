@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.cli.reaching import ReachedFabric, reached_fabric
+from railweave.api.project import Project
+from railweave.api.reaching import ReachedFabric, reached_fabric
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError
 from railweave.files import write_private
@@ -36,13 +37,13 @@ class _Read:
     fault: str
 
 
-def collect_facts(path: Path, target: str, out: Path, limit: str) -> Collected:
-    """Read the switches and nodes of the intent at ``path`` that ``limit`` names, and write ``out/NAME.json`` each.
+def collect_facts(project: Project, target: str, out: Path, limit: str) -> Collected:
+    """Read the switches and nodes of the project's intent that ``limit`` names, and write ``out/NAME.json`` each.
 
     Nothing is changed on any of them. The file of a device that cannot be read is removed, so that nobody takes what it
     was for what it is. Raises RefusedError where a name means nobody, RailweaveError where ``out`` cannot be written.
     """
-    fabric = reached_fabric(path, target)
+    fabric = reached_fabric(project, target)
     switches, hosts = chosen_devices(fabric.designed.fabric, limit)
     read: list[_Read] = []
     # Switches are written before nodes are asked, so that a fault of Ansible loses nothing that was read.

@@ -1,11 +1,13 @@
 """Commands that take traffic off switches and links by hand, and bring it back."""
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from railweave.cli.options import AsJson, IntentOption, TargetOption
+
+if TYPE_CHECKING:
+    from railweave.api.project import Project
 
 Devices = Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Switches, such as pod1-spine2.")]
 
@@ -36,16 +38,17 @@ def drain(
     json: AsJson = False,
 ) -> int:
     """Take traffic off switches (BGP graceful shutdown), wait until they carry nothing; stays until `undrain`."""
+    from railweave.api.draining import DrainWish, run_drain
     from railweave.api.project import open_project
-    from railweave.cli.draining import DrainWish, run_drain
     from railweave.cli.show import print_document, print_view
+    from railweave.cli.terminal import Terminal
     from railweave.report.draining import drain_view, draining_json
 
     if not devices:
-        return _tell_drained(open_project(option).intent, target, as_json=json)
+        return _tell_drained(open_project(option, Terminal()), target, as_json=json)
     named = tuple(word for text in links or () for word in text.split(",") if word)
-    wish = DrainWish(tuple(devices), named, wait, yes=yes, several=several, quiet=json)
-    results = run_drain(open_project(option).intent, target, wish)
+    wish = DrainWish(tuple(devices), named, wait, several=several)
+    results = run_drain(open_project(option, Terminal(yes=yes, quiet=json)), target, wish)
     if results is None:
         return 1
     if json:
@@ -55,13 +58,13 @@ def drain(
     return 0 if all(one.ok for one in results) else 1
 
 
-def _tell_drained(path: Path, target: str, *, as_json: bool) -> int:
+def _tell_drained(project: "Project", target: str, *, as_json: bool) -> int:
     """Print what is drained of the whole fabric."""
-    from railweave.cli.draining import read_drained
+    from railweave.api.draining import read_drained
     from railweave.cli.show import print_document, print_view
     from railweave.report.draining import drained_json, drained_view
 
-    found = read_drained(path, target)
+    found = read_drained(project, target)
     if as_json:
         print_document(drained_json(found))
     else:
@@ -79,12 +82,13 @@ def undrain(
     json: AsJson = False,
 ) -> int:
     """Bring the traffic of drained switches and links back, and verify them."""
+    from railweave.api.draining import run_undrain
     from railweave.api.project import open_project
-    from railweave.cli.draining import run_undrain
     from railweave.cli.show import print_document, print_view
+    from railweave.cli.terminal import Terminal
     from railweave.report.draining import draining_json, undrain_view
 
-    results, verification = run_undrain(open_project(option).intent, target, devices, wait)
+    results, verification = run_undrain(open_project(option, Terminal()), target, devices, wait)
     if json:
         print_document(draining_json(results, verification))
     else:

@@ -40,15 +40,16 @@ def plan(
     exit_code: ExitCode = False,
 ) -> int:
     """Live dry run: what a deployment would change on the running devices."""
+    from railweave.api.phasing import reached_for
     from railweave.api.project import open_project
-    from railweave.cli.phasing import reached_for
     from railweave.cli.planning_view import show_plan
     from railweave.cli.show import write_json
+    from railweave.cli.terminal import Terminal
     from railweave.plan.document import plan_json
     from railweave.plan.model import DeviceState
     from railweave.plan.refusal import conflicts
 
-    fabric = reached_for(open_project(intent or option).intent, target, base, phase)
+    fabric = reached_for(open_project(intent or option, Terminal()), target, base, phase)
     with fabric.progress():
         made = fabric.plan(remove_conflicting=remove_conflicting)
     if out is not None:
@@ -87,21 +88,21 @@ def deploy(
 
     With --resume the argument may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
+    from railweave.api.deploying import Agreement, run_deployment
     from railweave.api.project import open_project
-    from railweave.cli.deploying import Agreement, run_deployment, show_result
+    from railweave.cli.terminal import Terminal, show_result
 
     if resume and base:
         raise UsageError("--resume knows of which phase its rollout was: leave --from out")
     rollout, intent = _named_rollout(intent, resume=resume)
     reviewed = intent if intent is not None and intent.suffix == ".json" else None
-    path = open_project((None if reviewed else intent) or option).intent
+    operator = Terminal(yes=yes or reviewed is not None, quiet=json)
+    project = open_project((None if reviewed else intent) or option, operator)
     agreement = Agreement(
-        yes=yes or reviewed is not None,
         provision=provision,
         renumber=renumber,
         skip_unreachable=skip_unreachable,
         remove_conflicting=remove_conflicting,
-        quiet=json,
         single_step=single_step,
         remove_live=remove_live,
         max_failures=max_failures,
@@ -109,13 +110,13 @@ def deploy(
     if base or phase is not None:
         from railweave.cli.phase_runs import deploy_in_phases
 
-        return deploy_in_phases(path, target, reviewed, agreement, base, phase)
+        return deploy_in_phases(project, target, reviewed, agreement, base, phase, quiet=json)
     if resume:
-        from railweave.cli.resuming import run_resume
+        from railweave.api.resuming import run_resume
 
-        result = run_resume(path, target, rollout, agreement)
+        result = run_resume(project, target, rollout, agreement)
     else:
-        result = run_deployment(path, target, reviewed, agreement)
+        result = run_deployment(project, target, reviewed, agreement)
     return show_result(result, as_json=json)
 
 
@@ -141,12 +142,13 @@ def verify(
     json: AsJson = False,
 ) -> int:
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent."""
+    from railweave.api.phasing import reached_for
     from railweave.api.project import open_project
-    from railweave.cli.phasing import reached_for
     from railweave.cli.show import print_document, print_view
+    from railweave.cli.terminal import Terminal
     from railweave.report.verification import verify_json, verify_view
 
-    fabric = reached_for(open_project(intent or option).intent, target, base, phase, done=True)
+    fabric = reached_for(open_project(intent or option, Terminal()), target, base, phase, done=True)
     with fabric.progress():
         result = fabric.verify(wait_s=wait)
     if json:

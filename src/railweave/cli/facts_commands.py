@@ -38,9 +38,10 @@ def collect(
     from railweave.api.project import open_project
     from railweave.cli.collecting import collect_facts
     from railweave.cli.show import print_document, print_error, print_view
+    from railweave.cli.terminal import Terminal
 
-    path = open_project(intent or option).intent
-    found = collect_facts(path, target, out, limit)
+    project = open_project(intent or option, Terminal())
+    found = collect_facts(project, target, out, limit)
     if json:
         document = {"out": str(out), "switches": list(found.switches), "nodes": list(found.nodes)}
         print_document({**document, "unread": found.faults})
@@ -48,5 +49,5 @@ def collect(
         for name, fault in found.faults.items():
             print_error(f"{name} was not read: {fault}")
         print_view(f"facts of {len(found.switches)} switches and {len(found.nodes)} nodes in {out}")
-        print_view(f"compare them with the intent: railweave check {path} --facts {out}")
+        print_view(f"compare them with the intent: railweave check {project.intent} --facts {out}")
     return 1 if found.faults else 0

@@ -22,12 +22,13 @@ def phases(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a work order with boxes to tick.")] = False,
 ) -> None:
     """Offline: the phases of a change, and which cable moves from which port to which."""
+    from railweave.api.phasing import find_phases
     from railweave.api.project import open_project
-    from railweave.cli.phasing import find_phases
     from railweave.cli.show import print_document, print_view
+    from railweave.cli.terminal import Terminal
     from railweave.report.phases import phases_json, phases_view, work_order
 
-    found = find_phases(open_project(option).intent, base, head).phases
+    found = find_phases(open_project(option, Terminal()), base, head).phases
     if json:
         print_document(phases_json(found))
     elif markdown:

@@ -4,8 +4,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.cli.deploying import Agreement, exit_status, run_deployment, show_result
-from railweave.cli.phasing import Missing, Phasing, find_phases, refuse_number_alone
+from railweave.api.deploying import Agreement, run_deployment
+from railweave.api.phasing import Missing, Phasing, find_phases, refuse_number_alone
+from railweave.api.project import Project
+from railweave.cli.terminal import exit_status, show_result
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError
 
@@ -17,7 +19,14 @@ _SHOWN = 4
 
 
 def deploy_in_phases(
-    path: Path, target: str, reviewed: Path | None, agreement: Agreement, base: str, number: int | None
+    project: Project,
+    target: str,
+    reviewed: Path | None,
+    agreement: Agreement,
+    base: str,
+    number: int | None,
+    *,
+    quiet: bool,
 ) -> int:
     """Carry out the phase ``number``, or every one that needs no hands, and return the exit status.
 
@@ -26,11 +35,11 @@ def deploy_in_phases(
     """
     if not base:
         refuse_number_alone(number)
-    run = _Run(find_phases(path, base), target, agreement)
+    run = _Run(find_phases(project, base), target, agreement, quiet)
     if number is None and reviewed is not None:
         number = run.next_number()
     status = run.all() if number is None else run.one(number, reviewed)
-    if agreement.quiet:
+    if quiet:
         from railweave.cli.show import print_document
 
         print_document(run.document())
@@ -44,6 +53,7 @@ class _Run:
     phasing: Phasing
     target: str
     agreement: Agreement
+    quiet: bool
     steps: list[dict[str, Any]] = field(default_factory=list)
     waiting: dict[str, Any] | None = None
 
@@ -100,10 +110,10 @@ class _Run:
         if phase.cables or phase.lowers_mtu or (number > 1 and self.phasing.phase(number - 1).is_of_nodes):
             agreement = replace(agreement, single_step=True)
         fabric = self.phasing.reached_for_deployment(self.target, number)
-        result = run_deployment(self.phasing.path, self.target, reviewed, agreement, fabric)
-        if agreement.quiet:
+        result = run_deployment(self.phasing.project, self.target, reviewed, agreement, fabric)
+        if self.quiet:
             self._note(phase, result)
-        status = exit_status(result) if agreement.quiet else show_result(result, as_json=False)
+        status = exit_status(result) if self.quiet else show_result(result, as_json=False)
         if not status and phase.cables:
             self._wait_for_cables(Missing(phase, phase.cables))
         return status
@@ -121,8 +131,8 @@ class _Run:
         self._say(phase)
         if not self._are_managed():
             return self._wait_for_nodes(phase)
-        run = reached_nodes(self.phasing.path, self.target, "").apply()
-        if self.agreement.quiet:
+        run = reached_nodes(self.phasing.project.intent, self.target, "").apply()
+        if self.quiet:
             self.steps.append({**_named(phase), "nodes": hosts_json(run)})
         else:
             show_run(run, as_json=False)
@@ -131,7 +141,7 @@ class _Run:
     def _are_managed(self) -> bool:
         from railweave.cli.node_runs import left_alone
 
-        return not left_alone(self.phasing.path, self.target)
+        return not left_alone(self.phasing.project.intent, self.target)
 
     def _refuse_old_nodes(self, number: int) -> None:
         """Raise RefusedError where nodes that we manage have not changed though the next phase counts on it."""
@@ -141,7 +151,7 @@ class _Run:
         before = self.phasing.phase(number - 1)
         if not before.is_of_nodes or not self._are_managed():
             return
-        run = reached_nodes(self.phasing.path, self.target, "").plan()
+        run = reached_nodes(self.phasing.project.intent, self.target, "").plan()
         old = run.named(HostState.CHANGED)
         if old or not run.ok:
             raise RefusedError([_old_nodes(tuple(old), number, before.number, self.phasing.base)])
@@ -153,7 +163,7 @@ class _Run:
         phase, base = missing.phase, self.phasing.base
         cables = [cable_json(cable) for cable in missing.cables]
         self.waiting = {**_named(phase), "for": "cables", "cables": cables, "then": verify_command(phase, base)}
-        if not self.agreement.quiet:
+        if not self.quiet:
             print_view(cables_view(phase, base, missing.cables))
         return 0
 
@@ -165,7 +175,7 @@ class _Run:
         base = self.phasing.base
         then = deploy_command(following, base) if following else ""
         self.waiting = {**_named(phase), "for": "nodes", "cables": [], "then": then}
-        if not self.agreement.quiet:
+        if not self.quiet:
             print_view(nodes_text(phase, base, following))
         return 0
 

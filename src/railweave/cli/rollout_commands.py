@@ -47,27 +47,25 @@ def rollback(
     json: AsJson = False,
 ) -> int:
     """Bring devices back to what they held before a rollout; default: the newest one that changed anything."""
+    from railweave.api.deploying import Agreement
     from railweave.api.project import open_project
-    from railweave.cli.deploying import Agreement, show_result
-    from railweave.cli.rolling_back import run_last_rollback, run_rollback
+    from railweave.api.rolling_back import run_last_rollback, run_rollback
+    from railweave.cli.terminal import Terminal, show_result
     from railweave.errors import UsageError
 
     if last and rollout:
         raise UsageError("--last finds the rollout by itself: name none")
 
     agreement = Agreement(
-        yes=yes,
         provision=provision,
         renumber=True,
         skip_unreachable=skip_unreachable,
-        remove_conflicting=False,
-        quiet=json,
         max_failures=max_failures,
     )
-    path = open_project(option).intent
+    project = open_project(option, Terminal(yes=yes, quiet=json))
     if last:
-        return show_result(run_last_rollback(path, target, agreement), as_json=json)
-    return show_result(run_rollback(path, target, rollout or "", agreement), as_json=json)
+        return show_result(run_last_rollback(project, target, agreement), as_json=json)
+    return show_result(run_rollback(project, target, rollout or "", agreement), as_json=json)
 
 
 def list_rollouts(

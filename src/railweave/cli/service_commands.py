@@ -25,11 +25,12 @@ def replace(
 ) -> int:
     """What replacing a switch takes, step by step, and which step is next; nothing is changed."""
     from railweave.api.project import open_project
-    from railweave.cli.servicing import replacement
+    from railweave.api.servicing import replacement
     from railweave.cli.show import print_document, print_view
+    from railweave.cli.terminal import Terminal
     from railweave.report.work import work_json, work_markdown, work_view
 
-    steps = replacement(open_project(option).intent, target, device, serial)
+    steps = replacement(open_project(option, Terminal()), target, device, serial)
     title = f"replace {device}" + (f" by the switch with serial number {serial}" if serial else "")
     if json:
         print_document(work_json(title, steps))
@@ -50,11 +51,12 @@ def retire(
 ) -> int:
     """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""
     from railweave.api.project import open_project
-    from railweave.cli.retiring import prove_retirement
+    from railweave.api.retiring import prove_retirement
     from railweave.cli.show import print_document, print_view
+    from railweave.cli.terminal import Terminal
     from railweave.report.retirement import is_proven, retirement_json, retirement_view
 
-    gone, found = prove_retirement(open_project(option).intent, target, base, head, wait)
+    gone, found = prove_retirement(open_project(option, Terminal()), target, base, head, wait)
     if json:
         print_document(retirement_json(gone, found))
     else:

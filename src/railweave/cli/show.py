@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.diagnostics import Diagnostic, Severity
+from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
@@ -73,13 +73,3 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, stderr: bool = True)
     found = tuple(diagnostics)
     if found:
         console(stderr=stderr).print(diagnostics_view(found))
-
-
-def print_warning_count(diagnostics: Iterable[Diagnostic], intent: Path) -> None:
-    """Say on standard error how many warnings an intent has and which command tells them."""
-    from rich.text import Text
-
-    count = sum(one.severity is Severity.WARNING for one in diagnostics)
-    if count:
-        counted = "1 warning" if count == 1 else f"{count} warnings"
-        console(stderr=True).print(Text(f"{intent}: {counted}; `railweave check {intent}` tells", style="yellow"))

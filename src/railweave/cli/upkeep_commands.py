@@ -29,14 +29,15 @@ def drift(
     from datetime import UTC, datetime
 
     from railweave.api.project import open_project
-    from railweave.cli.reaching import reached_fabric
+    from railweave.api.reaching import reached_fabric
     from railweave.cli.show import print_diagnostics, print_document, print_view
+    from railweave.cli.terminal import Terminal
     from railweave.plan.drift import judge, remarks
     from railweave.plan.drift_rules import load_rules
     from railweave.report.drift import drift_json, drift_markdown, drift_view
 
     rules = load_rules(ignore)
-    fabric = reached_fabric(open_project(intent or option).intent, target)
+    fabric = reached_fabric(open_project(intent or option, Terminal()), target)
     with fabric.progress():
         made = fabric.plan()
     found = judge(made, rules, datetime.now(UTC).date())

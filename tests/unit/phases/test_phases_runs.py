@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from railweave.api.deploying import Agreement
+from railweave.api.phasing import Missing, Phasing
+from railweave.api.project import Project
 from railweave.catalog.load import load_catalog
 from railweave.cli import node_runs, phase_runs
-from railweave.cli.deploying import Agreement
-from railweave.cli.phasing import Missing, Phasing
 from railweave.design.build import design
 from railweave.errors import RefusedError, UsageError
 from railweave.hosts.outcome import HostState
@@ -38,9 +39,7 @@ traffic_classes:
   - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
   - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
 """
-AGREED = Agreement(
-    yes=True, provision=True, renumber=False, skip_unreachable=False, remove_conflicting=False, quiet=True
-)
+AGREED = Agreement(provision=True)
 
 
 def designed(text: str) -> Any:
@@ -73,7 +72,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     def standing(self: Phasing, target: str) -> Standing:
         return Standing({"weave-leaf1": played.done}, {})
 
-    def deployment(path: Path, target: str, reviewed: Path | None, agreement: Agreement, reach: Any) -> Any:
+    def deployment(project: Project, target: str, reviewed: Path | None, agreement: Agreement, reach: Any) -> Any:
         played.deployed.append((reach, agreement.single_step))
         return played.results.get(reach, result_of())
 
@@ -101,15 +100,15 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Any]]:
-    def made(
-        head: str, number: int | None = None, agreement: Agreement = AGREED, reviewed: Path | None = None
-    ) -> tuple[int, Any]:
+    def made(head: str, number: int | None = None, quiet: bool = True, reviewed: Path | None = None) -> tuple[int, Any]:
         base, wanted = designed(WEAVE % 2), designed(head)
-        found = Phasing(Path("weave.yml"), "main", base.fabric, wanted, phases(base.fabric, wanted.fabric))
-        monkeypatch.setattr(phase_runs, "find_phases", lambda path, revision: found)
-        status = phase_runs.deploy_in_phases(Path("weave.yml"), "sim", reviewed, agreement, "main", number)
+        found = Phasing(Project(Path("weave.yml")), "main", base.fabric, wanted, phases(base.fabric, wanted.fabric))
+        monkeypatch.setattr(phase_runs, "find_phases", lambda project, revision: found)
+        status = phase_runs.deploy_in_phases(
+            Project(Path("weave.yml")), "sim", reviewed, AGREED, "main", number, quiet=quiet
+        )
         out = capsys.readouterr().out
-        return status, json.loads(out) if agreement.quiet else out
+        return status, json.loads(out) if quiet else out
 
     return made
 
@@ -143,7 +142,7 @@ def test_nodes_of_others_are_waited_for_and_the_words_say_how_to_go_on(stage: St
     status, told = run(WEAVE % 2 + MARKING)
     assert (status, stage.deployed) == (0, [])
     assert (told["waiting"]["for"], told["waiting"]["then"]) == ("nodes", "railweave deploy --from main --phase 3")
-    _, words = run(WEAVE % 2 + MARKING, agreement=replace(AGREED, quiet=False))
+    _, words = run(WEAVE % 2 + MARKING, quiet=False)
     assert "roce: DSCP 24, priority 4" in words
 
 
@@ -243,4 +242,4 @@ def test_a_phase_that_does_not_exist_is_a_usage_error(stage: Stage, run: Any) ->
     with pytest.raises(UsageError, match="phases 1 to 4"):
         run(WEAVE % 4, 9)
     with pytest.raises(UsageError, match="--from"):
-        phase_runs.deploy_in_phases(Path("weave.yml"), "sim", None, AGREED, "", 2)
+        phase_runs.deploy_in_phases(Project(Path("weave.yml")), "sim", None, AGREED, "", 2, quiet=True)

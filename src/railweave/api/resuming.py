@@ -1,13 +1,12 @@
-"""A rollout carried on, as a person meets it: what is freed, what is left, the question, the result."""
+"""A rollout carried on, what is freed, what is left, the question, the result."""
 
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.auditing import audited
-from railweave.api.project import JOURNALS
-from railweave.cli.deploying import Agreement, agreed, refuse_without_terminal, show_plan_for_a_person
-from railweave.cli.reaching import ReachedFabric, reached_fabric
+from railweave.api.deploying import Agreement
+from railweave.api.project import JOURNALS, Project
+from railweave.api.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError
 
 if TYPE_CHECKING:
@@ -28,36 +27,36 @@ def rollout_to_resume(name: str, fabric: str, target: str) -> "Rollout":
     return found
 
 
-def run_resume(path: Path, target: str, name: str, agreement: Agreement) -> "DeployResult | None":
-    """Carry a rollout on; None when the person said no.
+def run_resume(project: Project, target: str, name: str, agreement: Agreement) -> "DeployResult | None":
+    """Carry a rollout on; None when the operator said no.
 
     Raises RefusedError where it must not be carried on, UsageError and RailweaveError as the words say.
     """
     from railweave.plan.rollout import Kind
 
-    fabric = reached_fabric(path, target)
+    fabric = reached_fabric(project, target)
     rollout = rollout_to_resume(name, fabric.designed.fabric.name, target)
-    fabric = fabric_of(rollout, fabric, path)
+    fabric = fabric_of(rollout, fabric, project)
     refuse_resume(rollout, fabric)
-    refuse_without_terminal("deploy --resume", agreement)
+    project.operator.require_answer("deploy --resume")
     if rollout.kind is Kind.ROLLBACK:
-        from railweave.cli.rolling_back import carry_on_rollback
+        from railweave.api.rolling_back import carry_on_rollback
 
-        return carry_on_rollback(fabric, rollout, agreement)
-    with closing(reopened(rollout, path)) as journal:
-        return _carry_on(fabric, rollout, journal, agreement)
+        return carry_on_rollback(project, fabric, rollout, agreement)
+    with closing(reopened(rollout, project)) as journal:
+        return _carry_on(project, fabric, rollout, journal, agreement)
 
 
-def fabric_of(rollout: "Rollout", fabric: ReachedFabric, path: Path) -> ReachedFabric:
+def fabric_of(rollout: "Rollout", fabric: ReachedFabric, project: Project) -> ReachedFabric:
     """Return the fabric that ``rollout`` is about: ``fabric``, or the phase of a change that leads to it.
 
     Raises RefusedError where there is no way in phases any more, UsageError where there is no such phase.
     """
     if not rollout.phase or rollout.intent_sha256 != fabric.designed.intent.sha256:
         return fabric
-    from railweave.cli.phasing import find_phases
+    from railweave.api.phasing import find_phases
 
-    return find_phases(path, rollout.base).reached_for_deployment(fabric.target.name, rollout.phase)
+    return find_phases(project, rollout.base).reached_for_deployment(fabric.target.name, rollout.phase)
 
 
 def refuse_resume(rollout: "Rollout", fabric: ReachedFabric) -> None:
@@ -73,13 +72,18 @@ def refuse_resume(rollout: "Rollout", fabric: ReachedFabric) -> None:
         raise RefusedError(refused)
 
 
-def reopened(rollout: "Rollout", path: Path) -> "Journal":
+def reopened(rollout: "Rollout", project: Project) -> "Journal":
     """Return the journal of ``rollout``, open at its end; raises RefusedError where somebody is at work."""
     from nornir_railweave.control import GO_ON, ask
     from nornir_railweave.journal import Journal, Undertaking
 
     undertaking = Undertaking(
-        rollout.kind, rollout.of, rollout.intent or str(path), rollout.remove_conflicting, rollout.base, rollout.phase
+        rollout.kind,
+        rollout.of,
+        rollout.intent or str(project.intent),
+        rollout.remove_conflicting,
+        rollout.base,
+        rollout.phase,
     )
     try:
         journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, undertaking)
@@ -105,7 +109,7 @@ def free(fabric: ReachedFabric, rollout: "Rollout", journal: "Journal") -> None:
 
 
 def _carry_on(
-    fabric: ReachedFabric, rollout: "Rollout", journal: "Journal", agreement: Agreement
+    project: Project, fabric: ReachedFabric, rollout: "Rollout", journal: "Journal", agreement: Agreement
 ) -> "DeployResult | None":
     from nornir_railweave.resuming import write_down_done
     from railweave.plan.resumption import differing, in_journaled_order
@@ -116,9 +120,7 @@ def _carry_on(
     if moved := differing(rollout, plan):
         raise RefusedError(moved)
     plan = in_journaled_order(fabric.designed.fabric, rollout, plan)
-    if not agreement.quiet:
-        show_plan_for_a_person(plan)
-    if plan.changes and not agreed(plan, agreement, f"Carry on rollout {rollout.name}:"):
+    if not project.operator.approves(plan, f"Carry on rollout {rollout.name}:"):
         return None
     policy = agreement.policy(fabric, remove_conflicting=rollout.remove_conflicting)
     with audited(f"deploy --resume {rollout.name}", plan) as note, fabric.progress():

@@ -1,11 +1,10 @@
 """Asking the devices whether what an intent gives up is still in use."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.comparing import designed_at
-from railweave.api.project import find_target
+from railweave.api.project import Project, find_target
 from railweave.plan.retirement import Leaving, Proof, Use, leaving, proofs
 
 if TYPE_CHECKING:
@@ -18,21 +17,22 @@ INTERVAL_S = 1.0
 """Between two readings of the counters."""
 
 
-def prove_retirement(path: Path, target: str, base: str, head: str, wait_s: float) -> tuple[Leaving, tuple[Proof, ...]]:
+def prove_retirement(
+    project: Project, target: str, base: str, head: str, wait_s: float
+) -> tuple[Leaving, tuple[Proof, ...]]:
     """Return what leaves between two git revisions of the intent, and what proves that nothing uses it now.
 
     Raises RefusedError where one of the two does not stand, UsageError for an unknown target.
     """
     from nornir_railweave.connect import build
-    from nornir_railweave.progress import FabricProgress
     from nornir_railweave.target import load_target
 
-    before, after = designed_at(base, path).fabric, designed_at(head, path).fabric
+    before, after = designed_at(base, project.intent).fabric, designed_at(head, project.intent).fabric
     gone = leaving(before, after)
     chosen = load_target(find_target(target))
     if not gone.switches:
         return gone, ()
-    shown = FabricProgress()
+    shown = project.operator.progress()
     nornir = build(before, chosen, processors=[shown])
     try:
         with shown:

@@ -1,13 +1,12 @@
-"""``railweave drain`` and ``undrain`` as a person meets them: what it takes, the question, the wait, the way back."""
+"""Draining by hand and back: what it takes, the question to the operator, the wait, the verification."""
 
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.auditing import audited_action
-from railweave.cli.reaching import ReachedFabric, reached_fabric
+from railweave.api.project import Project
+from railweave.api.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -23,27 +22,26 @@ _OF_TRAFFIC = ("reachable", "link", "bgp", "prefixes")
 class DrainWish:
     """What is asked for. ``links`` empty: the switches as a whole; ``wait_s`` None: as the target says.
 
-    ``several`` agrees to more than one switch of a plane; ``quiet`` prints nothing but the result.
+    ``several`` agrees to more than one switch of a plane.
     """
 
     devices: tuple[str, ...]
     links: tuple[str, ...] = ()
     wait_s: float | None = None
-    yes: bool = False
     several: bool = False
-    quiet: bool = False
 
 
-def run_drain(path: Path, target: str, wish: DrainWish) -> "tuple[DrainResult, ...] | None":
-    """Drain; None when the person said no. Raises RefusedError, UsageError and RailweaveError as the words say."""
+def run_drain(project: Project, target: str, wish: DrainWish) -> "tuple[DrainResult, ...] | None":
+    """Drain; None when the operator said no. Raises RefusedError, UsageError and RailweaveError as the words say."""
     from nornir_railweave import draining
-    from railweave.plan.drains import choose
+    from railweave.plan.drains import choose, uplinks_left_percent
 
-    reached = reached_fabric(path, target)
+    reached = reached_fabric(project, target)
     targets = choose(reached.designed.fabric, wish.devices, wish.links)
     with reached.progress():
         drained = _refuse(reached, targets, several=wish.several)
-    if not _agreed(reached, targets, drained, wish):
+    left = uplinks_left_percent(reached.designed.fabric, targets, drained)
+    if not project.operator.approves_drain(targets, drained, left):
         return None
     rollout = reached.target.rollout
     wait_s = rollout.drain_timeout_s if wish.wait_s is None else wish.wait_s
@@ -55,25 +53,25 @@ def run_drain(path: Path, target: str, wish: DrainWish) -> "tuple[DrainResult, .
         return results
 
 
-def read_drained(path: Path, target: str) -> "tuple[DrainResult, ...]":
+def read_drained(project: Project, target: str) -> "tuple[DrainResult, ...]":
     """Return what is drained on each switch of the fabric."""
     from nornir_railweave import draining
 
-    reached = reached_fabric(path, target)
+    reached = reached_fabric(project, target)
     with reached.progress():
         found = draining.read(reached.nornir, [switch.name for switch in reached.designed.fabric.switches])
     return tuple(found.values())
 
 
 def run_undrain(
-    path: Path, target: str, devices: Sequence[str], wait_s: float | None
+    project: Project, target: str, devices: Sequence[str], wait_s: float | None
 ) -> "tuple[tuple[DrainResult, ...], VerifyResult | None]":
     """Undrain these switches and verify them; raises UsageError for names that are not there."""
     from nornir_railweave import draining
     from nornir_railweave.verifying import verify
     from railweave.plan.outcome import VerifyResult
 
-    reached = reached_fabric(path, target)
+    reached = reached_fabric(project, target)
     fabric = reached.designed.fabric
     names = tuple(dict.fromkeys(devices))
     if unknown := [name for name in names if name not in fabric.switch_of]:
@@ -111,29 +109,6 @@ def _refuse_silent(found: "Mapping[str, DrainResult]", names: Collection[str]) -
     for name in names:
         if found[name].error:
             raise RailweaveError(f"{name}: {found[name].error}")
-
-
-def _agreed(
-    reached: ReachedFabric,
-    targets: "Sequence[DrainTarget]",
-    drained: Mapping[str, tuple[str, ...]],
-    wish: DrainWish,
-) -> bool:
-    """Show what will be and ask, unless the command line agreed; raises RailweaveError without a terminal."""
-    from railweave.cli.show import print_view
-    from railweave.plan.drains import uplinks_left_percent
-    from railweave.report.draining import intention_view
-
-    if not wish.quiet:
-        left = uplinks_left_percent(reached.designed.fabric, targets, drained)
-        print_view(intention_view(targets, drained, left))
-    if wish.yes:
-        return True
-    if not sys.stdin.isatty():
-        raise RailweaveError("without a terminal to ask on, drain needs --yes")
-    import typer
-
-    return typer.confirm(f"Drain {', '.join(wish.devices)}?")
 
 
 def _outcomes(results: "Sequence[DrainResult]", done: str) -> dict[str, dict[str, str]]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.project import Designed, find_target, load_designed, project_templates
+from railweave.api.project import Designed, Project, find_target, load_designed, project_templates
+from railweave.diagnostics import Diagnostic, Severity, Where, has_errors
+from railweave.errors import RefusedError
 
 if TYPE_CHECKING:
     from nornir.core import Nornir
@@ -41,7 +43,7 @@ class ReachedFabric:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Show progress on standard error while devices are at work, and close their sessions at the end."""
+        """Show progress to the operator while devices are at work, and close their sessions at the end."""
         try:
             with self.shown:
                 yield
@@ -108,39 +110,37 @@ class ReachedFabric:
         )
 
 
-def reached_fabric(path: Path, target: str) -> ReachedFabric:
-    """Return the fabric of the intent at ``path`` as it is reached on ``target``; raises RefusedError, UsageError."""
-    from railweave.cli.show import print_warning_count
+def reached_fabric(project: Project, target: str) -> ReachedFabric:
+    """Return the fabric of the project's intent as it is reached on ``target``; raises RefusedError, UsageError."""
+    designed = load_designed(project.intent)
+    count = sum(one.severity is Severity.WARNING for one in designed.diagnostics)
+    if count:
+        counted = "1 warning" if count == 1 else f"{count} warnings"
+        project.operator.tell(f"{project.intent}: {counted}; `railweave check {project.intent}` tells")
+    return reached(project, designed, target)
 
-    designed = load_designed(path)
-    print_warning_count(designed.diagnostics, path)
-    return reached(designed, target)
 
-
-def _refuse_in_band(designed: Designed, addresses: "dict[str, str]", file: Path) -> None:
-    """Raise RefusedError where switches are reached over the fabric itself; print what may become so."""
+def _in_band(designed: Designed, addresses: "dict[str, str]", file: Path) -> tuple[Diagnostic, ...]:
+    """Return what may lead the sessions over the fabric; raises RefusedError where it does."""
     from railweave.checks.management import management_findings
-    from railweave.cli.show import print_diagnostics
-    from railweave.diagnostics import Where, has_errors
-    from railweave.errors import RefusedError
 
     found = tuple(management_findings(designed.fabric, addresses, Where(str(file))))
     if has_errors(found):
         raise RefusedError(found)
-    print_diagnostics(found)
+    return found
 
 
-def reached(designed: Designed, target: str, expecting: "Expecting | None" = None) -> ReachedFabric:
+def reached(project: Project, designed: Designed, target: str, expecting: "Expecting | None" = None) -> ReachedFabric:
     """Return ``designed`` as it is reached on ``target``; raises RefusedError, UsageError."""
     from nornir_railweave.connect import build
-    from nornir_railweave.progress import FabricProgress
     from nornir_railweave.target import load_target
     from railweave.sonic.configure import Configurator
 
     file = find_target(target)
     chosen = load_target(file)
-    shown = FabricProgress()
+    shown = project.operator.progress()
     nornir = build(designed.fabric, chosen, processors=[shown])
-    _refuse_in_band(designed, {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}, file)
+    addresses = {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}
+    project.operator.warn(_in_band(designed, addresses, file))
     configurator = Configurator(designed.fabric, project_templates())
     return ReachedFabric(designed, chosen, nornir, shown, configurator, expecting)

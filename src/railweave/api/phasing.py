@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.project import Designed, project_templates
-from railweave.cli.reaching import ReachedFabric, reached, reached_fabric
+from railweave.api.project import Designed, Project, project_templates
+from railweave.api.reaching import ReachedFabric, reached, reached_fabric
 from railweave.diagnostics import has_errors
 from railweave.errors import RefusedError, UsageError
 
@@ -30,7 +29,7 @@ class Missing:
 class Phasing:
     """The phases from the intent that runs, which the command calls ``base``, to that of ``designed``."""
 
-    path: Path
+    project: Project
     base: str
     before: "Fabric"
     designed: Designed
@@ -46,7 +45,7 @@ class Phasing:
     def reached(self, target: str, number: int, expecting: "Expecting | None" = None) -> ReachedFabric:
         """Return the fabric of a phase, of the base where ``number`` is 0, as it is reached on ``target``."""
         fabric = self.phase(number).fabric if number else self.before
-        return reached(replace(self.designed, fabric=fabric), target, expecting)
+        return reached(self.project, replace(self.designed, fabric=fabric), target, expecting)
 
     def reached_for_deployment(self, target: str, number: int) -> ReachedFabric:
         """Return the fabric of a phase; nothing is expected of the links whose cables follow its configuration."""
@@ -62,7 +61,7 @@ class Phasing:
 
         templates = project_templates()
         fabrics = (self.before, *(phase.fabric for phase in self.phases))
-        everyone = reached(replace(self.designed, fabric=_with_every_switch(fabrics)), target)
+        everyone = reached(self.project, replace(self.designed, fabric=_with_every_switch(fabrics)), target)
         with everyone.progress():
             stages = [Configurator(fabric, templates) for fabric in fabrics]
             return find_standing(everyone.nornir, stages, events=everyone.shown)
@@ -85,26 +84,25 @@ class Phasing:
         return _first_missing(moving, _ports(fabric, failed))
 
 
-def find_phases(path: Path, base: str, head: str = "") -> Phasing:
-    """Return the phases of a change; what is to be borne in mind is said on standard error.
+def find_phases(project: Project, base: str, head: str = "") -> Phasing:
+    """Return the phases of a change; what is to be borne in mind is told to the operator.
 
     Raises RefusedError where one of the intents does not stand, or where there is no way between them.
     """
     from railweave.api.comparing import designed_at
     from railweave.checks.phases import check_phases
-    from railweave.cli.show import print_diagnostics
     from railweave.plan.phases import phases
 
-    before, designed = designed_at(base, path), designed_at(head, path)
+    before, designed = designed_at(base, project.intent), designed_at(head, project.intent)
     found = phases(before.fabric, designed.fabric)
     told = check_phases(before.fabric, found, designed.intent.where)
     if has_errors(told):
         raise RefusedError(told)
-    print_diagnostics(told)
-    return Phasing(path, base, before.fabric, designed, found)
+    project.operator.warn(told)
+    return Phasing(project, base, before.fabric, designed, found)
 
 
-def reached_for(path: Path, target: str, base: str, number: int | None, *, done: bool = False) -> ReachedFabric:
+def reached_for(project: Project, target: str, base: str, number: int | None, *, done: bool = False) -> ReachedFabric:
     """Return the fabric that a command means: the intent's without ``base``, else that of a phase.
 
     Without a number that is the phase that comes next, or with ``done`` the last one that all switches have.
@@ -113,8 +111,8 @@ def reached_for(path: Path, target: str, base: str, number: int | None, *, done:
 
     if not base:
         refuse_number_alone(number)
-        return reached_fabric(path, target)
-    phasing = find_phases(path, base)
+        return reached_fabric(project, target)
+    phasing = find_phases(project, base)
     if number is None:
         standing = phasing.standing(target)
         if faults := standing_faults(standing, base, None):

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.project import STATE, find_target, load_designed
-from railweave.cli.reaching import ReachedFabric, reached_fabric
+from railweave.api.project import STATE, Project, find_target, load_designed
+from railweave.api.reaching import ReachedFabric, reached_fabric
 from railweave.errors import UsageError
 from railweave.plan.replacement import Condition, WorkStep, replacement_steps
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from railweave.fabric.model import Fabric
 
 
-def replacement(path: Path, target: str, device: str, new_serial: str) -> tuple[WorkStep, ...]:
+def replacement(project: Project, target: str, device: str, new_serial: str) -> tuple[WorkStep, ...]:
     """Return the steps of replacing ``device``, told from what is seen of it now.
 
     Raises UsageError for an unknown device; what keeps the device from being read is no error, it is what is seen.
     """
     from nornir_railweave.target import load_target
 
-    fabric = load_designed(path).fabric
+    fabric = load_designed(project.intent).fabric
     if device not in fabric.switch_of:
         raise UsageError(f"{fabric.name} has no device {device}")
-    seen = _condition(path, fabric, load_target(find_target(target)), device)
+    seen = _condition(project, fabric, load_target(find_target(target)), device)
     return replacement_steps(fabric, fabric.switch_of[device], seen, target=target, new_serial=new_serial)
 
 
-def _condition(path: Path, fabric: "Fabric", target: "Target", device: str) -> Condition:
+def _condition(project: Project, fabric: "Fabric", target: "Target", device: str) -> Condition:
     from nornir_railweave.trusting import Trust
 
     shown = _host_key(fabric, target, device)
@@ -36,7 +36,7 @@ def _condition(path: Path, fabric: "Fabric", target: "Target", device: str) -> C
         return Condition(answers=False, key_known=False, fault=shown.error)
     if shown is not None and shown.trust is not Trust.KNOWN:
         return Condition(answers=True, key_known=False)
-    return _inspected(reached_fabric(path, target.name), device)
+    return _inspected(reached_fabric(project, target.name), device)
 
 
 def _host_key(fabric: "Fabric", target: "Target", device: str) -> "ShownKey | None":

@@ -1,14 +1,15 @@
-"""A rollback as a person meets it: which rollout, what goes back, the question, the result."""
+"""A rollback which rollout, what goes back, the question, the result."""
 
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.auditing import audited
-from railweave.api.project import JOURNALS
-from railweave.cli.deploying import Agreement, agreed, refuse_without_terminal, show_plan_for_a_person
-from railweave.cli.reaching import ReachedFabric, reached_fabric
-from railweave.cli.resuming import fabric_of, free, reopened
+from railweave.api.deploying import Agreement
+from railweave.api.project import JOURNALS, Project
+from railweave.api.reaching import ReachedFabric, reached_fabric
+from railweave.api.resuming import fabric_of, free, reopened
 from railweave.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -17,22 +18,22 @@ if TYPE_CHECKING:
     from railweave.plan.rollout import Rollout
 
 
-def run_rollback(path: Path, target: str, name: str, agreement: Agreement) -> "DeployResult | None":
-    """Bring back what a rollout changed; None when the person said no.
+def run_rollback(project: Project, target: str, name: str, agreement: Agreement) -> "DeployResult | None":
+    """Bring back what a rollout changed; None when the operator said no.
 
     Raises RefusedError, naming the devices, where that cannot be done; UsageError and RailweaveError as the words say.
     """
     from nornir_railweave.journal import refuse_while_running
 
-    fabric = reached_fabric(path, target)
+    fabric = reached_fabric(project, target)
     rollout = _rollout_to_roll_back(name, fabric)
-    refuse_without_terminal("rollback", agreement)
+    project.operator.require_answer("rollback")
     refuse_while_running(JOURNALS, rollout.fabric, rollout.target)
-    fabric = fabric_of(rollout, fabric, path)
-    return _roll_back(fabric, _freed(fabric, rollout, path), agreement, path)
+    fabric = fabric_of(rollout, fabric, project)
+    return _roll_back(fabric, _freed(fabric, rollout, project), agreement, project)
 
 
-def run_last_rollback(path: Path, target: str, agreement: Agreement) -> "DeployResult | None":
+def run_last_rollback(project: Project, target: str, agreement: Agreement) -> "DeployResult | None":
     """Bring back what the newest rollout changed that the switches know of, whose journal is lost.
 
     Raises RefusedError where no switch knows of one or a switch cannot be asked.
@@ -40,14 +41,14 @@ def run_last_rollback(path: Path, target: str, agreement: Agreement) -> "DeployR
     from nornir_railweave.journal import refuse_while_running
     from nornir_railweave.resuming import free_devices
 
-    fabric = reached_fabric(path, target)
-    refuse_without_terminal("rollback", agreement)
+    fabric = reached_fabric(project, target)
+    project.operator.require_answer("rollback")
     refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
     with fabric.progress():
         rollout = _last(fabric)
         free_devices(fabric.nornir, rollout, reconnect_s=fabric.target.timeouts.reconnect_s, announce=fabric.shown)
         rollout = _last(fabric, rollout.name)
-    return _roll_back(fabric, rollout, agreement, path)
+    return _roll_back(fabric, rollout, agreement, project)
 
 
 def _last(fabric: ReachedFabric, name: str = "") -> "Rollout":
@@ -64,16 +65,18 @@ def _last(fabric: ReachedFabric, name: str = "") -> "Rollout":
     )
 
 
-def carry_on_rollback(fabric: ReachedFabric, rollback: "Rollout", agreement: Agreement) -> "DeployResult | None":
+def carry_on_rollback(
+    project: Project, fabric: ReachedFabric, rollback: "Rollout", agreement: Agreement
+) -> "DeployResult | None":
     """Carry on a rollback that was not finished; raises RefusedError where that cannot be."""
     from nornir_railweave.rollouts import journals, named_rollout
 
-    path = Path(rollback.intent)
-    with closing(reopened(rollback, path)) as journal:
+    project = replace(project, intent=Path(rollback.intent))
+    with closing(reopened(rollback, project)) as journal:
         free(fabric, rollback, journal)
         known = any(one.stem == rollback.of for one in journals(JOURNALS, rollback.fabric))
         of = named_rollout(JOURNALS, rollback.of) if known else _last(fabric, rollback.of)
-        return _roll_back(fabric, of, agreement, path, journal)
+        return _roll_back(fabric, of, agreement, project, journal)
 
 
 def _rollout_to_roll_back(name: str, fabric: ReachedFabric) -> "Rollout":
@@ -97,19 +100,19 @@ def _rollout_to_roll_back(name: str, fabric: ReachedFabric) -> "Rollout":
     return rollout
 
 
-def _freed(fabric: ReachedFabric, rollout: "Rollout", path: Path) -> "Rollout":
+def _freed(fabric: ReachedFabric, rollout: "Rollout", project: Project) -> "Rollout":
     """Return the rollout with nothing of it left waiting on any device."""
     from nornir_railweave.rollouts import read_rollout
 
     if rollout.finished:
         return rollout
-    with closing(reopened(rollout, path)) as journal:
+    with closing(reopened(rollout, project)) as journal:
         free(fabric, rollout, journal)
     return read_rollout(rollout.path)
 
 
 def _roll_back(
-    fabric: ReachedFabric, rollout: "Rollout", agreement: Agreement, path: Path, journal: "Journal | None" = None
+    fabric: ReachedFabric, rollout: "Rollout", agreement: Agreement, project: Project, journal: "Journal | None" = None
 ) -> "DeployResult | None":
     """Plan, ask and carry out; ``journal`` is that of a rollback which is carried on."""
     from nornir_railweave.journal import Journal, Undertaking
@@ -126,13 +129,13 @@ def _roll_back(
     consent = Consent(provision=agreement.provision, renumber=True, single_step=True)
     if refused := refusals(plan, consent, skip_unreachable=agreement.skip_unreachable):
         raise RefusedError(refused)
-    if not agreement.quiet:
-        show_plan_for_a_person(plan)
-    if plan.changes and not agreed(plan, agreement, f"Roll back {rollout.name}:"):
+    if not project.operator.approves(plan, f"Roll back {rollout.name}:"):
         return None
     with ExitStack() as stack:
         if journal is None:
-            undertaking = Undertaking(Kind.ROLLBACK, rollout.name, str(path), base=rollout.base, phase=rollout.phase)
+            undertaking = Undertaking(
+                Kind.ROLLBACK, rollout.name, str(project.intent), base=rollout.base, phase=rollout.phase
+            )
             journal = stack.enter_context(closing(Journal(JOURNALS, designed.name, plan.target, undertaking)))
         note = stack.enter_context(audited(f"rollback {rollout.name}", plan))
         stack.enter_context(fabric.progress())
