@@ -17,11 +17,11 @@ from rollout_shapes import Shape, Wish
 from nornir_railweave.journal import Journal
 from nornir_railweave.resuming import newest_unfinished
 from nornir_railweave.rolling_back import newest_change
-from railweave.api.deploying import Agreement, run_deployment
+from railweave.api.deploying import Agreement, deploy
 from railweave.api.project import JOURNALS, Designed, Project, load_designed
 from railweave.api.reaching import reached_fabric
-from railweave.api.resuming import run_resume
-from railweave.api.rolling_back import run_rollback
+from railweave.api.resuming import resume
+from railweave.api.rolling_back import rollback
 from railweave.catalog.load import load_catalog
 from railweave.cli.simulating import simulator_spec
 from railweave.errors import RailweaveError, RefusedError
@@ -137,15 +137,15 @@ class Operator:
 
     def deploy(self) -> DeployResult | None:
         with self.at_work():
-            return run_deployment(Project(self.intent), TARGET, None, _YES)
+            return deploy(Project(self.intent), TARGET, _YES)
 
     def resume(self) -> DeployResult | None:
         with self.at_work():
-            return run_resume(Project(self.intent), TARGET, "", _YES)
+            return resume(Project(self.intent), TARGET, _YES)
 
     def roll_back(self) -> DeployResult | None:
         with self.at_work():
-            return run_rollback(Project(self.intent), TARGET, "", _YES)
+            return rollback(Project(self.intent), TARGET, _YES)
 
     def can_resume(self) -> bool:
         """Tell whether a rollout was left unfinished."""

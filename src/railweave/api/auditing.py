@@ -4,11 +4,8 @@ A deployment leaves two lines, one before the first device is touched and one at
 is still told. Lines are appended whole and synchronised; nothing is ever changed or taken away.
 """
 
-import getpass
 import json
 import os
-import secrets
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -69,7 +66,7 @@ def audited_action(
 
 @contextmanager
 def _accounted(begun: Mapping[str, Any], file: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    number = secrets.token_hex(4)
+    number = os.urandom(4).hex()
     _append(file, {"event": "begun", "id": number, **who(), **begun})
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
     try:
@@ -86,6 +83,9 @@ def _accounted(begun: Mapping[str, Any], file: Path) -> Iterator[Callable[[Mappi
 
 def who() -> dict[str, str]:
     """Return the person, as the machine and a pipeline know them, and the machine."""
+    import getpass
+    import socket
+
     try:
         user = getpass.getuser()
     except (OSError, KeyError):

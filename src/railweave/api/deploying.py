@@ -52,8 +52,17 @@ class Agreement:
         )
 
 
-def run_deployment(
-    project: Project, target: str, reviewed: Path | None, agreement: Agreement, reach: ReachedFabric | None = None
+PLAN_ALONE = Agreement()
+"""Nothing beyond the plan is agreed to."""
+
+
+def deploy(
+    project: Project,
+    target: str,
+    agreement: Agreement = PLAN_ALONE,
+    *,
+    reviewed: Path | None = None,
+    reach: ReachedFabric | None = None,
 ) -> "DeployResult | None":
     """Plan and deploy the project's intent, or ``reach``, a phase of it; None when the operator said no.
 

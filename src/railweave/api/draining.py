@@ -31,7 +31,7 @@ class DrainWish:
     several: bool = False
 
 
-def run_drain(project: Project, target: str, wish: DrainWish) -> "tuple[DrainResult, ...] | None":
+def drain(project: Project, target: str, wish: DrainWish) -> "tuple[DrainResult, ...] | None":
     """Drain; None when the operator said no. Raises RefusedError, UsageError and RailweaveError as the words say."""
     from nornir_railweave import draining
     from railweave.plan.drains import choose, uplinks_left_percent
@@ -53,7 +53,7 @@ def run_drain(project: Project, target: str, wish: DrainWish) -> "tuple[DrainRes
         return results
 
 
-def read_drained(project: Project, target: str) -> "tuple[DrainResult, ...]":
+def drained(project: Project, target: str) -> "tuple[DrainResult, ...]":
     """Return what is drained on each switch of the fabric."""
     from nornir_railweave import draining
 
@@ -63,7 +63,7 @@ def read_drained(project: Project, target: str) -> "tuple[DrainResult, ...]":
     return tuple(found.values())
 
 
-def run_undrain(
+def undrain(
     project: Project, target: str, devices: Sequence[str], wait_s: float | None
 ) -> "tuple[tuple[DrainResult, ...], VerifyResult | None]":
     """Undrain these switches and verify them; raises UsageError for names that are not there."""

@@ -4,7 +4,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from railweave.api.auditing import audited
-from railweave.api.deploying import Agreement
+from railweave.api.deploying import PLAN_ALONE, Agreement
 from railweave.api.project import JOURNALS, Project
 from railweave.api.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError
@@ -27,24 +27,26 @@ def rollout_to_resume(name: str, fabric: str, target: str) -> "Rollout":
     return found
 
 
-def run_resume(project: Project, target: str, name: str, agreement: Agreement) -> "DeployResult | None":
-    """Carry a rollout on; None when the operator said no.
+def resume(
+    project: Project, target: str, agreement: Agreement = PLAN_ALONE, *, rollout: str = ""
+) -> "DeployResult | None":
+    """Carry on the rollout named, else the newest unfinished one; None when the operator said no.
 
     Raises RefusedError where it must not be carried on, UsageError and RailweaveError as the words say.
     """
     from railweave.plan.rollout import Kind
 
     fabric = reached_fabric(project, target)
-    rollout = rollout_to_resume(name, fabric.designed.fabric.name, target)
-    fabric = fabric_of(rollout, fabric, project)
-    refuse_resume(rollout, fabric)
+    found = rollout_to_resume(rollout, fabric.designed.fabric.name, target)
+    fabric = fabric_of(found, fabric, project)
+    refuse_resume(found, fabric)
     project.operator.require_answer("deploy --resume")
-    if rollout.kind is Kind.ROLLBACK:
+    if found.kind is Kind.ROLLBACK:
         from railweave.api.rolling_back import carry_on_rollback
 
-        return carry_on_rollback(project, fabric, rollout, agreement)
-    with closing(reopened(rollout, project)) as journal:
-        return _carry_on(project, fabric, rollout, journal, agreement)
+        return carry_on_rollback(project, fabric, found, agreement)
+    with closing(reopened(found, project)) as journal:
+        return _carry_on(project, fabric, found, journal, agreement)
 
 
 def fabric_of(rollout: "Rollout", fabric: ReachedFabric, project: Project) -> ReachedFabric:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.auditing import audited
-from railweave.api.deploying import Agreement
+from railweave.api.deploying import PLAN_ALONE, Agreement
 from railweave.api.project import JOURNALS, Project
 from railweave.api.reaching import ReachedFabric, reached_fabric
 from railweave.api.resuming import fabric_of, free, reopened
@@ -18,22 +18,26 @@ if TYPE_CHECKING:
     from railweave.plan.rollout import Rollout
 
 
-def run_rollback(project: Project, target: str, name: str, agreement: Agreement) -> "DeployResult | None":
-    """Bring back what a rollout changed; None when the operator said no.
+def rollback(
+    project: Project, target: str, agreement: Agreement = PLAN_ALONE, *, rollout: str = ""
+) -> "DeployResult | None":
+    """Bring back what the rollout named changed, else the newest that changed anything.
+
+    None when the operator said no.
 
     Raises RefusedError, naming the devices, where that cannot be done; UsageError and RailweaveError as the words say.
     """
     from nornir_railweave.journal import refuse_while_running
 
     fabric = reached_fabric(project, target)
-    rollout = _rollout_to_roll_back(name, fabric)
+    found = _rollout_to_roll_back(rollout, fabric)
     project.operator.require_answer("rollback")
-    refuse_while_running(JOURNALS, rollout.fabric, rollout.target)
-    fabric = fabric_of(rollout, fabric, project)
-    return _roll_back(fabric, _freed(fabric, rollout, project), agreement, project)
+    refuse_while_running(JOURNALS, found.fabric, found.target)
+    fabric = fabric_of(found, fabric, project)
+    return _roll_back(fabric, _freed(fabric, found, project), agreement, project)
 
 
-def run_last_rollback(project: Project, target: str, agreement: Agreement) -> "DeployResult | None":
+def rollback_last(project: Project, target: str, agreement: Agreement = PLAN_ALONE) -> "DeployResult | None":
     """Bring back what the newest rollout changed that the switches know of, whose journal is lost.
 
     Raises RefusedError where no switch knows of one or a switch cannot be asked.

@@ -38,17 +38,16 @@ def drain(
     json: AsJson = False,
 ) -> int:
     """Take traffic off switches (BGP graceful shutdown), wait until they carry nothing; stays until `undrain`."""
-    from railweave.api.draining import DrainWish, run_drain
-    from railweave.api.project import open_project
+    from railweave import api
     from railweave.cli.show import print_document, print_view
     from railweave.cli.terminal import Terminal
     from railweave.report.draining import drain_view, draining_json
 
     if not devices:
-        return _tell_drained(open_project(option, Terminal()), target, as_json=json)
+        return _tell_drained(api.open_project(option, Terminal()), target, as_json=json)
     named = tuple(word for text in links or () for word in text.split(",") if word)
-    wish = DrainWish(tuple(devices), named, wait, several=several)
-    results = run_drain(open_project(option, Terminal(yes=yes, quiet=json)), target, wish)
+    wish = api.DrainWish(tuple(devices), named, wait, several=several)
+    results = api.drain(api.open_project(option, Terminal(yes=yes, quiet=json)), target, wish)
     if results is None:
         return 1
     if json:
@@ -60,11 +59,11 @@ def drain(
 
 def _tell_drained(project: "Project", target: str, *, as_json: bool) -> int:
     """Print what is drained of the whole fabric."""
-    from railweave.api.draining import read_drained
+    from railweave import api
     from railweave.cli.show import print_document, print_view
     from railweave.report.draining import drained_json, drained_view
 
-    found = read_drained(project, target)
+    found = api.drained(project, target)
     if as_json:
         print_document(drained_json(found))
     else:
@@ -82,13 +81,12 @@ def undrain(
     json: AsJson = False,
 ) -> int:
     """Bring the traffic of drained switches and links back, and verify them."""
-    from railweave.api.draining import run_undrain
-    from railweave.api.project import open_project
+    from railweave import api
     from railweave.cli.show import print_document, print_view
     from railweave.cli.terminal import Terminal
     from railweave.report.draining import draining_json, undrain_view
 
-    results, verification = run_undrain(open_project(option, Terminal()), target, devices, wait)
+    results, verification = api.undrain(api.open_project(option, Terminal()), target, devices, wait)
     if json:
         print_document(draining_json(results, verification))
     else:

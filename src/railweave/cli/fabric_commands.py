@@ -40,8 +40,7 @@ def plan(
     exit_code: ExitCode = False,
 ) -> int:
     """Live dry run: what a deployment would change on the running devices."""
-    from railweave.api.phasing import reached_for
-    from railweave.api.project import open_project
+    from railweave import api
     from railweave.cli.planning_view import show_plan
     from railweave.cli.show import write_json
     from railweave.cli.terminal import Terminal
@@ -49,9 +48,8 @@ def plan(
     from railweave.plan.model import DeviceState
     from railweave.plan.refusal import conflicts
 
-    fabric = reached_for(open_project(intent or option, Terminal()), target, base, phase)
-    with fabric.progress():
-        made = fabric.plan(remove_conflicting=remove_conflicting)
+    project = api.open_project(intent or option, Terminal())
+    made = api.plan(project, target, base=base, phase=phase, remove_conflicting=remove_conflicting)
     if out is not None:
         write_json(out, plan_json(made))
     refused = conflicts(made)
@@ -88,8 +86,7 @@ def deploy(
 
     With --resume the argument may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
-    from railweave.api.deploying import Agreement, run_deployment
-    from railweave.api.project import open_project
+    from railweave import api
     from railweave.cli.terminal import Terminal, show_result
 
     if resume and base:
@@ -97,8 +94,8 @@ def deploy(
     rollout, intent = _named_rollout(intent, resume=resume)
     reviewed = intent if intent is not None and intent.suffix == ".json" else None
     operator = Terminal(yes=yes or reviewed is not None, quiet=json)
-    project = open_project((None if reviewed else intent) or option, operator)
-    agreement = Agreement(
+    project = api.open_project((None if reviewed else intent) or option, operator)
+    agreement = api.Agreement(
         provision=provision,
         renumber=renumber,
         skip_unreachable=skip_unreachable,
@@ -112,11 +109,9 @@ def deploy(
 
         return deploy_in_phases(project, target, reviewed, agreement, base, phase, quiet=json)
     if resume:
-        from railweave.api.resuming import run_resume
-
-        result = run_resume(project, target, rollout, agreement)
+        result = api.resume(project, target, agreement, rollout=rollout)
     else:
-        result = run_deployment(project, target, reviewed, agreement)
+        result = api.deploy(project, target, agreement, reviewed=reviewed)
     return show_result(result, as_json=json)
 
 
@@ -142,15 +137,13 @@ def verify(
     json: AsJson = False,
 ) -> int:
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent."""
-    from railweave.api.phasing import reached_for
-    from railweave.api.project import open_project
+    from railweave import api
     from railweave.cli.show import print_document, print_view
     from railweave.cli.terminal import Terminal
     from railweave.report.verification import verify_json, verify_view
 
-    fabric = reached_for(open_project(intent or option, Terminal()), target, base, phase, done=True)
-    with fabric.progress():
-        result = fabric.verify(wait_s=wait)
+    project = api.open_project(intent or option, Terminal())
+    result = api.verify(project, target, base=base, phase=phase, wait_s=wait)
     if json:
         print_document(verify_json(result))
     else:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.api.deploying import Agreement, run_deployment
+from railweave.api.deploying import Agreement, deploy
 from railweave.api.phasing import Missing, Phasing, find_phases, refuse_number_alone
 from railweave.api.project import Project
 from railweave.cli.terminal import exit_status, show_result
@@ -110,7 +110,7 @@ class _Run:
         if phase.cables or phase.lowers_mtu or (number > 1 and self.phasing.phase(number - 1).is_of_nodes):
             agreement = replace(agreement, single_step=True)
         fabric = self.phasing.reached_for_deployment(self.target, number)
-        result = run_deployment(self.phasing.project, self.target, reviewed, agreement, fabric)
+        result = deploy(self.phasing.project, self.target, agreement, reviewed=reviewed, reach=fabric)
         if self.quiet:
             self._note(phase, result)
         status = exit_status(result) if self.quiet else show_result(result, as_json=False)

@@ -47,25 +47,23 @@ def rollback(
     json: AsJson = False,
 ) -> int:
     """Bring devices back to what they held before a rollout; default: the newest one that changed anything."""
-    from railweave.api.deploying import Agreement
-    from railweave.api.project import open_project
-    from railweave.api.rolling_back import run_last_rollback, run_rollback
+    from railweave import api
     from railweave.cli.terminal import Terminal, show_result
     from railweave.errors import UsageError
 
     if last and rollout:
         raise UsageError("--last finds the rollout by itself: name none")
 
-    agreement = Agreement(
+    agreement = api.Agreement(
         provision=provision,
         renumber=True,
         skip_unreachable=skip_unreachable,
         max_failures=max_failures,
     )
-    project = open_project(option, Terminal(yes=yes, quiet=json))
+    project = api.open_project(option, Terminal(yes=yes, quiet=json))
     if last:
-        return show_result(run_last_rollback(project, target, agreement), as_json=json)
-    return show_result(run_rollback(project, target, rollout or "", agreement), as_json=json)
+        return show_result(api.rollback_last(project, target, agreement), as_json=json)
+    return show_result(api.rollback(project, target, agreement, rollout=rollout or ""), as_json=json)
 
 
 def list_rollouts(

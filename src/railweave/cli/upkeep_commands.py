@@ -26,21 +26,13 @@ def drift(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there is drift.")] = False,
 ) -> int:
     """Tell what runs otherwise than the intent says; nothing is changed."""
-    from datetime import UTC, datetime
-
-    from railweave.api.project import open_project
-    from railweave.api.reaching import reached_fabric
+    from railweave import api
     from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.cli.terminal import Terminal
-    from railweave.plan.drift import judge, remarks
-    from railweave.plan.drift_rules import load_rules
+    from railweave.plan.drift import remarks
     from railweave.report.drift import drift_json, drift_markdown, drift_view
 
-    rules = load_rules(ignore)
-    fabric = reached_fabric(open_project(intent or option, Terminal()), target)
-    with fabric.progress():
-        made = fabric.plan()
-    found = judge(made, rules, datetime.now(UTC).date())
+    found = api.drift(api.open_project(intent or option, Terminal()), target, ignore=ignore)
     if json:
         print_document(drift_json(found))
     elif markdown:

@@ -72,7 +72,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     def standing(self: Phasing, target: str) -> Standing:
         return Standing({"weave-leaf1": played.done}, {})
 
-    def deployment(project: Project, target: str, reviewed: Path | None, agreement: Agreement, reach: Any) -> Any:
+    def deployment(project: Project, target: str, agreement: Agreement, *, reviewed: Path | None, reach: Any) -> Any:
         played.deployed.append((reach, agreement.single_step))
         return played.results.get(reach, result_of())
 
@@ -91,7 +91,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(Phasing, "standing", standing)
     monkeypatch.setattr(Phasing, "missing", lambda self, target, number: played.missing(number))
     monkeypatch.setattr(Phasing, "reached_for_deployment", lambda self, target, number: number)
-    monkeypatch.setattr(phase_runs, "run_deployment", deployment)
+    monkeypatch.setattr(phase_runs, "deploy", deployment)
     monkeypatch.setattr(node_runs, "left_alone", lambda path, target: not played.manages_nodes)
     monkeypatch.setattr(node_runs, "reached_nodes", nodes)
     monkeypatch.setattr("railweave.report.hosts.hosts_json", lambda run: {"ok": run.ok})
