@@ -33,6 +33,7 @@ def test_a_spine_is_drained_worked_on_and_brought_back(deployed_lab: Any) -> Non
     assert len(both) == 2
     told = drain(project, SPINE)
     assert told == {
+        "version": 1,
         "ok": True,
         "devices": {SPINE: {"before": [], "after": ["*"], "changed": True, "quiet": True, "flows": "", "error": ""}},
     }
@@ -43,7 +44,7 @@ def test_a_spine_is_drained_worked_on_and_brought_back(deployed_lab: Any) -> Non
     project.run("sim", "fault", SPINE, "power-cycle")
     project.wait_until(lambda: project.verify(status=None)["ok"], 20, "the spine is back")
     assert len(hops(project, LEAF)) == 1, "and still drained"
-    assert project.json("drain") == {"devices": {SPINE: {"drained": ["*"], "error": ""}}}
+    assert project.json("drain") == {"version": 1, "devices": {SPINE: {"drained": ["*"], "error": ""}}}
     assert f"{SPINE}: drained" in project.run("drain").stdout
     again = drain(project, SPINE)["devices"][SPINE]
     assert (again["changed"], again["quiet"]) == (False, True)
