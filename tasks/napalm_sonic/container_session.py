@@ -169,13 +169,13 @@ class ContainerSession(Session):
         """Say whether the container still runs what stands for the session; asks nothing of it."""
         return self._kept is not None and not self._kept.closed
 
-    def run(self, command: str, timeout_s: float | None = None) -> Completed:
-        """Run a command and return what it left, whatever its exit status.
+    def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
+        """Run a command with ``data`` as its input and return what it left, whatever its exit status.
 
         Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
         the session is lost.
         """
-        exit_status, stdout, stderr = self._finished(command, b"", timeout_s)
+        exit_status, stdout, stderr = self._finished(command, data, timeout_s)
         return Completed(command, exit_status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
     def as_root(self, command: str) -> str:

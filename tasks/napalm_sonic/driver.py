@@ -1,7 +1,5 @@
 """The NAPALM contract for community SONiC; each method hands over to the module that does it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from napalm.base.base import NetworkDriver
@@ -18,13 +16,14 @@ from napalm_sonic import (
 from napalm_sonic.candidate import Candidate, Kind, read_candidate
 from napalm_sonic.commit import Committer
 from napalm_sonic.compare import difference
-from napalm_sonic.confirm import ConfirmProgram, WaysBack, check_revert_in
-from napalm_sonic.drain import Drainer, Traffic
+from napalm_sonic.drain import Drainer, Traffic, check_revert_in
 from napalm_sonic.lock import Lock
 from napalm_sonic.options import parse_options
 from napalm_sonic.ping import ping, ping_command
+from napalm_sonic.program import SwitchProgram
 from napalm_sonic.running import read_running
 from napalm_sonic.transport import new_session
+from napalm_sonic.ways_back import WaysBack
 from railweave.sonic.document import DocumentError, RunningConfig
 
 
@@ -49,11 +48,11 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self._options = parse_options(optional_args, timeout)
         self.device = new_session(hostname, username, password, float(timeout), self._options)
         self._lock = Lock(self.device, self._options.lock_wait_s)
-        self.revert_timer = ConfirmProgram(self.device, self._options.reload_timeout_s + self._options.apply_timeout_s)
+        self.revert_timer = SwitchProgram(self.device, self._options, self._lock)
         self._candidate: Candidate | None = None
         self._compared: RunningConfig | None = None
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
-        self.traffic = Traffic(Drainer(self.device, self.revert_timer, self._options), self._locked)
+        self.traffic = Traffic(Drainer(self.device, self.revert_timer))
         self.ways_back = WaysBack(hostname, self.revert_timer)
 
     # Session
@@ -108,8 +107,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         if self._candidate is None:
             raise CommitError("no candidate is loaded")
         check_revert_in(revert_in)
-        with self._locked():
-            self._committer().commit(self._candidate, self._compared, message, revert_in)
+        self._committer().commit(self._candidate, self._compared, message, revert_in)
         self.discard_config()
 
     def has_pending_commit(self) -> bool:
@@ -118,8 +116,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
 
     def confirm_commit(self) -> None:
         """Keep the pending commit for good and save it."""
-        with self._locked():
-            self._committer().confirm_pending()
+        self._committer().confirm_pending()
 
     def discard_config(self) -> None:
         """Forget the candidate; safe when there is none."""
@@ -127,8 +124,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
 
     def rollback(self) -> None:
         """Revert a pending commit now; with none pending undo the last commit, of this or an earlier session."""
-        with self._locked():
-            self._committer().rollback()
+        self._committer().rollback()
         self.traffic.temporary = None
 
     # Getters
@@ -206,21 +202,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     # Inside
 
     def _committer(self) -> Committer:
-        return Committer(self.device, self._lock, self.revert_timer, self._options, self.traffic.temporary)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the configuration lock, unless the caller locks by other means (``lock_disable``)."""
-        if self._options.lock_disable:
-            yield
-            return
-        held_before = self._lock.held
-        self._lock.acquire()
-        try:
-            yield
-        finally:
-            if not held_before:
-                self._lock.release()
+        return Committer(self.hostname, self.revert_timer, self._options, self.traffic.temporary)
 
     def _load_error(self, error: DocumentError) -> ReplaceConfigException | MergeConfigException:
         if self._candidate is not None and self._candidate.kind is Kind.REPLACE:

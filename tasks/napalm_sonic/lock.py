@@ -1,12 +1,11 @@
-"""The configuration lock: a flock on the switch that falls with the session.
+"""The lock of a whole session (``config_lock``): a flock on the switch that falls with the session.
 
-SONiC's own commands lock nothing (the updater's lock is an empty stub, sonic-facts §3.1), so two drivers would
-interleave their writes. The lock is held by a process on an exec channel; the kernel frees it when the session ends,
-however it ends.
+A single change needs none: the switch's own program locks while it works. This one keeps others from changing anything
+between two calls of a session. The kernel frees it when the session ends, however it ends.
 """
 
-import json
 import os
+import shlex
 import socket
 import time
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from napalm.base.exceptions import ConnectionClosedException, LockError
 
-from napalm_sonic.paths import HOLDER_FILE, LOCK_FILE, staged
+from napalm_sonic.paths import SESSION_LOCK_FILE
 
 if TYPE_CHECKING:
     import paramiko
@@ -40,6 +39,11 @@ class Lock:
         """True while this session has the lock and the channel that holds it stands."""
         return self._channel is not None and not self._channel.closed
 
+    @property
+    def note(self) -> str:
+        """Return what the switch's program knows the holder by, empty while the lock is not held."""
+        return who() if self.held else ""
+
     def acquire(self) -> None:
         """Take the lock; raises LockError that names the holder where one is known."""
         if self.held:
@@ -49,7 +53,6 @@ class Lock:
             if time.monotonic() >= deadline:
                 raise LockError(f"{self.session.hostname}: the configuration is locked{self._holder()}")
             time.sleep(min(_RETRY_S, max(0.0, deadline - time.monotonic())))
-        self._announce()
 
     def release(self) -> None:
         """Give the lock back and wait, within bounds, until the switch has let go of it: the next one may be quick."""
@@ -62,8 +65,9 @@ class Lock:
             channel.close()
 
     def _try(self) -> bool:
-        command = self.session.as_root(f"flock -n -E {_BUSY_EXIT} {LOCK_FILE} sh -c 'echo locked; exec cat'")
-        channel = self.session.channel(command)
+        hold = f"echo {shlex.quote(who())} >{SESSION_LOCK_FILE}; echo locked; exec cat"
+        command = f"flock -n -E {_BUSY_EXIT} {SESSION_LOCK_FILE} sh -c {shlex.quote(hold)}"
+        channel = self.session.channel(self.session.as_root(command))
         channel.settimeout(self.session.command_timeout_s)
         try:
             first = channel.recv(64)
@@ -82,22 +86,9 @@ class Lock:
             raise ConnectionClosedException(f"{self.session.hostname}: the session was lost while locking")
         raise LockError(f"{self.session.hostname}: cannot lock the configuration: {said or exit_status}")
 
-    def _announce(self) -> None:
-        """Leave a note that says who holds the lock, for the one who waits."""
-        path = staged("holder")
-        note = {"by": who(), "since": int(time.time())}
-        self.session.upload(path, json.dumps(note).encode())
-        self.session.run_root(f"cp {path} {HOLDER_FILE}")
-        self.session.remove(path)
-
     def _holder(self) -> str:
-        done = self.session.run_root(f"cat {HOLDER_FILE}")
-        try:
-            note = json.loads(done.stdout)
-            since = time.strftime("%H:%M:%S UTC", time.gmtime(note["since"]))
-            return f" by {note['by']} since {since}"
-        except (ValueError, KeyError, TypeError):
-            return " by another session"
+        done = self.session.run_root(f"cat {SESSION_LOCK_FILE}")
+        return f" by {done.stdout.strip()}" if done.exit_status == 0 and done.stdout.strip() else " by another session"
 
 
 def who() -> str:

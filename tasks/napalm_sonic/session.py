@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
     import paramiko
 
+LONGEST_ANSWER_BYTES = 32 * 1024 * 1024
+"""No answer of a switch is longer: a configuration of 1,000 ports is a tenth of it."""
+
 _CHUNK_BYTES = 65536
 _log = logging.getLogger(__name__)
 
@@ -86,19 +89,22 @@ class Session:
         transport = client.get_transport() if client is not None else None
         return bool(transport is not None and transport.is_active())
 
-    def run(self, command: str, timeout_s: float | None = None) -> Completed:
-        """Run a command and return what it left, whatever its exit status.
+    def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
+        """Run a command with ``data`` as its input and return what it left, whatever its exit status.
 
         Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
-        the session is lost.
+        the session is lost, ConnectionException for an answer of more than ``LONGEST_ANSWER_BYTES``.
         """
         began = time.monotonic()
         deadline = began + (self.command_timeout_s if timeout_s is None else timeout_s)
         with self._errors(command):
             channel = self.channel(command)
             try:
+                if data:
+                    channel.settimeout(self.command_timeout_s)
+                    channel.sendall(data)
                 channel.shutdown_write()
-                stdout, stderr = _drain(channel, deadline, command)
+                stdout, stderr = _drain(channel, deadline, f"{self.hostname}: {command!r}")
                 exit_status = self._exit_status(channel, deadline, command)
             finally:
                 channel.close()
@@ -119,9 +125,9 @@ class Session:
             raise CommandErrorException(f"{self.hostname}: {command!r} failed: {done.words()}")
         return done.stdout
 
-    def run_root(self, command: str, timeout_s: float | None = None) -> Completed:
+    def run_root(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
         """Run a command as root (``sudo -n``, unless the login already is root)."""
-        return self.run(self.as_root(command), timeout_s)
+        return self.run(self.as_root(command), timeout_s, data)
 
     def as_root(self, command: str) -> str:
         """Return the command with the prefix that makes it run as root."""
@@ -131,7 +137,8 @@ class Session:
         """Start a command and return its open channel."""
         with self._errors(command):
             channel = self._transport().open_session(timeout=self.timeout_s)
-            channel.exec_command(command)
+            with _answered_within(channel, self.timeout_s):
+                channel.exec_command(command)
         return channel
 
     def upload(self, path: str, data: bytes) -> None:
@@ -157,12 +164,11 @@ class Session:
         import paramiko
 
         if self._sftp is None:
-            self._sftp = paramiko.SFTPClient.from_transport(self._transport())
-            if self._sftp is None:
-                raise ConnectionException(f"{self.hostname}: the SSH server offers no SFTP")
-            channel = self._sftp.get_channel()
-            if channel is not None:
-                channel.settimeout(self.command_timeout_s)
+            channel = self._transport().open_session(timeout=self.timeout_s)
+            with _answered_within(channel, self.timeout_s):
+                channel.invoke_subsystem("sftp")
+            channel.settimeout(self.command_timeout_s)
+            self._sftp = paramiko.SFTPClient(channel)
         return self._sftp
 
     def _transport(self) -> "paramiko.Transport":
@@ -195,6 +201,25 @@ class Session:
             raise ConnectionException(f"{self.hostname}: {what} failed: {error}") from error
 
 
+@contextmanager
+def _answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator[None]":
+    """Bound the wait for the answer to a channel request, for which paramiko waits for ever. Raises TimeoutError."""
+    private: Any = channel
+    wait = private._wait_for_event
+
+    def bounded() -> None:
+        if not channel.event.wait(timeout_s):
+            channel.close()
+            raise TimeoutError("the request is not answered")
+        wait()
+
+    private._wait_for_event = bounded
+    try:
+        yield
+    finally:
+        private._wait_for_event = wait
+
+
 def _drain(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[bytes, bytes]:
     """Read both streams until the far end closes them. They share a flow window: neither may wait."""
     stdout, stderr = io.BytesIO(), io.BytesIO()
@@ -203,10 +228,12 @@ def _drain(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[
     while True:
         left_s = deadline - time.monotonic()
         if left_s <= 0 or not poller.poll(left_s * 1000):
-            raise CommandTimeoutException(f"{command!r} did not end in time")
+            raise CommandTimeoutException(f"{command} did not end in time")
         ended = channel.eof_received or channel.closed
         _move(channel.recv_ready, channel.recv, stdout)
         _move(channel.recv_stderr_ready, channel.recv_stderr, stderr)
+        if stdout.tell() + stderr.tell() > LONGEST_ANSWER_BYTES:
+            raise ConnectionException(f"{command} answers more than {LONGEST_ANSWER_BYTES:,} bytes: refused")
         if ended:
             return stdout.getvalue(), stderr.getvalue()
 
@@ -257,7 +284,23 @@ def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
 
 
 @functools.cache
-def _connection_class() -> type[Any]:
+def _transport_class() -> Any:
+    import paramiko
+
+    ciphers: tuple[str, ...] = vars(paramiko.Transport)["_preferred_ciphers"]
+
+    class Transport(paramiko.Transport):
+        """Ciphers that authenticate themselves first: a separate MAC costs a loop over every byte in Python."""
+
+        _preferred_ciphers = tuple(sorted(ciphers, key=lambda name: "gcm@openssh.com" not in name))
+
+    return Transport
+
+
+@functools.cache
+def _connection_class() -> type[Any]:  # noqa: C901  a class of small methods
+    import paramiko
+    from netmiko.exceptions import NetmikoAuthenticationException, NetmikoTimeoutException
     from netmiko.linux import LinuxSSH
 
     class ExecOnly(LinuxSSH):
@@ -280,6 +323,22 @@ def _connection_class() -> type[Any]:
                 add_known_keys(client, file, self._known_name)
             client.set_missing_host_key_policy(self.key_policy)
             return client
+
+        def establish_connection(self, width: int = 511, height: int = 1000) -> None:
+            """Connect without the shell that netmiko asks for: a terminal that nobody reads fills and stops."""
+            parameters = self._connect_params_dict()
+            self.remote_conn_pre = self._build_ssh_client()
+            try:
+                self.remote_conn_pre.connect(**parameters, transport_factory=_transport_class())
+            except paramiko.AuthenticationException as error:
+                self.paramiko_cleanup()
+                raise NetmikoAuthenticationException(str(error)) from error
+            except (paramiko.SSHException, OSError) as error:
+                self.paramiko_cleanup()
+                raise NetmikoTimeoutException(str(error)) from error
+            transport = self.remote_conn_pre.get_transport()
+            if self.keepalive and transport is not None:
+                transport.set_keepalive(self.keepalive)
 
         def _try_session_preparation(self, force_data: bool = True) -> None:
             """Prepare nothing, and above all do not wait for a shell that nobody reads."""

@@ -9,8 +9,8 @@ import signal
 import sys
 
 from railweave_switch import main
+from railweave_switch.guard import Guard
 from railweave_switch.machine import Machine
-from railweave_switch.transaction import Guard
 
 
 def start(words: list[str]) -> int:

@@ -12,12 +12,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from railweave_switch import transaction
+from railweave_switch import reverting, transaction
+from railweave_switch.guard import Guard
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
 from railweave_switch.reading import UnreadableError, read
+from railweave_switch.refusal import RefusedError
 from railweave_switch.state import DAMAGED, OPEN, DamagedError, VersionError, path, report, write
 from railweave_switch.steps import StepError
-from railweave_switch.transaction import Guard, RefusedError
 
 EXIT_OK, EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE, EXIT_OTHER_PROGRAM = 0, 1, 3, 64, 70
 PROGRAM = "/usr/local/bin/railweave-switch"
@@ -40,41 +41,46 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     whole = _Parser(prog="railweave-switch", description="The switch's side of railweave's transactions.")
-    whole.add_argument("--expect", default="", help="SHA-256 of the program that the client brings")
     verbs = whole.add_subparsers(dest="verb", required=True, parser_class=_Parser)
-    reading = verbs.add_parser("read", help="configuration by digest, status, and with --observe what is seen")
+
+    def verb(name: str, told: str) -> argparse.ArgumentParser:
+        one: argparse.ArgumentParser = verbs.add_parser(name, help=told)
+        one.add_argument("--expect", default="", help="SHA-256 of the program that the client brings")
+        return one
+
+    reading = verb("read", "configuration by digest, status, and with --observe what is seen")
     for name in ("--config", "--frr", "--rollback"):
         reading.add_argument(name, default="")
     for name in ("--observe", "--counters"):
         reading.add_argument(name, action="store_true")
-    observing = verbs.add_parser("observe", help="interfaces, addresses, LLDP and BGP")
-    observing.add_argument("--counters", action="store_true")
-    for verb, told in (("apply", "carry out a transaction"), ("amend", "further steps under an armed one")):
-        one = verbs.add_parser(verb, help=f"{told}, read as JSON from standard input")
+    verb("observe", "interfaces, addresses, LLDP and BGP").add_argument("--counters", action="store_true")
+    for name, told in (("apply", "carry out a transaction"), ("amend", "further steps under an armed one")):
+        one = verb(name, f"{told}, read as JSON from standard input")
         one.add_argument("--length", type=int, required=True)
         one.add_argument("--sha256", required=True)
-    for verb, told in (
+    _add_ending_verbs(verb)
+    status = verb("status", "how things stand; changes nothing")
+    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction is not at work any more")
+    status.add_argument("--seconds", type=float, default=600.0)
+    verb("recover", "repair a damaged state").add_argument(
+        "--give-up", action="store_true", help="take what runs as it is"
+    )
+    verb("install", "put this file where it is called").add_argument("--sha256", required=True)
+    return whole
+
+
+def _add_ending_verbs(verb: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    for name, told in (
         ("confirm", "keep the pending commit and save it"),
         ("undrain", "end the temporary drain of the pending commit"),
         ("revert", "restore what was there before the pending transaction"),
     ):
-        one = verbs.add_parser(verb, help=told)
+        one = verb(name, told)
         one.add_argument("--session", default="")
         one.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
         one.add_argument("--id", default="")
-        if verb == "revert":
+        if name == "revert":
             one.add_argument("--commit", default="", help="roll back this confirmed commit instead")
-            one.add_argument("--by", default="")
-    status = verbs.add_parser("status", help="how things stand; changes nothing")
-    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction is not at work any more")
-    status.add_argument("--seconds", type=float, default=600.0)
-    recover = verbs.add_parser("recover", help="repair a damaged state")
-    recover.add_argument("--give-up", action="store_true", help="take what runs as it is")
-    install = verbs.add_parser("install", help="put this file where it is called")
-    install.add_argument("--sha256", required=True)
-    verbs.add_parser("_work")
-    verbs.add_parser("_guard").add_argument("name")
-    return whole
 
 
 def run(host: Host, words: Sequence[str], stdin: Callable[[], bytes]) -> tuple[int, str]:
@@ -140,8 +146,8 @@ WORK: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {
     "amend": transaction.amend,
     "confirm": transaction.confirm,
     "undrain": transaction.undrain,
-    "revert": transaction.revert,
-    "recover": transaction.recover,
+    "revert": reverting.revert,
+    "recover": reverting.recover,
 }
 
 

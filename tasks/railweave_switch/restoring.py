@@ -20,6 +20,8 @@ PAUSE_S = 2.0
 PATIENCE_S = 300.0
 """How long a database or FRR that does not answer is waited for, in all."""
 STEP_LIMIT_S = 3600.0
+FRR_STARTS_S = 180.0
+"""How long FRR may take to answer after a reload."""
 
 FAULTS = (StepError, CommandError, DatabaseError, OSError, KeyError, TypeError, ValueError)
 
@@ -32,30 +34,36 @@ def restore(host: Host, document: Document, added: Sequence[Sequence[str]] | Non
     """
     notes: list[str] = []
     waited_until = host.now_s() + PATIENCE_S
-    reloads = any(step["kind"] == "reload" for step in document["steps"])
-    failed, missing = True, list[str]()
+    if not missing_of(host, document, added):
+        return [], notes  # nothing was written: a reload would cost minutes
+    steps = dict(enumerate(document["steps"]))
+    missing: list[str] = []
     for attempt in range(ATTEMPTS):
         if attempt:
             host.sleep(PAUSE_S * attempt)
         _await_databases(host, waited_until)
-        if failed and (attempt < STEP_ATTEMPTS or reloads):
-            failed = _run(host, document["steps"], notes)
-        if missing and not (failed and reloads):
+        reloads = any(step["kind"] == "reload" for step in steps.values())
+        if attempt < STEP_ATTEMPTS or reloads:
+            steps = _run(host, steps, notes)
+        reloads = any(step["kind"] == "reload" for step in steps.values())
+        if missing and not reloads:
             _mend(host, document, added, notes)
         missing = _missing_after_wait(host, document, added, waited_until)
-        if not missing and not (failed and reloads):
+        if not missing and not reloads:
             return [], notes
     return missing or notes[-1:], notes
 
 
-def _run(host: Host, steps: Sequence[Mapping[str, Any]], notes: list[str]) -> bool:
-    """Run the steps, all of them whatever fails; tell whether one failed."""
-    failed = False
-    for number, step in enumerate(steps):
+def _run(host: Host, steps: Mapping[int, Mapping[str, Any]], notes: list[str]) -> dict[int, Mapping[str, Any]]:
+    """Run the steps, all of them whatever fails, and return those that failed."""
+    failed: dict[int, Mapping[str, Any]] = {}
+    for number, step in steps.items():
         try:
             run_step(host, step, STEP_LIMIT_S, f"revert-{number}.json", back=True)
+            if step["kind"] == "reload":
+                settled(host, lambda: [] if frr_text(host) is not None else ["FRR"], FRR_STARTS_S, PAUSE_S)
         except FAULTS as error:
-            failed = True
+            failed[number] = step
             notes.append(str(error) or repr(error))
     return failed
 

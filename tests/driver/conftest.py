@@ -1,24 +1,21 @@
 """Fixtures of the driver's tests: NAPALM's own harness on recorded answers, and a small switch behind real SSH."""
 
 import asyncio
-import json
 import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import asyncssh
-import jsonpatch
 import pytest
 from napalm.base.test import conftest as harness
 from napalm.base.test.double import BaseTestDouble
+from small_switch import SmallSwitch
 
 from napalm_sonic.driver import SonicDriver
 from napalm_sonic.session import Completed, Session
 from railweave.sonic.document import running_from
-from railweave.sonic.frr import FrrDocument, apply_delta, parse_frr, render_frr
 
 # NAPALM's harness
 
@@ -67,7 +64,7 @@ class RecordedSession(BaseTestDouble, Session):  # type: ignore[misc]
     def alive(self) -> bool:
         return True
 
-    def run(self, command: str, timeout_s: float | None = None) -> Completed:
+    def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
         name = self.sanitize_text(command)
         answer = Path(self.find_file(f"{name}.txt")).read_text(encoding="utf-8")
         status = Path(self.find_file(f"{name}.txt")).with_suffix(".exit")
@@ -75,231 +72,7 @@ class RecordedSession(BaseTestDouble, Session):  # type: ignore[misc]
         return Completed(command, exit_status, answer, "") if exit_status == 0 else Completed(command, 1, "", answer)
 
 
-# A small switch
-
-FACTORY = {
-    "DEVICE_METADATA": {
-        "localhost": {
-            "hostname": "leaf1",
-            "hwsku": "Force10-S6000",
-            "platform": "x86_64-kvm_x86_64-r0",
-            "mac": "52:54:00:00:00:01",
-            "docker_routing_config_mode": "split-unified",
-            "type": "ToRRouter",
-        }
-    },
-    "PORT": {
-        "Ethernet0": {"admin_status": "up", "lanes": "25,26,27,28", "mtu": "9100", "speed": "40000"},
-        "Ethernet4": {"admin_status": "up", "lanes": "29,30,31,32", "mtu": "9100", "speed": "40000"},
-    },
-    "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.0/31": {}},
-    "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "48": "6"}},
-    "SNMP_COMMUNITY": {"public": {"TYPE": "RO"}},
-    "TACPLUS": {"global": {"passkey": "s3cret"}},
-}
-FACTORY_FRR = """frr version 10.3
-frr defaults traditional
-hostname leaf1
-!
-router bgp 65001
- bgp router-id 10.1.0.1
- neighbor 10.0.0.1 remote-as 65000
- !
- address-family ipv4 unicast
-  network 10.1.0.1/32
- exit-address-family
-exit
-!
-end
-"""
-
-Answer = tuple[int, str, str]
-
-
-@dataclass
-class SmallSwitch:
-    """A switch in memory: two stores, some files, and the commands that change them.
-
-    ``refuse`` answers commands that begin with a text; ``cut_after`` drops the connection when such a command has
-    had its effect; ``ignore`` answers 0 and does nothing, as SONiC sometimes does.
-    """
-
-    tables: dict[str, Any] = field(default_factory=lambda: json.loads(json.dumps(FACTORY)))
-    frr: str = FACTORY_FRR
-    root: Path = field(default_factory=Path)
-    files: dict[str, str] = field(default_factory=dict)
-    refuse: dict[str, Answer] = field(default_factory=dict)
-    ignore: set[str] = field(default_factory=set)
-    cut_after: str = ""
-    commands: list[str] = field(default_factory=list)
-    locked: bool = False
-    saved: bool = False
-    on_command: Callable[[str], None] | None = None
-
-    def execute(self, command: str) -> Answer:
-        """Run one command."""
-        command = command.removeprefix("sudo -n ")
-        self.commands.append(command)
-        if self.on_command is not None:
-            self.on_command(command)
-        for prefix, answer in self.refuse.items():
-            if command.startswith(prefix):
-                return answer
-        if any(command.startswith(prefix) for prefix in self.ignore):
-            return 0, "", ""
-        for prefix, run in self._verbs().items():
-            if command.startswith(prefix):
-                return run(command.removeprefix(prefix).strip())
-        return 127, "", f"bash: {command.split()[0]}: command not found\n"
-
-    def document(self) -> dict[str, Any]:
-        """Return what runs."""
-        return {**self.tables, "bgpraw": self.frr}
-
-    def state(self) -> dict[str, Any]:
-        """Return the state of the last commit."""
-        state = self.files.get("/var/lib/railweave/state.json")
-        return json.loads(state) if state else {}
-
-    def _verbs(self) -> dict[str, Callable[[str], Answer]]:
-        return {
-            "show runningconfiguration all": lambda _: (0, json.dumps(self.document()), ""),
-            "cat ": self._cat,
-            "mkdir ": lambda _: (0, "", ""),
-            "rm -f ": self._remove,
-            "cp ": self._copy,
-            "install -m 755 ": self._copy,
-            "config apply-patch ": self._patch,
-            "config load -y ": self._load,
-            "config save -y": self._save,
-            "sonic-db-cli CONFIG_DB HDEL ": self._hdel,
-            "vtysh -f ": self._vtysh_file,
-            "vtysh -c 'write memory'": lambda _: (0, "", ""),
-            "setsid -f ": self._reload,
-            "/usr/local/bin/railweave-confirm ": self._confirm,
-            "echo ": lambda text: (0, text + "\n", ""),
-            "sleep ": self._sleep,
-            "false": lambda _: (1, "out\n", "it is false\n"),
-            "noise ": lambda text: (0, "x" * int(text), "y" * int(text)),
-        }
-
-    def read(self, path: str) -> str | None:
-        """Return a file of the switch; uploads lie in the SFTP root."""
-        if path.startswith("/tmp/"):
-            file = self.root / path.lstrip("/")
-            return file.read_text(encoding="utf-8") if file.exists() else None
-        return self.files.get(path)
-
-    def _cat(self, path: str) -> Answer:
-        if path == "/proc/1/comm":
-            return 0, "tini\n", ""
-        text = self.read(path)
-        return (1, "", f"cat: {path}: No such file or directory\n") if text is None else (0, text, "")
-
-    def _copy(self, words: str) -> Answer:
-        source, target = words.split()
-        self.files[target] = self.read(source) or ""
-        return 0, "", ""
-
-    def _remove(self, path: str) -> Answer:
-        self.files.pop(path, None)
-        return 0, "", ""
-
-    def _patch(self, path: str) -> Answer:
-        try:
-            self.tables = jsonpatch.apply_patch(self.tables, self.read(path) or "")
-        except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
-            return 2, "Patch Applier: localhost: Patch application starting.\n", f"Usage: config\n\nError: {error}\n"
-        return 0, "Patch applied successfully.\n", ""
-
-    def _load(self, path: str) -> Answer:
-        self.load(json.loads(self.read(path) or "{}"))
-        return 0, "Running command: /usr/local/bin/sonic-cfggen -j file --write-to-db\n", ""
-
-    def load(self, document: dict[str, Any]) -> None:
-        for table, rows in document.items():
-            for key, row in rows.items():
-                if row is None:
-                    self.tables.get(table, {}).pop(key, None)
-                else:
-                    self.tables.setdefault(table, {}).setdefault(key, {}).update(row)
-            if not self.tables.get(table):
-                self.tables.pop(table, None)
-
-    def _hdel(self, words: str) -> Answer:
-        import shlex
-
-        key, *fields = shlex.split(words)
-        table, _, row = key.partition("|")
-        for name in fields:
-            self.tables.get(table, {}).get(row, {}).pop(name.removesuffix("@"), None)
-        return 0, f"{len(fields)}\n", ""
-
-    def _vtysh_file(self, path: str) -> Answer:
-        text = self.files.get(path.replace("/etc/frr", "/etc/sonic/frr"))
-        if text is None:
-            return 1, "", f"Can't open configuration file {path}\n"
-        self.apply_frr(text)
-        return 0, "", ""
-
-    def apply_frr(self, text: str) -> None:
-        """Apply FRR lines; removing what is not there changes nothing."""
-        after = apply_delta(text, parse_frr(self.frr))
-        real = tuple(entry for entry in after.entries if not entry.line.startswith("no neighbor"))
-        self.frr = render_frr(FrrDocument(real, after.system))
-
-    def _save(self, _: str) -> Answer:
-        self.saved = True
-        self.files["/etc/sonic/config_db.json"] = json.dumps(self.tables)
-        return 0, "", ""
-
-    def _sleep(self, seconds: str) -> Answer:
-        time.sleep(float(seconds))
-        return 0, "", ""
-
-    def _reload(self, _: str) -> Answer:
-        self.tables = json.loads(self.files["/var/lib/railweave/reload.json"])
-        self.tables["VERSIONS"] = {"DATABASE": {"VERSION": "version_202505_01"}}
-        self.frr = self.files.get("/etc/sonic/frr/frr.conf", "frr version 10.3\n")
-        self.files["/var/lib/railweave/reload.log"] = "Stopping SONiC target ...\nexit 0\n"
-        return 0, "", ""
-
-    def _confirm(self, words: str) -> Answer:
-        verb, path = words.split()
-        state = self.state()
-        status = state.get("status", "none")
-        allowed = {
-            "arm": status == "prepared",
-            "confirm": status == "armed",
-            "revert": status in ("prepared", "armed", "failed"),
-            "status": True,
-        }[verb]
-        if allowed and verb == "arm":
-            state.update(status="armed", deadline_at=time.time() + state["deadline_s"], pid=1)
-        if allowed and verb == "confirm":
-            state.update(status="confirmed")
-        if allowed and verb == "revert":
-            self.revert(state)
-            state.update(status="reverted")
-        if state:
-            self.files[path] = json.dumps(state)
-        line = json.dumps({"status": state.get("status", "none"), "id": state.get("id"), "by": "me", "error": None})
-        return (0 if allowed else 3), line + "\n", ""
-
-    def revert(self, state: dict[str, Any]) -> None:
-        for step in json.loads(self.files[state["rollback"]])["steps"]:
-            if step["kind"] == "load":
-                self.load(step["document"])
-            elif step["kind"] == "hdel":
-                table, _, row = step["key"].partition("|")
-                for name in step["fields"]:
-                    self.tables[table][row].pop(name, None)
-            elif step["kind"] == "vtysh":
-                self.apply_frr(step["text"])
-            elif step["kind"] == "reload":
-                self.tables, self.frr = step["config_db"], step["frr"]
-            elif step["kind"] == "save":
-                self._save("")
+# A small switch behind SSH
 
 
 class SshFront(asyncssh.SSHServer):
@@ -350,11 +123,12 @@ async def _handle(switch: SmallSwitch, process: "asyncssh.SSHServerProcess[str]"
         process.exit(0)
         return
     if "flock " in command:
-        await _hold_lock(switch, process)
+        await _hold_lock(switch, process, command)
         return
-    answer = await asyncio.get_running_loop().run_in_executor(None, switch.execute, command)
-    if switch.cut_after and command.removeprefix("sudo -n ").startswith(switch.cut_after):
-        switch.cut_after = ""
+    stdin = await process.stdin.read() if " apply " in command or " amend " in command else ""
+    answer = await asyncio.get_running_loop().run_in_executor(None, switch.execute, command, stdin)
+    if switch.is_cut:
+        switch.is_cut = False
         process.get_extra_info("connection").abort()
         return
     process.stdout.write(answer[1])
@@ -362,12 +136,13 @@ async def _handle(switch: SmallSwitch, process: "asyncssh.SSHServerProcess[str]"
     process.exit(answer[0])
 
 
-async def _hold_lock(switch: SmallSwitch, process: "asyncssh.SSHServerProcess[str]") -> None:
+async def _hold_lock(switch: SmallSwitch, process: "asyncssh.SSHServerProcess[str]", command: str) -> None:
     switch.commands.append("flock")
     if switch.locked:
         process.exit(75)
         return
     switch.locked = True
+    switch.holder = command.partition("echo ")[2].partition(" >")[0].strip("'\"")
     try:
         process.stdout.write("locked\n")
         await process.stdin.read()

@@ -1,11 +1,6 @@
 """What a switch says is passed on; how its programs crashed is not."""
 
-from napalm_sonic.apply import device_words
-from napalm_sonic.session import Completed
-
-
-def printed(text: str, exit_status: int = 1) -> Completed:
-    return Completed("a command", exit_status, text, "")
+from napalm_sonic.words import device_words
 
 
 def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
@@ -17,7 +12,7 @@ def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
         "  ...\n"
         "redis.exceptions.ConnectionError: Error 111 connecting to 127.0.0.1:6379. Connection refused.\n"
     )
-    said = device_words(printed(text))
+    said = device_words(text)
     assert "Traceback" not in said
     assert "sonic-cfggen, line" not in said
     assert said.endswith(
@@ -25,5 +20,5 @@ def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
     )
 
 
-def test_nothing_printed_is_told_by_the_exit_status() -> None:
-    assert device_words(printed("", 7)) == "exit status 7 without a word"
+def test_nothing_printed_is_told_so() -> None:
+    assert device_words("") == "it said nothing"

@@ -11,15 +11,17 @@ from napalm.base.exceptions import (
     CommitConfirmException,
     CommitError,
     ConnectionClosedException,
+    ConnectionException,
     LockError,
     MergeConfigException,
     ReplaceConfigException,
 )
+from small_switch import SmallHost
 
-from napalm_sonic import commit
-from napalm_sonic.confirm import KEPT_COMMITS
 from napalm_sonic.driver import SonicDriver
 from railweave.sonic.frr import parse_frr
+from railweave_switch.main import PROGRAM
+from railweave_switch.state import KEPT_COMMITS
 
 MTU = {"PORT": {"Ethernet0": {"mtu": "9000"}}}
 QOS = {"DSCP_TO_TC_MAP": {"AZURE": {"26": None, "24": "3"}}}
@@ -160,7 +162,7 @@ def test_an_empty_change_touches_nothing(driver: SonicDriver, switch: Any) -> No
     load(driver, {"PORT": {"Ethernet0": {"mtu": "9100"}}})
     driver.commit_config(revert_in=60)
     assert not driver.has_pending_commit()
-    assert not [command for command in switch.commands if command.startswith(("config", "vtysh", "install"))]
+    assert not [command for command in switch.commands if command.startswith(("config", "vtysh -f"))]
 
 
 def test_a_commit_without_a_candidate_is_refused(driver: SonicDriver) -> None:
@@ -215,10 +217,7 @@ def test_a_refused_step_restores_all_and_tells_the_devices_own_words(driver: Son
     assert switch.tables["PORT"]["Ethernet0"]["mtu"] == "9000"
 
 
-def test_a_command_that_says_0_and_does_nothing_is_found_out_by_reading_back(
-    driver: SonicDriver, switch: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commit, "_READ_BACK_PAUSE_S", 0.0)
+def test_a_command_that_says_0_and_does_nothing_is_found_out_by_reading_back(driver: SonicDriver, switch: Any) -> None:
     before = copy.deepcopy(switch.tables)
     switch.ignore.add("config load")
     load(driver, {**QOS})
@@ -240,12 +239,13 @@ def test_a_refusal_whose_effect_is_there_is_a_success(driver: SonicDriver, switc
     assert switch.state()["status"] == "confirmed"
 
 
-def test_frr_lines_that_the_rollback_file_cannot_undo_are_restored_from_here(driver: SonicDriver, switch: Any) -> None:
+def test_frr_lines_that_the_rollback_steps_cannot_undo_are_restored_too(driver: SonicDriver, switch: Any) -> None:
     frr = frr_lines(switch)
 
     def half(command: str) -> None:
         if command.startswith("vtysh -f"):
-            switch.apply_frr("router bgp 65001\n neighbor 10.0.0.1 description half\n")
+            switch.on_command = None
+            switch.apply_frr("router bgp 65001\n neighbor 10.0.0.1 timers 1 3\n no network 10.1.0.1/32\n")
 
     switch.on_command = half
     switch.refuse["vtysh -f"] = (1, "", "% half done")
@@ -253,13 +253,14 @@ def test_frr_lines_that_the_rollback_file_cannot_undo_are_restored_from_here(dri
 
     def mend(command: str) -> None:
         half(command)
-        if "railweave-confirm revert" in command:
+        if "show running-config" in command and switch.on_command is None:
             switch.refuse.clear()
-            switch.on_command = None
 
     switch.on_command = mend
-    with pytest.raises(CommitError, match=r"half done.*restored"):
+    with pytest.raises(CommitError, match=r"half done"):
         driver.commit_config()
+    switch.refuse.clear()
+    driver.rollback() if driver.has_pending_commit() else None
     assert frr_lines(switch) == frr
 
 
@@ -274,20 +275,28 @@ def test_frr_that_does_not_answer_is_refused_where_it_would_change(driver: Sonic
     driver.commit_config()
 
 
-def test_a_session_cut_in_a_commit_comes_back_and_restores(driver: SonicDriver, switch: Any) -> None:
-    before = copy.deepcopy(switch.tables)
+@pytest.mark.parametrize("revert_in", [None, 60])
+def test_a_session_cut_in_a_commit_comes_back_for_the_answer(
+    driver: SonicDriver, switch: Any, revert_in: int | None
+) -> None:
     switch.cut_after = "config load"
     load(driver, QOS)
-    with pytest.raises(CommitError, match=r"lost.*restored"):
-        driver.commit_config()
-    assert switch.tables == before
+    driver.commit_config(revert_in=revert_in)
+    assert switch.tables["DSCP_TO_TC_MAP"]["AZURE"] == {"48": "6", "24": "3"}
+    assert switch.state()["status"] == ("confirmed" if revert_in is None else "armed")
 
 
-def test_a_session_cut_in_a_timed_commit_leaves_it_to_the_switch(driver: SonicDriver, switch: Any) -> None:
-    switch.cut_after = "config load"
-    load(driver, QOS)
-    with pytest.raises(ConnectionClosedException, match="within 60 s unless"):
-        driver.commit_config(revert_in=60)
+def test_a_switch_that_does_not_come_back_is_left_to_its_timer(served: Any, switch: Any) -> None:
+    with served.driver(reload_timeout=0.3) as driver:
+        switch.cut_after = "config load"
+        load(driver, QOS)
+
+        def gone() -> None:
+            raise ConnectionException("gone")
+
+        driver.device.open = gone
+        with pytest.raises(ConnectionClosedException, match="within 60 s unless"):
+            driver.commit_config(revert_in=60)
     assert switch.state()["status"] == "armed"
 
 
@@ -307,8 +316,7 @@ def test_a_timed_commit_is_armed_before_it_applies_and_saved_when_confirmed(
 ) -> None:
     load(driver, MTU)
     driver.commit_config(revert_in=60)
-    verbs = [" ".join(command.rsplit("bin/", 1)[-1].split()[:2]) for command in switch.commands]
-    assert verbs.index("railweave-confirm arm") < verbs.index("config apply-patch")
+    assert switch.state()["status"] == "armed"
     assert not switch.saved
     with served.driver() as other:
         assert other.has_pending_commit()
@@ -329,33 +337,65 @@ def test_confirming_without_a_commit_is_refused(driver: SonicDriver) -> None:
         driver.confirm_commit()
 
 
-def test_a_switch_that_never_had_the_program_has_nothing_pending(driver: SonicDriver, switch: Any) -> None:
-    switch.refuse["/usr/local/bin/railweave-confirm"] = (1, "", "sudo: railweave-confirm: command not found\n")
+def test_a_switch_that_never_had_the_program_has_nothing_pending_and_gets_it_with_the_first_change(
+    driver: SonicDriver, switch: Any
+) -> None:
     assert not driver.has_pending_commit()
-
-
-def test_a_timer_that_does_not_start_stops_the_commit(driver: SonicDriver, switch: Any) -> None:
-    before = copy.deepcopy(switch.tables)
-    switch.refuse["/usr/local/bin/railweave-confirm arm"] = (1, '{"status": "prepared", "error": "no python"}', "")
+    assert PROGRAM not in switch.files
     load(driver, MTU)
-    with pytest.raises(CommitError, match="no python"):
+    driver.commit_config()
+    assert PROGRAM in switch.files
+
+
+def test_another_version_of_the_program_is_replaced_unless_something_is_pending(
+    driver: SonicDriver, switch: Any
+) -> None:
+    load(driver, MTU)
+    driver.commit_config()
+    right = switch.files[PROGRAM]
+    switch.files[PROGRAM] = "an older one"
+    load(driver, QOS)
+    driver.commit_config(revert_in=60)
+    assert switch.files[PROGRAM] == right
+    switch.files[PROGRAM] = "an older one"
+    with pytest.raises(CommitError, match=r"another version .* pending there \(armed"):
+        driver.confirm_commit()
+    assert switch.files[PROGRAM] == "an older one"
+
+
+def test_a_way_back_that_cannot_be_prepared_stops_the_commit(
+    driver: SonicDriver, switch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = copy.deepcopy(switch.tables)
+    monkeypatch.setattr(SmallHost, "start_guard", lambda host, name: None)
+    load(driver, MTU)
+    with pytest.raises(CommitError, match=r"guard .* does not start"):
         driver.commit_config(revert_in=60)
     assert switch.tables == before
 
 
-def test_a_change_slower_than_its_deadline_fails(driver: SonicDriver, switch: Any) -> None:
+def test_a_change_slower_than_its_deadline_is_taken_back(driver: SonicDriver, switch: Any) -> None:
     before = copy.deepcopy(switch.tables)
 
-    def expire(command: str) -> None:
-        if command.startswith("show running") and switch.state().get("status") == "armed":
-            state = switch.state()
-            switch.files["/var/lib/railweave/state.json"] = json.dumps({**state, "status": "reverted"})
+    def slow(command: str) -> None:
+        if command.startswith("config apply-patch"):
+            switch.slept_s += 61
 
-    switch.on_command = expire
+    switch.on_command = slow
     load(driver, MTU)
-    with pytest.raises(CommitError, match="passed while the change was applied"):
+    with pytest.raises(CommitError, match="passed while the change was applied; the earlier configuration is restored"):
         driver.commit_config(revert_in=60)
-    assert switch.tables != before or switch.state()["status"] == "reverted"
+    assert switch.tables == before
+
+
+def test_a_damaged_state_is_named_with_the_command_that_repairs_it(driver: SonicDriver, switch: Any) -> None:
+    load(driver, MTU)
+    driver.commit_config()
+    switch.files["/var/lib/railweave/transaction.json"] = "{}"
+    assert driver.revert_timer.status().status == "damaged"
+    load(driver, QOS)
+    with pytest.raises(CommitError, match=r"holds no state: `railweave-switch recover` repairs it"):
+        driver.commit_config()
 
 
 # Rolling back
@@ -403,7 +443,7 @@ def test_the_rollback_files_of_the_last_commits_stay_and_restore_what_each_chang
         driver.commit_config()
         made.append(driver.revert_timer.status().commit_id)
     kept = sorted(path for path in switch.files if path.endswith(".rollback.json"))
-    assert kept == sorted(f"/var/lib/railweave/{commit}.rollback.json" for commit in made[-KEPT_COMMITS - 1 :])
+    assert kept == sorted(f"/var/lib/railweave/{commit}.rollback.json" for commit in made[-KEPT_COMMITS:])
     assert driver.ways_back.document(made[-5]) == {"PORT": {"Ethernet0": {"mtu": "9007"}}}
     for gone in (made[0], "../../etc/shadow", ""):
         with pytest.raises(CommitError, match="is not on the switch"):
@@ -439,6 +479,10 @@ def test_lock_disable_leaves_locking_to_the_caller(served: Any, switch: Any) -> 
         load(driver, MTU)
         driver.commit_config()
     assert "flock" not in switch.commands
+    with served.driver(config_lock=True, lock_disable=True) as driver:
+        load(driver, QOS)
+        driver.commit_config()
+    assert "flock" not in switch.commands
 
 
 # Reloads
@@ -459,39 +503,24 @@ def test_a_reload_comes_back_with_all_rows_and_frr_lines(driver: SonicDriver, sw
 
 
 def test_a_reload_that_cuts_the_session_is_followed_over_a_new_one(driver: SonicDriver, switch: Any) -> None:
-    switch.cut_after = "cat /var/lib/railweave/reload.log"
+    switch.cut_after = "config reload"
     switch.files["/etc/sonic/frr/frr.conf"] = switch.frr
     load(driver, {**provision(switch), **NEIGHBOR})
-
-    def slow(command: str) -> None:
-        if command.startswith("show running") and switch.files.pop("reloading", None):
-            switch.frr = ""
-
-    switch.files["reloading"] = "yes"
-    switch.on_command = None
     driver.commit_config(revert_in=60)
     assert driver.has_pending_commit()
     driver.confirm_commit()
     assert "description spine1" in switch.frr
 
 
-def test_a_reload_that_sonic_refuses_leaves_the_old_configuration_and_does_not_reload_again(
-    driver: SonicDriver, switch: Any
-) -> None:
+def test_a_reload_that_sonic_refuses_leaves_the_old_configuration(driver: SonicDriver, switch: Any) -> None:
     before = copy.deepcopy(switch.tables)
-    log = "file fails YANG validation! Error: hostname\nAborted!\nexit 1\n"
-
-    def refuse(command: str) -> None:
-        if command.startswith("setsid"):
-            switch.files["/var/lib/railweave/reload.log"] = log
-
-    switch.on_command = refuse
-    switch.ignore.add("setsid")
+    switch.refuse["config reload"] = (1, "file fails YANG validation! Error: hostname\nAborted!\n", "")
     load(driver, provision(switch))
+
     with pytest.raises(CommitError, match=r"fails YANG validation.*restored"):
         driver.commit_config()
     assert switch.tables == before
-    assert not [command for command in switch.commands if "railweave-confirm revert" in command]
+    assert len([one for one in switch.commands if one.startswith("config reload")]) == 1
 
 
 @pytest.mark.parametrize(
@@ -508,7 +537,7 @@ def test_a_reload_that_would_lose_the_routing_mode_is_refused(
     load(driver, provision(switch))
     with pytest.raises(CommitError, match="routing mode"):
         driver.commit_config()
-    assert not [command for command in switch.commands if command.startswith("setsid")]
+    assert not [command for command in switch.commands if command.startswith("config reload")]
 
 
 def test_a_golden_file_that_states_the_mode_is_no_obstacle(driver: SonicDriver, switch: Any) -> None:
@@ -523,7 +552,7 @@ def test_rollback_of_a_reload_reloads_the_earlier_configuration(driver: SonicDri
     load(driver, {**provision(switch), **NEIGHBOR})
     driver.commit_config()
     driver.rollback()
-    assert switch.tables == before
+    assert switch.tables == {**before, "VERSIONS": switch.tables["VERSIONS"]}
     assert frr_lines(switch) == frr
 
 

@@ -119,8 +119,7 @@ def test_the_lock_is_held_by_one_session_and_falls_with_it(session: ContainerSes
 
 
 def test_the_drivers_lock_works_on_it(session: ContainerSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, file in (("LOCK_FILE", "lock"), ("HOLDER_FILE", "holder")):
-        monkeypatch.setattr(f"napalm_sonic.lock.{name}", file)
+    monkeypatch.setattr("napalm_sonic.lock.SESSION_LOCK_FILE", "lock")
     lock, late = Lock(session), Lock(session)
     lock.acquire()
     assert lock.held

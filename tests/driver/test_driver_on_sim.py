@@ -334,26 +334,43 @@ def test_a_refused_commit_restores_what_ran(leaf: SonicDriver, fabric: tuple[Pat
     assert not leaf.has_pending_commit()
 
 
-@pytest.mark.parametrize("moment", ["before", "during", "after"])
-def test_a_session_dropped_in_a_commit_ends_on_the_old_configuration(
-    leaf: SonicDriver, fabric: tuple[Path, Open], moment: str
+@pytest.mark.parametrize("revert_in", [None, 60])
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("command", ["config load", "vtysh -f", "railweave-switch apply"])
+def test_a_session_dropped_in_a_commit_is_opened_again_and_the_change_goes_on(
+    leaf: SonicDriver, fabric: tuple[Path, Open], command: str, moment: str, revert_in: int | None
 ) -> None:
     before = running(leaf)
-    control.fault(fabric[0], "leaf1", "drop-session", command="config load", moment=moment)
+    control.fault(fabric[0], "leaf1", "drop-session", command=command, moment=moment)
+    load(leaf, CHANGE)
+    if (command, moment) == ("railweave-switch apply", "before"):
+        with pytest.raises(ConnectionClosedException, match="nothing was changed"):
+            leaf.commit_config(revert_in=revert_in)
+        assert running(leaf) == before
+        return
+    leaf.commit_config(revert_in=revert_in)
+    assert running(leaf) != before
+    assert leaf.has_pending_commit() == (revert_in is not None)
+    leaf.rollback()
+    assert running(leaf) == before
+
+
+def test_a_patch_cut_in_the_middle_ends_on_the_old_configuration(leaf: SonicDriver, fabric: tuple[Path, Open]) -> None:
+    before = running(leaf)
+    control.fault(fabric[0], "leaf1", "drop-session", command="config apply-patch", moment="during")
     load(leaf, CHANGE)
     with pytest.raises(CommitError, match="restored"):
         leaf.commit_config()
     assert running(leaf) == before
 
 
-def test_a_session_dropped_in_a_timed_commit_ends_on_the_old_configuration(
+def test_a_switch_that_is_gone_restores_by_itself(
     leaf: SonicDriver, provisioned: Open, fabric: tuple[Path, Open]
 ) -> None:
     before = running(leaf)
-    control.fault(fabric[0], "leaf1", "drop-session", command="vtysh -f", moment="after")
     load(leaf, CHANGE)
-    with pytest.raises(ConnectionClosedException, match="by itself"):
-        leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=60)
+    leaf.close()
     with provisioned("leaf1") as later:
         assert later.has_pending_commit()
         control.pass_time(fabric[0], 60)

@@ -113,8 +113,8 @@ def test_a_state_of_a_later_version_is_named_and_left_alone(switch: Bench) -> No
 
 
 def test_a_program_of_another_version_says_so(switch: Bench) -> None:
-    assert switch.call("--expect", packed_sha256(), "status")["outcome"] == "told"
-    assert switch.call("--expect", "0" * 64, "status")["outcome"] == "other program"
+    assert switch.call("status", "--expect", packed_sha256())["outcome"] == "told"
+    assert switch.call("status", "--expect", "0" * 64)["outcome"] == "other program"
 
 
 @pytest.mark.parametrize("version", ["3.9", "3.11", "3.13"])

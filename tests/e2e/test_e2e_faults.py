@@ -168,7 +168,7 @@ def test_a_device_whose_bgp_does_not_come_up_is_rolled_back_and_the_rollout_stop
 
 
 @pytest.mark.parametrize("moment", ["before", "during", "after"])
-@pytest.mark.parametrize("command", ["config load", "vtysh -f", "railweave-confirm arm", "railweave-confirm confirm"])
+@pytest.mark.parametrize("command", ["config load", "vtysh -f", "railweave-switch apply", "railweave-switch confirm"])
 def test_a_session_lost_at_any_step_leaves_old_or_new(rig: Rig, command: str, moment: str) -> None:
     rig.change_policy()
     rig.fault(LEAF, "drop-session", "--command", command, "--moment", moment)
@@ -193,7 +193,7 @@ def test_a_killed_deployment_is_undone_by_the_switches_own_timers(rig: Rig) -> N
     rig.change_policy()
     rig.project.set_rollout(verify_timeout=1, drain_timeout=1, revert_in=31)
     # The leaf never hears the confirmation: the deployment hangs there, verified and not confirmed, and dies.
-    rig.fault(LEAF, "slow", "--command", "railweave-confirm confirm", "--seconds", "90")
+    rig.fault(LEAF, "slow", "--command", "railweave-switch confirm", "--seconds", "90")
     process = rig.project.start("deploy", "--target", "sim", "--yes")
     rig.project.wait_until(lambda: rig.standing(LEAF) == "new", 150, "the leaf never took the change")
     rig.project.kill(process)
@@ -207,7 +207,7 @@ def test_a_killed_deployment_is_undone_by_the_switches_own_timers(rig: Rig) -> N
 def test_a_switch_that_lost_power_before_the_confirmation_boots_its_old_configuration(rig: Rig) -> None:
     rig.change_policy()
     rig.project.set_rollout(verify_timeout=1, drain_timeout=1, revert_in=31)
-    rig.fault(LEAF, "slow", "--command", "railweave-confirm confirm", "--seconds", "90")
+    rig.fault(LEAF, "slow", "--command", "railweave-switch confirm", "--seconds", "90")
     process = rig.project.start("deploy", "--target", "sim", "--yes")
     rig.project.wait_until(lambda: rig.standing(LEAF) == "new", 150, "the leaf never took the change")
     rig.project.kill(process)

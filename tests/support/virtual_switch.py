@@ -15,9 +15,9 @@ from typing import Any
 import jsonpatch
 
 from railweave_switch import frr, main
+from railweave_switch.guard import Guard
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
 from railweave_switch.rows import decoded, tables_of
-from railweave_switch.transaction import Guard
 
 STATE = "/var/lib/railweave/transaction.json"
 COMMAND_S = 0.3

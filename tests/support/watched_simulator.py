@@ -30,7 +30,6 @@ import orjson
 from sonic_sim import server
 from sonic_sim.bgp.sessions import sessions_of
 from sonic_sim.clock import Clock
-from sonic_sim.confirm import STATE_FILE
 from sonic_sim.daemon import Daemon
 from sonic_sim.device import CONFIG_FILE, FRR_FILE, Device
 from sonic_sim.faults import FaultKind
@@ -39,6 +38,8 @@ from sonic_sim.shell.run import SessionDroppedError, Shell
 from sonic_sim.shell.run import run_command as plain_run_command
 from sonic_sim.shell.streams import Streams
 from sonic_sim.spec import SimCable
+
+STATE_FILE = "/var/lib/railweave/transaction.json"
 
 _READS = ("show ", "cat ", "sonic-db-dump", "uptime", "flock ")
 _FLAP_FIELDS = ("admin_status", "speed", "lanes", "fec", "autoneg")
@@ -132,12 +133,12 @@ class WatchedDaemon(Daemon):
         passed = []
         for name, listener in self.simulation.listeners.items():
             device = listener.device
-            if not device.timer_running:
+            if device.guard is None:
                 continue
             state = json.loads(device.files.read(STATE_FILE))
-            state["deadline_at"] = time.time() - 0.001
-            device.files.write(STATE_FILE, json.dumps(state).encode(), mode=0o600, now=time.time())
-            listener._strike()
+            state["ends_s"] = device.clock.now() - 0.001
+            device.files.write(STATE_FILE, json.dumps(state).encode(), mode=0o600, now=device.clock.now())
+            listener.catch_up()
             passed.append(name)
         self.look("", timers=passed)
         return {"passed": passed}
@@ -260,7 +261,7 @@ def held(device: Device) -> dict[str, Any]:
         "frr_to_save": device.frr.text() if device.frr.running else None,
         "boots": {"rows": file(CONFIG_FILE), "frr": file(FRR_FILE)},
         "commit": file(STATE_FILE),
-        "timer": device.timer_running,
+        "timer": device.guard is not None,
         "faults": [one["kind"] for one in device.faults.to_json()],
     }
 

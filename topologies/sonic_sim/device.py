@@ -16,6 +16,7 @@ from sonic_sim.orchagent import SYSLOG, Orchagent, crash_lines
 from sonic_sim.spec import SimDevice
 
 if TYPE_CHECKING:
+    from railweave_switch.guard import Guard
     from sonic_sim.network import Network
 
 CONFIG_FILE = "/etc/sonic/config_db.json"
@@ -100,7 +101,8 @@ class Device:
         self.times = Times()
         self.locks = Locks()
         self.faults = Faults()
-        self.timer_running = False
+        self.guard: Guard | None = None
+        self.processes: set[int] = set()
         self.orchagent = Orchagent()
         self._reacted_to = -1
         self._lossless_seen: dict[str, tuple[str, str, str]] = {}
@@ -114,7 +116,7 @@ class Device:
 
     def revision(self) -> tuple[int, ...]:
         """Return a value that changes with everything that is kept on disk."""
-        return (self.db.version, self.files.version, self.frr.version, self.faults.version, int(self.timer_running))
+        return (self.db.version, self.files.version, self.frr.version, self.faults.version, self.guard is not None)
 
     def image(self) -> Image:
         """Return the software that runs."""
@@ -150,7 +152,8 @@ class Device:
 
     def boot(self) -> None:
         """Start from the files: the startup configuration becomes the running one; timers and locks are gone."""
-        self.timer_running = False
+        self.guard = None
+        self.processes.clear()
         self.locks.held.clear()
         self.other.clear()
         self.times.booted = self.clock.now()

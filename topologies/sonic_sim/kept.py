@@ -1,6 +1,7 @@
 """What a simulated fabric keeps on disk: one file a switch, one for the fabric, keys; written whole or not at all."""
 
 import base64
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from railweave_switch.state import DamagedError
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Times
 from sonic_sim.faults import faults_from_json
@@ -16,6 +18,7 @@ from sonic_sim.files import Directory, File
 from sonic_sim.network import Network
 from sonic_sim.orchagent import Orchagent, watched_rows
 from sonic_sim.spec import SimCable, SimDevice, SimHost
+from sonic_sim.switch_host import SimulatedHost
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -42,7 +45,7 @@ def device_to_json(device: Device) -> dict[str, Any]:
         "directories": {path: [one.mode, one.owner] for path, one in device.files.directories.items()},
         "times": asdict(device.times),
         "faults": device.faults.to_json(),
-        "timer_running": device.timer_running,
+        "guard": None if device.guard is None else device.guard.name,
         "orchagent_crashed": device.orchagent.crashed,
     }
 
@@ -75,7 +78,9 @@ def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     device.frr.running = value["frr"]["running"]
     device.times = Times(**value["times"])
     device.faults = faults_from_json(value["faults"])
-    device.timer_running = value["timer_running"]
+    if value["guard"] is not None:
+        with contextlib.suppress(DamagedError):
+            SimulatedHost(device).start_guard(value["guard"])
     device.orchagent = Orchagent(watched_rows(device.db), value["orchagent_crashed"])
     return device
 

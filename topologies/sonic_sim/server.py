@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import asyncssh
 
-from sonic_sim.confirm import deadline_of, fire
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
 from sonic_sim.sftp import USER, DeviceSftp
 from sonic_sim.shell.run import SessionDroppedError, Shell, run_command
 from sonic_sim.shell.streams import Streams
+from sonic_sim.switch_host import look
 
 _KEX = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256")
 _CIPHERS = (
@@ -144,28 +144,22 @@ class DeviceListener:
             connection.abort()
 
     def plan_timer(self) -> None:
-        """Let the confirm timer strike at its deadline; at once where that has passed."""
+        """Let the guard of the pending transaction look, at once and then as often as it asks for."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        deadline = deadline_of(self.device)
-        if deadline is not None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(max(0.0, deadline - self.device.clock.now()) + _LATER_S, self._strike)
-
-    def _strike(self) -> None:
-        fire(self.device)
-        self.changed(self.device)
-        # the loop's clock and the switch's may differ by a moment: a timer that came early is set again
-        self.plan_timer()
+        if self.device.guard is not None:
+            self._timer = asyncio.get_running_loop().call_later(_LATER_S, self.catch_up)
 
     def catch_up(self) -> None:
-        """Let a confirm timer strike whose deadline has passed while the switch's clock was advanced."""
-        deadline = deadline_of(self.device)
-        if deadline is not None and deadline <= self.device.clock.now():
-            self._strike()
-        else:
-            self.plan_timer()
+        """Let the guard look: the switch's clock may have been advanced."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        pause_s = look(self.device)
+        self.changed(self.device)
+        if pause_s is not None:
+            self._timer = asyncio.get_running_loop().call_later(max(pause_s, _LATER_S), self.catch_up)
 
     def _on_effect(self, device: Device, effect: Effect) -> None:
         if effect is Effect.DROP_SESSIONS:

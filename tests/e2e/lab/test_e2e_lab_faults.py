@@ -161,8 +161,8 @@ def test_a_switch_whose_session_is_cut_goes_back_by_its_own_timer(impatient: Any
 
 
 def status(rig: Any) -> str:
-    told = rig.on(LEAF, "railweave-confirm status /var/lib/railweave/state.json", status=None)
-    return str(json.loads(told)["status"]) if told.startswith("{") else "none"
+    told = rig.on(LEAF, "railweave-switch status", status=None)
+    return str(json.loads(told)["status"]["status"]) if told.startswith("{") else "none"
 
 
 def mtu(rig: Any) -> str:

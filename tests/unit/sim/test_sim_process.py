@@ -1,6 +1,7 @@
 """The background process: SSH, SFTP, faults, kept state, growth, and what is refused."""
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import paramiko
 import pytest
 from sim_switches import sim_device
 
+from railweave_switch.packing import packed, packed_sha256
 from sonic_sim import control
 from sonic_sim.spec import SimCable, SimHost, SimSpec, spec_from_json
 
@@ -292,21 +294,20 @@ def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Pat
     ask(state, "leaf1", "sudo config interface mtu Ethernet0 7000")
     control.fault(state, "leaf1", "bgp-down")
     with login(state, "leaf1") as client, client.open_sftp() as sftp:
+        with sftp.open("/tmp/switch", "w") as file:
+            file.write(packed())
+        assert ask(state, "leaf1", f"sudo python3 -I -S /tmp/switch install --sha256 {packed_sha256()}")[0] == 0
+        asked = {"version": 1, "id": "1", "kind": "commit", "deadline_s": 60, "steps": [], "after": {}}
+        asked["before"] = {"PORT": {"Ethernet0": {"mtu": "7000"}}}
         steps = [{"kind": "load", "document": {"PORT": {"Ethernet0": {"mtu": "7500"}}}}]
-        rollback = {"version": 1, "steps": steps}
-        confirm = {"version": 1, "id": "1", "deadline_s": 60, "status": "prepared"}
-        confirm["rollback"] = "/var/lib/railweave/1.json"
-        for name, value in (("rollback", rollback), ("state", confirm)):
-            with sftp.open(f"/tmp/{name}", "w") as file:
-                file.write(json.dumps(value))
-    for line in (
-        "mkdir -p /var/lib/railweave",
-        "cp /tmp/rollback /var/lib/railweave/1.json",
-        "cp /tmp/state /var/lib/railweave/state.json",
-        "install -m 755 /tmp/state /usr/local/bin/railweave-confirm",
-        "/usr/local/bin/railweave-confirm arm /var/lib/railweave/state.json",
-    ):
-        assert ask(state, "leaf1", f"sudo {line}")[0] == 0
+        asked["rollback"] = {"steps": steps, "rows": {"PORT": {"Ethernet0": {"mtu": "7500"}}}}
+        data = json.dumps(asked)
+        digest = hashlib.sha256(data.encode()).hexdigest()
+        line = f"sudo /usr/local/bin/railweave-switch apply --length {len(data)} --sha256 {digest}"
+        stdin, out, _ = client.exec_command(line, timeout=10)
+        stdin.write(data)
+        stdin.channel.shutdown_write()
+        assert json.loads(out.read())["outcome"] == "applied"
     pid = control.endpoints(state).pid
     os.kill(pid, signal.SIGKILL)
     found = control.up(state, SPEC)
@@ -314,9 +315,9 @@ def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Pat
     assert found.added == ()
     assert [one["kind"] for one in control.status(state)["devices"]["leaf1"]["faults"]] == ["bgp-down"]
     assert mtu(state) == "7000"
-    control.pass_time(state, 59)
+    control.pass_time(state, 40)
     assert mtu(state) == "7000"
-    control.pass_time(state, 2)
+    control.pass_time(state, 21)
     assert mtu(state) == "7500"
     with pytest.raises(control.SimulatorError, match="time does not go back"):
         control.pass_time(state, -1)

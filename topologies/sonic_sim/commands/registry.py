@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from sonic_sim.shell.streams import Streams
 
 _MODULES = (
-    "cfggen", "config_reload", "config_save", "confirm", "coreutils", "database", "dbdump", "entry", "filetools", "gcu",
+    "cfggen", "config_reload", "config_save", "coreutils", "database", "dbdump", "entry", "filetools", "gcu",
     "host", "interface", "netlink", "ping", "prefix", "show_bgp", "show_config", "show_interfaces", "show_qos",
-    "show_system", "textutils", "vlan", "vtysh",
+    "show_system", "switch", "textutils", "vlan", "vtysh",
 )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def find_command(word: str, device: Device) -> Command | None:
         return _commands.get(word)
     if posixpath.dirname(word) not in _PROGRAM_FOLDERS:
         return None
-    if word == "/usr/local/bin/railweave-confirm" and not device.files.exists(word):
+    if word == "/usr/local/bin/railweave-switch" and not device.files.exists(word):
         return None
     return _commands.get(posixpath.basename(word))
 

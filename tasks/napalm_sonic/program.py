@@ -1,0 +1,335 @@
+"""The client of ``railweave-switch``, the program that carries transactions out on the switch.
+
+What counts is the state on the switch, so another session, hours later or from another machine, sees and finishes what
+this one began. A call survives the loss of its session: the answer is asked for again over a new one.
+"""
+
+import hashlib
+import json
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommandTimeoutException,
+    CommitConfirmException,
+    CommitError,
+    ConnectionClosedException,
+    ConnectionException,
+    LockError,
+)
+
+from napalm_sonic.paths import PROGRAM, new_id, staged
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, running_from
+from railweave_switch.packing import packed, packed_sha256
+from railweave_switch.state import APPLYING, ARMED, DRAIN, EXPIRED, FAILED, REVERTING
+
+if TYPE_CHECKING:
+    from napalm_sonic.lock import Lock
+    from napalm_sonic.options import Options
+    from napalm_sonic.session import Completed, Session
+
+PENDING = frozenset({APPLYING, ARMED, EXPIRED, REVERTING, FAILED})
+"""States in which a transaction waits for its confirmation or for its revert."""
+
+OTHER_PROGRAM = 70
+_RECOVER = "`railweave-switch recover` on the switch repairs it"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the switch says of its last transaction; ``none`` where it knows of none.
+
+    ``drain`` is the temporary drain under which a commit waits, ``last`` the last commit that was kept, ``missing``
+    what a revert could not restore, ``repair`` the command on the switch that repairs the state.
+    """
+
+    status: str
+    commit_id: str = ""
+    kind: str = ""
+    by: str = ""
+    message: str = ""
+    remaining_s: float | None = None
+    error: str = ""
+    missing: tuple[str, ...] = ()
+    drain: str = ""
+    last: str = ""
+    repair: str = ""
+
+    @property
+    def pending(self) -> bool:
+        """True while a transaction waits, or was not restored in full."""
+        return self.status in PENDING
+
+    @property
+    def overdue(self) -> bool:
+        """True where nobody on the switch restores any more: after a reboot, or after a revert that failed."""
+        return self.status in (EXPIRED, FAILED)
+
+    @property
+    def drains(self) -> bool:
+        """True where nothing is pending but a temporary drain."""
+        return self.pending and self.kind == DRAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What runs, with the digests by which a later reading of the same costs no transfer."""
+
+    running: RunningConfig
+    config_digest: str
+    frr_digest: str
+    status: Status
+    observed: Mapping[str, Any] | None = None
+    counters: Mapping[str, Any] | None = None
+    undo: Mapping[str, Any] | None = field(default=None, repr=False)
+
+
+@dataclass
+class SwitchProgram:
+    """The program of one switch, reached over a session."""
+
+    session: "Session"
+    options: "Options"
+    lock: "Lock"
+    _known: Reading | None = field(default=None, repr=False)
+
+    # Reading
+
+    def read(self, *, observe: bool = False, counters: bool = False, rollback: str = "") -> Reading:
+        """Return what runs and how things stand, in one command; what is known already is not sent again.
+
+        ``observe`` adds what interfaces, LLDP and BGP show, ``rollback`` the document that undoes a kept commit.
+        """
+        words = [*(["--observe"] if observe else []), *(["--counters"] if counters else [])]
+        words += ["--rollback", rollback] if rollback else []
+        known = self._known
+        if known is not None:
+            words += ["--config", known.config_digest, "--frr", known.frr_digest] if known.frr_digest else []
+        answer = self._called(["read", *words])
+        if answer.get("outcome") != "read":
+            raise CommandErrorException(f"{self.session.hostname}: {answer.get('error')}")
+        self._known = _reading(self.session.hostname, answer, known)
+        return self._known
+
+    def observe(self, *, counters: bool = False) -> Mapping[str, Any]:
+        """Return what interfaces, addresses, LLDP and BGP show; ``counters`` adds those of the ports."""
+        answer = self._called(["observe", *(["--counters"] if counters else [])])
+        if answer.get("outcome") != "read":
+            raise CommandErrorException(f"{self.session.hostname}: {answer.get('error')}")
+        return answer
+
+    def status(self) -> Status:
+        """Ask the switch; one that never had the program has nothing pending."""
+        done = self._run(["status"], b"", None)
+        if _is_missing(done):
+            return Status("none")
+        return status_of(self._parsed(done)["status"])
+
+    def message(self) -> str:
+        """Return the message of the last transaction, empty where the switch knows of none."""
+        return self.status().message
+
+    def last_confirmed(self) -> str:
+        """Return the id of the last commit if it was kept, empty where there is none; drains are no commits."""
+        return self.status().last
+
+    # Transactions
+
+    def apply(self, transaction: Mapping[str, Any]) -> dict[str, Any]:
+        """Let the switch carry a transaction out; return its answer, also where the session was lost meanwhile.
+
+        Raises LockError where somebody else is at work, CommitError where it was refused or could not be restored.
+        """
+        return self._transacted("apply", transaction)
+
+    def amend(self, transaction: Mapping[str, Any]) -> dict[str, Any]:
+        """Let the switch carry out further steps under a transaction that is armed."""
+        return self._transacted("amend", transaction)
+
+    def confirm(self, commit_id: str = "") -> dict[str, Any]:
+        """Keep the pending commit and save; raises CommitConfirmException where none is pending."""
+        answer = self._ended(["confirm", "--id", commit_id], commit_id)
+        if answer.get("outcome") != "confirmed":
+            self._raise_when_busy(answer)
+            raise CommitConfirmException(f"{self.session.hostname}: {_why(answer)}")
+        return answer
+
+    def undrain(self) -> dict[str, Any]:
+        """End the temporary drain under which a commit waits; raises CommitError."""
+        answer = self._ended(["undrain"], "")
+        if answer.get("outcome") != ARMED:
+            self._raise_when_busy(answer)
+            raise CommitError(f"{self.session.hostname}: the drain did not end: {answer.get('error')}")
+        return answer
+
+    def revert(self, commit: str = "", commit_id: str = "") -> Status:
+        """Take the pending transaction back, or ``commit``, a kept one; raises CommitError where that fails."""
+        words = ["--commit", commit, "--id", new_id()] if commit else ["--id", commit_id]
+        answer = self._ended(["revert", *words], words[-1])
+        if answer.get("outcome") != "reverted" or answer.get("error"):
+            self._raise_when_busy(answer)
+            raise CommitError(f"{self.session.hostname}: the rollback did not succeed: {answer.get('error')}")
+        return status_of(answer["status"])
+
+    # Inside
+
+    def _transacted(self, verb: str, transaction: Mapping[str, Any]) -> dict[str, Any]:
+        session = {"session": self.lock.note, "lock_wait_s": self.options.lock_wait_s}
+        data = json.dumps({**transaction, **session}).encode()
+        words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
+        limit_s = self.options.apply_timeout_s + self.options.reload_timeout_s
+        try:
+            answer = self._called(words, data, limit_s)
+        except (ConnectionException, CommandTimeoutException) as error:
+            answer = self._answer_after_loss(str(transaction["id"]), transaction.get("deadline_s"), error)
+        self._raise_when_busy(answer)
+        return answer
+
+    def _ended(self, words: list[str], name: str) -> dict[str, Any]:
+        words = [*words, "--lock-wait", str(self.options.lock_wait_s)]
+        words += ["--session", self.lock.note] if self.lock.note else []
+        limit_s = self.options.apply_timeout_s + self.options.reload_timeout_s
+        try:
+            return self._called(words, b"", limit_s)
+        except (ConnectionException, CommandTimeoutException) as error:
+            return self._answer_after_loss(name, None, error)
+
+    def _answer_after_loss(self, name: str, deadline_s: float | None, error: Exception) -> dict[str, Any]:
+        """Return the answer to a call whose session was lost: the switch has gone on meanwhile."""
+        ends = time.monotonic() + self.options.reload_timeout_s
+        while True:
+            try:
+                self.session.close()
+                self.session.open()
+                told = self._called(["status", "--wait", name or "-"], b"", self.options.apply_timeout_s)
+            except (ConnectionException, CommandTimeoutException):
+                if time.monotonic() > ends:
+                    raise ConnectionClosedException(_left_alone(str(error), name, deadline_s)) from error
+                time.sleep(self.options.reload_poll_s)
+                continue
+            if told.get("answer"):
+                return dict(told["answer"])
+            if name and told["status"]["id"] != name:
+                raise ConnectionClosedException(f"{error}; nothing was changed: the switch never began it") from error
+            outcome = "applied" if told["status"]["status"] == ARMED else told["status"]["status"]
+            return {"outcome": outcome, "status": told["status"], "error": told["status"]["error"]}
+
+    def _called(self, words: list[str], data: bytes = b"", timeout_s: float | None = None) -> dict[str, Any]:
+        """Return the answer to a call; the program is installed first where it is missing or another one."""
+        done = self._run(words, data, timeout_s)
+        if done.exit_status == OTHER_PROGRAM or _is_missing(done):
+            self._install(done)
+            done = self._run(words, data, timeout_s)
+        return self._parsed(done)
+
+    def _run(self, words: list[str], data: bytes, timeout_s: float | None) -> "Completed":
+        line = " ".join(map(shlex.quote, [words[0], "--expect", packed_sha256(), *words[1:]]))
+        return self.session.run_root(f"{PROGRAM} {line}", timeout_s, data)
+
+    def _install(self, found: "Completed") -> None:
+        if found.exit_status == OTHER_PROGRAM:
+            told = status_of(self._parsed(found)["status"])
+            if told.pending or told.status == "damaged":
+                raise CommitError(
+                    f"{self.session.hostname}: another version of railweave-switch has something pending there "
+                    f"({told.status} {told.commit_id or told.error}): end it with that version first, or by "
+                    f"`sudo railweave-switch revert` on the switch"
+                )
+        path = staged("switch")
+        self.session.upload(path, packed())
+        done = self.session.run_root(f"python3 -I -S {path} install --sha256 {packed_sha256()}")
+        self.session.remove(path)
+        answer = self._parsed(done)
+        if answer.get("outcome") != "installed":
+            raise CommitError(f"{self.session.hostname}: railweave-switch cannot be installed: {answer.get('error')}")
+
+    def _parsed(self, done: "Completed") -> dict[str, Any]:
+        try:
+            answer = json.loads(done.stdout)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict) or "outcome" not in answer:
+            raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {done.words()[:400]}")
+        return answer
+
+    def _raise_when_busy(self, answer: Mapping[str, Any]) -> None:
+        if answer.get("code") == "busy":
+            raise LockError(f"{self.session.hostname}: {answer['error']}")
+        if answer.get("code") == "damaged":
+            raise CommitError(f"{self.session.hostname}: {answer['error']}; {_RECOVER}")
+
+
+def refuse_when_pending(hostname: str, status: Status) -> None:
+    """Raise CommitError where a transaction waits: a second change would have no way back of its own."""
+    if status.pending:
+        raise CommitError(
+            f"{hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} is {status.status}; "
+            f"confirm_commit() keeps it, rollback() undoes it"
+        )
+
+
+def status_of(told: Mapping[str, Any]) -> Status:
+    """Return the status of an answer."""
+    return Status(
+        status=str(told["status"]),
+        commit_id=str(told.get("id") or ""),
+        kind=str(told.get("kind") or ""),
+        by=str(told.get("by") or ""),
+        message=str(told.get("message") or ""),
+        remaining_s=told.get("remaining_s"),
+        error=str(told.get("error") or ""),
+        missing=tuple(told.get("missing") or ()),
+        drain=str(told.get("drain") or ""),
+        last=str(told.get("last") or ""),
+        repair=str(told.get("repair") or ""),
+    )
+
+
+def _reading(hostname: str, answer: Mapping[str, Any], known: Reading | None) -> Reading:
+    config, frr = answer["config"], answer["frr"]
+    try:
+        if "tables" in config or known is None:
+            running = running_from({**config["tables"], BGPRAW: frr.get("text")})
+        else:
+            running = RunningConfig(known.running.config_db, frr.get("text"))
+    except DocumentError as error:
+        raise CommandErrorException(f"{hostname}: {error}") from error
+    if known is not None and "text" not in frr:
+        running = RunningConfig(running.config_db, known.running.frr)
+    return Reading(
+        running=running,
+        config_digest=str(config["digest"]),
+        frr_digest=str(frr["digest"]),
+        status=status_of(answer["status"]),
+        observed=answer.get("observed"),
+        counters=answer.get("counters"),
+        undo=answer.get("undo"),
+    )
+
+
+def _is_missing(done: "Completed") -> bool:
+    said = done.words().lower()
+    return done.exit_status != 0 and not done.stdout.strip() and ("not found" in said or "no such file" in said)
+
+
+def _left_alone(error: str, name: str, deadline_s: float | None) -> str:
+    if deadline_s is None:
+        return f"{error}; what became of {name or 'the call'} is not known: the state on the switch tells"
+    return (
+        f"{error}; the switch restores the earlier configuration by itself within {deadline_s:g} s unless a new "
+        f"session confirms commit {name}"
+    )
+
+
+def _why(answer: Mapping[str, Any]) -> str:
+    status = answer["status"]["status"]
+    return {
+        "none": "no commit waits for a confirmation",
+        "confirmed": "the commit is confirmed already",
+        "reverted": "the time was over: the switch has restored the earlier configuration",
+        "expired": "the time is over and the switch has not restored the earlier configuration yet; call rollback()",
+    }.get(status, str(answer.get("error") or status))

@@ -1,0 +1,189 @@
+"""A simulated switch as the host of ``railweave-switch``: the same program as on a real one, on the switch's own rows,
+files and commands. A wait of the program takes no time here; the command that waited answers later by as much.
+"""
+
+import contextlib
+import fnmatch
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from railweave_switch import main
+from railweave_switch.guard import Guard
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
+from railweave_switch.machine import LOCK_FILE, SESSION_LOCK_FILE
+from sonic_sim.commands.registry import Call, Wait, find_command
+from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
+from sonic_sim.device import Device, Effect
+from sonic_sim.faults import FaultKind
+from sonic_sim.files import ROOT
+
+_numbers = itertools.count(1)
+
+
+class SimulatedHost(Host):
+    """One process of the program on one switch. ``switch_s`` counts the seconds of the switch that it took."""
+
+    def __init__(self, device: Device, program: str = main.PROGRAM) -> None:
+        """Begin a process."""
+        self.device = device
+        self.switch_s = 0.0
+        self._program = program
+        self._number = next(_numbers)
+        self._slept_s = 0.0
+
+    def now_s(self) -> float:
+        """Return the switch's clock; waits of the program count as if they had passed."""
+        return self.device.clock.now() + self._slept_s
+
+    def wall_s(self) -> float:
+        """Return seconds since 1970."""
+        return self.device.clock.now()
+
+    def boot_id(self) -> str:
+        """Return the moment of the last boot."""
+        return str(self.device.times.booted)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait: services that were starting are up afterwards."""
+        self._slept_s += seconds
+        self.switch_s += seconds
+        times, now = self.device.times, self.device.clock.now()
+        times.frr_up = min(times.frr_up, now)
+
+    def read_file(self, path: str) -> bytes:
+        """Return a file's content."""
+        return self.device.files.read(path)
+
+    def write_file(self, path: str, data: bytes, mode: int = 0o600) -> None:
+        """Replace a file."""
+        self.device.files.write(path, data, mode=mode, now=self.device.clock.now())
+
+    def remove_file(self, path: str) -> None:
+        """Remove a file."""
+        with contextlib.suppress(FileNotFoundError):
+            self.device.files.remove(path)
+
+    def rename_file(self, old: str, new: str) -> None:
+        """Move a file."""
+        self.device.files.rename(old, new)
+
+    def list_directory(self) -> Sequence[str]:
+        """Return the names in the program's directory."""
+        files = self.device.files
+        return files.listing(self.directory) if files.is_directory(self.directory) else ()
+
+    def make_directory(self) -> None:
+        """Make the program's directory."""
+        if not self.device.files.exists(self.directory):
+            self.device.files.make_directory(self.directory, mode=0o700)
+
+    def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
+        """Return rows of a database."""
+        number = NUMBERS[database]
+        if number != CONFIG:
+            found: Mapping[str, Hash] = rows_of_database(self.device, number, pattern)
+        elif self.device.initialized:
+            found = self.device.db.rows
+        else:
+            raise DatabaseError("CONFIG_DB is being filled: CONFIG_DB_INITIALIZED is not set")
+        if pattern == "*":
+            return dict(found)
+        return {key: row for key, row in found.items() if fnmatch.fnmatchcase(key, pattern)}
+
+    def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
+        """Carry out HSET, HDEL and DEL."""
+        for name, key, *words in commands:
+            if name == "DEL":
+                self.device.db.delete(key)
+            elif name == "HDEL":
+                self.device.db.delete_fields(key, words)
+            else:
+                self.device.db.set_fields(key, dict(zip(words[::2], words[1::2], strict=True)))
+        self.device.react()
+
+    def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
+        """Run a command as root, with the faults of the switch: a session that drops does not end the program."""
+        device, line = self.device, " ".join(words)
+        command = find_command(words[0], device)
+        if command is None or command.handler is None:
+            raise CommandError(f"{words[0]}: command not found")
+        slow = device.faults.strike(FaultKind.SLOW, line)
+        if slow is not None:
+            self._slept_s += slow.seconds
+            self.switch_s += slow.seconds / device.clock.scale if device.clock.scale else 0.0
+        drop = device.faults.strike(FaultKind.DROP_SESSION, line)
+        device.faults.halfway = drop is not None and drop.moment == "during"
+        try:
+            result = command.handler(Call(device, list(words), stdin, user=ROOT))
+        finally:
+            device.faults.halfway = False
+        if drop is not None:
+            device.emit(Effect.DROP_SESSIONS)
+        if result.seconds is Wait.FOR_EVER:
+            raise CommandError(f"{line}: it did not end within {timeout_s:g} s")
+        self.switch_s += float(result.seconds)
+        device.react()
+        return Done(result.exit, result.out, result.err)
+
+    @contextlib.contextmanager
+    def lock(self, wait_s: float) -> Iterator[None]:
+        """Hold the lock of the transactions."""
+        holder = self.device.locks.take(LOCK_FILE)
+        if holder is None:
+            raise BusyError
+        try:
+            yield
+        finally:
+            self.device.locks.release(holder)
+
+    def session_holder(self) -> str:
+        """Return who holds the lock of a session."""
+        if SESSION_LOCK_FILE not in self.device.locks.held:
+            return ""
+        return self.device.files.read(SESSION_LOCK_FILE).decode().strip() or "another session"
+
+    def me(self) -> Process:
+        """Return this process."""
+        self.device.processes.add(self._number)
+        return {"number": self._number, "boot_id": self.boot_id()}
+
+    def alive(self, process: Process | None) -> bool:
+        """Tell whether a process still runs."""
+        known = process is not None and process.get("boot_id") == self.boot_id()
+        return bool(known and process is not None and process["number"] in self.device.processes)
+
+    def end(self, process: Process) -> None:
+        """Forget a process: here none is ever stuck."""
+        self.device.processes.discard(process["number"])
+
+    def start_guard(self, name: str) -> None:
+        """Start the guard; the server lets it look."""
+        if self.device.guard is not None:
+            self.device.guard.host.end(self.device.guard.host.me())
+        self.device.guard = guard = Guard(SimulatedHost(self.device), name)
+        guard.announce()
+        self.device.emit(Effect.TIMER)
+
+    def work(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Do the work at once: nothing can come between."""
+        worker = SimulatedHost(self.device)
+        try:
+            return main.work(worker, request)
+        finally:
+            self.device.processes.discard(worker._number)
+            self.switch_s += worker.switch_s
+
+    def program(self) -> bytes:
+        """Return the file under which the program was started."""
+        return self.device.files.read(self._program)
+
+
+def look(device: Device) -> float | None:
+    """Let the guard of a switch look; return the seconds until its next look, None where it has ended."""
+    if device.guard is None:
+        return None
+    pause_s = device.guard.poll()
+    if pause_s is None:
+        device.guard = None
+    return pause_s
