@@ -6,14 +6,14 @@
 The switch refuses what moved meanwhile, and takes back by itself whatever fails.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import CommitConfirmException, CommitError
 
 from napalm_sonic.candidate import Candidate, touched_rows
-from napalm_sonic.drain import TemporaryDrain
+from napalm_sonic.drain import TemporaryDrain, check_revert_in
 from napalm_sonic.lock import who
 from napalm_sonic.paths import new_id
 from napalm_sonic.program import Reading, SwitchProgram, status_of
@@ -99,6 +99,12 @@ class Committer:
         if revert_in_s is None:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
         return work.commit_id
+
+    def execute_planned(self, changes: Mapping[str, Any], message: str, revert_in_s: int | None) -> str:
+        """Carry out a merge document made for what was read last; under a temporary drain FRR is read once more."""
+        known = self.program.known
+        before = self.program.read() if known is None or self.drain is not None else known
+        return self.execute(changes, before, message, revert_in_s, self._standing_drain(before))
 
     def confirm_pending(self) -> None:
         """Keep the pending commit and save; raises CommitConfirmException where none waits.
@@ -219,6 +225,27 @@ class Committer:
         if status and status_of(status).pending and answer.get("code") == "pending":
             raise CommitError(f"{self.hostname}: {told}; confirm_commit() keeps it, rollback() undoes it")
         raise CommitError(f"{self.hostname}: {told}; nothing was applied")
+
+
+class Changes:
+    """Changes that somebody else has planned: ``driver.changes``, beside NAPALM's own methods."""
+
+    def __init__(self, committer: Callable[[], Committer]) -> None:
+        self._committer = committer
+
+    def apply(self, document: Mapping[str, Any], *, message: str = "", revert_in: int | None) -> str:
+        """Carry out exactly this merge document, made for what this session read last; return the commit's id.
+
+        Nothing is read or compared before: the switch refuses it where what it changes is not as it was read. Raises
+        what ``commit_config`` does.
+        """
+        check_revert_in(revert_in)
+        return self._committer().execute_planned(document, message, revert_in)
+
+    def confirm(self, commit_id: str) -> None:
+        """Keep and save this pending commit and no other; raises what ``confirm_commit`` does."""
+        committer = self._committer()
+        raise_unsaved(committer.hostname, committer.program.confirm(commit_id))
 
 
 def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from napalm_sonic import (
     getters_tables,
 )
 from napalm_sonic.candidate import Candidate, Kind, read_candidate
-from napalm_sonic.commit import Committer
+from napalm_sonic.commit import Changes, Committer
 from napalm_sonic.compare import difference
 from napalm_sonic.drain import Drainer, Traffic, check_revert_in
 from napalm_sonic.lock import Lock
@@ -53,6 +53,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self._compared: RunningConfig | None = None
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.device, self.revert_timer))
+        self.changes = Changes(self._committer)
         self.ways_back = WaysBack(hostname, self.revert_timer)
 
     # Session

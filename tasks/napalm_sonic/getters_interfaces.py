@@ -4,7 +4,7 @@ The kernel knows every interface and address that is really there; the applicati
 netdev (its speed, its link). Tables made for people are not read: they break on wide values (sonic-facts §3.6).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import CommandErrorException
@@ -34,15 +34,25 @@ _COUNTED = {
 
 def get_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
     """Return ``{name: {is_up, is_enabled, description, last_flapped, mtu, speed, mac_address}}``; speed in Mbit/s."""
-    links = kernel_interfaces(session)
-    ports = read_ports(session)
+    return interfaces_of(kernel_interfaces(session), read_ports(session))
+
+
+def interfaces_of(
+    links: Mapping[str, Mapping[str, Any]], ports: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, Any]]:
+    """Return the same of the kernel's links and the application database's ports."""
     return {name: _interface(links.get(name, {}), ports.get(name)) for name in sorted({*links, *ports}, key=natural)}
 
 
 def get_interfaces_ip(session: "Session") -> dict[str, dict[str, dict[str, dict[str, int]]]]:
     """Return ``{name: {ipv4|ipv6: {address: {prefix_length}}}}`` of the interfaces that have an address."""
+    return addresses_of(kernel_interfaces(session))
+
+
+def addresses_of(links: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
+    """Return the same of the kernel's links."""
     found: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
-    for name, link in kernel_interfaces(session).items():
+    for name, link in links.items():
         for address in link.get("addr_info", []):
             family = {"inet": "ipv4", "inet6": "ipv6"}.get(address.get("family"))
             if family and address.get("local"):
@@ -55,7 +65,12 @@ def get_interfaces_counters(session: "Session") -> dict[str, dict[str, int]]:
     """Return NAPALM's twelve counters of every port, -1 where the switch does not count."""
     names = database_rows(session.run_checked(COUNTER_NAMES), COUNTER_NAMES).get("COUNTERS_PORT_NAME_MAP", {})
     rows = database_rows(session.run_checked(COUNTERS), COUNTERS)
-    return {port: _counters(rows.get(f"COUNTERS:{names[port]}", {})) for port in sorted(names, key=natural)}
+    return counters_of({port: rows.get(f"COUNTERS:{names[port]}", {}) for port in names})
+
+
+def counters_of(rows: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, int]]:
+    """Return the same of the rows of the counters by port."""
+    return {port: _counters(rows[port]) for port in sorted(rows, key=natural)}
 
 
 def kernel_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
@@ -63,6 +78,11 @@ def kernel_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
     links = first_json(session.run_checked(ADDRESSES), ADDRESSES)
     if not isinstance(links, list):
         raise CommandErrorException(f"{ADDRESSES!r} printed no list")
+    return network_links(links)
+
+
+def network_links(links: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return links by name, natural order, without those of the host itself."""
     named = {link["ifname"]: link for link in links if link.get("ifname")}
     return {name: named[name] for name in sorted(named, key=natural) if is_network_interface(name)}
 
@@ -70,7 +90,11 @@ def kernel_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
 def read_ports(session: "Session") -> dict[str, dict[str, str]]:
     """Return the application database's fields of every front-panel port, by name."""
     rows = database_rows(session.run_checked(PORTS), PORTS)
-    ports = {key.removeprefix(_PORT_PREFIX): fields for key, fields in rows.items()}
+    return network_ports({key.removeprefix(_PORT_PREFIX): fields for key, fields in rows.items()})
+
+
+def network_ports(ports: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the front-panel ports alone."""
     return {name: fields for name, fields in ports.items() if is_network_interface(name)}
 
 

@@ -27,14 +27,22 @@ def get_lldp_neighbors(session: "Session") -> dict[str, list[dict[str, str]]]:
 
 def get_lldp_neighbors_detail(session: "Session", interface: str) -> dict[str, list[dict[str, Any]]]:
     """Return all that LLDP knows, of one local port where ``interface`` is not empty."""
-    rows = _lldp_rows(session)
-    return {port: [_lldp_detail(fields)] for port, fields in rows.items() if interface in ("", port)}
+    return {port: found for port, found in lldp_of(_lldp_rows(session)).items() if interface in ("", port)}
+
+
+def lldp_of(rows: Mapping[str, Mapping[str, str]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the same of the rows of LLDP by port."""
+    return {port: [_lldp_detail(rows[port])] for port in sorted(rows, key=natural)}
 
 
 def get_bgp_neighbors(session: "Session") -> dict[str, dict[str, Any]]:
     """Return ``{vrf: {router_id, peers: {address or port: …}}}``; the default VRF is called ``global``."""
     command = session.as_root(BGP)
-    instances = first_json(session.run_checked(command), command)
+    return bgp_of(first_json(session.run_checked(command), command))
+
+
+def bgp_of(instances: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the same of FRR's JSON."""
     found = {
         "global" if vrf == "default" else vrf: _instance(neighbors)
         for vrf, neighbors in instances.items()

@@ -22,6 +22,8 @@ from napalm.base.exceptions import (
     LockError,
 )
 
+from napalm_sonic.getters_interfaces import counters_of
+from napalm_sonic.observed import Observed
 from napalm_sonic.paths import PROGRAM, new_id, staged
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, running_from
 from railweave_switch.packing import packed, packed_sha256
@@ -83,8 +85,6 @@ class Reading:
     config_digest: str
     frr_digest: str
     status: Status
-    observed: Mapping[str, Any] | None = None
-    counters: Mapping[str, Any] | None = None
     undo: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
@@ -95,32 +95,36 @@ class SwitchProgram:
     session: "Session"
     options: "Options"
     lock: "Lock"
-    _known: Reading | None = field(default=None, repr=False)
+    known: Reading | None = field(default=None, repr=False)
 
     # Reading
 
-    def read(self, *, observe: bool = False, counters: bool = False, rollback: str = "") -> Reading:
+    def read(self, *, rollback: str = "") -> Reading:
         """Return what runs and how things stand, in one command; what is known already is not sent again.
 
-        ``observe`` adds what interfaces, LLDP and BGP show, ``rollback`` the document that undoes a kept commit.
+        ``rollback`` adds the document that undoes that kept commit.
         """
-        words = [*(["--observe"] if observe else []), *(["--counters"] if counters else [])]
-        words += ["--rollback", rollback] if rollback else []
-        known = self._known
+        words = ["--rollback", rollback] if rollback else []
+        known = self.known
         if known is not None:
             words += ["--config", known.config_digest, "--frr", known.frr_digest] if known.frr_digest else []
-        answer = self._called(["read", *words])
-        if answer.get("outcome") != "read":
-            raise CommandErrorException(f"{self.session.hostname}: {answer.get('error')}")
-        self._known = _reading(self.session.hostname, answer, known)
-        return self._known
+        self.known = _reading(self.session.hostname, self._read(["read", *words]), known)
+        return self.known
 
-    def observe(self, *, counters: bool = False) -> Mapping[str, Any]:
-        """Return what interfaces, addresses, LLDP and BGP show; ``counters`` adds those of the ports."""
-        answer = self._called(["observe", *(["--counters"] if counters else [])])
+    def _read(self, words: list[str]) -> dict[str, Any]:
+        answer = self._called(words)
         if answer.get("outcome") != "read":
             raise CommandErrorException(f"{self.session.hostname}: {answer.get('error')}")
         return answer
+
+    def observe(self, *, counters: bool = False) -> Observed:
+        """Return what interfaces, addresses, LLDP and BGP show, and the ports' ``counters``, in one command."""
+        answer = self._read(["observe", *(["--counters"] if counters else [])])
+        return Observed(self.session.hostname, answer["observed"], answer.get("counters"))
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        """Return NAPALM's counters of every port, in one command."""
+        return counters_of(self._read(["observe", "--only-counters"])["counters"])
 
     def status(self) -> Status:
         """Ask the switch; one that never had the program has nothing pending."""
@@ -305,8 +309,6 @@ def _reading(hostname: str, answer: Mapping[str, Any], known: Reading | None) ->
         config_digest=str(config["digest"]),
         frr_digest=str(frr["digest"]),
         status=status_of(answer["status"]),
-        observed=answer.get("observed"),
-        counters=answer.get("counters"),
         undo=answer.get("undo"),
     )
 

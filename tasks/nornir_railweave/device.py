@@ -88,12 +88,13 @@ class Device:
         self.say(Step.RECONNECTED)
         return driver
 
-    def last_commit(self) -> LastCommit:
-        """Ask the switch for its last commit, whoever made it."""
+    def last_commit(self, *, just_read: bool = False) -> LastCommit:
+        """Ask the switch for its last commit, whoever made it; what was ``just_read`` may have told it."""
         timer = getattr(self.driver, "revert_timer", None)
         if timer is None:
             return LastCommit(bool(self.driver.has_pending_commit()))
-        status = timer.status()
+        known = getattr(timer, "known", None) if just_read else None
+        status = timer.status() if known is None else known.status
         return LastCommit(bool(status.pending), str(status.commit_id))
 
     def drained(self) -> tuple[str, ...]:

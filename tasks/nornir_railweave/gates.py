@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from nornir_railweave.device import Device
-from nornir_railweave.observing import count_losses, observe
+from nornir_railweave.observing import count_losses, observe, observe_and_count
 from nornir_railweave.session import DEVICE_FAULTS, words
 from railweave.plan.health import Baseline, accepted_prefixes, health, prefix_checks
 from railweave.plan.losses import LossWatch, loss_checks
-from railweave.plan.observation import Counters
+from railweave.plan.observation import Counters, Observation
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.verification import unreachable
 
@@ -16,9 +16,7 @@ _SHOWN_CHECKS = 3
 
 def take_baseline(device: Device) -> Baseline:
     """Return what holds now and must hold afterwards; takes at least the time between two looks."""
-    driver = device.driver
-    earlier = count_losses(driver, device.order.policy.clock)
-    seen = observe(driver)
+    seen, earlier = observe_and_count(device.driver, device.order.policy.clock)
     held = health(device.work.expectation, seen)
     watch = _watch(device, earlier)
     return Baseline(held, accepted_prefixes(held, seen), watch.rates(used_ports(device)) if watch else {})
@@ -34,8 +32,11 @@ def check_once(device: Device, baseline: Baseline, *, whole: bool = True) -> tup
 
     Raises what the driver raises when the device does not answer.
     """
+    return _checks(device, baseline, observe(device.driver), whole=whole)
+
+
+def _checks(device: Device, baseline: Baseline, seen: Observation, *, whole: bool) -> tuple[VerifyCheck, ...]:
     order = device.order
-    seen = observe(device.driver)
     checks = device.work.gate(seen, order.settled, baseline.held)
     if not whole:
         return checks
@@ -63,8 +64,10 @@ def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True) -> 
 
 def _look(device: Device, baseline: Baseline, *, whole: bool, watched: bool) -> tuple[VerifyCheck, ...]:
     try:
-        earlier = count_losses(device.driver, device.order.policy.clock) if watched else None
-        checks = check_once(device, baseline, whole=whole)
+        if not watched:
+            return check_once(device, baseline, whole=whole)
+        seen, earlier = observe_and_count(device.driver, device.order.policy.clock)
+        checks = _checks(device, baseline, seen, whole=whole)
         if earlier is None or not all(check.ok for check in checks):
             return checks
         return (*checks, *losses_since(device, baseline, earlier))

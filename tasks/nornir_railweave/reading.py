@@ -35,8 +35,32 @@ class Comparer:
 
         Raises what the driver raises, and DocumentError where its answer is no configuration.
         """
-        running = parse_running(driver.get_config(retrieve=which)[which])
+        running = running_of(driver) if which == "running" else parse_running(driver.get_config(retrieve=which)[which])
         wanted = self.wanted(name)
         platform = self.fabric.switch_of[name].panel.platform or None
         difference = diff(name, running, wanted, platform=platform, remove_conflicting=self.remove_conflicting)
         return Comparison(running, running_sha256(running, wanted), difference)
+
+
+def switch_program(driver: Any) -> Any:
+    """Return the client of the program on the switch, None where the driver has none."""
+    program = getattr(driver, "revert_timer", None)
+    return program if hasattr(program, "read") else None
+
+
+def running_of(driver: Any) -> RunningConfig:
+    """Return what a driver's device runs; our own driver reads it with one command, by digest where it is known.
+
+    Raises what the driver raises, and DocumentError where its answer is no configuration.
+    """
+    program = switch_program(driver)
+    if program is not None:
+        running: RunningConfig = program.read().running
+        return running
+    return parse_running(driver.get_config(retrieve="running")["running"])
+
+
+def is_pending(driver: Any) -> bool:
+    """Tell whether a commit waits on a device; what was read a moment ago says so without another command."""
+    known = getattr(switch_program(driver), "known", None)
+    return bool(known.status.pending if known is not None else driver.has_pending_commit())

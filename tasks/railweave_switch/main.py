@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from railweave_switch import reverting, transaction
 from railweave_switch.guard import Guard
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
-from railweave_switch.reading import UnreadableError, read
+from railweave_switch.reading import UnreadableError, look, read
 from railweave_switch.refusal import RefusedError
 from railweave_switch.state import DAMAGED, OPEN, DamagedError, VersionError, path, report, write
 from railweave_switch.steps import StepError
@@ -53,7 +53,9 @@ def parser() -> argparse.ArgumentParser:
         reading.add_argument(name, default="")
     for name in ("--observe", "--counters"):
         reading.add_argument(name, action="store_true")
-    verb("observe", "interfaces, addresses, LLDP and BGP").add_argument("--counters", action="store_true")
+    observing = verb("observe", "interfaces, addresses, LLDP and BGP")
+    observing.add_argument("--counters", action="store_true", help="the ports' counters too")
+    observing.add_argument("--only-counters", action="store_true", help="the ports' counters alone")
     for name, told in (("apply", "carry out a transaction"), ("amend", "further steps under an armed one")):
         one = verb(name, f"{told}, read as JSON from standard input")
         one.add_argument("--length", type=int, required=True)
@@ -121,7 +123,7 @@ def _verb(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> d
     if verb == "read":
         return read(host, asked)
     if verb == "observe":
-        return read(host, {**asked, "only_observe": True})
+        return look(host, counters=asked["counters"], only_counters=asked["only_counters"])
     if verb == "status":
         return status(host, asked)
     if verb == "install":

@@ -37,15 +37,24 @@ def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     ``observe`` and ``counters`` add what is observed; ``rollback`` the merge document that undoes a commit.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host)}
-    if not asked.get("only_observe"):
-        answer["config"] = _config(host, asked.get("config") or "")
-        answer["frr"] = _frr(host, asked.get("frr") or "")
-    if asked.get("observe") or asked.get("only_observe"):
+    answer["config"] = _config(host, asked.get("config") or "")
+    answer["frr"] = _frr(host, asked.get("frr") or "")
+    if asked.get("observe"):
         answer["observed"] = observed(host)
     if asked.get("counters"):
         answer["counters"] = counted(host)
     if asked.get("rollback"):
         answer["undo"] = _undo(host, str(asked["rollback"]))
+    return answer
+
+
+def look(host: Host, *, counters: bool, only_counters: bool) -> dict[str, Any]:
+    """Return what is observed, the counters of the ports with it or alone."""
+    answer: dict[str, Any] = {"outcome": "read", "status": report(host)}
+    if counters or only_counters:
+        answer["counters"] = counted(host)
+    if not only_counters:
+        answer["observed"] = observed(host)
     return answer
 
 

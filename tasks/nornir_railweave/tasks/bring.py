@@ -14,6 +14,7 @@ from nornir_railweave.change_drain import drain_until_quiet, in_the_way, needs_d
 from nornir_railweave.device import Attempt, Device, Order
 from nornir_railweave.events import Step
 from nornir_railweave.gates import take_baseline, wait_for_gate
+from nornir_railweave.reading import switch_program
 from nornir_railweave.session import DEVICE_FAULTS, session, words
 from nornir_railweave.undoing import undo
 from nornir_railweave.work import Found, Standing, standing
@@ -91,7 +92,7 @@ class _Bringing:
         """Return what runs and holds; raises _UntouchedError where that is not what the work was made for."""
         device = self._device
         found = device.read()
-        last = device.last_commit()
+        last = device.last_commit(just_read=True)
         if last.pending:
             raise _UntouchedError("another commit waits for its confirmation; nothing was done")
         if moved := device.work.moved(found):
@@ -134,13 +135,7 @@ class _Bringing:
         device.say(Step.APPLYING, f"{attempt.before.size} changes", held=_told(attempt.baseline.held))
         attempt = replace(attempt, ends_at_s=device.order.policy.clock.monotonic() + device.revert_in_s)
         try:
-            driver = device.driver
-            driver.load_merge_candidate(config=json.dumps(attempt.before.left))
-            if driver.compare_config():
-                driver.commit_config(message=device.order.policy.message, revert_in=device.revert_in_s)
-                attempt = replace(attempt, commit_id=device.last_commit().commit_id)
-            else:
-                driver.discard_config()
+            attempt = replace(attempt, commit_id=self._apply(attempt))
         except _LOCKED as fault:
             if attempt.drained:
                 raise _EndedError(self._give_back(attempt, words(fault))) from fault
@@ -151,6 +146,19 @@ class _Bringing:
             return words(fault), attempt
         device.say(Step.APPLIED, commit_id=attempt.commit_id)
         return "", attempt
+
+    def _apply(self, attempt: Attempt) -> str:
+        """Apply what is left to do, as it was planned; return the commit's id, empty where nothing was to be done."""
+        device, left = self._device, attempt.before.left
+        driver, message = device.driver, device.order.policy.message
+        if switch_program(driver) is not None:
+            return str(driver.changes.apply(left, message=message, revert_in=device.revert_in_s)) if left else ""
+        driver.load_merge_candidate(config=json.dumps(left))
+        if not driver.compare_config():
+            driver.discard_config()
+            return ""
+        driver.commit_config(message=message, revert_in=device.revert_in_s)
+        return device.last_commit().commit_id
 
     def _settle(self, attempt: Attempt, fault_text: str) -> Brought:
         """Read what the commit left and verify it; what is not as it must be is undone."""

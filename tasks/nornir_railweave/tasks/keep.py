@@ -1,6 +1,7 @@
 """Keep what a device was brought to: confirm the commit, which saves it, whatever becomes of the session."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
@@ -27,20 +28,30 @@ def keep(task: Task, order: Order, attempts: Mapping[str, Attempt]) -> Result:
     return Result(host=task.host, result=outcome, failed=not outcome.ok)
 
 
+def _keep(driver: Any, commit_id: str) -> None:
+    """Keep the pending commit; where the switch has named it a moment ago, that one alone and without asking again."""
+    changes = getattr(driver, "changes", None)
+    if changes is not None and commit_id:
+        changes.confirm(commit_id)
+    else:
+        driver.confirm_commit()
+
+
 def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
     """Make the commit permanent; a lost answer is replaced by asking the device."""
     why = ""
     for _ in range(_ATTEMPTS):
         try:
-            driver, last = device.driver, device.last_commit()
-            if standing(device.read(), device.work) is not Standing.NEW:
+            driver, stands = device.driver, standing(device.read(), device.work)
+            last = device.last_commit(just_read=True)
+            if stands is not Standing.NEW:
                 # A switch that restarted since its verification runs what it had saved, and still waits.
                 why = "the device does not hold its new configuration any more"
                 break
             if last.pending:
                 if last.commit_id and not attempt.made(last):
                     raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
-                driver.confirm_commit()
+                _keep(driver, last.commit_id)
             elif not (is_saved(driver, device.work) or save(driver, device.work)):
                 return DeviceOutcome(Outcome.NEW, UNSAVED)
             commit_id = attempt.commit_id or (last.commit_id if attempt.made(last) else "")

@@ -6,7 +6,7 @@ from napalm.base.exceptions import ConnectionClosedException
 from nornir.core.task import Result, Task
 
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.reading import Comparer, Comparison
+from nornir_railweave.reading import Comparer, Comparison, is_pending
 from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.build import Reading
 from railweave.sonic.document import DocumentError
@@ -31,7 +31,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
 
 
 def _read(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:
-    return compare(driver, name), bool(driver.has_pending_commit())
+    return compare(driver, name), is_pending(driver)
 
 
 def _unreadable(task: Task, announce: Events, why: str) -> Result:

@@ -8,10 +8,11 @@ from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.reading import running_of
 from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.rollout import Rollout
 from railweave.sonic.diff import running_sha256
-from railweave.sonic.document import DocumentError, RunningConfig, parse_running
+from railweave.sonic.document import DocumentError, RunningConfig
 from railweave.sonic.restoring import Goal, goal_of
 from railweave.sonic.rows import DeviceConfig
 
@@ -50,7 +51,7 @@ def read_way_back(task: Task, rollout: Rollout, wanted: Callable[[str], DeviceCo
 
 
 def _read(driver: Any, name: str, rollout: Rollout, wanted: DeviceConfig) -> WayBack:
-    running = parse_running(driver.get_config(retrieve="running")["running"])
+    running = running_of(driver)
     record = rollout.devices[name]
     timer = getattr(driver, "revert_timer", None)
     last_id, last_message = ("", "") if timer is None else (str(timer.status().commit_id), timer.message())

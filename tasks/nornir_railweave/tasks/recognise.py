@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from nornir.core.task import Result, Task
 
 from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.reading import running_of
 from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.sonic.diff import diff
-from railweave.sonic.document import DocumentError, parse_running
+from railweave.sonic.document import DocumentError
 from railweave.sonic.rows import DeviceConfig
 
 Candidate = tuple[int, Callable[[], DeviceConfig] | None]
@@ -20,7 +21,7 @@ def recognise(task: Task, candidates: Callable[[str], Sequence[Candidate]], anno
     name = task.host.name
     with session(task) as opened:
         try:
-            running = parse_running(opened.driver.get_config(retrieve="running")["running"])
+            running = running_of(opened.driver)
         except (*DEVICE_FAULTS, DocumentError) as fault:
             announce(Event(Step.UNREACHABLE, name, words(fault)))
             return Result(host=task.host, result=words(fault))
