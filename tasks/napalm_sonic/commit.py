@@ -6,7 +6,7 @@
 The switch refuses what moved meanwhile, and takes back by itself whatever fails.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from napalm_sonic.lock import who
 from napalm_sonic.paths import new_id
 from napalm_sonic.program import Reading, SwitchProgram, status_of
 from napalm_sonic.words import some, told_of
+from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, same_fields
 from railweave.sonic.drain import drained_as
 from railweave.sonic.frr import frr_delta, frr_difference, parse_frr
@@ -95,7 +96,7 @@ class Committer:
             transaction = self._transaction(work, message, revert_in_s, drain)
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
-        self._judge(self._with_frr(work, self.program.apply(transaction), transaction))
+        self._judge(self._with_frr(work, self.program.apply(transaction), transaction), _secrets(work))
         if revert_in_s is None:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
         return work.commit_id
@@ -181,7 +182,9 @@ class Committer:
         if compared is None:
             return
         moved = [
-            f"{table}|{key}" for table, key in touched_rows(changes) if not _same_row(compared, before, table, key)
+            f"{table}|{shown_key(table, key)}"
+            for table, key in touched_rows(changes)
+            if not _same_row(compared, before, table, key)
         ]
         if BGPRAW in changes and not _same_frr(compared, before):
             moved.append("FRR")
@@ -209,9 +212,9 @@ class Committer:
         ended = self.program.revert(commit_id=work.commit_id)
         return {"outcome": ended.status, "error": f"not as wanted when read back: {some(unmet)}", "missing": []}
 
-    def _judge(self, answer: Mapping[str, Any]) -> None:
-        """Raise CommitError unless the change was applied."""
-        outcome, told = answer.get("outcome"), told_of(answer)
+    def _judge(self, answer: Mapping[str, Any], secrets: Collection[str]) -> None:
+        """Raise CommitError unless the change was applied; what the switch quotes is told without ``secrets``."""
+        outcome, told = answer.get("outcome"), shown_text(told_of(answer), secrets)
         if outcome == "applied":
             return
         if outcome == "reverted":
@@ -219,12 +222,19 @@ class Committer:
         if outcome == "failed" and answer.get("missing"):
             raise CommitError(
                 f"{self.hostname}: {told}; the earlier configuration could not be restored, missing: "
-                f"{some(list(answer['missing']))}; rollback() tries again"
+                f"{shown_text(some(list(answer['missing'])), secrets)}; rollback() tries again"
             )
         status = answer.get("status")
         if status and status_of(status).pending and answer.get("code") == "pending":
             raise CommitError(f"{self.hostname}: {told}; confirm_commit() keeps it, rollback() undoes it")
         raise CommitError(f"{self.hostname}: {told}; nothing was applied")
+
+
+def _secrets(work: Work) -> frozenset[str]:
+    """Return the secrets that a device may quote when it refuses a change: those that come and those that were."""
+    before = work.before.running
+    touched = {table: before.config_db.get(table, {}) for table in work.changes if table != BGPRAW}
+    return secret_values(work.changes) | secret_values({**touched, BGPRAW: before.frr or ""})
 
 
 class Changes:
