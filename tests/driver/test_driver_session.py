@@ -1,6 +1,9 @@
 """The SSH session: byte-exact commands, and every failure as NAPALM's own exception with a way out."""
 
 import socket
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from napalm.base.exceptions import (
     ConnectTimeoutError,
 )
 
+from napalm_sonic import session
 from napalm_sonic.driver import SonicDriver
 
 
@@ -140,3 +144,94 @@ def test_a_wrong_option_is_refused_with_the_right_word(arguments: dict[str, Any]
 
 def test_options_that_nornir_napalm_and_other_drivers_pass_are_accepted() -> None:
     SonicDriver("switch", "admin", "", 60, {"ssh_config_file": "~/.ssh/config", "secret": "x", "inline_transfer": True})
+
+
+# Bounds
+
+
+def test_an_answer_that_is_too_long_is_refused_and_names_the_switch(
+    driver: SonicDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "LONGEST_ANSWER_BYTES", 1_000_000)
+    with pytest.raises(ConnectionException, match=r"127\.0\.0\.1: .*more than 1,000,000 bytes: refused"):
+        driver.device.run("noise 4000000")
+    assert driver.cli(["echo on"]) == {"echo on": "on\n"}
+
+
+class Frozen:
+    """A channel whose request nobody ever answers."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+        self.closed = False
+
+    def _wait_for_event(self) -> None:
+        self.event.wait()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_request_that_is_never_answered_does_not_hold_a_worker() -> None:
+    frozen: Any = Frozen()
+    with pytest.raises(TimeoutError), session._answered_within(frozen, 0.05):
+        frozen._wait_for_event()
+    assert frozen.closed
+
+
+class Proxy:
+    """A way to a switch that stops passing anything on, as a switch does that hangs."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.frozen = False
+        self._ends: list[socket.socket] = [self._listener]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            near, _ = self._listener.accept()
+            far = socket.create_connection(("127.0.0.1", self._target))
+            self._ends += [near, far]
+            threading.Thread(target=self._pass_on, args=(far, near), daemon=True).start()
+            self._pass_on(near, far)
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if not self.frozen:
+                    sink.sendall(data)
+
+    def close(self) -> None:
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+def test_a_switch_that_hangs_is_named_within_its_time(served: Any) -> None:
+    proxy = Proxy(served.port)
+    known = served.known_hosts.read_text().replace(f":{served.port} ", f":{proxy.port} ")
+    served.known_hosts.write_text(known)
+    arguments = {**served.driver()._options.netmiko, "port": proxy.port}
+    driver = SonicDriver("127.0.0.1", "admin", "right", 1, arguments)
+    driver.open()
+    try:
+        assert driver.cli(["echo on"]) == {"echo on": "on\n"}
+        proxy.frozen = True
+        began = time.monotonic()
+        for ask in (lambda: driver.cli(["echo off"]), lambda: driver.device.upload("/tmp/railweave-y", b"x")):
+            with pytest.raises((ConnectionException, CommandTimeoutException), match=r"127\.0\.0\.1"):
+                ask()
+        assert time.monotonic() - began < 8
+    finally:
+        proxy.close()
+        driver.close()
+
+
+def test_no_terminal_is_opened_and_ciphers_that_authenticate_themselves_come_first(driver: SonicDriver) -> None:
+    connection = driver.device._connection
+    assert getattr(connection, "remote_conn", None) is None
+    assert connection.remote_conn_pre.get_transport().remote_cipher == "aes128-gcm@openssh.com"
