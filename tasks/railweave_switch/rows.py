@@ -18,6 +18,9 @@ Part = Mapping[str, Mapping[str, Any]]
 PLACEHOLDER = "NULL"
 """Redis keeps no empty hash: a row without fields is this field with this value."""
 
+NEVER_DELETED = frozenset({("PFC_WD", "GLOBAL")})
+"""Rows whose deletion crashes orchagent, so that all ports go down; a part that wants one gone says nothing of it."""
+
 
 def decoded(row: Hash) -> dict[str, Any]:
     """Return the JSON form of a row."""
@@ -52,7 +55,8 @@ def named(part: Part) -> Iterator[tuple[str, str, Any]]:
     """Yield table, key and fields (None: not there) of every row of a part."""
     for table, wanted in part.items():
         for key, fields in wanted.items():
-            yield table, key, fields
+            if fields is not None or (table, key) not in NEVER_DELETED:
+                yield table, key, fields
 
 
 def _holds(wanted: Mapping[str, Any] | None, row: Hash | None) -> bool:

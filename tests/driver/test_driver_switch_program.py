@@ -12,7 +12,7 @@ from switch_bench import Bench, bench
 from switch_cases import BEFORE, transaction
 
 from railweave_switch.packing import packed, packed_sha256
-from railweave_switch.rows import tables_of
+from railweave_switch.rows import repairs, tables_of, unmet
 
 STATE = "var/lib/railweave/transaction.json"
 
@@ -132,3 +132,10 @@ def test_the_same_sources_make_the_same_program() -> None:
     first = packed()
     packed.cache_clear()
     assert packed() == first
+
+
+def test_a_repair_never_deletes_the_row_that_orchagent_crashes_without() -> None:
+    rows = {"PFC_WD|GLOBAL": {"POLL_INTERVAL": "400"}, "PFC_WD|Ethernet0": {"action": "drop"}}
+    part = {"PFC_WD": {"GLOBAL": None, "Ethernet0": None}}
+    assert unmet(part, rows) == ["PFC_WD|Ethernet0"]
+    assert repairs(part, rows) == [("DEL", "PFC_WD|Ethernet0")]
