@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import select
 import socket
 import socketserver
 import subprocess
@@ -73,6 +74,20 @@ class Bench:
                 if b"_guard" in words and str(self.program).encode() in words:
                     found.append(int(entry.name))
         return sorted(found)
+
+    def guards_ended(self, limit_s: float = 60.0) -> bool:
+        """Wait until the kernel says that the processes of the guard have ended; False where one outlives the limit."""
+        for pid in self.guards():
+            try:
+                handle = os.pidfd_open(pid)
+            except ProcessLookupError:
+                continue
+            try:
+                if not select.select([handle], [], [], limit_s)[0]:
+                    return False
+            finally:
+                os.close(handle)
+        return not self.guards()
 
 
 @contextmanager
