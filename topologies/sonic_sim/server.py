@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import asyncssh
 
+import sonic_sim.commands.switch  # noqa: F401  registers the program; a node of the lab runs the real one
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
 from sonic_sim.sftp import USER, DeviceSftp

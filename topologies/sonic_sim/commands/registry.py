@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MODULES = (
     "cfggen", "config_reload", "config_save", "coreutils", "database", "dbdump", "entry", "filetools", "gcu",
     "host", "interface", "netlink", "ping", "prefix", "show_bgp", "show_config", "show_interfaces", "show_qos",
-    "show_system", "switch", "textutils", "vlan", "vtysh",
+    "show_system", "textutils", "vlan", "vtysh",
 )  # fmt: skip
 
 
