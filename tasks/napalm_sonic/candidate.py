@@ -7,17 +7,19 @@ holds FRR lines to apply.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, running_from, same_value
-from railweave.sonic.frr import apply_delta, frr_delta, parse_frr
-from railweave.sonic.merge import RowMerge, parse_merge
-from railweave.sonic.permanent import instead_of_removal
-from railweave.sonic.rows import Fields, Value
+from railweave.sonic.change import Delta, Edit
+from railweave.sonic.delta import judged
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, running_from
+from railweave.sonic.edits import frr_edits, row_edits
+from railweave.sonic.frr import frr_difference
+from railweave.sonic.merge import RowMerge, delta_of, parse_merge
+from railweave.sonic.rows import Fields
 
 _TABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _NEEDED_METADATA = ("hwsku", "mac", "platform")
@@ -44,14 +46,14 @@ class Candidate:
     kind: Kind
     document: Mapping[str, Any] = field(repr=False)
 
-    def changes(self, running: RunningConfig) -> dict[str, Any]:
-        """Return the merge document of what really changes on a device with ``running``; empty when nothing does.
+    def delta(self, running: RunningConfig) -> Delta:
+        """Return what really changes on a device with ``running``; empty when nothing does.
 
         Raises DocumentError where the candidate changes FRR and FRR's running configuration is unknown.
         """
         if self.kind is Kind.MERGE:
-            return _merge_changes(self.document, running)
-        return _replace_changes(self.document, running)
+            return delta_of(self.document, running)
+        return judged(tuple(_replace_edits(self.document, running)), running.config_db)
 
 
 def read_candidate(kind: Kind, filename: str | None, config: str | None) -> Candidate:
@@ -103,55 +105,18 @@ def _check(kind: Kind, document: Mapping[str, Any]) -> None:
         )
 
 
-def _merge_changes(document: Mapping[str, Any], running: RunningConfig) -> dict[str, Any]:
-    merge = parse_merge(document)
-    changes: dict[str, Any] = {}
-    for table, rows in merge.tables.items():
-        before = running.config_db.get(table, {})
-        changed = {key: _row_change(table, key, row, before.get(key)) for key, row in rows.items()}
-        _put(changes, table, changed)
-    if merge.frr.strip():
-        had = _frr_of(running)
-        _put_frr(changes, frr_delta(had, apply_delta(merge.frr, had)))
-    return changes
-
-
-def _replace_changes(document: Mapping[str, Any], running: RunningConfig) -> dict[str, Any]:
+def _replace_edits(document: Mapping[str, Any], running: RunningConfig) -> Iterator[Edit]:
     wanted = running_from(document)
-    changes: dict[str, Any] = {}
     for table in sorted({*wanted.config_db, *running.config_db}):
         rows, before = wanted.config_db.get(table, {}), running.config_db.get(table, {})
-        wholes: dict[str, RowMerge] = {key: _whole(table, row, before.get(key)) for key, row in rows.items()}
-        wholes |= {key: None for key in before if key not in rows and not _is_the_switches(table, key)}
-        _put(changes, table, {key: _row_change(table, key, row, before.get(key)) for key, row in wholes.items()})
-    if wanted.frr is not None:
-        _put_frr(changes, frr_delta(_frr_of(running), parse_frr(wanted.frr)))
-    return changes
-
-
-_NOTHING: dict[str, Any] = {"": ""}
-"""Marks a row without change: an empty object means an empty row, and null its removal."""
-
-
-def _row_change(table: str, key: str, row: RowMerge, before: Fields | None) -> dict[str, Any] | None:
-    """Return what of ``row`` differs from ``before``; ``_NOTHING`` where all is as it should be.
-
-    A row that SONiC does not survive the deletion of gets the values that hold without it.
-    """
-    if row is None and before is not None:
-        row = instead_of_removal(table, key, before)
-    if row is None:
-        return _NOTHING if before is None else None
-    differing = {name: value for name, value in row.items() if not same_value(value, (before or {}).get(name))}
-    if before is None:
-        present = {name: value for name, value in differing.items() if value is not None}
-        return _json_row(present) if present or not row else _NOTHING
-    return _json_row(differing) if differing else _NOTHING
-
-
-def _json_row(row: Mapping[str, Value | None]) -> dict[str, Any]:
-    gone: dict[str, Any] = {name: None for name, value in row.items() if value is None}
-    return {**json_fields({name: value for name, value in row.items() if value is not None}), **gone}
+        for key, row in rows.items():
+            yield from row_edits(table, key, before.get(key), _whole(table, row, before.get(key)))
+        for key, fields in before.items():
+            if key not in rows and not _is_the_switches(table, key):
+                yield from row_edits(table, key, fields, None)
+    if wanted.frr_document is not None:
+        had = running.known_frr("it cannot be compared")
+        yield from frr_edits(*frr_difference(had, wanted.frr_document))
 
 
 def _whole(table: str, row: Fields, before: Fields | None) -> RowMerge:
@@ -162,27 +127,3 @@ def _whole(table: str, row: Fields, before: Fields | None) -> RowMerge:
 
 def _is_the_switches(table: str, key: str) -> bool:
     return table in _SWITCH_TABLES or _SWITCH_ROW.fullmatch(f"{table}|{key}") is not None
-
-
-def _put(changes: dict[str, Any], table: str, rows: Mapping[str, Any]) -> None:
-    real = {key: row for key, row in rows.items() if row is not _NOTHING}
-    if real:
-        changes[table] = real
-
-
-def _put_frr(changes: dict[str, Any], delta: str) -> None:
-    if delta:
-        changes[BGPRAW] = delta
-
-
-def _frr_of(running: RunningConfig) -> Any:
-    if running.frr is None:
-        raise DocumentError("FRR does not answer, so its configuration cannot be compared (is the bgp container up?)")
-    return parse_frr(running.frr)
-
-
-def touched_rows(changes: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """Yield (table, key) of every row that a merge document names."""
-    for table, rows in changes.items():
-        if table != BGPRAW:
-            yield from ((table, key) for key in rows)

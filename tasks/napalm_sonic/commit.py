@@ -8,24 +8,27 @@ The switch refuses what moved meanwhile, and takes back by itself whatever fails
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import CommitConfirmException, CommitError
 
-from napalm_sonic.candidate import Candidate, touched_rows
+from napalm_sonic.candidate import Candidate
 from napalm_sonic.drain import TemporaryDrain, check_revert_in
 from napalm_sonic.lock import who
 from napalm_sonic.paths import new_id
 from napalm_sonic.program import Reading, SwitchProgram, status_of
 from napalm_sonic.words import some, told_of
 from railweave.secrets import secret_values, shown_key, shown_text
+from railweave.sonic.change import Delta
+from railweave.sonic.delta import applied, inverse
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, same_fields
 from railweave.sonic.drain import drained_as
-from railweave.sonic.frr import frr_delta, frr_difference, parse_frr
+from railweave.sonic.frr import FrrDocument, frr_delta, frr_difference, parse_frr
 from railweave.sonic.frr_document import SYSTEM
-from railweave.sonic.merge import apply as merged
-from railweave.sonic.merge import inverse
-from railweave.sonic.steps import PatchStep, ReloadStep, Step, apply_steps, rollback_document, rollback_steps
+from railweave.sonic.merge import MergeDocument, merge_document
+from railweave.sonic.rows import FRR_TABLE
+from railweave.sonic.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
 from railweave_switch.state import COMMIT, VERSION
 
 if TYPE_CHECKING:
@@ -35,19 +38,19 @@ UNATTENDED_S = 300.0
 """A commit that is kept at once still runs under the switch's timer, so long beside the time of a reload."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Work:
     """One commit: what changes, from what, by which steps."""
 
     commit_id: str
     before: Reading
-    changes: Mapping[str, Any]
+    delta: Delta
     steps: tuple[Step, ...]
 
-    @property
-    def reloads(self) -> bool:
-        """True where the switch reloads."""
-        return any(isinstance(step, ReloadStep) for step in self.steps)
+    @cached_property
+    def after(self) -> RunningConfig:
+        """Return what is to run afterwards."""
+        return applied(self.delta, self.before.running)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +75,27 @@ class Committer:
         before = self.program.read()
         drain = self._standing_drain(before)
         try:
-            changes = candidate.changes(before.running)
+            delta = candidate.delta(before.running)
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
-        if changes:
-            self._refuse_when_moved(changes, compared, before.running)
-            self.execute(changes, before, message, revert_in_s, drain)
+        if delta:
+            self._refuse_when_moved(delta, compared, before.running)
+            self.execute(delta, before, message, revert_in_s, drain)
 
     def execute(
         self,
-        changes: Mapping[str, Any],
+        delta: Delta,
         before: Reading,
         message: str,
         revert_in_s: int | None,
         drain: TemporaryDrain | None = None,
     ) -> str:
-        """Carry out a merge document made for the configuration ``before``, and nothing else; return the commit's id.
+        """Carry out a delta made for the configuration ``before``, as it is; return the commit's id.
 
         The switch refuses it where a row that it changes, or FRR, is not as in ``before`` any more.
         """
         try:
-            work = Work(new_id(), before, changes, apply_steps(changes, before.running))
+            work = Work(new_id(), before, delta, steps_of(delta, before.running))
             transaction = self._transaction(work, message, revert_in_s, drain)
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
@@ -101,11 +104,11 @@ class Committer:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
         return work.commit_id
 
-    def execute_planned(self, changes: Mapping[str, Any], message: str, revert_in_s: int | None) -> str:
-        """Carry out a merge document made for what was read last; under a temporary drain FRR is read once more."""
+    def execute_planned(self, delta: Delta, message: str, revert_in_s: int | None) -> str:
+        """Carry out a delta made for what was read last; under a temporary drain FRR is read once more."""
         known = self.program.known
         before = self.program.read() if known is None or self.drain is not None else known
-        return self.execute(changes, before, message, revert_in_s, self._standing_drain(before))
+        return self.execute(delta, before, message, revert_in_s, self._standing_drain(before))
 
     def confirm_pending(self) -> None:
         """Keep the pending commit and save; raises CommitConfirmException where none waits.
@@ -145,16 +148,15 @@ class Committer:
         self, work: Work, message: str, revert_in_s: int | None, drain: TemporaryDrain | None
     ) -> dict[str, Any]:
         before = work.before.running
-        undo = inverse(work.changes, before)
+        changes, way_back = merge_document(work.delta), inverse(work.delta)
+        undo = merge_document(way_back)
         undrained = before
         if drain is not None and before.frr is not None:
             # A reload of the way back boots what its file says, so the file must not say the drain.
             undrained = RunningConfig(before.config_db, drained_as(before.frr, drain.before))
-        back = rollback_steps(work.changes, undrained)
-        after = merged(work.changes, before)
+        back = undo_steps_of(work.delta, undrained)
         # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
-        reloads = any(isinstance(step, ReloadStep) for step in back)
-        restored = before if reloads else merged(undo, after)
+        restored = before if work.delta.reloads else applied(way_back, work.after)
         return {
             "version": VERSION,
             "id": work.commit_id,
@@ -163,11 +165,11 @@ class Committer:
             "message": message,
             "deadline_s": self.options.reload_timeout_s + UNATTENDED_S if revert_in_s is None else revert_in_s,
             "supersedes": "" if drain is None else drain.commit_id,
-            "before": _part(undo, before),
-            "frr_before": work.before.frr_digest if BGPRAW in work.changes else "",
+            "before": _part(changes, before),
+            "frr_before": work.before.frr_digest if _changes_frr(work.delta) else "",
             "frr_ignored": SYSTEM.pattern,
             "steps": [step_document(step) for step in work.steps],
-            "after": _part(work.changes, after),
+            "after": _part(changes, work.after),
             "rollback": {
                 "steps": [step_document(step) for step in back],
                 "rows": _part(undo, restored),
@@ -176,17 +178,14 @@ class Committer:
             "step_timeout_s": self.options.apply_timeout_s,
         }
 
-    def _refuse_when_moved(
-        self, changes: Mapping[str, Any], compared: RunningConfig | None, before: RunningConfig
-    ) -> None:
+    def _refuse_when_moved(self, delta: Delta, compared: RunningConfig | None, before: RunningConfig) -> None:
         if compared is None:
             return
+        rows = dict.fromkeys((change.table, change.key) for change in delta if change.table != FRR_TABLE)
         moved = [
-            f"{table}|{shown_key(table, key)}"
-            for table, key in touched_rows(changes)
-            if not _same_row(compared, before, table, key)
+            f"{table}|{shown_key(table, key)}" for table, key in rows if not _same_row(compared, before, table, key)
         ]
-        if BGPRAW in changes and not _same_frr(compared, before):
+        if _changes_frr(delta) and not _same_frr(compared, before):
             moved.append("FRR")
         if moved:
             raise CommitError(
@@ -196,16 +195,14 @@ class Committer:
 
     def _with_frr(self, work: Work, answer: dict[str, Any], transaction: Mapping[str, Any]) -> dict[str, Any]:
         """Hold FRR's lines against our model, once; a reload boots FRR's file, which is brought to the lines first."""
-        if answer.get("outcome") != "applied" or (BGPRAW not in work.changes and not work.reloads):
+        if answer.get("outcome") != "applied" or (not _changes_frr(work.delta) and not work.delta.reloads):
             return answer
-        wanted = merged(work.changes, work.before.running).frr
-        now = (answer.get("frr") or {}).get("text")
-        if work.reloads and wanted is not None and now is not None:
-            delta = frr_delta(parse_frr(now), parse_frr(wanted))
-            if delta:
-                steps = [{"kind": "vtysh", "text": delta}]
-                answer = self.program.amend({**transaction, "steps": steps})
-                now = (answer.get("frr") or {}).get("text")
+        wanted, now = work.after.frr_document, _frr_of(answer)
+        if work.delta.reloads and wanted is not None and now is not None:
+            text = frr_delta(now, wanted)
+            if text:
+                answer = self.program.amend({**transaction, "steps": [{"kind": "vtysh", "text": text}]})
+                now = _frr_of(answer)
         unmet = frr_unmet(wanted, now) if answer.get("outcome") == "applied" else []
         if not unmet:
             return answer
@@ -233,8 +230,8 @@ class Committer:
 def _secrets(work: Work) -> frozenset[str]:
     """Return the secrets that a device may quote when it refuses a change: those that come and those that were."""
     before = work.before.running
-    touched = {table: before.config_db.get(table, {}) for table in work.changes if table != BGPRAW}
-    return secret_values(work.changes) | secret_values({**touched, BGPRAW: before.frr or ""})
+    touched = {change.table: before.config_db.get(change.table, {}) for change in work.delta}
+    return secret_values(merge_document(work.delta)) | secret_values({**touched, BGPRAW: before.frr or ""})
 
 
 class Changes:
@@ -243,14 +240,14 @@ class Changes:
     def __init__(self, committer: Callable[[], Committer]) -> None:
         self._committer = committer
 
-    def apply(self, document: Mapping[str, Any], *, message: str = "", revert_in: int | None) -> str:
-        """Carry out exactly this merge document, made for what this session read last; return the commit's id.
+    def apply(self, delta: Delta, *, message: str = "", revert_in: int | None) -> str:
+        """Carry out exactly this delta, made for what this session read last; return the commit's id.
 
         Nothing is read or compared before: the switch refuses it where what it changes is not as it was read. Raises
         what ``commit_config`` does.
         """
         check_revert_in(revert_in)
-        return self._committer().execute_planned(document, message, revert_in)
+        return self._committer().execute_planned(delta, message, revert_in)
 
     def confirm(self, commit_id: str) -> None:
         """Keep and save this pending commit and no other; raises what ``confirm_commit`` does."""
@@ -264,11 +261,20 @@ def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
         raise CommitError(f"{hostname}: the new configuration runs but could not be saved: {told_of(answer)}")
 
 
-def frr_unmet(wanted: str | None, now: str | None) -> list[str]:
+def _changes_frr(delta: Delta) -> bool:
+    return any(change.table == FRR_TABLE for change in delta)
+
+
+def _frr_of(answer: Mapping[str, Any]) -> FrrDocument | None:
+    text = (answer.get("frr") or {}).get("text")
+    return None if text is None else parse_frr(text)
+
+
+def frr_unmet(wanted: FrrDocument | None, now: FrrDocument | None) -> list[str]:
     """Return the lines of FRR that are not as wanted."""
     if now is None or wanted is None:
         return ["FRR (no answer)"]
-    removed, added = frr_difference(parse_frr(now), parse_frr(wanted))
+    removed, added = frr_difference(now, wanted)
     missing = [f"FRR {entry.context} / {entry.shown}" for entry in added]
     return missing + [f"FRR {entry.context} / {entry.shown} (too much)" for entry in removed]
 
@@ -280,10 +286,11 @@ def step_document(step: Step) -> dict[str, Any]:
     return dict(rollback_document([step])["steps"][0])
 
 
-def _part(document: Mapping[str, Any], running: RunningConfig) -> dict[str, Any]:
+def _part(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
     """Return what of a configuration a merge document is about: rows and fields, null for what is not there."""
     part: dict[str, dict[str, Any]] = {}
-    for table, key in touched_rows(document):
+    rows = ((table, key) for table, named in document.items() if table != BGPRAW for key in named)
+    for table, key in rows:
         row, named = running.config_db.get(table, {}).get(key), document[table][key]
         names = row if named is None and row is not None else named or ()
         fields = None if row is None else json_fields({name: row[name] for name in names if name in row})
@@ -298,4 +305,6 @@ def _same_row(one: RunningConfig, other: RunningConfig, table: str, key: str) ->
 
 
 def _same_frr(one: RunningConfig, other: RunningConfig) -> bool:
-    return frr_difference(parse_frr(one.frr or ""), parse_frr(other.frr or "")) == ((), ())
+    if one.frr_document is None or other.frr_document is None:
+        return one.frr_document is other.frr_document
+    return frr_difference(one.frr_document, other.frr_document) == ((), ())

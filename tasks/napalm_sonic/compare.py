@@ -4,56 +4,61 @@ A block a row, fields that go with ``-`` and fields that come with ``+``; FRR li
 hidden, and a changed secret still shows as changed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from napalm_sonic.codec import natural
 from railweave.secrets import HIDDEN, is_secret, shown_key
-from railweave.sonic.document import BGPRAW, RunningConfig
-from railweave.sonic.frr import FrrEntry, apply_delta, frr_difference, parse_frr
+from railweave.sonic.change import Delta, Edit, Op
+from railweave.sonic.delta import lines_of
+from railweave.sonic.frr import FrrEntry
+from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 
-def difference(changes: Mapping[str, Any], running: RunningConfig) -> str:
-    """Return the text for a merge document that holds real changes only (:meth:`Candidate.changes`)."""
-    if not changes:
+def difference(delta: Delta) -> str:
+    """Return the text of a delta."""
+    if not delta:
         return ""
+    rows: dict[tuple[str, str], list[Edit]] = {}
+    for edit in delta:
+        if edit.table != FRR_TABLE:
+            rows.setdefault((edit.table, edit.key), []).append(edit)
     lines = ["--- running", "+++ candidate"]
-    for table in sorted(changes):
-        if table != BGPRAW:
-            before = running.config_db.get(table, {})
-            for key in sorted(changes[table], key=natural):
-                lines += _row(table, key, before.get(key), changes[table][key])
-    if BGPRAW in changes:
-        lines += _frr(changes[BGPRAW], running.frr or "")
-    return "\n".join(lines)
+    for table, key in sorted(rows, key=lambda place: (place[0], natural(place[1]))):
+        lines += _row(table, key, rows[table, key])
+    return "\n".join([*lines, *_frr(*lines_of(delta))])
 
 
-def _row(table: str, key: str, before: Mapping[str, Any] | None, row: Mapping[str, Any] | None) -> Iterator[str]:
-    yield f"@@ {table}|{shown_key(table, key)} @@" + _whole_row(before, row)
-    had = dict(before or {})
-    names = had if row is None else row
-    for name in sorted(names, key=natural):
-        if name in had:
-            yield f"-  {name}: {_shown(table, name, had[name])}"
-        if row is not None and row[name] is not None:
-            yield f"+  {name}: {_shown(table, name, row[name])}"
+def _row(table: str, key: str, edits: Sequence[Edit]) -> Iterator[str]:
+    whole = {Op.ADD: " added", Op.REMOVE: " removed"}.get(edits[0].op, "") if edits[0].field is None else ""
+    yield f"@@ {table}|{shown_key(table, key)} @@{whole}"
+    before: dict[str, Value] = {}
+    after: dict[str, Value] = {}
+    for edit in edits:
+        before |= _fields(edit.field, edit.before)
+        after |= _fields(edit.field, edit.after)
+    for name in sorted({*before, *after}, key=natural):
+        if name in before:
+            yield f"-  {name}: {_shown(table, name, before[name])}"
+        if name in after:
+            yield f"+  {name}: {_shown(table, name, after[name])}"
 
 
-def _whole_row(before: Mapping[str, Any] | None, row: Mapping[str, Any] | None) -> str:
-    if row is None:
-        return " removed"
-    return " added" if before is None else ""
+def _fields(field: str | None, value: Value | Fields | None) -> Mapping[str, Value]:
+    """Return the fields that one side of an edit holds."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return value
+    return {field or "": value}
 
 
-def _shown(table: str, name: str, value: Any) -> str:
+def _shown(table: str, name: str, value: Value) -> str:
     if is_secret(table, name):
         return HIDDEN
     return value if isinstance(value, str) else ", ".join(value)
 
 
-def _frr(delta: str, running: str) -> Iterator[str]:
-    had = parse_frr(running)
-    removed, added = frr_difference(had, apply_delta(delta, had))
+def _frr(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[str]:
     contexts = dict.fromkeys(entry.context for entry in (*removed, *added))
     for context in contexts:
         yield f"@@ frr {context} @@" if context else "@@ frr @@"

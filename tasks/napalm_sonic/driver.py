@@ -97,11 +97,11 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             return ""
         running = read_running(self.device)
         try:
-            changes = self._candidate.changes(running)
+            delta = self._candidate.delta(running)
         except DocumentError as error:
             raise self._load_error(error) from error
         self._compared = running
-        return difference(changes, running)
+        return difference(delta)
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Apply the candidate. With ``revert_in`` (seconds) the switch undoes it unless it is confirmed."""

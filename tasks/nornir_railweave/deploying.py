@@ -24,6 +24,7 @@ from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.pending import Expecting
 from railweave.plan.refusal import refusals
+from railweave.sonic.change import Delta
 
 
 def deploy(
@@ -75,7 +76,6 @@ class _Deployment:
         self._policy = policy
         self._expecting = expecting
         self._asked = asked
-        self._changes = plan.changes_by_device()
 
     def run(self, announce: Events) -> DeployResult:
         """Return how the deployment ended."""
@@ -98,12 +98,12 @@ class _Deployment:
             return DeployResult(
                 Result.STOPPED, devices, ended.stopped_by, interrupted=ended.interrupted, progress=progress
             )
-        result = Result.DONE if self._plan.changes or saved else Result.UNCHANGED
+        result = Result.DONE if self._plan.deltas or saved else Result.UNCHANGED
         return DeployResult(result, devices, verification=self._verified(devices, announce), progress=progress)
 
     def _work(self, name: str) -> PlannedWork:
         expectation = self._expecting(self._fabric, self._fabric.switch_of[name])
-        return PlannedWork(self._compare, expectation, self._plan.devices[name], self._changes.get(name, ()))
+        return PlannedWork(self._compare, expectation, self._plan.devices[name], self._plan.deltas.get(name, Delta()))
 
     def _terms(self, announce: Events) -> Terms:
         return Terms(

@@ -156,7 +156,6 @@ class Journal:
 
 def opening_details(rollout: str, plan: Plan, undertaking: Undertaking) -> dict[str, Any]:
     """Return what ``started`` and ``resumed`` say: the rollout, who runs it, and each device's part of the plan."""
-    changes = plan.changes_by_device()
     return {
         "rollout": rollout,
         "fabric": plan.fabric,
@@ -174,7 +173,7 @@ def opening_details(rollout: str, plan: Plan, undertaking: Undertaking) -> dict[
             name: {
                 "wave": number,
                 "before_sha256": plan.devices[name].running_sha256,
-                "changes_sha256": changes_sha256(changes.get(name, ())),
+                "changes_sha256": changes_sha256(plan.deltas.get(name, ())),
                 "drain": list(getattr(plan.devices[name], "drain", ())),
             }
             for number, wave in enumerate(plan.waves, start=1)

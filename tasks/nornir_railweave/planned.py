@@ -1,6 +1,6 @@
 """A deployment's work on one device: what the plan says of it, and nothing else."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +8,12 @@ from nornir_railweave.reading import Comparer
 from nornir_railweave.work import Found
 from railweave.plan.document import change_json
 from railweave.plan.expectation import Expectation
-from railweave.plan.health import Health, gate, needs_both_ends
+from railweave.plan.health import Health, gate
 from railweave.plan.model import DevicePlan
 from railweave.plan.observation import Observation
 from railweave.plan.outcome import VerifyCheck
-from railweave.sonic.change import Change
-from railweave.sonic.merge import merge_document
+from railweave.sonic.change import Delta
+from railweave.sonic.methods import needs_both_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class PlannedWork:
     compare: Comparer
     expectation: Expectation
     planned: DevicePlan
-    changes: tuple[Change, ...]
+    delta: Delta
 
     @property
     def device(self) -> str:
@@ -43,14 +43,13 @@ class PlannedWork:
     def read(self, driver: Any, which: str = "running") -> Found:
         """Compare what the device runs, or boots, with what is wanted."""
         found = self.compare(driver, self.device, which)
-        changes = found.difference.changes
+        delta = found.difference.delta
         return Found(
             running=found.running,
             sha256=found.sha256,
-            left=merge_document(changes, found.difference.frr_delta) if changes else {},
-            size=len(changes),
-            changes=changes,
-            disconnects=found.difference.unprovisioned or needs_both_ends(changes),
+            delta=delta,
+            done=not delta,
+            disconnects=found.difference.unprovisioned or needs_both_ends(delta),
             drained=tuple(getattr(found.difference, "drained", ())),
         )
 
@@ -58,7 +57,7 @@ class PlannedWork:
         """Return why the device is not as the plan says."""
         if found.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
-        if found.changes != self.changes and _shown(found.changes) != _shown(self.changes):
+        if found.delta != self.delta and _shown(found.delta) != _shown(self.delta):
             return "the changes are other ones than the plan says; nothing was done"
         return ""
 
@@ -67,6 +66,6 @@ class PlannedWork:
         return gate(self.expectation, seen, settled, held)
 
 
-def _shown(changes: Iterable[Change]) -> list[dict[str, Any]]:
+def _shown(delta: Delta) -> list[dict[str, Any]]:
     """Return changes as a plan's file has them, secrets marked: those of a file are not equal to those just made."""
-    return [change_json(change) for change in changes]
+    return [change_json("", change) for change in delta]

@@ -6,14 +6,15 @@ from typing import Any
 
 from nornir_railweave.work import Found
 from railweave.plan.expectation import Expectation
-from railweave.plan.health import Health, needs_both_ends
+from railweave.plan.health import Health
 from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.rollout import DeviceRecord
 from railweave.plan.verification import check_device
-from railweave.sonic.diff import DeviceDiff, running_sha256
-from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_running
+from railweave.sonic.diff import running_sha256
+from railweave.sonic.document import DocumentError, RunningConfig, parse_running
 from railweave.sonic.merge import apply
+from railweave.sonic.methods import needs_both_ends
 from railweave.sonic.restoring import Goal, restoring_diff
 from railweave.sonic.rows import DeviceConfig
 
@@ -45,22 +46,17 @@ class RestoringWork:
         running = parse_running(driver.get_config(retrieve=which)[which])
         if which == "running" and running.frr is None:
             raise DocumentError("FRR's running configuration is unknown: bgpraw is missing or empty")
-        found = restoring_diff(self.device, running, self.goal, self.wanted, self.reason)
+        found = restoring_diff(running, self.goal, self.wanted, self.reason)
         sha256 = running_sha256(running, self.wanted)
-        done = not found.changes and (which != "running" or not self.goal_sha256 or sha256 == self.goal_sha256)
+        done = not found.delta and (which != "running" or not self.goal_sha256 or sha256 == self.goal_sha256)
         return Found(
             running=running,
             sha256=sha256,
-            left={} if done else self._document(found),
-            size=len(found.changes),
-            changes=found.changes,
-            disconnects=needs_both_ends(found.changes),
+            delta=found.delta,
+            done=done,
+            disconnects=needs_both_ends(found.delta),
             drained=found.drained,
         )
-
-    def _document(self, found: DeviceDiff) -> dict[str, Any]:
-        document = dict(self.goal.rows)
-        return {**document, BGPRAW: found.frr_delta} if found.frr_delta else document
 
     def leads_back(self, running: RunningConfig) -> bool:
         """Tell whether what the switch kept brings it to what it held before the rollout."""

@@ -32,10 +32,11 @@ from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progres
 from railweave.plan.resumption import left_of
 from railweave.plan.rollout import Kind, Rollout
 from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
+from railweave.sonic.change import Delta
 from railweave.sonic.diff import DeviceDiff
 from railweave.sonic.restoring import Goal, restoring_diff
 
-_NOTHING = DeviceDiff((), {}, (), False)
+_NOTHING = DeviceDiff(Delta(), {}, (), False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _plan(
         difference = _NOTHING
         if name in works and one.running is not None:
             work = works[name]
-            difference = restoring_diff(name, one.running, work.goal, work.wanted, work.reason)
+            difference = restoring_diff(one.running, work.goal, work.wanted, work.reason)
         readings[name] = (
             Reading(error=one.error, out_of_service=True)
             if one.running is None
@@ -219,7 +220,7 @@ def _carried_out(
     )
     ended = roll_out(nr, planned.works, plan.waves, terms)
     stopped = bool(ended.stopped_by)
-    done = Result.DONE if plan.changes or saved else Result.UNCHANGED
+    done = Result.DONE if plan.deltas or saved else Result.UNCHANGED
     return DeployResult(
         Result.STOPPED if stopped else done,
         _outcomes(plan, ended),

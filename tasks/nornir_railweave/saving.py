@@ -21,7 +21,7 @@ UNSAVED = "the new configuration runs but could not be saved: after a power loss
 def is_saved(driver: Any, work: Work) -> bool:
     """Tell whether the device boots what the work wants; raises what the driver raises."""
     try:
-        return not work.read(driver, "startup").left
+        return work.read(driver, "startup").done
     except DocumentError:
         return False
 

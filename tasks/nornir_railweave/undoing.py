@@ -9,8 +9,9 @@ from nornir_railweave.events import Step
 from nornir_railweave.session import DEVICE_FAULTS, words
 from nornir_railweave.work import Standing, standing
 from railweave.plan.outcome import DeviceOutcome, Outcome
+from railweave.sonic.delta import inverse
 from railweave.sonic.document import DocumentError
-from railweave.sonic.merge import inverse
+from railweave.sonic.merge import merge_document
 
 
 def undo(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
@@ -78,6 +79,6 @@ def _roll_back(device: Device, attempt: Attempt) -> None:
 def _restore(device: Device, attempt: Attempt) -> None:
     """Put the named rows and lines back without the driver's own rollback."""
     driver = device.reconnect()
-    driver.load_merge_candidate(config=json.dumps(inverse(attempt.before.left, attempt.before.running)))
+    driver.load_merge_candidate(config=json.dumps(merge_document(inverse(attempt.before.delta))))
     if driver.compare_config():
         driver.commit_config(message=f"{device.order.policy.message} (undone)")

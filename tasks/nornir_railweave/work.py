@@ -4,12 +4,12 @@ A rollout (``rolling_out.roll_out``) knows nothing of intents and plans. It take
 it through the same steps: read, drain, commit with the switch's timer, verify, undrain, hold, then keep or undo.
 
 Who brings another kind of work implements ``Work``: ``PlannedWork`` (in ``planned``) is a deployment's. A rollback's
-reads the device's rollback document once, and its ``read`` returns as ``left`` whatever of that document the device
+reads the device's rollback document once, and its ``read`` returns as ``delta`` whatever of that document the device
 does not hold yet.
 """
 
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health
 from railweave.plan.observation import Observation
 from railweave.plan.outcome import VerifyCheck
-from railweave.sonic.change import Change
+from railweave.sonic.change import Delta
 from railweave.sonic.document import RunningConfig
 
 
@@ -33,8 +33,8 @@ class Standing(Enum):
 class Found:
     """What a device runs. ``sha256`` is the digest over what we own of it (``sonic.diff.running_sha256``).
 
-    ``left`` is the merge document (``sonic.merge``) of what is still to be done: empty when the work is done. ``size``
-    counts it for a person, ``changes`` are its planned changes where it was made of a plan. ``disconnects``: links and
+    ``delta`` is what is still to be done, and ``done`` tells that the work is: a device whose digest is another than it
+    should be is not, whatever its delta says. ``disconnects``: links and
     sessions go down with the work until their far ends follow, or there are none yet (a switch that is being
     provisioned), so nothing has to hold right after it because it held before. ``drained`` names the BGP peers that
     somebody has drained already, ``("*",)`` for all.
@@ -42,9 +42,8 @@ class Found:
 
     running: RunningConfig
     sha256: str
-    left: Mapping[str, Any] = field(repr=False)
-    size: int
-    changes: tuple[Change, ...] = ()
+    delta: Delta
+    done: bool
     disconnects: bool = False
     drained: tuple[str, ...] = ()
 
@@ -84,6 +83,6 @@ class Work(Protocol):
 
 def standing(found: Found, work: Work) -> Standing:
     """Tell which configuration ``found`` is."""
-    if not found.left:
+    if found.done:
         return Standing.NEW
     return Standing.OLD if found.sha256 == work.before_sha256 else Standing.BETWEEN

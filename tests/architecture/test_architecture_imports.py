@@ -41,9 +41,11 @@ DRIVER_MAY_IMPORT = frozenset(
     {
         "change",
         "conflicts",
+        "delta",
         "diff",
         "document",
         "drain",
+        "edits",
         "frr",
         "merge",
         "methods",

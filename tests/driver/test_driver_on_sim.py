@@ -15,6 +15,7 @@ from napalm.base.exceptions import (
 )
 
 from napalm_sonic.driver import SonicDriver
+from railweave.sonic.change import Delta
 from railweave.sonic.diff import DeviceDiff, diff
 from railweave.sonic.document import parse_running
 from railweave.sonic.frr import parse_frr
@@ -265,20 +266,20 @@ def test_plan_and_driver_agree_on_what_sonics_frr_prints(leaf: SonicDriver, prov
     frr = LEAF_FRR.replace("description spine1", "description renamed") + "ip nht resolve-via-default\n"
     wanted = DeviceConfig("leaf1", rows, frr)
     found = planned(leaf, wanted)
-    assert [change.field for change in found.changes] == [
+    assert [change.field for change in found.delta] == [
         "neighbor 10.192.0.0 description spine1",
         "neighbor 10.192.0.0 description renamed",
     ]
-    load(leaf, merge_document(found.changes, found.frr_delta))
+    load(leaf, merge_document(found.delta))
     leaf.commit_config(revert_in=60)
     leaf.confirm_commit()
-    assert planned(leaf, wanted).changes == ()
+    assert planned(leaf, wanted).delta == Delta()
     assert leaf.compare_config() == ""
     with provisioned("leaf1") as later:
         later.rollback()
         assert running(later)["bgpraw"] == frozenset(parse_frr(str(printed.frr)).entries)
         assert "ip route 0.0.0.0/0 192.0.2.1" in later.get_config(retrieve="running")["running"]
-        assert planned(later, wanted).changes == found.changes
+        assert planned(later, wanted).delta == found.delta
 
 
 def test_a_pending_commit_is_seen_and_confirmed_by_another_session(leaf: SonicDriver, provisioned: Open) -> None:

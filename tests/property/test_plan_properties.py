@@ -17,6 +17,7 @@ from railweave.plan.offline import plan_offline
 from railweave.plan.waves import plan_waves
 from railweave.report.markdown import LIMIT_CHARS
 from railweave.report.plan_markdown import plan_markdown
+from railweave.sonic.change import Delta
 from railweave.sonic.configure import Configurator
 from railweave.sonic.diff import diff, running_sha256
 from railweave.sonic.document import RunningConfig
@@ -59,7 +60,7 @@ fabrics = st.builds(
 @given(fabrics)
 def test_a_plan_against_itself_is_empty(one: Fabric) -> None:
     plan = plan_offline(one, one, find_templates())
-    assert plan.changes == ()
+    assert plan.deltas == {}
     assert plan.waves == ()
     assert set(plan.names(DeviceState.UNCHANGED)) == {switch.name for switch in one.switches}
 
@@ -68,17 +69,17 @@ def test_a_plan_against_itself_is_empty(one: Fabric) -> None:
 @given(fabrics, fabrics)
 def test_a_plan_carried_out_leaves_nothing_to_plan(base: Fabric, head: Fabric) -> None:
     plan = plan_offline(base, head, find_templates())
-    by_device = plan.changes_by_device()
+    by_device = plan.deltas
     before, after = Configurator(base, find_templates()), Configurator(head, find_templates())
     readings = {}
     for switch in head.switches:
         old = base.switch_of.get(switch.name)
         start = before.device(old) if old else None
         running = RunningConfig(start.config_db(), start.frr) if start else RunningConfig({}, "")
-        done = apply(merge_document(by_device.get(switch.name, ())), running)
+        done = apply(merge_document(by_device.get(switch.name, Delta())), running)
         wanted = after.device(switch)
         readings[switch.name] = Reading(diff(switch.name, done, wanted), running_sha256(done, wanted))
-    assert build_plan(head, readings, target="", intent_sha256="").changes == ()
+    assert build_plan(head, readings, target="", intent_sha256="").deltas == {}
 
 
 @settings(max_examples=12, deadline=None)
@@ -89,7 +90,7 @@ def test_every_view_of_a_plan_tells_all_of_it(base: Fabric, head: Fabric) -> Non
     import json
 
     assert plan_json(parse_plan(json.dumps(document), "plan.json")) == document
-    assert sum(group.count for group in group_changes(plan)) == len(plan.changes)
+    assert sum(group.count for group in group_changes(plan)) == plan.summary.total
     assert len(plan_markdown(plan)) < LIMIT_CHARS
     assert set(plan.gone) == set(base.switch_of) - set(head.switch_of)
 

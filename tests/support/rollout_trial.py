@@ -230,7 +230,7 @@ class Trial:
             assert not wrong, f"after {way}, {name} is not new: {wrong[:6]}"
         self._keeps_foreign(now)
         left = self.operator.plan()
-        assert not left.changes, f"after {way} the plan still has {left.changes[:4]}"
+        assert not left.deltas, f"after {way} the plan still has {left.deltas}"
 
     def _roll_back(self) -> None:
         self.floors.way_back()
@@ -244,7 +244,7 @@ class Trial:
             assert not wrong, f"after the rollback {name} is not old: {wrong[:6]}"
         self._keeps_foreign(now)
         left = self.bench.base.plan()
-        assert not left.changes, f"after the rollback the plan of the old intent has {left.changes[:4]}"
+        assert not left.deltas, f"after the rollback the plan of the old intent has {left.deltas}"
 
 
 def _share(text: int | str) -> Share:

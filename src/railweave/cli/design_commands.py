@@ -128,7 +128,7 @@ def diff(
 
     plan = api.diff(api.open_project(option), base, head, renumber=renumber)
     show_plan(plan, as_json=json, as_markdown=markdown)
-    return 2 if exit_code and plan.changes else 0
+    return 2 if exit_code and plan.deltas else 0
 
 
 def schema(

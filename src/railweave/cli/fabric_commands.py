@@ -56,7 +56,7 @@ def plan(
     show_plan(made, as_json=json, as_markdown=markdown, problems=refused)
     if refused or made.names(DeviceState.UNREACHABLE):
         return 1
-    return 2 if exit_code and made.changes else 0
+    return 2 if exit_code and made.deltas else 0
 
 
 def deploy(

@@ -54,15 +54,15 @@ class Terminal(Operator):
 
         if not self.quiet:
             show_plan(plan, as_json=False, as_markdown=False)
-        if self.yes or not plan.changes:
+        if self.yes or not plan.deltas:
             return True
         if not sys.stdin.isatty():
             raise RailweaveError(
                 "without a terminal to ask on, deploy needs --yes or a plan file (`railweave plan -o plan.json`)"
             )
-        devices = len({change.device for change in plan.changes})
+        devices = len(plan.deltas)
         apply = f"{what} apply" if what else "Apply"
-        question = f"{apply} {len(plan.changes)} changes to {devices} devices of {plan.fabric} on {plan.target}?"
+        question = f"{apply} {plan.summary.total} changes to {devices} devices of {plan.fabric} on {plan.target}?"
         print(f"{question} Only `yes` goes on: ", end="", file=sys.stderr, flush=True)
         return sys.stdin.readline().strip() == "yes"
 

@@ -81,10 +81,11 @@ def _has_moved(reviewed: Plan, fresh: Plan, name: str) -> bool:
 
 def _differing(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
     """Return the devices for which the same start leads to other changes: another version of templates or rules."""
-    planned, now = reviewed.changes_by_device(), fresh.changes_by_device()
+    planned, now = reviewed.deltas, fresh.deltas
     return tuple(
         name
         for name, device in fresh.devices.items()
         if device.state is not DeviceState.UNREACHABLE
-        and [change_json(one) for one in planned.get(name, ())] != [change_json(one) for one in now.get(name, ())]
+        and [change_json(name, one) for one in planned.get(name, ())]
+        != [change_json(name, one) for one in now.get(name, ())]
     )

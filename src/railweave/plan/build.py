@@ -8,6 +8,7 @@ from railweave.plan.draining import drains_of_waves, is_disruptive, two_sided_li
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
+from railweave.sonic.delta import shared
 from railweave.sonic.diff import DeviceDiff
 
 
@@ -41,14 +42,14 @@ def build_plan(
     Its waves keep to ``policy``; what of it no order can keep stands in the plan.
     """
     found = {switch.name: readings[switch.name].difference for switch in fabric.switches}
-    changes = {name: one.changes for name, one in found.items() if one is not None and one.changes}
+    deltas = shared({name: one.delta for name, one in found.items() if one is not None and one.delta})
     unprovisioned = {name for name, one in found.items() if one is not None and one.unprovisioned}
     disruptive = {
         name
-        for name, own in changes.items()
-        if name not in unprovisioned and is_disruptive(fabric, fabric.switch_of[name], own)
+        for name, delta in deltas.items()
+        if name not in unprovisioned and is_disruptive(fabric, fabric.switch_of[name], delta)
     }
-    two_sided = two_sided_links(fabric, changes, unprovisioned)
+    two_sided = two_sided_links(fabric, deltas, unprovisioned)
     devices = {
         switch.name: _device(readings[switch.name], switch.tier.name, disruptive=switch.name in disruptive)
         for switch in fabric.switches
@@ -58,12 +59,12 @@ def build_plan(
         target=target,
         intent_sha256=intent_sha256,
         devices=devices,
-        changes=tuple(change for own in changes.values() for change in own),
+        deltas=deltas,
         waves=(),
         gone=gone,
         policy=policy,
     )
-    order = lay_out(fabric, changes, wave_gate(fabric, plan), wave_size=policy.wave_size, two_sided=two_sided)
+    order = lay_out(fabric, deltas, wave_gate(fabric, plan), wave_size=policy.wave_size, two_sided=two_sided)
     return _ordered(fabric, plan, order, two_sided)
 
 
@@ -83,12 +84,12 @@ def in_waves(fabric: Fabric, plan: Plan, waves: Iterable[Wave]) -> Plan:
 
     What is drained of a device depends on who went before it, so that is found anew.
     """
-    two_sided = two_sided_links(fabric, plan.changes_by_device(), plan.unprovisioned)
+    two_sided = two_sided_links(fabric, plan.deltas, plan.unprovisioned)
     return _ordered(fabric, plan, split_by_limits(waves, wave_gate(fabric, plan)), two_sided)
 
 
 def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Link]) -> Plan:
-    drains = drains_of_waves(fabric, plan.changes_by_device(), order.waves, plan.unprovisioned, two_sided)
+    drains = drains_of_waves(fabric, plan.deltas, order.waves, plan.unprovisioned, two_sided)
     devices = {name: replace(device, drain=drains.get(name, ())) for name, device in plan.devices.items()}
     return replace(plan, devices=devices, waves=order.waves, violations=order.violations)
 
@@ -97,7 +98,7 @@ def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
     found = reading.difference
     if found is None:
         return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error, out_of_service=reading.out_of_service)
-    state = DeviceState.CHANGED if found.changes else DeviceState.UNCHANGED
+    state = DeviceState.CHANGED if found.delta else DeviceState.UNCHANGED
     return DevicePlan(
         # A device that was read and refused is no unchanged one: it must not pass for being as intended.
         state=DeviceState.UNREACHABLE if found.refusals else state,

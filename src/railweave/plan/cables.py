@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import Plan
 from railweave.sonic.change import Op
+from railweave.sonic.subject import SubjectKind
 
 _LEVELS = {name: level for level, name in enumerate(TIER_NAMES)}
 
@@ -28,13 +29,14 @@ def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
     """Return the cables that move, told by their lower ends; cables that only come or go are none of them."""
     moved: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
     # A switch that takes or loses its name comes or goes with all its cables.
-    renamed = {change.device for change in plan.changes if change.field == "hostname"}
-    for change in plan.changes:
-        if change.table != "DEVICE_NEIGHBOR" or change.op is not Op.UPDATE or change.field is None:
+    renamed = {name for name, change in plan.changes() if change.field == "hostname"}
+    for name, delta in plan.deltas.items():
+        if plan.devices[name].unprovisioned or name in renamed:
             continue
-        if not plan.devices[change.device].unprovisioned and change.device not in renamed:
-            fields = moved.setdefault((change.device, change.key), {})
-            fields[change.field] = (str(change.before), str(change.after))
+        for change in delta:
+            if change.subject.kind is SubjectKind.LINK and change.op is Op.UPDATE and change.field is not None:
+                fields = moved.setdefault((name, change.subject.port), {})
+                fields[change.field] = (str(change.before), str(change.after))
     return tuple(
         MovedCable(device, port, _end(fields, 0), _end(fields, 1))
         for (device, port), fields in moved.items()

@@ -19,7 +19,7 @@ def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[Closin
     """Return the ports of a provisioned device that close and do not lead to a switch that stays in ``fabric``."""
     if difference is None or difference.unprovisioned:
         return ()
-    return tuple(one for one in closing_ports(difference.changes) if one.far_end not in fabric.switch_of)
+    return tuple(one for one in closing_ports(difference.delta) if one.far_end not in fabric.switch_of)
 
 
 def live_port_findings(plan: Plan) -> Iterator[Diagnostic]:

@@ -6,7 +6,7 @@ is refused, as is one of another version.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from railweave.diagnostics import Where, error
@@ -16,7 +16,7 @@ from railweave.plan.headline import headline
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Method, Op
 
 _AGAIN = "make the plan again with `railweave plan -o FILE`"
 
@@ -30,7 +30,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "target": plan.target,
         "intent_sha256": plan.intent_sha256,
         "devices": {name: _device_json(device) for name, device in plan.devices.items()},
-        "changes": [change_json(change) for change in plan.changes],
+        "changes": [change_json(name, change) for name, change in plan.changes()],
         "waves": [list(wave) for wave in plan.waves],
         "policy": _policy_json(plan.policy),
         "violations": [
@@ -91,11 +91,11 @@ def _share_json(share: Share) -> int | str:
     return str(share) if share.count is None else share.count
 
 
-def change_json(change: Change) -> dict[str, Any]:
-    """Return one change as the contract has it, secrets marked."""
+def change_json(device: str, change: Change) -> dict[str, Any]:
+    """Return one change of ``device`` as the contract has it, secrets marked."""
     shown = change.shown
     return {
-        "device": shown.device,
+        "device": device,
         "op": shown.op.value,
         "table": shown.table,
         "key": shown.key,
@@ -160,7 +160,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         target=str(document["target"]),
         intent_sha256=str(document["intent_sha256"]),
         devices={name: _device(device) for name, device in document["devices"].items()},
-        changes=tuple(_change(change) for change in document["changes"]),
+        deltas=_deltas(document["changes"]),
         waves=tuple(tuple(wave) for wave in document["waves"]),
         gone=tuple(document["gone"]),
         policy=_policy(document["policy"]),
@@ -212,9 +212,15 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
     )
 
 
+def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
+    found: dict[str, list[Change]] = {}
+    for document in changes:
+        found.setdefault(document["device"], []).append(_change(document))
+    return {name: Delta(tuple(own)) for name, own in found.items()}
+
+
 def _change(document: Mapping[str, Any]) -> Change:
     return Change(
-        device=document["device"],
         op=Op(document["op"]),
         table=document["table"],
         key=document["key"],

@@ -6,23 +6,18 @@ away would only take the rail of its nodes out of service earlier. And nothing i
 uplink at that moment of the rollout: the traffic would stay, and the rollout would wait for it in vain.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.names import natural_key
 from railweave.plan.expectation import expect
-from railweave.plan.health import needs_both_ends
-from railweave.sonic.change import FRR_TABLE, Change, Disruption
-from railweave.sonic.frr_lines import neighbor_of
+from railweave.sonic.change import Change, Disruption
+from railweave.sonic.methods import needs_both_ends
+from railweave.sonic.subject import SubjectKind
 
 WHOLE = ("*",)
 """``DevicePlan.drain`` of a device that is drained altogether."""
-
-_PEER_TABLES = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE"})
-_ADDRESS = re.compile(r"[0-9.]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
-_PORT = re.compile(r"[|.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,7 @@ class _Touched:
 
 def drains_of_waves(
     fabric: Fabric,
-    changes: Mapping[str, Sequence[Change]],
+    changes: Mapping[str, Iterable[Change]],
     waves: Iterable[Sequence[str]],
     unprovisioned: Collection[str] = (),
     two_sided: Iterable[Link] = (),
@@ -123,7 +118,7 @@ def _disturbing(changes: Iterable[Change]) -> list[Change]:
 
 
 def two_sided_links(
-    fabric: Fabric, changes: Mapping[str, Sequence[Change]], unprovisioned: Collection[str] = ()
+    fabric: Fabric, changes: Mapping[str, Iterable[Change]], unprovisioned: Collection[str] = ()
 ) -> set[Link]:
     """Return the links of which both ends change what they must agree on; ``unprovisioned`` devices carry nothing."""
     found: dict[str, set[Link]] = {}
@@ -155,10 +150,10 @@ def _touched(fabric: Fabric, switch: Switch, uplinks: Sequence[_Uplink], changes
     ports = {port.name for port in switch.panel.ports}
     named: set[str] = set()
     for change in changes:
-        subject = _subject(change, ports)
-        if not subject:
+        told = _told(change, ports)
+        if not told:
             return _Touched(everything=True)
-        named.add(subject)
+        named.add(told)
     met = tuple(uplink for uplink in uplinks if uplink.port in named or uplink.peer in named)
     known = ports | {uplink.peer for uplink in uplinks}
     return _Touched(
@@ -168,15 +163,11 @@ def _touched(fabric: Fabric, switch: Switch, uplinks: Sequence[_Uplink], changes
     )
 
 
-def _subject(change: Change, ports: Collection[str]) -> str:
+def _told(change: Change, ports: Collection[str]) -> str:
     """Return the port or peer that a change is about; empty where it is about more than one."""
     if change.disruption is Disruption.RELOAD:
         return ""
-    if change.table == FRR_TABLE:
-        name = neighbor_of(change.field or "") or ""
-        # Any other name is a peer group's, of which all sessions are members.
-        return name if name in ports or _ADDRESS.fullmatch(name) else ""
-    parts = change.key.split("|")
-    if change.table in _PEER_TABLES:
-        return parts[-1] if _ADDRESS.fullmatch(parts[-1]) else ""
-    return next((part for part in _PORT.split(change.key) if part in ports), "")
+    subject = change.subject
+    if subject.kind is SubjectKind.SESSION:
+        return subject.name
+    return subject.port if subject.port in ports else ""

@@ -4,14 +4,15 @@ A plan against the running devices holds every difference. Rules take some of th
 day; from the day after it, a rule takes out nothing and is told as an error, so that no exception lives for ever.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.plan.model import DeviceState, Plan
-from railweave.sonic.change import Change
+from railweave.sonic.change import Change, Delta
 
 _NOWHERE = Where()
 
@@ -32,10 +33,10 @@ class IgnoreRule:
     device: str = "*"
     where: Where = _NOWHERE
 
-    def matches(self, change: Change) -> bool:
-        """Tell whether the rule speaks of ``change``, expired or not."""
+    def matches(self, device: str, change: Change) -> bool:
+        """Tell whether the rule speaks of ``change`` on ``device``, expired or not."""
         return (
-            fnmatchcase(change.device, self.device)
+            fnmatchcase(device, self.device)
             and fnmatchcase(change.table, self.table)
             and fnmatchcase(change.key, self.key)
             and (self.field == "*" or (change.field is not None and fnmatchcase(change.field, self.field)))
@@ -48,10 +49,10 @@ class IgnoreRule:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A rule at work and the differences that it takes out."""
+    """A rule at work and how many differences it takes out."""
 
     rule: IgnoreRule
-    changes: tuple[Change, ...]
+    changes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Drift:
     @property
     def found(self) -> bool:
         """Tell whether any device that was read runs otherwise than intended."""
-        return bool(self.plan.changes) or any(device.conflicts for device in self.plan.devices.values())
+        return bool(self.plan.deltas) or any(device.conflicts for device in self.plan.devices.values())
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -81,35 +82,37 @@ def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
     that is not said while devices are unread, because the difference may be theirs.
     """
     valid = [rule for rule in rules if rule.until >= today]
-    taken: dict[IgnoreRule, list[Change]] = {rule: [] for rule in valid}
-    left: list[Change] = []
-    for change in plan.changes:
-        rule = _first(valid, change)
-        (left if rule is None else taken[rule]).append(change)
+    taken: Counter[IgnoreRule] = Counter()
+    left: dict[str, list[Change]] = {}
+    for name, change in plan.changes():
+        rule = _first(valid, name, change)
+        if rule is None:
+            left.setdefault(name, []).append(change)
+        else:
+            taken[rule] += 1
     whole = not plan.names(DeviceState.UNREACHABLE)
     return Drift(
-        plan=_only(plan, tuple(left)),
-        ignored=tuple(Ignored(rule, tuple(changes)) for rule, changes in taken.items() if changes),
+        plan=_only(plan, {name: Delta(tuple(own)) for name, own in left.items()}),
+        ignored=tuple(Ignored(rule, taken[rule]) for rule in valid if taken[rule]),
         expired=tuple(rule for rule in rules if rule.until < today),
-        idle=tuple(rule for rule in valid if whole and not any(map(rule.matches, plan.changes))),
+        idle=tuple(rule for rule in valid if whole and not any(rule.matches(*one) for one in plan.changes())),
     )
 
 
-def _first(rules: Iterable[IgnoreRule], change: Change) -> IgnoreRule | None:
-    return next((rule for rule in rules if rule.matches(change)), None)
+def _first(rules: Iterable[IgnoreRule], device: str, change: Change) -> IgnoreRule | None:
+    return next((rule for rule in rules if rule.matches(device, change)), None)
 
 
-def _only(plan: Plan, changes: tuple[Change, ...]) -> Plan:
-    """Return ``plan`` with these changes alone; a device whose every difference is ignored counts as unchanged."""
-    drifted = {change.device for change in changes}
+def _only(plan: Plan, deltas: Mapping[str, Delta]) -> Plan:
+    """Return ``plan`` with these deltas alone; a device whose every difference is ignored counts as unchanged."""
     devices = {
         name: replace(device, state=DeviceState.UNCHANGED)
-        if device.state is DeviceState.CHANGED and name not in drifted
+        if device.state is DeviceState.CHANGED and name not in deltas
         else device
         for name, device in plan.devices.items()
     }
-    waves = (tuple(name for name in wave if name in drifted) for wave in plan.waves)
-    return replace(plan, devices=devices, changes=changes, waves=tuple(wave for wave in waves if wave))
+    waves = (tuple(name for name in wave if name in deltas) for wave in plan.waves)
+    return replace(plan, devices=devices, deltas=deltas, waves=tuple(wave for wave in waves if wave))
 
 
 def remarks(drift: Drift) -> tuple[Diagnostic, ...]:

@@ -7,20 +7,18 @@ the first few.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from railweave.names import natural_key
 from railweave.plan.model import DISRUPTION_RANK, Plan
-from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
-from railweave.sonic.rows import Fields, Value
+from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 MOST_VARIANTS = 4
 """How many different values of one table and field the same devices may have before they are summed up."""
 
 _SAMPLES = 3
-_OF_PORTS = frozenset({"CABLE_LENGTH"})
-"""Tables whose rows have a field a port, so that a field there is what a row is elsewhere."""
 _AS_NUMBER = re.compile(r"^router bgp \d+")
 
 
@@ -53,10 +51,10 @@ class ChangeGroup:
 
 @dataclass(slots=True)
 class _Bucket:
-    """A group in the making: its changes by subject, and the devices in order."""
+    """A group in the making: its changes, their rows and the devices, in order."""
 
     changes: list[Change]
-    subjects: dict[str, None]
+    rows: dict[str, None]
     devices: dict[str, None]
     uniform: bool = True
 
@@ -67,8 +65,7 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     Secrets are marked, since groups are for showing.
     """
     fresh = {name for name, device in plan.devices.items() if device.unprovisioned}
-    changes = [change.shown for change in plan.changes]
-    buckets = _alike(change for change in changes if change.device not in fresh)
+    buckets = _gathered(plan, plan.deltas.keys() - fresh, _alike)
     buckets = _join(buckets, _by_value_and_devices, uniform=True)
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)
     buckets = _sum_up(buckets, lambda _: True, _by_kind_and_devices, at_least=MOST_VARIANTS + 1)
@@ -76,18 +73,19 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     buckets = _sum_up(buckets, lambda bucket: not bucket.uniform, _by_kind, at_least=2)
     groups = [
         *map(_group, buckets),
-        *map(_group_of_table, _tables(change for change in changes if change.device in fresh)),
+        *map(_group_of_table, _gathered(plan, fresh, _of_table)),
     ]
     return tuple(sorted(groups, key=_order))
 
 
-def _subject(change: Change) -> str:
+def _row(change: Change) -> str:
     """Return what a change is about within its table: the row's key, FRR's line, or the port that a field is of."""
-    if change.table == FRR_TABLE:
-        return change.field or ""
-    if change.table in _OF_PORTS and change.field is not None:
-        return change.field
-    return change.key
+    return change.field or "" if change.table == FRR_TABLE or _is_of_a_port(change) else change.key
+
+
+def _is_of_a_port(change: Change) -> bool:
+    """Tell whether a field is named for a port, so that it is what a row is in other tables."""
+    return change.field is not None and change.field == change.subject.port
 
 
 def context_of(change: Change) -> str:
@@ -96,7 +94,7 @@ def context_of(change: Change) -> str:
 
 
 def _field(change: Change) -> str | None:
-    return None if change.table in {FRR_TABLE, *_OF_PORTS} else change.field
+    return None if change.table == FRR_TABLE or _is_of_a_port(change) else change.field
 
 
 def _kind(change: Change) -> tuple[Hashable, ...]:
@@ -113,29 +111,34 @@ def _frozen(value: Value | Fields | None) -> Hashable:
     return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
 
 
-def _alike(changes: Iterable[Change]) -> list[_Bucket]:
-    """Return the changes that differ in nothing but the device."""
+def _gathered(plan: Plan, names: Container[str], key: Callable[[Change], Hashable]) -> list[_Bucket]:
+    """Return the changes of these devices by ``key``, in order; those with secrets as they may be shown."""
     found: dict[Hashable, _Bucket] = {}
-    for change in changes:
-        key = (_kind(change), _subject(change), _value(change))
-        bucket = found.get(key)
-        if bucket is None:
-            bucket = found[key] = _Bucket([], {_subject(change): None}, {})
-        bucket.changes.append(change)
-        bucket.devices[change.device] = None
+    # Devices share equal changes, so most of them have been looked at before.
+    known: dict[int, tuple[Change, str, _Bucket]] = {}
+    for name, change in plan.changes():
+        if name not in names:
+            continue
+        place = known.get(id(change))
+        if place is None:
+            shown = change.shown
+            bucket = found.setdefault(key(shown), _Bucket([], {}, {}, uniform=key is _alike))
+            place = known[id(change)] = (shown, _row(shown), bucket)
+        shown, row, bucket = place
+        bucket.changes.append(shown)
+        bucket.rows[row] = None
+        bucket.devices[name] = None
     return list(found.values())
 
 
-def _tables(changes: Iterable[Change]) -> list[_Bucket]:
-    """Return all changes of each table together, whatever they change."""
-    found: dict[Hashable, _Bucket] = {}
-    for change in changes:
-        key = (change.op, change.table, change.disruption, change.method)
-        bucket = found.setdefault(key, _Bucket([], {}, {}, uniform=False))
-        bucket.changes.append(change)
-        bucket.subjects[_subject(change)] = None
-        bucket.devices[change.device] = None
-    return list(found.values())
+def _alike(change: Change) -> Hashable:
+    """Return what changes have in common that differ in nothing but the device."""
+    return (_kind(change), _row(change), _value(change))
+
+
+def _of_table(change: Change) -> Hashable:
+    """Return what all changes of a table have in common, whatever they change."""
+    return (change.op, change.table, change.disruption, change.method)
 
 
 def _group_of_table(bucket: _Bucket) -> ChangeGroup:
@@ -162,7 +165,7 @@ def _join(buckets: Iterable[_Bucket], key: Callable[[_Bucket], Hashable], *, uni
         into = joined.setdefault(key(bucket), bucket)
         if into is not bucket:
             into.changes += bucket.changes
-            into.subjects |= bucket.subjects
+            into.rows |= bucket.rows
             into.devices |= bucket.devices
             into.uniform = into.uniform and bucket.uniform and uniform
     return list(joined.values())
@@ -189,7 +192,7 @@ def _group(bucket: _Bucket) -> ChangeGroup:
         op=first.op,
         table=first.table,
         context=context_of(first),
-        keys=tuple(sorted(bucket.subjects, key=natural_key)),
+        keys=tuple(sorted(bucket.rows, key=natural_key)),
         field=_field(first),
         before=first.before if shown else None,
         after=first.after if shown else None,

@@ -12,8 +12,9 @@ from railweave.fabric.model import plural as tier_plural
 from railweave.plan.cables import moved_cables
 from railweave.plan.identity import Renumbering, find_renumbering
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
-from railweave.sonic.change import Change, Disruption, Op
+from railweave.sonic.change import Change, Delta, Disruption, Op
 from railweave.sonic.metadata import SONIC_TYPE
+from railweave.sonic.subject import SubjectKind
 
 WORDS = {
     Disruption.NONE: "no disruption",
@@ -27,30 +28,12 @@ _PLURALS = {"address": "addresses", "switch": "switches"}
 _ROLE_OF_TYPE = {SONIC_TYPE[role]: role for role in reversed(TIER_NAMES)}
 _NODE = "Server"
 
-# Rows of a port: they come and go with its link, which is no change of the QoS policy.
-_QOS_OF_PORTS = frozenset({"PORT_QOS_MAP", "QUEUE", "PFC_WD", "BUFFER_PG", "BUFFER_QUEUE", "CABLE_LENGTH"})
-_QOS = _QOS_OF_PORTS | {
-    "BUFFER_POOL",
-    "BUFFER_PORT_EGRESS_PROFILE_LIST",
-    "BUFFER_PORT_INGRESS_PROFILE_LIST",
-    "BUFFER_PROFILE",
-    "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
-    "DSCP_TO_TC_MAP",
-    "LOSSLESS_TRAFFIC_PATTERN",
-    "MAP_PFC_PRIORITY_TO_QUEUE",
-    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
-    "SCHEDULER",
-    "TC_TO_PRIORITY_GROUP_MAP",
-    "TC_TO_QUEUE_MAP",
-    "WRED_PROFILE",
-}
-
 
 def headline(plan: Plan) -> str:
     """Return one sentence that says what will happen."""
     unread = plan.names(DeviceState.UNREACHABLE)
     tail = [f"{_count(len(unread), 'device')} could not be read"] if unread else []
-    if not plan.changes:
+    if not plan.deltas:
         leaving = _first(_taken_out(plan))
         return f"{plan.fabric}: {'; '.join([*leaving, f'no changes, {_all_fine(plan)}', *tail])}."
     running = [name for name in plan.names(DeviceState.CHANGED) if not plan.devices[name].unprovisioned]
@@ -89,15 +72,12 @@ def _added(plan: Plan) -> str:
 
 def _taken_out(plan: Plan) -> str:
     """Return the clause of switches and links that the intent no longer has."""
-    unprovisioned = plan.unprovisioned
     types = {
-        change.key: str(change.before.get("type", ""))
-        for change in plan.changes
-        if change.table == "DEVICE_NEIGHBOR_METADATA"
-        and change.op is Op.REMOVE
-        and change.device not in unprovisioned
-        and not isinstance(change.before, str | tuple)
-        and change.before
+        change.subject.name: _type(change)
+        for name, delta in plan.deltas.items()
+        if name not in plan.unprovisioned
+        for change in delta
+        if change.op is Op.REMOVE and change.subject.kind is SubjectKind.NEIGHBOR and change.before
     }
     left = [name for name, kind in types.items() if kind != _NODE and name not in plan.devices]
     gone = dict.fromkeys((*plan.gone, *left))
@@ -114,15 +94,16 @@ def _links(plan: Plan, op: Op) -> tuple[int, int]:
     """
     ends: Counter[tuple[str, str]] = Counter()
     switches = {*plan.devices, *plan.gone} | {
-        change.key
-        for change in plan.changes
-        if change.table == "DEVICE_NEIGHBOR_METADATA" and _type(change) in _ROLE_OF_TYPE
+        change.subject.name
+        for _, change in plan.changes()
+        if change.subject.kind is SubjectKind.NEIGHBOR and _type(change) in _ROLE_OF_TYPE
     }
-    unprovisioned = plan.unprovisioned
-    for change in plan.changes:
-        far = _far_of_unprovisioned(change, op) if change.device in unprovisioned else _far(change, op)
-        if far:
-            ends[change.device, far] += 1
+    for name, delta in plan.deltas.items():
+        far_of = _far_of_unprovisioned if plan.devices[name].unprovisioned else _far
+        for change in delta:
+            far = far_of(change, op) if change.subject.kind is SubjectKind.LINK else ""
+            if far:
+                ends[name, far] += 1
     pairs: dict[frozenset[str], int] = {}
     for (device, far), count in ends.items():
         if far in switches:
@@ -137,11 +118,8 @@ def _type(change: Change) -> str:
 
 
 def _far(change: Change, op: Op) -> str:
-    """Return the far end that a row of DEVICE_NEIGHBOR names which comes or goes."""
-    if change.table != "DEVICE_NEIGHBOR" or change.op is not op or change.field is not None:
-        return ""
-    value = change.after if op is Op.ADD else change.before
-    return "" if value is None or isinstance(value, str | tuple) else str(value.get("name", ""))
+    """Return the far end of a link that comes or goes."""
+    return change.subject.name if change.op is op and change.field is None else ""
 
 
 def _far_of_unprovisioned(change: Change, op: Op) -> str:
@@ -150,9 +128,9 @@ def _far_of_unprovisioned(change: Change, op: Op) -> str:
     What it has before is nobody's link: the sample configuration of a factory names neighbours too, on ports whose
     rows then change in place.
     """
-    if op is Op.REMOVE or change.table != "DEVICE_NEIGHBOR":
+    if op is Op.REMOVE or change.op is Op.REMOVE:
         return ""
-    return str(change.after) if change.field == "name" and change.op is not Op.REMOVE else _far(change, op)
+    return change.subject.name if change.field is not None else _far(change, op)
 
 
 def _link_words(links: int, nodes: int) -> Iterable[str]:
@@ -164,9 +142,8 @@ def _link_words(links: int, nodes: int) -> Iterable[str]:
 
 def _touched(plan: Plan, running: Collection[str]) -> str:
     """Return the clause of switches that run and change, with the worst that they suffer."""
-    chosen = set(running)
     worst = max(
-        (change.disruption for change in plan.changes if change.device in chosen), key=DISRUPTION_RANK.__getitem__
+        (change.disruption for name in running for change in plan.deltas[name]), key=DISRUPTION_RANK.__getitem__
     )
     disruptive = [name for name in running if plan.devices[name].disruptive]
     what = f"touches {_listed(_roles(plan.devices[name].role for name in running))}"
@@ -195,10 +172,13 @@ def _is_asn(one: Renumbering) -> bool:
 
 def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
     """Yield the clause of ports of running switches that get another speed or breakout."""
-    chosen = set(running)
-    own = [change for change in plan.changes if change.device in chosen]
-    speeds = sum(change.table == "PORT" and change.field == "speed" and change.op is Op.UPDATE for change in own)
-    modes = sum(change.table == "BREAKOUT_CFG" and change.op is Op.UPDATE for change in own)
+    updated = Counter(
+        change.field
+        for name in running
+        for change in plan.deltas[name]
+        if change.op is Op.UPDATE and change.subject.kind is SubjectKind.PORT
+    )
+    speeds, modes = updated["speed"], updated["brkout_mode"]
     if speeds:
         yield f"changes the speed of {_count(speeds, 'port')}"
     if modes:
@@ -206,25 +186,18 @@ def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
 
 
 def _qos(plan: Plan, running: Collection[str]) -> str:
-    chosen = set(running)
-    linked = {
-        (change.device, change.key) for change in plan.changes if change.table == "DEVICE_NEIGHBOR" and not change.field
-    }
-    touched = {
-        change.device
-        for change in plan.changes
-        if change.device in chosen and change.table in _QOS and not _comes_with_a_link(change, linked)
-    }
+    touched = {name for name in running if _changes_qos(plan.deltas[name])}
     if not touched:
         return "no QoS change"
     return f"changes QoS on {_listed(_roles(plan.devices[name].role for name in plan.devices if name in touched))}"
 
 
-def _comes_with_a_link(change: Change, linked: Collection[tuple[str, str]]) -> bool:
-    if change.table not in _QOS_OF_PORTS:
-        return False
-    port = (change.field or "") if change.table == "CABLE_LENGTH" else change.key.partition("|")[0]
-    return (change.device, port) in linked
+def _changes_qos(delta: Delta) -> bool:
+    """Tell whether classes are treated otherwise; those of a port come and go with its link, which is no change."""
+    linked = {
+        change.subject.port for change in delta if change.subject.kind is SubjectKind.LINK and change.field is None
+    }
+    return any(change.subject.kind is SubjectKind.CLASS and change.subject.port not in linked for change in delta)
 
 
 def _roles(roles: Iterable[str]) -> list[str]:

@@ -6,7 +6,6 @@ is down until the far end follows, and is judged there. A session that stands ha
 and ports must not lose more than before (``losses``).
 """
 
-import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -15,7 +14,6 @@ from railweave.plan.losses import Rates
 from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.verification import check_device
-from railweave.sonic.change import FRR_TABLE, Change, Op
 
 Health = frozenset[tuple[CheckKind, str]]
 """What held on a device: kind and subject of its checks."""
@@ -31,25 +29,6 @@ class Baseline:
     held: Health = frozenset()
     prefixes: Mapping[str, int] = field(default_factory=dict)
     losses: Rates = field(default_factory=dict)
-
-
-# Both ends of a link state these, and the link or the session is down while they differ.
-_BOTH_ENDS_FIELDS = frozenset({"autoneg", "fec", "lanes", "link_training", "speed", "subport"})
-_BOTH_ENDS_TABLES = frozenset({"BREAKOUT_CFG", "INTERFACE"})
-_BOTH_ENDS_LINE = re.compile(r"^(router bgp|neighbor \S+ (remote-as|password|local-as))\b")
-
-
-def needs_both_ends(changes: Iterable[Change]) -> bool:
-    """Tell whether ``changes`` take something away that both ends of a link must agree on."""
-    return any(_needs_both_ends(change) for change in changes if change.op is not Op.ADD)
-
-
-def _needs_both_ends(change: Change) -> bool:
-    if change.table == FRR_TABLE:
-        return bool(_BOTH_ENDS_LINE.match(change.field or ""))
-    if change.table == "PORT":
-        return change.field is None or change.field in _BOTH_ENDS_FIELDS
-    return change.table in _BOTH_ENDS_TABLES
 
 
 def health(expectation: Expectation, seen: Observation) -> Health:

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railweave.plan.model import Plan
-from railweave.sonic.change import Change, Op
+from railweave.sonic.change import Change, Delta, Op
+from railweave.sonic.interfaces import LOOPBACK
+from railweave.sonic.subject import Subject, SubjectKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +31,33 @@ class Renumbering:
 def find_renumbering(plan: Plan) -> tuple[Renumbering, ...]:
     """Return every identity that ``plan`` would change on a provisioned device."""
     found: list[Renumbering] = []
-    for name, changes in plan.changes_by_device().items():
+    for name, delta in plan.deltas.items():
         if not plan.devices[name].unprovisioned:
-            found += _of_device(name, changes)
+            found += _of_device(name, delta)
     return tuple(found)
 
 
-def _of_device(device: str, changes: tuple[Change, ...]) -> Iterable[Renumbering]:
-    for change in changes:
-        if change.table == "DEVICE_METADATA" and change.field == "bgp_asn" and change.op is Op.UPDATE:
+def _of_device(device: str, delta: Delta) -> Iterable[Renumbering]:
+    told = [(change, change.subject) for change in delta]
+    for change, subject in told:
+        if subject.kind is SubjectKind.DEVICE and change.field == "bgp_asn" and change.op is Op.UPDATE:
             yield Renumbering(device, "AS number", str(change.before), str(change.after))
-    moved = {change.key for change in changes if change.table == "DEVICE_NEIGHBOR"}
-    for port, before, after in _readdressed(changes, "LOOPBACK_INTERFACE"):
-        yield Renumbering(device, port, before, after)
-    for port, before, after in _readdressed(changes, "INTERFACE"):
+    moved = {subject.port for _, subject in told if subject.kind is SubjectKind.LINK}
+    readdressed = _readdressed(told)
+    # The switch's own address is more than one of its ports.
+    for port, before, after in sorted(readdressed, key=lambda one: not one[0].startswith(LOOPBACK)):
         if port not in moved:
             yield Renumbering(device, port, before, after)
 
 
-def _readdressed(changes: Iterable[Change], table: str) -> Iterable[tuple[str, str, str]]:
+def _readdressed(told: Iterable[tuple[Change, Subject]]) -> Iterable[tuple[str, str, str]]:
     """Yield (port, address before, address after) of ports that lose one address and get another."""
     lost: dict[str, str] = {}
     got: dict[str, str] = {}
-    for change in changes:
-        port, bar, address = change.key.partition("|")
-        if change.table == table and bar and change.field is None:
+    for change, subject in told:
+        if subject.kind is SubjectKind.ADDRESS and change.field is None:
             if change.op is Op.REMOVE:
-                lost[port] = address
+                lost[subject.port] = subject.name
             elif change.op is Op.ADD:
-                got[port] = address
+                got[subject.port] = subject.name
     return [(port, before, got[port]) for port, before in lost.items() if port in got]

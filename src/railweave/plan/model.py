@@ -3,13 +3,14 @@
 A plan is a value with a file form (``document``). It states what will be done; nothing in it is computed later.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Op
 
 PLAN_VERSION = 3
 """The version of the file form; a plan of another version is refused."""
@@ -99,17 +100,18 @@ class Summary:
 class Plan:
     """What a deployment of ``fabric`` to ``target`` would do.
 
-    ``changes`` stand by device in the order of ``devices``; ``waves`` holds every changed device once, in the order of
-    the rollout. ``gone`` names devices of the base that the intent no longer has (offline plans only): nothing is done
-    to them. ``target`` is empty for a plan that compares two intents offline. ``policy`` is what the waves keep to, and
-    ``violations`` is what of it no order can keep: such a plan is shown and never carried out.
+    ``deltas`` hold what changes on each changed device, in the order of ``devices``; equal changes of several devices
+    are one object. ``waves`` holds every changed device once, in the order of the rollout. ``gone`` names devices of
+    the base that the intent no longer has (offline plans only): nothing is done to them. ``target`` is empty for a plan
+    that compares two intents offline. ``policy`` is what the waves keep to, and ``violations`` is what of it no
+    order can keep: such a plan is shown and never carried out.
     """
 
     fabric: str
     target: str
     intent_sha256: str
     devices: Mapping[str, DevicePlan]
-    changes: tuple[Change, ...]
+    deltas: Mapping[str, Delta]
     waves: tuple[tuple[str, ...], ...]
     gone: tuple[str, ...] = ()
     policy: RolloutPolicy = DEFAULT_POLICY
@@ -119,21 +121,18 @@ class Plan:
     @property
     def summary(self) -> Summary:
         """Return the number of changes of each kind."""
-        counts = dict.fromkeys(Op, 0)
-        for change in self.changes:
-            counts[change.op] += 1
+        counts = Counter(change.op for delta in self.deltas.values() for change in delta)
         return Summary(counts[Op.ADD], counts[Op.UPDATE], counts[Op.REMOVE])
 
     def names(self, state: DeviceState) -> tuple[str, ...]:
         """Return the devices in ``state``, in the order of the plan."""
         return tuple(name for name, device in self.devices.items() if device.state is state)
 
-    def changes_by_device(self) -> dict[str, tuple[Change, ...]]:
-        """Return the changes of every device that has some."""
-        grouped: dict[str, list[Change]] = {}
-        for change in self.changes:
-            grouped.setdefault(change.device, []).append(change)
-        return {name: tuple(changes) for name, changes in grouped.items()}
+    def changes(self) -> Iterator[tuple[str, Change]]:
+        """Yield every change with its device, in order."""
+        for name, delta in self.deltas.items():
+            for change in delta:
+                yield name, change
 
     @property
     def disruptive(self) -> frozenset[str]:
@@ -153,7 +152,7 @@ class Plan:
     @property
     def reloading(self) -> tuple[str, ...]:
         """Return the devices that the plan reloads."""
-        return tuple(dict.fromkeys(change.device for change in self.changes if change.method is Method.RELOAD))
+        return tuple(name for name, delta in self.deltas.items() if delta.reloads)
 
 
 DISRUPTION_RANK = {Disruption.NONE: 0, Disruption.SESSION: 1, Disruption.FLAP: 2, Disruption.RELOAD: 3}

@@ -7,6 +7,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.sonic.change import Delta
 from railweave.sonic.configure import Configurator
 from railweave.sonic.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
@@ -44,7 +45,7 @@ def _difference(running: DeviceConfig | None, wanted: DeviceConfig) -> DeviceDif
         return diff(wanted.device, RunningConfig({}, ""), wanted)
     if running == wanted:
         # Most devices of a large fabric: nothing of theirs has to be parsed.
-        return DeviceDiff((), {}, (), unprovisioned=False)
+        return DeviceDiff(Delta(), {}, (), unprovisioned=False)
     return diff(wanted.device, RunningConfig(running.config_db(), running.frr), wanted)
 
 

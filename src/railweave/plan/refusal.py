@@ -121,10 +121,15 @@ def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
 
 def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
     """Yield that running switches would take smaller packets, whatever the GPU nodes still send."""
-    lowered = [one for one in plan.changes if lowers_mtu(one) and not plan.devices[one.device].unprovisioned]
+    lowered = {
+        name: min(sizes)
+        for name, delta in plan.deltas.items()
+        if not plan.devices[name].unprovisioned
+        and (sizes := [mtu_bytes_after(one) for one in delta if lowers_mtu(one)])
+    }
     if lowered:
-        devices = tuple(dict.fromkeys(one.device for one in lowered))
-        smallest = min(map(mtu_bytes_after, lowered))
+        devices = tuple(lowered)
+        smallest = min(lowered.values())
         more = f" and {len(devices) - 1} more" if len(devices) > 1 else ""
         yield error(
             "RW524",

@@ -14,7 +14,7 @@ from railweave.plan.build import in_waves
 from railweave.plan.document import change_json
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.rollout import Rollout
-from railweave.sonic.change import Change
+from railweave.sonic.change import Change, Delta
 
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
 """What makes two changes the same one; reasons and grades of disruption are words about it."""
@@ -25,7 +25,7 @@ _SHOWN = 8
 
 def changes_sha256(changes: Iterable[Change]) -> str:
     """Return the digest of a device's changes, in their order; secrets are no part of it."""
-    shown = [{name: document[name] for name in _SEEN_BY_THE_DEVICE} for document in map(change_json, changes)]
+    shown = [{name: told[name] for name in _SEEN_BY_THE_DEVICE} for told in (change_json("", one) for one in changes)]
     return hashlib.sha256(json.dumps(shown, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -99,7 +99,7 @@ def came_after(rollout: Rollout, newer: Rollout) -> Diagnostic:
 
 def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
     """Return that devices would get other changes now than the rollout planned; nothing where all is as it was."""
-    moved = tuple(name for name, changes in plan.changes_by_device().items() if _differs(rollout, name, changes))
+    moved = tuple(name for name, delta in plan.deltas.items() if _differs(rollout, name, delta))
     if not moved:
         return ()
     shown = ", ".join(moved[:_SHOWN]) + (f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else "")
@@ -115,9 +115,9 @@ def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
     )
 
 
-def _differs(rollout: Rollout, name: str, changes: tuple[Change, ...]) -> bool:
+def _differs(rollout: Rollout, name: str, delta: Delta) -> bool:
     record = rollout.devices.get(name)
-    return record is None or record.changes_sha256 != changes_sha256(changes)
+    return record is None or record.changes_sha256 != changes_sha256(delta)
 
 
 def in_journaled_order(fabric: Fabric, rollout: Rollout, plan: Plan) -> Plan:

@@ -38,7 +38,7 @@ def drift_json(drift: Drift) -> dict[str, Any]:
         },
         "changes": plan["changes"],
         "summary": plan["summary"],
-        "ignored": [{**_rule_json(one.rule), "changes": len(one.changes)} for one in drift.ignored],
+        "ignored": [{**_rule_json(one.rule), "changes": one.changes} for one in drift.ignored],
         "expired": [_rule_json(rule) for rule in drift.expired],
         "idle": [_rule_json(rule) for rule in drift.idle],
         **diagnostics_json(remarks(drift)),
@@ -110,7 +110,7 @@ def _notes(drift: Drift) -> Iterable[str]:
 
 
 def _ignored(one: Ignored) -> str:
-    differences = counted(len(one.changes), "difference")
+    differences = counted(one.changes, "difference")
     return f"{differences} by {one.rule} until {one.rule.until}: {one.rule.reason}"
 
 

@@ -3,7 +3,8 @@
 from railweave.plan.grouping import ChangeGroup
 from railweave.report.listing import compact, counted
 from railweave.report.values import value_text
-from railweave.sonic.change import FRR_TABLE, Change, Op
+from railweave.sonic.change import Change, Op
+from railweave.sonic.rows import FRR_TABLE
 
 GLYPHS = {Op.ADD: "+", Op.UPDATE: "~", Op.REMOVE: "-"}
 """The three things that can happen, as they are shown everywhere."""

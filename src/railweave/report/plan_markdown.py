@@ -4,7 +4,7 @@ A comment holds 65,536 characters. What is always shown is short by itself; fold
 room, and where they are too many, those of one switch of each kind as an example.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from railweave.plan.grouping import ChangeGroup, group_changes
 from railweave.plan.headline import headline, plural
@@ -23,7 +23,7 @@ from railweave.report.plan_summary import (
     unmet_lines,
 )
 from railweave.report.plan_waves import drained_lines, wave_lines
-from railweave.sonic.change import Change
+from railweave.sonic.change import Change, Delta
 
 _RESERVED = 400
 _MOST_GROUPS = 120
@@ -36,7 +36,7 @@ _SHORTEST_LINE = 12
 def plan_markdown(plan: Plan) -> str:
     """Return ``plan`` as markdown of less than ``LIMIT_CHARS`` characters."""
     blocks = [f"### {cell(headline(plan))}\n", *_notes(plan)]
-    if plan.changes:
+    if plan.deltas:
         groups = group_changes(plan)
         running = [group for group in groups if group.samples]
         blocks += [_disruption(plan), *_running(running), _order(plan)]
@@ -45,7 +45,7 @@ def plan_markdown(plan: Plan) -> str:
     text = "\n".join(blocks)
     if len(text) >= LIMIT_CHARS - _RESERVED:
         return text[: LIMIT_CHARS - _RESERVED].rpartition("\n")[0] + "\n\n… cut: the plan is too long for a comment.\n"
-    if plan.changes:
+    if plan.deltas:
         text += _reasons(running, LIMIT_CHARS - len(text) - _RESERVED)
     return text + _details(plan, LIMIT_CHARS - len(text) - _RESERVED)
 
@@ -154,7 +154,7 @@ def _reasons(groups: Iterable[ChangeGroup], room_chars: int) -> str:
 
 def _details(plan: Plan, room_chars: int) -> str:
     """Return every change, folded by device; where that is too much, of one device of each kind as an example."""
-    by_device = plan.changes_by_device()
+    by_device = plan.deltas
     everything = _blocks(by_device, room_chars)
     if everything is not None:
         return everything
@@ -166,11 +166,11 @@ def _details(plan: Plan, room_chars: int) -> str:
     return f"{text}\n{left} for a comment: the plan file and `--json` hold them all.\n"
 
 
-def _blocks(by_device: dict[str, tuple[Change, ...]], room_chars: int) -> str | None:
+def _blocks(by_device: Mapping[str, Delta], room_chars: int) -> str | None:
     """Return the folded changes of all devices; None where they need more room."""
     text = ""
-    for name, changes in by_device.items():
-        block = _block(name, changes, room_chars - len(text))
+    for name, delta in by_device.items():
+        block = _block(name, delta, room_chars - len(text))
         if block is None:
             return None
         text += block
@@ -184,12 +184,12 @@ def _examples(plan: Plan) -> Iterable[tuple[str, str]]:
             yield row.devices[0], f"{counted(len(row.devices), row.role, plural(row.role))} ({row.words})"
 
 
-def _block(title: str, changes: Sequence[Change], room_chars: int) -> str | None:
+def _block(title: str, delta: Delta, room_chars: int) -> str | None:
     """Return the changes of one device, folded; None where they need more room."""
-    if len(changes) * _SHORTEST_LINE > room_chars:
+    if len(delta) * _SHORTEST_LINE > room_chars:
         return None
-    lines = "\n".join(_detail(change) for change in changes)
-    text = _folded(f"{title}: {counted(len(changes), 'change')}", f"```diff\n{lines}\n```\n")
+    lines = "\n".join(_detail(change) for change in delta)
+    text = _folded(f"{title}: {counted(len(delta), 'change')}", f"```diff\n{lines}\n```\n")
     return text if len(text) <= room_chars else None
 
 

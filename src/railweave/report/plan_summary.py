@@ -36,7 +36,7 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
     """Return the worst disruption of each changed device, gathered by role; the worst first, those that
     are provisioned for the first time last."""
     gathered: dict[tuple[str, Disruption, bool], list[str]] = {}
-    changes = plan.changes_by_device()
+    changes = plan.deltas
     for name, own in changes.items():
         worst = max((one.disruption for one in own), key=DISRUPTION_RANK.__getitem__)
         device = plan.devices[name]

@@ -42,7 +42,7 @@ def plan_view(plan: Plan, *, every_change: bool = False) -> RenderableType:
     With ``every_change`` all changes follow by device, one a line.
     """
     parts: list[RenderableType] = [Text(headline(plan), style="bold"), Text()]
-    if plan.changes:
+    if plan.deltas:
         parts += [_groups(group_changes(plan)), Text(), _disruption(plan), Text(), *_waves(plan), Text()]
     if every_change:
         parts += _by_device(plan)
@@ -74,9 +74,9 @@ def _groups(groups: Iterable[ChangeGroup]) -> Table:
 
 
 def _by_device(plan: Plan) -> Iterable[Text]:
-    for name, changes in plan.changes_by_device().items():
-        yield Text(f"{name}: {counted(len(changes), 'change')}", style="bold")
-        for change in changes:
+    for name, delta in plan.deltas.items():
+        yield Text(f"{name}: {counted(len(delta), 'change')}", style="bold")
+        for change in delta:
             yield Text(f"  {change_line(change)}", style=OP_STYLES[change.op])
         yield Text()
 

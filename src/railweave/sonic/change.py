@@ -1,14 +1,17 @@
-"""A change of one device's configuration, and the closed sets that describe it."""
+"""The edits of one device's configuration, and the closed sets that describe them.
 
-from collections.abc import Mapping
+An ``Edit`` says what differs. A ``Change`` is an edit that was judged: what it does to traffic, how it reaches the
+switch, and why. A ``Delta`` is all changes of one device, in order: what a plan holds and what a driver carries out.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from typing import Self
 
 from railweave.secrets import HIDDEN, is_secret, shown_frr, shown_key, shown_row
-from railweave.sonic.rows import Fields, Value
-
-FRR_TABLE = "frr"
-"""The table name under which changes of FRR lines stand: key = context, field = line."""
+from railweave.sonic.rows import FRR_TABLE, Fields, Value
+from railweave.sonic.subject import Subject, subject_of
 
 
 class Op(StrEnum):
@@ -17,6 +20,11 @@ class Op(StrEnum):
     ADD = "add"
     UPDATE = "update"
     REMOVE = "remove"
+
+    @property
+    def inverse(self) -> "Op":
+        """Return what takes it back."""
+        return {Op.ADD: Op.REMOVE, Op.UPDATE: Op.UPDATE, Op.REMOVE: Op.ADD}[self]
 
 
 class Disruption(StrEnum):
@@ -38,50 +46,75 @@ class Method(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Change:
-    """One change. ``field`` is None where a whole row comes or goes; then ``before`` or ``after`` holds its fields.
+class Edit:
+    """A row that comes or goes (``field`` None), a field that changes, or an FRR line (key = context, field = line).
 
-    It may hold secrets; ``repr``, which logs write, and ``shown`` never do.
+    ``before`` and ``after`` hold the row's fields, the field's value, or the line. They may be secrets, which ``shown``
+    and ``repr`` hide.
     """
 
-    device: str
     op: Op
     table: str
     key: str
     field: str | None
     before: Value | Fields | None
     after: Value | Fields | None
-    disruption: Disruption
-    method: Method
-    reason: str
 
     @property
-    def shown(self) -> "Change":
-        """Return the change as people, plan files and logs may see it: itself where it holds no secret.
+    def subject(self) -> Subject:
+        """Return what it is about."""
+        return subject_of(self.table, self.key, self.field, self.before if self.after is None else self.after)
 
-        What is applied is always computed anew from the intent, so what is hidden is not lost.
-        """
+    @property
+    def shown(self) -> Self:
+        """Return the edit as people, plan files and logs may see it: itself where it holds no secret."""
         if self.table == FRR_TABLE:
-            return self._shown_line()
+            line = shown_frr(self.field or "")
+            if line == self.field:
+                return self
+            return replace(self, field=line, before=self.before and line, after=self.after and line)
         key = shown_key(self.table, self.key)
         before, after = self._shown_value(self.before), self._shown_value(self.after)
         if key == self.key and before is self.before and after is self.after:
             return self
         return replace(self, key=key, before=before, after=after)
 
-    def __repr__(self) -> str:
-        """Return the change as it may be shown."""
-        shown = self.shown
-        told = ", ".join(f"{one.name}={getattr(shown, one.name)!r}" for one in fields(shown))
-        return f"{type(self).__name__}({told})"
-
-    def _shown_line(self) -> "Change":
-        line = shown_frr(self.field or "")
-        if line == self.field:
-            return self
-        return replace(self, field=line, before=self.before and line, after=self.after and line)
-
     def _shown_value(self, value: Value | Fields | None) -> Value | Fields | None:
         if isinstance(value, Mapping):
             return shown_row(self.table, value)
         return HIDDEN if value is not None and self.field is not None and is_secret(self.table, self.field) else value
+
+    def __repr__(self) -> str:
+        """Return the edit as it may be shown."""
+        shown = self.shown
+        told = ", ".join(f"{one.name}={getattr(shown, one.name)!r}" for one in fields(shown))
+        return f"{type(self).__name__}({told})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(Edit):
+    """An edit with what it does to traffic, how it reaches the device, and the sentence that says why it is made."""
+
+    disruption: Disruption
+    method: Method
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The changes of one device, in the order in which they are shown; ``steps`` puts them into a safe one."""
+
+    changes: tuple[Change, ...] = ()
+
+    def __iter__(self) -> Iterator[Change]:
+        """Go through the changes in order."""
+        return iter(self.changes)
+
+    def __len__(self) -> int:
+        """Return the number of changes."""
+        return len(self.changes)
+
+    @property
+    def reloads(self) -> bool:
+        """True where the switch reloads; then everything goes with that one reload."""
+        return any(change.method is Method.RELOAD for change in self.changes)

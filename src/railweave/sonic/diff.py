@@ -2,20 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from railweave.names import natural_key
-from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
+from railweave.sonic.change import Delta, Edit, Op
 from railweave.sonic.conflicts import Conflict, find_conflicts, planned_edits
+from railweave.sonic.delta import treated
 from railweave.sonic.document import RunningConfig, canonical
 from railweave.sonic.drain import drained_peers
-from railweave.sonic.edits import Edit, frr_edits, row_edits
-from railweave.sonic.frr import FrrDocument, delta_text, frr_difference, parse_frr
+from railweave.sonic.edits import frr_edits, row_edits
+from railweave.sonic.frr import frr_difference
 from railweave.sonic.frr_reasons import frr_reason
 from railweave.sonic.lossless import given_up
-from railweave.sonic.methods import Treatment, settle
+from railweave.sonic.methods import RELOADED, Treatment, settle
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
     Scope,
@@ -27,7 +28,7 @@ from railweave.sonic.ownership import (
     with_unmanaged_frr,
 )
 from railweave.sonic.permanent import is_as_good_as_none, is_permanent
-from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Value
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Value
 
 NOT_IN_THE_INTENT = "not in the intent"
 TAKEN = "the fabric takes the port (--remove-conflicting)"
@@ -44,20 +45,18 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DeviceDiff:
-    """What a device needs. ``not_ours`` counts the kept rows of each table. With refusals there are no changes.
+    """What a device needs. ``not_ours`` counts the kept rows of each table. With refusals the delta is empty.
 
-    ``frr_delta`` is the FRR text of the merge with its secrets, for ``merge_document`` only, never for showing.
     ``drained`` names the BGP peers that are drained, ``("*",)`` for the whole switch: operational state, so neither a
     change nor part of ``running_sha256``. ``given_up`` are the code points of a provisioned switch that are lossless
     and would be no more, or on another priority.
     """
 
-    changes: tuple[Change, ...]
+    delta: Delta
     not_ours: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
     unprovisioned: bool
     refusals: tuple[Refusal, ...] = ()
-    frr_delta: str = field(default="", repr=False)
     drained: tuple[str, ...] = ()
     given_up: tuple[int, ...] = ()
 
@@ -77,24 +76,23 @@ def diff(
     """
     refusals = tuple(_refusals(running, platform))
     unprovisioned = is_unprovisioned(device, running)
-    if running.frr is None or refusals:
-        return DeviceDiff((), not_ours(running, wanted), (), unprovisioned, refusals, drained=drained(running))
+    found = running.frr_document
+    if found is None or refusals:
+        return DeviceDiff(Delta(), not_ours(running, wanted), (), unprovisioned, refusals, drained=drained(running))
     wanted_db = wanted.config_db()
     scope = scope_of(running.config_db, wanted_db)
     edits = list(_edits(running.config_db, wanted_db, scope))
     conflicts = find_conflicts(running.config_db, scope, _needed(wanted_db, edits, scope))
     taken = planned_edits(conflicts) if remove_conflicting else ()
-    found = parse_frr(running.frr)
-    lines = frr_difference(found, with_unmanaged_frr(parse_frr(wanted.frr), found, wanted.frr))
-    everything = sorted([*edits, *taken, *frr_edits(*lines)], key=place)
+    lines = frr_difference(found, with_unmanaged_frr(wanted.frr_document, found, wanted.frr_document))
+    everything = sorted([*edits, *taken, *frr_edits(*lines)], key=sort_key)
     reasons = _reasons(wanted, taken)
     return DeviceDiff(
-        changes_of(device, everything, _treatments(everything, running, unprovisioned), partial(_reason, reasons)),
+        treated(everything, _treatments(everything, running, unprovisioned), partial(_reason, reasons)),
         _count_foreign(running.config_db, wanted_db, scope, taken),
         () if remove_conflicting else conflicts,
         unprovisioned,
         (),
-        delta_text(*lines),
         drained_peers(found),
         () if unprovisioned else given_up(running.config_db, wanted_db),
     )
@@ -102,7 +100,7 @@ def diff(
 
 def drained(running: RunningConfig) -> tuple[str, ...]:
     """Return the BGP peers of a switch that are drained; ``("*",)`` where it is drained as a whole."""
-    return () if running.frr is None else drained_peers(parse_frr(running.frr))
+    return () if running.frr_document is None else drained_peers(running.frr_document)
 
 
 def is_unprovisioned(device: str, running: RunningConfig) -> bool:
@@ -167,7 +165,7 @@ def _needed(wanted: ConfigDb, edits: Iterable[Edit], scope: Scope) -> set[str]:
 
 def _treatments(edits: Sequence[Edit], running: RunningConfig, unprovisioned: bool) -> tuple[Treatment, ...]:
     if unprovisioned:
-        return tuple(Treatment(Disruption.RELOAD, Method.RELOAD) for _ in edits)
+        return (RELOADED,) * len(edits)
     return settle(edits, running.config_db)
 
 
@@ -176,34 +174,13 @@ def _reasons(wanted: DeviceConfig, taken: Iterable[Edit]) -> Mapping[tuple[str, 
     return reasons | {(edit.table, edit.key): TAKEN for edit in taken}
 
 
-def changes_of(
-    device: str, edits: Iterable[Edit], treatments: Iterable[Treatment], reason: Callable[[Edit], str]
-) -> tuple[Change, ...]:
-    """Return edits with what each does to traffic, and why each is made."""
-    return tuple(
-        Change(
-            device,
-            edit.op,
-            edit.table,
-            edit.key,
-            edit.field,
-            edit.before,
-            edit.after,
-            treatment.disruption,
-            treatment.method,
-            reason(edit),
-        )
-        for edit, treatment in zip(edits, treatments, strict=True)
-    )
-
-
 def _reason(reasons: Mapping[tuple[str, str], str], edit: Edit) -> str:
     if edit.table == FRR_TABLE:
         return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "")
     return reasons.get((edit.table, edit.key), NOT_IN_THE_INTENT)
 
 
-def place(edit: Edit) -> tuple[object, ...]:
+def sort_key(edit: Edit) -> tuple[object, ...]:
     """Order tables by name, rows and fields naturally, FRR last and there in the order of the file."""
     if edit.table == FRR_TABLE:
         return True, "", natural_key(edit.key), (), edit.op is not Op.REMOVE
@@ -253,8 +230,9 @@ def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
         if key in wanted_db.get(table, {}) or is_ours(scope, table, key)
         if not is_as_good_as_none(table, key, fields)
     ]
-    document = parse_frr(running.frr) if running.frr is not None else FrrDocument(())
-    lines = sorted([entry.context, entry.line] for entry in owned_frr(document, wanted.frr))
+    document = running.frr_document
+    owned = () if document is None else owned_frr(document, wanted.frr_document)
+    lines = sorted([entry.context, entry.line] for entry in owned)
     text = json.dumps([sorted(rows, key=lambda row: row[:2]), lines, running.frr is None], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -7,10 +7,12 @@ FRR's ``show running-config``. This module reads and writes that form and decide
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from railweave.names import natural_key
 from railweave.secrets import shown_text
+from railweave.sonic.frr import FrrDocument, parse_frr, render_frr
 from railweave.sonic.rows import ConfigDb, Fields, Value
 
 BGPRAW = "bgpraw"
@@ -24,7 +26,7 @@ class DocumentError(ValueError):
     """The text is not a configuration document; the message says where."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunningConfig:
     """What runs on one switch.
 
@@ -34,6 +36,33 @@ class RunningConfig:
 
     config_db: ConfigDb = field(repr=False)
     frr: str | None = field(repr=False)
+
+    @cached_property
+    def frr_document(self) -> FrrDocument | None:
+        """Return FRR's configuration, parsed once; None where it is unknown."""
+        return None if self.frr is None else parse_frr(self.frr)
+
+    @classmethod
+    def with_frr(cls, config_db: ConfigDb, document: FrrDocument) -> "RunningConfig":
+        """Return a configuration whose FRR is known as lines; its text is written from them."""
+        made = cls(config_db, render_frr(document))
+        made.__dict__["frr_document"] = document  # what its text would be parsed to
+        return made
+
+    def with_tables(self, config_db: ConfigDb) -> "RunningConfig":
+        """Return a configuration with other tables and the same FRR."""
+        made = RunningConfig(config_db, self.frr)
+        made.__dict__.update({name: held for name, held in self.__dict__.items() if name == "frr_document"})
+        return made
+
+    def known_frr(self, purpose: str) -> FrrDocument:
+        """Return FRR's configuration; raises DocumentError where it is unknown, so ``purpose`` cannot be served."""
+        document = self.frr_document
+        if document is None:
+            raise DocumentError(
+                f"FRR does not answer: its running configuration is unknown, so {purpose} (is the bgp container up?)"
+            )
+        return document
 
 
 def parse_running(text: str) -> RunningConfig:

@@ -1,25 +1,12 @@
-"""One edit of CONFIG_DB or FRR: what changes, before anybody has judged how disruptive it is or how it is applied."""
+"""The edits between two rows, and between two sets of FRR lines."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
-from railweave.sonic.change import FRR_TABLE, Op
+from railweave.sonic.change import Edit, Op
 from railweave.sonic.document import same_value
 from railweave.sonic.frr import FrrEntry
 from railweave.sonic.permanent import instead_of_removal
-from railweave.sonic.rows import Fields, Value
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A row that comes or goes (``field`` None), a field that changes, or an FRR line (key = context, field = line)."""
-
-    op: Op
-    table: str
-    key: str
-    field: str | None
-    before: Value | Fields | None
-    after: Value | Fields | None
+from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 
 def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
@@ -51,8 +38,8 @@ def _op(before: Value | None, after: Value | None) -> Op:
 
 
 def frr_edits(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> Iterator[Edit]:
-    """Yield FRR lines that go and come (``frr_difference``) as edits, secrets hidden."""
+    """Yield FRR lines that go and come (``frr_difference``) as edits, with their secrets."""
     for entry in removed:
-        yield Edit(Op.REMOVE, FRR_TABLE, entry.context, entry.shown, entry.shown, None)
+        yield Edit(Op.REMOVE, FRR_TABLE, entry.context, entry.line, entry.line, None)
     for entry in added:
-        yield Edit(Op.ADD, FRR_TABLE, entry.context, entry.shown, None, entry.shown)
+        yield Edit(Op.ADD, FRR_TABLE, entry.context, entry.line, None, entry.line)

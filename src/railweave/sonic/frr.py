@@ -6,7 +6,7 @@ change and ``frr_apply`` what vtysh makes of it.
 
 from railweave.sonic.frr_apply import apply_delta
 from railweave.sonic.frr_delta import delta_text, frr_delta, frr_difference
-from railweave.sonic.frr_document import FrrDocument, parse_frr, render_frr
+from railweave.sonic.frr_document import FrrDocument, parse_frr, render_frr, with_lines
 from railweave.sonic.frr_lines import FrrEntry
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "frr_difference",
     "parse_frr",
     "render_frr",
+    "with_lines",
 ]

@@ -6,7 +6,7 @@ version to version. ``parse_frr`` removes these differences; the tables below ar
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from railweave.names import natural_key
@@ -129,6 +129,12 @@ def parse_frr(text: str) -> FrrDocument:
             entries.append(entry)
     kept, drain = separate(entries)
     return FrrDocument(normalise(kept, version), tuple(dict.fromkeys(system)), version, tuple(dict.fromkeys(drain)))
+
+
+def with_lines(document: FrrDocument, removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> FrrDocument:
+    """Return ``document`` after the lines of a difference went and came."""
+    gone = frozenset(removed)
+    return replace(document, entries=(*(entry for entry in document.entries if entry not in gone), *added))
 
 
 def is_foreign(entry: FrrEntry) -> bool:

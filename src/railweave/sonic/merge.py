@@ -3,16 +3,17 @@
     {TABLE: {KEY: {FIELD: text | list | null} | null}, "bgpraw": "lines for vtysh, `no ...` removes"}
 
 null removes a field or a row (the rows of ``permanent`` stay). What the document does not name stays as it is, so rows
-that somebody else writes meanwhile survive. ``inverse`` gives the document that puts exactly the named rows and lines
-back.
+that somebody else writes meanwhile survive. It is NAPALM's way to write a delta down: ``delta_of`` reads one,
+``merge_document`` writes one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.names import natural_key
-from railweave.sonic.change import FRR_TABLE, Change, Op
+from railweave.sonic.change import Change, Delta, Edit, Op
+from railweave.sonic.delta import applied, judged, lines_of
 from railweave.sonic.document import (
     BGPRAW,
     DocumentError,
@@ -20,10 +21,9 @@ from railweave.sonic.document import (
     parse_fields,
     parse_value,
 )
-from railweave.sonic.edits import Edit, frr_edits, row_edits
-from railweave.sonic.frr import FrrEntry, apply_delta, delta_text, frr_delta, frr_difference, parse_frr, render_frr
-from railweave.sonic.permanent import instead_of_removal
-from railweave.sonic.rows import Fields, Value
+from railweave.sonic.edits import frr_edits, row_edits
+from railweave.sonic.frr import FrrDocument, apply_delta, delta_text, frr_difference
+from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 MergeDocument = Mapping[str, Any]
 """The JSON form described above."""
@@ -68,26 +68,17 @@ def _row(fields: object, where: str) -> RowMerge:
     return {**parse_fields(kept, where), **gone}
 
 
-def merge_document(changes: Iterable[Change], frr: str | None = None) -> dict[str, Any]:
-    """Return the merge document of planned changes.
-
-    ``frr`` is the FRR text of the comparison (``DeviceDiff.frr_delta``); without it the text is made from the changes
-    of FRR lines, which is the same except for hidden passwords: these raise DocumentError.
-    """
+def merge_document(delta: Delta) -> dict[str, Any]:
+    """Return the merge document of a delta; raises ValueError where it holds no secret but only its shown form."""
     tables: dict[str, dict[str, dict[str, Any] | None]] = {}
-    removed: list[FrrEntry] = []
-    added: list[FrrEntry] = []
-    for change in changes:
-        if change.table == FRR_TABLE:
-            entry = FrrEntry(change.key, change.field or "")
-            (removed if change.op is Op.REMOVE else added).append(entry)
-            continue
-        _put(tables.setdefault(change.table, {}), change)
+    for change in delta:
+        if change.table != FRR_TABLE:
+            _put(tables.setdefault(change.table, {}), change)
     document: dict[str, Any] = {
         table: dict(sorted(rows.items(), key=lambda item: natural_key(item[0])))
         for table, rows in sorted(tables.items())
     }
-    text = delta_text(removed, added) if frr is None else frr
+    text = delta_text(*lines_of(delta))
     if text:
         document[BGPRAW] = text
     return document
@@ -122,66 +113,19 @@ def apply(document: MergeDocument, running: RunningConfig) -> RunningConfig:
 
     Raises DocumentError where the merge changes FRR and FRR's running configuration is unknown.
     """
-    merge = parse_merge(document)
-    tables = {table: dict(rows) for table, rows in running.config_db.items()}
-    for table, rows in merge.tables.items():
-        merged = tables.setdefault(table, {})
-        for key, fields in rows.items():
-            after = _apply_row(table, key, fields, merged.get(key))
-            if after is None:
-                merged.pop(key, None)
-            else:
-                merged[key] = after
-    return RunningConfig({table: rows for table, rows in tables.items() if rows}, _apply_frr(merge.frr, running.frr))
+    return applied(edits(document, running), running)
 
 
-def _apply_row(table: str, key: str, fields: RowMerge, before: Fields | None) -> Fields | None:
-    """Return the row after the merge; removing fields of a row that is not there makes no row."""
-    if fields is None and before is not None:
-        fields = instead_of_removal(table, key, before)
-    if fields is None:
-        return None
-    kept = {name: value for name, value in fields.items() if value is not None}
-    if before is None and fields and not kept:
-        return None
-    return {**{name: value for name, value in (before or {}).items() if name not in fields}, **kept}
+def _apply_frr(delta: str, running: RunningConfig) -> FrrDocument:
+    return apply_delta(delta, running.known_frr("a change of it cannot be judged"))
 
 
-def _apply_frr(delta: str, running: str | None) -> str | None:
-    if not delta.strip():
-        return running
-    if running is None:
-        raise DocumentError("FRR's running configuration is unknown, so a change of it cannot be judged")
-    return render_frr(apply_delta(delta, parse_frr(running)))
+def delta_of(document: MergeDocument, running: RunningConfig) -> Delta:
+    """Return what the merge really changes on ``running``, and how.
 
-
-def inverse(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
-    """Return the merge document that, applied after ``document``, restores the named rows, fields and FRR lines.
-
-    ``running`` is the configuration before ``document``. Fields and rows that ``document`` does not name are not named
-    by the inverse either.
+    Raises DocumentError where it changes FRR and FRR's running configuration is unknown.
     """
-    merge = parse_merge(document)
-    undo: dict[str, Any] = {}
-    for table, rows in merge.tables.items():
-        before = running.config_db.get(table, {})
-        undo[table] = {key: _undo_row(fields, before.get(key)) for key, fields in rows.items()}
-    if merge.frr.strip():
-        if running.frr is None:
-            raise DocumentError("FRR's running configuration is unknown, so it could not be restored")
-        before_frr = parse_frr(running.frr)
-        text = frr_delta(apply_delta(merge.frr, before_frr), before_frr)
-        if text:
-            undo[BGPRAW] = text
-    return undo
-
-
-def _undo_row(fields: RowMerge, before: Fields | None) -> dict[str, Any] | None:
-    if before is None:
-        return None
-    if fields is None:
-        return {name: _json_value(value) for name, value in before.items()}
-    return {name: None if name not in before else _json_value(before[name]) for name in fields}
+    return judged(edits(document, running), running.config_db)
 
 
 def edits(document: MergeDocument, running: RunningConfig) -> tuple[Edit, ...]:
@@ -193,8 +137,6 @@ def edits(document: MergeDocument, running: RunningConfig) -> tuple[Edit, ...]:
         for key, fields in rows.items():
             found.extend(row_edits(table, key, before.get(key), fields))
     if merge.frr.strip():
-        if running.frr is None:
-            raise DocumentError("FRR's running configuration is unknown, so a change of it cannot be judged")
-        before_frr = parse_frr(running.frr)
-        found.extend(frr_edits(*frr_difference(before_frr, apply_delta(merge.frr, before_frr))))
+        after = _apply_frr(merge.frr, running)
+        found.extend(frr_edits(*frr_difference(running.known_frr("it cannot be compared"), after)))
     return tuple(found)

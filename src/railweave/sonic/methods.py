@@ -5,17 +5,19 @@ no rule knows is treated with the most care, by a reload. BI, SU and SW are soni
 sonic-swss of branch 202505; "recorded" is what their commands did when they were run.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import lru_cache
 
-from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
-from railweave.sonic.edits import Edit
+from railweave.sonic.change import Disruption, Edit, Method, Op
 from railweave.sonic.frr import FrrEntry
 from railweave.sonic.frr_delta import owner
 from railweave.sonic.frr_lines import defined_neighbor
 from railweave.sonic.frr_methods import line_disruption
 from railweave.sonic.permanent import is_permanent
-from railweave.sonic.rows import ConfigDb
+from railweave.sonic.rows import FRR_TABLE, ConfigDb
 
 PATCH_EDITS_MAX = 20
 """Most edits that go by ``config apply-patch``: each is one step of 0.33 to 0.42 s on a fast CPU, several times that on
@@ -29,12 +31,20 @@ _COMES = frozenset({Op.ADD, Op.UPDATE})
 _GOES = frozenset({Op.REMOVE})
 
 
+class Form(Enum):
+    """In which form an edit is carried out: SONiC's daemons do not follow every edit that CONFIG_DB takes."""
+
+    PLAIN = auto()
+    """As it stands: fields are set, fields and rows are removed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What a change does to traffic and how it reaches the device."""
+    """What a change does to traffic, how it reaches the device and in which form."""
 
     disruption: Disruption
     method: Method
+    form: Form = Form.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +57,22 @@ class Rule:
     disruption: Disruption
     method: Method
     source: str
-    when: Callable[[Edit | Change], bool] | None = None
+    when: Callable[[Edit], bool] | None = None
+    form: Form = Form.PLAIN
 
 
 DEFAULT_MTU_BYTES = 9100
 """MTU of a port without the field (SONiC's platform default)."""
 
 
-def lowers_mtu(change: Edit | Change) -> bool:
+def lowers_mtu(change: Edit) -> bool:
     """Tell whether a change makes the MTU of a port smaller, in bytes."""
     if (change.table, change.field) != ("PORT", "mtu"):
         return False
     return _mtu_bytes(change.after) < _mtu_bytes(change.before)
 
 
-def mtu_bytes_after(change: Edit | Change) -> int:
+def mtu_bytes_after(change: Edit) -> int:
     """Return the MTU in bytes that a change of ``PORT`` ``mtu`` leaves."""
     return _mtu_bytes(change.after)
 
@@ -157,20 +168,48 @@ def classify(edit: Edit) -> Treatment:
     if edit.table == FRR_TABLE:
         return Treatment(line_disruption(edit.key, edit.field or ""), Method.FRR)
     if edit.table == "PORT" and edit.field == "admin_status":
-        return Treatment(_NONE if edit.after == "up" else _FLAP, _PATCH)
+        return _PORT_UP if edit.after == "up" else _PORT_DOWN
     rule = find_rule(edit)
-    return Treatment(rule.disruption, rule.method) if rule else Treatment(_RELOAD, Method.RELOAD)
+    return Treatment(rule.disruption, rule.method, rule.form) if rule else RELOADED
+
+
+_PORT_UP, _PORT_DOWN = Treatment(_NONE, _PATCH), Treatment(_FLAP, _PATCH)
 
 
 def find_rule(edit: Edit) -> Rule | None:
     """Return the first rule of the table that knows this change."""
-    return next((rule for rule in RULES if _matches(rule, edit)), None)
+    rules = _rules_of(edit.table, edit.field or ROW, edit.op)
+    return next((rule for rule in rules if rule.when is None or rule.when(edit)), None)
 
 
-def _matches(rule: Rule, edit: Edit) -> bool:
-    known = edit.table in rule.tables and edit.op in rule.ops
-    named = not rule.fields or (edit.field or ROW) in rule.fields
-    return known and named and (rule.when is None or rule.when(edit))
+@lru_cache(maxsize=4096)
+def _rules_of(table: str, field: str, op: Op) -> tuple[Rule, ...]:
+    return tuple(
+        rule for rule in RULES if table in rule.tables and op in rule.ops and (not rule.fields or field in rule.fields)
+    )
+
+
+_BOTH_ENDS: Mapping[str, frozenset[str] | None] = {
+    "PORT": frozenset({ROW, "autoneg", "fec", "lanes", "link_training", "speed", "subport"}),
+    "BREAKOUT_CFG": None,
+    "INTERFACE": None,
+}
+"""Tables, and fields where not all of them count, that both ends of a link state: it is down while they differ."""
+_BOTH_ENDS_LINE = re.compile(r"^(router bgp|neighbor \S+ (remote-as|password|local-as))\b")
+
+
+def needs_both_ends(edits: Iterable[Edit]) -> bool:
+    """Tell whether ``edits`` take something away that both ends of a link or session must agree on."""
+    return any(_is_of_both_ends(edit) for edit in edits if edit.op is not Op.ADD)
+
+
+def _is_of_both_ends(edit: Edit) -> bool:
+    if edit.table == FRR_TABLE:
+        return _BOTH_ENDS_LINE.match(edit.field or "") is not None
+    if edit.table not in _BOTH_ENDS:
+        return False
+    fields = _BOTH_ENDS[edit.table]
+    return fields is None or (edit.field or ROW) in fields
 
 
 def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
@@ -180,15 +219,23 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
     edits are written. A neighbour that is new has no session to lose. A watchdog's row of a port that is not there is
     touched by a reload alone: deleting it crashes orchagent (run on 202505; SW pfcwdorch.cpp).
     """
-    alone = [_with_new_neighbors(edit, new) for new in [_new_neighbors(edits)] for edit in edits]
+    new = _new_neighbors(edits)
+    alone = [_with_new_neighbors(edit, new) for edit in edits]
     if any(one.method is Method.RELOAD for one in alone) or any(_watches_no_port(one, config_db) for one in edits):
-        return tuple(Treatment(_RELOAD, Method.RELOAD) for _ in alone)
+        return (RELOADED,) * len(alone)
     patched = sum(treatment.method is _PATCH for treatment in alone)
     if not patched or (patched <= PATCH_EDITS_MAX and accepts_patches(config_db)):
         return tuple(alone)
-    return tuple(
-        Treatment(treatment.disruption, _WRITE) if treatment.method is _PATCH else treatment for treatment in alone
-    )
+    return tuple(map(written, alone))
+
+
+RELOADED = Treatment(_RELOAD, Method.RELOAD)
+
+
+@lru_cache(maxsize=64)
+def written(treatment: Treatment) -> Treatment:
+    """Return the treatment with a direct write in place of a patch."""
+    return replace(treatment, method=_WRITE) if treatment.method is _PATCH else treatment
 
 
 def _watches_no_port(edit: Edit, config_db: ConfigDb) -> bool:

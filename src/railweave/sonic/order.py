@@ -3,8 +3,7 @@
 from collections.abc import Container, Sequence
 from enum import IntEnum
 
-from railweave.sonic.change import Method, Op
-from railweave.sonic.edits import Edit
+from railweave.sonic.change import Edit, Method, Op
 from railweave.sonic.methods import MEMBERSHIPS, PROFILE_LISTS, QOS_MAPS
 
 

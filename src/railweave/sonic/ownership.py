@@ -7,7 +7,7 @@ override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from railweave.sonic.frr_document import FrrDocument, parse_frr, vrf_of
+from railweave.sonic.frr_document import FrrDocument, vrf_of
 from railweave.sonic.frr_lines import FrrEntry
 from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
@@ -170,16 +170,16 @@ def is_made_by_sonic(table: str, key: str, fields: Fields) -> bool:
     return table == "VERSIONS"
 
 
-def owned_frr(document: FrrDocument, intended: str) -> tuple[FrrEntry, ...]:
+def owned_frr(document: FrrDocument, intended: FrrDocument) -> tuple[FrrEntry, ...]:
     """Return the FRR lines of ``document`` that are ours: all but those of VRFs that our file ``intended`` does not
     name. A management VRF, or one for a storage network, is somebody else's."""
     if not any(vrf_of(entry) for entry in document.entries):
         return document.entries
-    ours = {vrf_of(entry) for entry in parse_frr(intended).entries} | {None}
+    ours = {vrf_of(entry) for entry in intended.entries} | {None}
     return tuple(entry for entry in document.entries if vrf_of(entry) in ours)
 
 
-def with_unmanaged_frr(target: FrrDocument, running: FrrDocument, intended: str) -> FrrDocument:
+def with_unmanaged_frr(target: FrrDocument, running: FrrDocument, intended: FrrDocument) -> FrrDocument:
     """Return ``target`` with the lines that are not ours as ``running`` has them: they stay as they are."""
     ours = set(owned_frr(running, intended))
     kept = (entry for entry in running.entries if entry not in ours)

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from railweave.sonic.diff import DeviceDiff, changes_of, not_ours, place
+from railweave.sonic.delta import judged
+from railweave.sonic.diff import DeviceDiff, not_ours, sort_key
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.drain import drained_peers
 from railweave.sonic.edits import frr_edits
-from railweave.sonic.frr import FrrEntry, delta_text, frr_difference, parse_frr
+from railweave.sonic.frr import FrrEntry, frr_difference, parse_frr
 from railweave.sonic.merge import MergeDocument, apply, edits
-from railweave.sonic.methods import settle
 from railweave.sonic.ownership import with_unmanaged_frr
 from railweave.sonic.rows import DeviceConfig
 
@@ -34,18 +34,18 @@ def goal_of(document: MergeDocument, running: RunningConfig) -> Goal:
     return Goal({table: rows for table, rows in document.items() if table != BGPRAW}, restored.frr)
 
 
-def restoring_diff(device: str, running: RunningConfig, goal: Goal, wanted: DeviceConfig, reason: str) -> DeviceDiff:
+def restoring_diff(running: RunningConfig, goal: Goal, wanted: DeviceConfig, reason: str) -> DeviceDiff:
     """Return what ``goal`` changes on a device that runs ``running``; every change carries ``reason``.
 
     ``wanted`` only tells which rows and FRR lines are ours. Where FRR's configuration is unknown its lines are left
     out. Raises DocumentError where the rows are none.
     """
+    document = running.frr_document
     lines: tuple[Sequence[FrrEntry], Sequence[FrrEntry]] = ((), ())
     drained: tuple[str, ...] = ()
-    if running.frr is not None:
-        document = parse_frr(running.frr)
-        target = with_unmanaged_frr(parse_frr(goal.frr), document, wanted.frr)
+    if document is not None:
+        target = with_unmanaged_frr(parse_frr(goal.frr), document, wanted.frr_document)
         lines, drained = frr_difference(document, target), drained_peers(document)
-    found = sorted([*edits(goal.rows, running), *frr_edits(*lines)], key=place)
-    changes = changes_of(device, found, settle(found, running.config_db), lambda _: reason)
-    return DeviceDiff(changes, not_ours(running, wanted), (), False, (), delta_text(*lines), drained=drained)
+    found = sorted([*edits(goal.rows, running), *frr_edits(*lines)], key=sort_key)
+    delta = judged(found, running.config_db, lambda _: reason)
+    return DeviceDiff(delta, not_ours(running, wanted), (), False, drained=drained)

@@ -2,6 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+
+from railweave.sonic.frr import FrrDocument, parse_frr
+
+FRR_TABLE = "frr"
+"""The table name under which changes of FRR lines stand: key = context, field = line."""
 
 Value = str | tuple[str, ...]
 """A CONFIG_DB field: text, or a list (``field@`` in Redis)."""
@@ -42,7 +48,7 @@ class FrrLine:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DeviceConfig:
     """All that railweave owns on one switch. ``frr`` is the whole FRR file as text."""
 
@@ -50,8 +56,17 @@ class DeviceConfig:
     rows: tuple[Row, ...]
     frr: str
 
+    @cached_property
+    def frr_document(self) -> FrrDocument:
+        """Return the FRR file, parsed once."""
+        return parse_frr(self.frr)
+
     def config_db(self) -> dict[str, dict[str, Fields]]:
         """Return the rows as a CONFIG_DB document."""
+        return self._tables
+
+    @cached_property
+    def _tables(self) -> dict[str, dict[str, Fields]]:
         tables: dict[str, dict[str, Fields]] = {}
         name, table = "", dict[str, Fields]()
         for row in self.rows:

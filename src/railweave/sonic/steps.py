@@ -14,16 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.names import natural_key
-from railweave.sonic.change import FRR_TABLE, Method, Op
-from railweave.sonic.document import BGPRAW, PLACEHOLDER, DocumentError, RunningConfig, json_tables
-from railweave.sonic.edits import Edit
-from railweave.sonic.frr import parse_frr, render_frr
-from railweave.sonic.merge import MergeDocument, apply, edits, inverse
-from railweave.sonic.methods import Treatment, settle
+from railweave.sonic.change import Delta, Edit, Method, Op
+from railweave.sonic.delta import Tables, applied, inverse, lines_of
+from railweave.sonic.document import PLACEHOLDER, DocumentError, RunningConfig, json_tables
+from railweave.sonic.frr import delta_text, render_frr
+from railweave.sonic.merge import MergeDocument, delta_of
 from railweave.sonic.order import Phase, phases, place
 from railweave.sonic.ownership import is_made_by_sonic, port_of
 from railweave.sonic.permanent import is_permanent
-from railweave.sonic.rows import ConfigDb, Fields, Value
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 
 RELOAD_NEEDS = ("hwsku", "mac", "platform")
 """Fields of DEVICE_METADATA|localhost without which ``config reload`` empties the database and hangs (run)."""
@@ -69,32 +68,32 @@ class ReloadStep:
 Step = PatchStep | LoadStep | HdelStep | VtyshStep | ReloadStep
 
 
-def apply_steps(merge: MergeDocument, running: RunningConfig) -> tuple[Step, ...]:
-    """Return the steps that put ``merge`` on a switch that runs ``running``; none when it changes nothing.
+def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
+    """Return the steps that carry ``delta`` out on a switch that runs ``running``; none when it changes nothing.
 
-    Raises DocumentError where FRR's configuration would be needed and is unknown, or a reload would hang the switch.
+    Nothing is compared or judged again. Raises DocumentError where FRR's configuration would be needed and is unknown,
+    or a reload would hang the switch.
     """
-    wanted = edits(merge, running)
-    return _steps(merge, running, wanted, settle(wanted, running.config_db))
+    if delta.reloads:
+        return (_reload(applied(delta, running)),)
+    return _steps(delta, running)
+
+
+def undo_steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
+    """Return the steps that bring a switch back from ``delta`` to ``running``: never a patch, which may be refused."""
+    if delta.reloads:
+        return (_reload(running),)
+    return _steps(inverse(delta), applied(delta, running))
+
+
+def apply_steps(merge: MergeDocument, running: RunningConfig) -> tuple[Step, ...]:
+    """Return the steps that put ``merge`` on a switch that runs ``running`` (``steps_of`` its delta)."""
+    return steps_of(delta_of(merge, running), running)
 
 
 def rollback_steps(merge: MergeDocument, running: RunningConfig) -> tuple[Step, ...]:
-    """Return the steps that bring a switch back from ``merge`` to ``running``: never a patch, which may be refused."""
-    forward = edits(merge, running)
-    treatments = settle(forward, running.config_db)
-    if any(one.method is Method.RELOAD for one in treatments):
-        return (_reload(running),)
-    after = apply(merge, running)
-    undo = inverse(merge, running)
-    back = edits(undo, after)
-    return _steps(undo, after, back, tuple(_written(one) for one in settle(back, after.config_db)))
-
-
-def _written(treatment: Treatment) -> Treatment:
-    """Undo what came without a reload without one, too."""
-    if treatment.method is Method.FRR:
-        return treatment
-    return Treatment(treatment.disruption, Method.WRITE)
+    """Return the steps that bring a switch back from ``merge`` to ``running`` (``undo_steps_of`` its delta)."""
+    return undo_steps_of(delta_of(merge, running), running)
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:
@@ -116,55 +115,24 @@ def _json_step(step: Step) -> dict[str, Any]:
             raise ValueError("a rollback never patches")
 
 
-def _steps(
-    merge: MergeDocument, running: RunningConfig, wanted: Sequence[Edit], treatments: Sequence[Treatment]
-) -> tuple[Step, ...]:
-    if any(one.method is Method.RELOAD for one in treatments):
-        return (_reload(apply(merge, running)),)
-    rows = [(edit, one.method) for edit, one in zip(wanted, treatments, strict=True) if edit.table != FRR_TABLE]
-    planned = list(zip(phases([edit for edit, _ in rows]), rows, strict=True))
-    state = _Tables(running.config_db)
+def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
+    rows = [change for change in delta if change.table != FRR_TABLE]
+    planned = list(zip(phases(rows), rows, strict=True))
+    state = Tables(running.config_db)
     steps: list[Step] = []
     for now in Phase:
-        if now is Phase.REMOVE and len(rows) < len(wanted):
-            steps.append(VtyshStep(str(merge[BGPRAW])))
+        if now is Phase.REMOVE and len(rows) < len(delta):
+            steps.append(VtyshStep(delta_text(*lines_of(delta))))
         groups: dict[tuple[tuple[int, str], Method], list[Edit]] = {}
-        for when, (edit, method) in planned:
+        for when, change in planned:
             if when is now:
-                groups.setdefault((place(edit, method), method), []).append(edit)
+                groups.setdefault((place(change, change.method), change.method), []).append(change)
         for (_, method), group in sorted(groups.items(), key=lambda item: item[0]):
             steps.extend(_group_steps(method, group, state))
     return tuple(steps)
 
 
-class _Tables:
-    """The tables as they stand between two steps."""
-
-    def __init__(self, config_db: ConfigDb) -> None:
-        self.rows: dict[str, dict[str, dict[str, Value]]] = {
-            table: {key: dict(fields) for key, fields in rows.items()} for table, rows in config_db.items()
-        }
-
-    def row(self, edit: Edit) -> dict[str, Value] | None:
-        """Return the row of an edit as it stands, or None."""
-        return self.rows.get(edit.table, {}).get(edit.key)
-
-    def take(self, edit: Edit) -> None:
-        """Carry an edit out."""
-        rows = self.rows.setdefault(edit.table, {})
-        if edit.field is None:
-            rows.pop(edit.key, None)
-            if isinstance(edit.after, Mapping):
-                rows[edit.key] = dict(edit.after)
-            if not rows:
-                del self.rows[edit.table]
-        elif edit.after is None or isinstance(edit.after, Mapping):
-            rows[edit.key].pop(edit.field, None)
-        else:
-            rows[edit.key][edit.field] = edit.after
-
-
-def _group_steps(method: Method, group: Sequence[Edit], state: _Tables) -> Iterator[Step]:
+def _group_steps(method: Method, group: Sequence[Edit], state: Tables) -> Iterator[Step]:
     ordered = sorted(group, key=lambda edit: (edit.table, natural_key(edit.key), edit.field or ""))
     if method is Method.PATCH:
         yield PatchStep(tuple(operation for edit in ordered for operation in _operations(edit, state)))
@@ -172,7 +140,7 @@ def _group_steps(method: Method, group: Sequence[Edit], state: _Tables) -> Itera
     yield from _write_steps(ordered, state)
 
 
-def _operations(edit: Edit, state: _Tables) -> Iterator[Mapping[str, Any]]:
+def _operations(edit: Edit, state: Tables) -> Iterator[Mapping[str, Any]]:
     """Yield the RFC 6902 operations of an edit: a table comes with its first row and goes with its last."""
     rows = state.rows.get(edit.table)
     path = _pointer(edit.table, edit.key) if edit.field is None else _pointer(edit.table, edit.key, edit.field)
@@ -196,7 +164,7 @@ def _json(value: Value | Fields | None) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _write_steps(group: Sequence[Edit], state: _Tables) -> Iterator[Step]:
+def _write_steps(group: Sequence[Edit], state: Tables) -> Iterator[Step]:
     document: dict[str, dict[str, Any]] = {}
     dropped: dict[tuple[str, str], list[str]] = {}
     for edit in group:
@@ -241,9 +209,8 @@ def _reload(running: RunningConfig) -> ReloadStep:
         raise DocumentError(
             f"DEVICE_METADATA|localhost has no {', '.join(missing)}; a reload would empty the database and hang"
         )
-    if running.frr is None:
-        raise DocumentError("FRR's running configuration is unknown, so the reload could not keep or restore it")
-    return ReloadStep(json_tables(_without_orphans(running.config_db)), render_frr(parse_frr(running.frr)))
+    frr = running.known_frr("the reload could not keep or restore it")
+    return ReloadStep(json_tables(_without_orphans(running.config_db)), render_frr(frr))
 
 
 def _without_orphans(config_db: ConfigDb) -> ConfigDb:

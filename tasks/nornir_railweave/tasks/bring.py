@@ -21,6 +21,7 @@ from nornir_railweave.work import Found, Standing, standing
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
+from railweave.sonic.merge import merge_document
 
 _OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
 _LOCKED = (LockError, SessionLockedException)
@@ -132,7 +133,7 @@ class _Bringing:
         Raises _UntouchedError where somebody else holds the switch's lock.
         """
         device = self._device
-        device.say(Step.APPLYING, f"{attempt.before.size} changes", held=_told(attempt.baseline.held))
+        device.say(Step.APPLYING, f"{len(attempt.before.delta)} changes", held=_told(attempt.baseline.held))
         attempt = replace(attempt, ends_at_s=device.order.policy.clock.monotonic() + device.revert_in_s)
         try:
             attempt = replace(attempt, commit_id=self._apply(attempt))
@@ -149,11 +150,11 @@ class _Bringing:
 
     def _apply(self, attempt: Attempt) -> str:
         """Apply what is left to do, as it was planned; return the commit's id, empty where nothing was to be done."""
-        device, left = self._device, attempt.before.left
+        device, delta = self._device, attempt.before.delta
         driver, message = device.driver, device.order.policy.message
         if switch_program(driver) is not None:
-            return str(driver.changes.apply(left, message=message, revert_in=device.revert_in_s)) if left else ""
-        driver.load_merge_candidate(config=json.dumps(left))
+            return str(driver.changes.apply(delta, message=message, revert_in=device.revert_in_s)) if delta else ""
+        driver.load_merge_candidate(config=json.dumps(merge_document(delta)))
         if not driver.compare_config():
             driver.discard_config()
             return ""

@@ -30,7 +30,7 @@ def inspect_device(task: Task, compare: Comparer) -> Result:
             traffic = getattr(driver, "traffic", None)
             seen = Inspected(
                 provisioned=not found.unprovisioned,
-                changes=len(found.changes),
+                changes=len(found.delta),
                 drained=bool(traffic.drained()) if traffic is not None else False,
                 serial=str(driver.get_facts()["serial_number"]),
             )

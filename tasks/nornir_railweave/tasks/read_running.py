@@ -26,7 +26,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
             return _unreadable(task, announce, words(fault))
     if found.running.frr is None:
         return _unreadable(task, announce, found.difference.refusals[0].message)
-    announce(Event(Step.READ, name, f"{len(found.difference.changes)} changes"))
+    announce(Event(Step.READ, name, f"{len(found.difference.delta)} changes"))
     return Result(host=task.host, result=Reading(found.difference, found.sha256, pending))
 
 

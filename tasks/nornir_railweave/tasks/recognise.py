@@ -29,7 +29,7 @@ def recognise(task: Task, candidates: Callable[[str], Sequence[Candidate]], anno
         if wanted is None:
             return Result(host=task.host, result=number)
         found = diff(name, running, wanted())
-        if not found.changes and not found.refusals:
+        if not found.delta and not found.refusals:
             announce(Event(Step.READ, name))
             return Result(host=task.host, result=number)
     announce(Event(Step.READ, name))

@@ -47,7 +47,7 @@ def summary(found: DeviceDiff) -> dict[str, Any]:
         "unprovisioned": found.unprovisioned,
         "conflicts": [str(one) for one in found.conflicts],
         "not_ours": dict(found.not_ours),
-        "changes": [line(one) for one in found.changes],
+        "changes": [line(one) for one in found.delta.changes],
     }
 
 
@@ -67,7 +67,7 @@ def check(path: Path, value: object) -> None:
 def test_a_change_has_these_changes_steps_and_steps_back(case: Path) -> None:
     running, wanted = load(case)
     found = diff(wanted.device, running, wanted, remove_conflicting=True)
-    merge = merge_document(found.changes, found.frr_delta)
+    merge = merge_document(found.delta)
     check(case / "changes.json", summary(found))
     check(case / "steps.json", [readable(json_step(step)) for step in apply_steps(merge, running)])
     check(case / "rollback.json", [readable(json_step(step)) for step in rollback_steps(merge, running)])

@@ -1,13 +1,15 @@
 """Intended against running: what is ours, what is kept, what stands in the way."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta import inverse
 from railweave.sonic.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, list_not_ours, running_sha256
 from railweave.sonic.document import RunningConfig, running_from
-from railweave.sonic.merge import apply, inverse, merge_document
+from railweave.sonic.merge import apply, delta_of, merge_document
 from railweave.sonic.restoring import goal_of, restoring_diff
 from railweave.sonic.rows import DeviceConfig, Row
 
@@ -56,25 +58,24 @@ def compare(device: RunningConfig, intent: DeviceConfig, **options: Any) -> Devi
     return diff("leaf1", device, intent, **options)
 
 
-def lines(changes: tuple[Change, ...]) -> list[str]:
+def lines(changes: Iterable[Change]) -> list[str]:
     return [f"{one.op} {one.table}|{one.key}{'|' + one.field if one.field else ''}" for one in changes]
 
 
 def test_a_switch_that_runs_its_intent_has_no_changes() -> None:
     found = compare(running(), wanted(), platform=PLATFORM)
-    assert found == DeviceDiff((), {"PORT": 1}, (), False)
+    assert found == DeviceDiff(Delta(), {"PORT": 1}, (), False)
 
 
 def test_fields_that_the_intent_does_not_state_stay_on_ports_and_metadata() -> None:
     device = running({"PORT": {"Ethernet0": port(0, tpid="0x8100", fec="rs"), "Ethernet4": port(1)}})
-    assert compare(device, wanted()).changes == ()
+    assert compare(device, wanted()).delta.changes == ()
 
 
 def test_a_changed_field_says_what_it_was_and_why_it_is_to_be() -> None:
     intent = wanted({"PORT": {"Ethernet0": port(0, mtu="9216"), "Ethernet4": port(1)}})
-    (change,) = compare(running(), intent).changes
+    (change,) = compare(running(), intent).delta.changes
     assert change == Change(
-        "leaf1",
         Op.UPDATE,
         "PORT",
         "Ethernet0",
@@ -90,7 +91,7 @@ def test_a_changed_field_says_what_it_was_and_why_it_is_to_be() -> None:
 def test_a_field_that_is_not_wanted_goes_where_the_row_is_ours() -> None:
     device = running({"SCHEDULER": {"roce": {"type": "STRICT", "weight": "5"}}})
     intent = wanted({"SCHEDULER": {"roce": {"type": "STRICT"}}})
-    (change,) = compare(device, intent).changes
+    (change,) = compare(device, intent).delta.changes
     assert (change.op, change.field, change.before, change.after) == (Op.REMOVE, "weight", "5", None)
 
 
@@ -103,15 +104,19 @@ def test_rows_of_our_ports_go_and_rows_of_service_ports_stay() -> None:
         }
     )
     found = compare(device, wanted())
-    assert lines(found.changes) == ["remove INTERFACE|Ethernet4", "remove QUEUE|Ethernet4|3", "remove SCHEDULER|y"]
-    assert {one.reason for one in found.changes} == {NOT_IN_THE_INTENT}
+    assert lines(found.delta.changes) == [
+        "remove INTERFACE|Ethernet4",
+        "remove QUEUE|Ethernet4|3",
+        "remove SCHEDULER|y",
+    ]
+    assert {one.reason for one in found.delta.changes} == {NOT_IN_THE_INTENT}
     # The scheduler that the service port's queue names is kept with it.
     assert found.not_ours == {"INTERFACE": 1, "PORT": 1, "QUEUE": 1, "SCHEDULER": 1}
 
 
 def test_rows_for_the_whole_switch_are_ours_though_their_table_goes_by_port() -> None:
     device = running({"PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "A"}}})
-    assert lines(compare(device, wanted()).changes) == ["remove PORT_QOS_MAP|global"]
+    assert lines(compare(device, wanted()).delta.changes) == ["remove PORT_QOS_MAP|global"]
 
 
 WATCHDOG = {"GLOBAL": {"POLL_INTERVAL": "400"}, "Ethernet0": {"action": "drop", "detection_time": "400"}}
@@ -120,27 +125,27 @@ WATCHDOG = {"GLOBAL": {"POLL_INTERVAL": "400"}, "Ethernet0": {"action": "drop", 
 def test_without_a_watchdog_its_ports_go_and_its_row_for_the_whole_switch_stays() -> None:
     device = running({"PFC_WD": WATCHDOG})
     found = compare(device, wanted())
-    assert lines(found.changes) == ["remove PFC_WD|Ethernet0"]
+    assert lines(found.delta.changes) == ["remove PFC_WD|Ethernet0"]
     assert found.not_ours == {"PORT": 1}
-    after = apply(merge_document(found.changes, found.frr_delta), device)
+    after = apply(merge_document(found.delta), device)
     assert after.config_db["PFC_WD"] == {"GLOBAL": WATCHDOG["GLOBAL"]}
-    assert compare(after, wanted()).changes == ()
+    assert compare(after, wanted()).delta.changes == ()
     assert running_sha256(after, wanted()) == running_sha256(running(), wanted())
 
 
 def test_a_row_of_the_watchdog_that_a_way_back_left_is_as_good_as_none() -> None:
     intent, before = wanted({"PFC_WD": WATCHDOG}), running()
     found = compare(before, intent)
-    assert lines(found.changes) == ["add PFC_WD|Ethernet0", "add PFC_WD|GLOBAL"]
-    document = merge_document(found.changes, found.frr_delta)
+    assert lines(found.delta.changes) == ["add PFC_WD|Ethernet0", "add PFC_WD|GLOBAL"]
+    document = merge_document(found.delta)
     after = apply(document, before)
-    restored = apply(inverse(document, before), after)
+    restored = apply(merge_document(inverse(delta_of(document, before))), after)
     assert restored.config_db["PFC_WD"] == {"GLOBAL": {"POLL_INTERVAL": "100"}}
-    assert compare(restored, wanted()).changes == ()
+    assert compare(restored, wanted()).delta.changes == ()
     for one in (intent, wanted()):
         assert running_sha256(restored, one) == running_sha256(before, one)
-    back = restoring_diff("leaf1", after, goal_of(inverse(document, before), after), intent, "back")
-    assert lines(back.changes) == ["remove PFC_WD|Ethernet0", "update PFC_WD|GLOBAL|POLL_INTERVAL"]
+    back = restoring_diff(after, goal_of(merge_document(inverse(delta_of(document, before))), after), intent, "back")
+    assert lines(back.delta.changes) == ["remove PFC_WD|Ethernet0", "update PFC_WD|GLOBAL|POLL_INTERVAL"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +155,7 @@ def test_a_row_of_the_watchdog_that_a_way_back_left_is_as_good_as_none() -> None
 )  # fmt: skip
 def test_tables_of_others_are_never_touched(table: str) -> None:
     found = compare(running({table: {"a": {"b": "c"}, "d": {}}}), wanted())
-    assert found.changes == ()
+    assert found.delta.changes == ()
     assert found.not_ours == {"PORT": 1, table: 2}
 
 
@@ -166,7 +171,7 @@ def test_rows_that_sonic_makes_are_neither_a_difference_nor_somebody_s() -> None
         }
     )
     found = compare(device, wanted())
-    assert found.changes == ()
+    assert found.delta.changes == ()
     assert found.not_ours == {"BUFFER_PG": 1, "BUFFER_PROFILE": 1, "PORT": 1}
 
 
@@ -174,14 +179,14 @@ def test_an_override_owns_its_row_and_no_other_of_its_table() -> None:
     device = running({"SYSLOG_SERVER": {"10.9.9.9": {"port": "514"}, "10.1.1.1": {}}})
     intent = wanted({"SYSLOG_SERVER": {"10.9.9.9": {"severity": "info"}}})
     found = compare(device, intent)
-    assert lines(found.changes) == ["remove SYSLOG_SERVER|10.9.9.9|port", "add SYSLOG_SERVER|10.9.9.9|severity"]
+    assert lines(found.delta.changes) == ["remove SYSLOG_SERVER|10.9.9.9|port", "add SYSLOG_SERVER|10.9.9.9|severity"]
     assert found.not_ours["SYSLOG_SERVER"] == 1
 
 
 def test_an_override_of_a_row_that_belongs_to_many_owns_its_fields_only() -> None:
     device = running({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet120": "40m"}}})
     intent = wanted({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "30m"}}})
-    assert lines(compare(device, intent).changes) == ["update CABLE_LENGTH|AZURE|Ethernet0"]
+    assert lines(compare(device, intent).delta.changes) == ["update CABLE_LENGTH|AZURE|Ethernet0"]
 
 
 BROKEN_OUT = {"Ethernet0": port(0), "Ethernet4": port(1, lanes="4,5"), "Ethernet6": port(1, lanes="6,7")}
@@ -190,13 +195,13 @@ BROKEN_OUT = {"Ethernet0": port(0), "Ethernet4": port(1, lanes="4,5"), "Ethernet
 def test_a_port_goes_only_where_it_shares_a_lane_with_an_intended_one() -> None:
     device = running({"PORT": BROKEN_OUT | {"Ethernet120": port(30)}})
     found = compare(device, wanted())
-    assert lines(found.changes) == ["update PORT|Ethernet4|lanes", "remove PORT|Ethernet6"]
-    assert {one.method for one in found.changes} == {Method.RELOAD}
+    assert lines(found.delta.changes) == ["update PORT|Ethernet4|lanes", "remove PORT|Ethernet6"]
+    assert {one.method for one in found.delta.changes} == {Method.RELOAD}
 
 
 def test_service_ports_that_share_lanes_with_a_fabric_port_by_design_stay() -> None:
     device = running({"PORT": {"Ethernet0": port(0), "Ethernet4": port(1), "Ethernet33": port(1, lanes="4")}})
-    assert compare(device, wanted()).changes == ()
+    assert compare(device, wanted()).delta.changes == ()
 
 
 @pytest.mark.parametrize(
@@ -217,9 +222,9 @@ def test_a_foreign_row_on_a_fabric_port_is_a_conflict_and_can_be_taken(
     assert (conflict.table, conflict.key, conflict.port) == (table, key, "Ethernet0")
     assert "Ethernet0" in str(conflict)
     taken = compare(device, wanted(), remove_conflicting=True)
-    assert lines(taken.changes) == [f"remove {table}|{key}"]
-    assert taken.changes[0].reason == TAKEN
-    assert taken.changes[0].before == fields
+    assert lines(taken.delta.changes) == [f"remove {table}|{key}"]
+    assert taken.delta.changes[0].reason == TAKEN
+    assert taken.delta.changes[0].before == fields
     assert taken.conflicts == ()
     assert taken.not_ours[table] == 1
 
@@ -253,7 +258,7 @@ def test_every_reference_to_a_port_that_breakout_removes_is_a_conflict() -> None
         "ACL_TABLE|OUT",
     ]
     taken = compare(device, wanted(), remove_conflicting=True)
-    after = apply(merge_document(taken.changes, taken.frr_delta), device).config_db
+    after = apply(merge_document(taken.delta), device).config_db
     assert after["CABLE_LENGTH"] == {"AZURE": {"Ethernet0": "5m"}}
     assert after["ACL_TABLE"] == {"IN": {"ports": ("Ethernet0",)}, "OUT": {}}
     assert "Ethernet6|0" not in after["BUFFER_PG"]
@@ -264,13 +269,13 @@ def test_every_reference_to_a_port_that_breakout_removes_is_a_conflict() -> None
 def test_a_switch_never_deployed_takes_everything_by_reload(metadata: dict[str, str]) -> None:
     found = compare(running(None, "frr version 8.4\n", **metadata), wanted())
     assert found.unprovisioned
-    assert len(found.changes) == 3
-    assert {(one.disruption, one.method) for one in found.changes} == {(Disruption.RELOAD, Method.RELOAD)}
+    assert len(found.delta.changes) == 3
+    assert {(one.disruption, one.method) for one in found.delta.changes} == {(Disruption.RELOAD, Method.RELOAD)}
 
 
 def test_an_unknown_frr_configuration_is_refused_not_taken_as_empty() -> None:
     found = compare(running(frr=""), wanted())
-    assert found.changes == ()
+    assert found.delta.changes == ()
     assert "unknown" in found.refusals[0].message
     assert found.refusals[0].fix
 
@@ -278,19 +283,19 @@ def test_an_unknown_frr_configuration_is_refused_not_taken_as_empty() -> None:
 @pytest.mark.parametrize("platform", ["x86_64-other-r0", ""])
 def test_another_platform_is_refused(platform: str) -> None:
     found = compare(running(platform=platform), wanted(), platform=PLATFORM)
-    assert found.changes == ()
+    assert found.delta.changes == ()
     assert PLATFORM in found.refusals[0].message
 
 
 def test_frr_lines_are_changes_with_their_context_and_secrets_stay_hidden() -> None:
     intent = wanted(frr=FRR + " neighbor 10.0.0.1 remote-as 65100\n neighbor 10.0.0.1 password s3cret\n")
     found = compare(running(), intent)
-    assert lines(found.changes) == [
+    assert lines(one.shown for one in found.delta) == [
         "add frr|router bgp 65001|neighbor 10.0.0.1 remote-as 65100",
         "add frr|router bgp 65001|neighbor 10.0.0.1 password (hidden)",
     ]
     assert "s3cret" not in repr(found)
-    assert "s3cret" in merge_document(found.changes, found.frr_delta)["bgpraw"]
+    assert "s3cret" in merge_document(found.delta)["bgpraw"]
 
 
 SONIC_FRR = """frr version 10.3
@@ -311,14 +316,14 @@ ipv6 nht resolve-via-default
 def test_what_sonics_frr_prints_of_defaults_and_the_vrfs_of_others_are_no_change() -> None:
     intent = wanted(frr=FRR + "ip nht resolve-via-default\n")
     found = compare(running(frr=SONIC_FRR + FRR), intent)
-    assert (found.changes, found.frr_delta) == ((), "")
-    (change,) = compare(running(frr=SONIC_FRR + FRR + " bgp cluster-id 1.1.1.1\n"), intent).changes
+    assert found.delta.changes == ()
+    (change,) = compare(running(frr=SONIC_FRR + FRR + " bgp cluster-id 1.1.1.1\n"), intent).delta.changes
     assert (change.op, change.field) == (Op.REMOVE, "bgp cluster-id 1.1.1.1")
 
 
 def test_a_vrf_that_the_intended_file_names_is_ours_line_by_line() -> None:
     intent = wanted(frr=FRR + "vrf mgmt\n ip route 0.0.0.0/0 192.0.2.254\nexit-vrf\n")
-    assert lines(compare(running(frr=SONIC_FRR + FRR), intent).changes) == [
+    assert lines(compare(running(frr=SONIC_FRR + FRR), intent).delta.changes) == [
         "remove frr|vrf mgmt|ip route 0.0.0.0/0 192.0.2.1",
         "add frr|vrf mgmt|ip route 0.0.0.0/0 192.0.2.254",
     ]
@@ -327,14 +332,14 @@ def test_a_vrf_that_the_intended_file_names_is_ours_line_by_line() -> None:
 def test_a_way_back_leaves_the_vrfs_of_others_as_they_are() -> None:
     before = running(frr="frr version 10.3\nvrf storage\n ip route 0.0.0.0/0 192.0.2.9\nexit-vrf\n" + FRR)
     now = running(frr=SONIC_FRR + FRR + " bgp cluster-id 1.1.1.1\n")
-    found = restoring_diff("leaf1", now, goal_of({}, before), wanted(), "back")
-    assert lines(found.changes) == ["remove frr|router bgp 65001|bgp cluster-id 1.1.1.1"]
+    found = restoring_diff(now, goal_of({}, before), wanted(), "back")
+    assert lines(found.delta.changes) == ["remove frr|router bgp 65001|bgp cluster-id 1.1.1.1"]
 
 
 def test_the_order_of_changes_is_natural() -> None:
     device = running({"PORT": {f"Ethernet{4 * number}": port(number) for number in range(12)}})
     ports = {f"Ethernet{4 * number}": port(number, mtu="1500", description="x") for number in reversed(range(12))}
-    keys = [(one.key, one.field) for one in compare(device, wanted({"PORT": ports})).changes]
+    keys = [(one.key, one.field) for one in compare(device, wanted({"PORT": ports})).delta.changes]
     assert keys[:4] == [
         ("Ethernet0", "description"),
         ("Ethernet0", "mtu"),
@@ -378,7 +383,7 @@ def test_where_the_engine_computes_buffers_the_tables_are_ours() -> None:
         }
     )
     intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": LOSSLESS}})
-    assert lines(compare(device, intent).changes) == [
+    assert lines(compare(device, intent).delta.changes) == [
         "remove BUFFER_PG|Ethernet0|0",
         "add BUFFER_PG|Ethernet0|3",
         "remove BUFFER_POOL|theirs_pool",
@@ -393,13 +398,16 @@ def test_profiles_that_sonic_made_stay_and_their_pool_with_them() -> None:
             "BUFFER_PROFILE": {"pg_lossless_100000_5m_profile": {"pool": "other_pool"}},
         }
     )
-    assert compare(device, wanted({"BUFFER_POOL": POOLS})).changes == ()
+    assert compare(device, wanted({"BUFFER_POOL": POOLS})).delta.changes == ()
 
 
 def test_a_group_that_no_longer_is_lossless_goes_so_that_ranges_never_overlap() -> None:
     device = running({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": LOSSLESS}})
     intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3-4": LOSSLESS}})
-    assert lines(compare(device, intent).changes) == ["remove BUFFER_PG|Ethernet0|3", "add BUFFER_PG|Ethernet0|3-4"]
+    assert lines(compare(device, intent).delta.changes) == [
+        "remove BUFFER_PG|Ethernet0|3",
+        "add BUFFER_PG|Ethernet0|3-4",
+    ]
 
 
 def test_cable_lengths_of_other_ports_stay_and_those_of_removed_ports_go() -> None:
@@ -412,7 +420,7 @@ def test_cable_lengths_of_other_ports_stay_and_those_of_removed_ports_go() -> No
     )
     intent = wanted({"BUFFER_POOL": POOLS, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m"}}})
     found = compare(device, intent)
-    assert [line for line in lines(found.changes) if "CABLE" in line] == [
+    assert [line for line in lines(found.delta.changes) if "CABLE" in line] == [
         "update CABLE_LENGTH|AZURE|Ethernet0",
         "remove CABLE_LENGTH|AZURE|Ethernet2",
     ]

@@ -229,9 +229,9 @@ def test_a_drained_switch_has_not_moved_and_says_that_it_is_drained() -> None:
     plain, found = RunningConfig(tables, LEAF), RunningConfig(tables, drained(LEAF, ["10.192.0.66"]))
     told = diff("leaf1", found, wanted)
     assert told.drained == ("10.192.0.66",)
-    assert told.frr_delta == ""
+    assert not told.delta
     assert diff("leaf1", plain, wanted).drained == ()
-    assert [change for change in told.changes if change.table == "FRR"] == []
+    assert [change for change in told.delta.changes if change.table == "FRR"] == []
     assert running_sha256(found, wanted) == running_sha256(plain, wanted)
 
 

@@ -2,17 +2,19 @@
 
 import pytest
 
-from railweave.sonic.change import FRR_TABLE, Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta import applied, inverse
 from railweave.sonic.document import DocumentError, RunningConfig
 from railweave.sonic.frr import parse_frr
-from railweave.sonic.merge import apply, edits, inverse, merge_document, parse_merge
+from railweave.sonic.merge import apply, delta_of, edits, merge_document, parse_merge
+from railweave.sonic.rows import FRR_TABLE
 
 FRR = "router bgp 65001\n neighbor 10.0.0.1 remote-as 65100\n neighbor 10.0.0.1 description x\nexit\n"
 RUNNING = RunningConfig({"PORT": {"Ethernet0": {"mtu": "9100"}}, "INTERFACE": {"Ethernet0": {}}}, FRR)
 
 
 def change(op: Op, table: str, key: str, field: str | None, after: object) -> Change:
-    return Change("leaf1", op, table, key, field, None, after, Disruption.NONE, Method.WRITE, "why")  # type: ignore[arg-type]
+    return Change(op, table, key, field, None, after, Disruption.NONE, Method.WRITE, "why")  # type: ignore[arg-type]
 
 
 def test_changes_become_a_merge_with_null_for_what_goes() -> None:
@@ -23,7 +25,7 @@ def test_changes_become_a_merge_with_null_for_what_goes() -> None:
         change(Op.REMOVE, "INTERFACE", "Ethernet0", None, None),
         change(Op.ADD, FRR_TABLE, "router bgp 65001", "neighbor 10.0.0.3 remote-as 65100", None),
     ]
-    assert merge_document(changes) == {
+    assert merge_document(Delta(tuple(changes))) == {
         "ACL_TABLE": {"A": {"ports": ["Ethernet0"]}},
         "INTERFACE": {"Ethernet0": None},
         "PORT": {"Ethernet0": {"description": None, "mtu": "9216"}},
@@ -34,7 +36,7 @@ def test_changes_become_a_merge_with_null_for_what_goes() -> None:
 def test_a_row_cannot_go_and_be_changed() -> None:
     changes = [change(Op.REMOVE, "PORT", "Ethernet0", None, None), change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "1")]
     with pytest.raises(DocumentError, match=r"PORT\|Ethernet0"):
-        merge_document(changes)
+        merge_document(Delta(tuple(changes)))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_frr_lines_are_merged_and_taken_back() -> None:
         "router bgp 65001",
         "neighbor 10.0.0.3 remote-as 65100",
     }
-    back = apply(inverse(merge, RUNNING), after)
+    back = applied(inverse(delta_of(merge, RUNNING)), after)
     assert back.frr is not None
     assert set(parse_frr(back.frr).entries) == set(parse_frr(FRR).entries)
 
@@ -87,7 +89,7 @@ def test_frr_lines_are_merged_and_taken_back() -> None:
 def test_a_change_of_an_unknown_frr_configuration_is_refused() -> None:
     unknown = RunningConfig({}, None)
     merge = {"bgpraw": "router bgp 1\n"}
-    for function in (apply, inverse, edits):
+    for function in (apply, delta_of, edits):
         with pytest.raises(DocumentError, match="unknown"):
             function(merge, unknown)
     assert apply({}, unknown) == unknown

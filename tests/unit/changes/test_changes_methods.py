@@ -2,10 +2,10 @@
 
 import pytest
 
-from railweave.sonic.change import FRR_TABLE, Disruption, Method, Op
-from railweave.sonic.edits import Edit
+from railweave.sonic.change import Disruption, Edit, Method, Op
 from railweave.sonic.methods import PATCH_EDITS_MAX, RULES, Treatment, accepts_patches, classify, settle
 from railweave.sonic.ownership import OWNED
+from railweave.sonic.rows import FRR_TABLE
 
 NONE, SESSION, FLAP, RELOAD = Disruption.NONE, Disruption.SESSION, Disruption.FLAP, Disruption.RELOAD
 PATCH, WRITE = Method.PATCH, Method.WRITE

@@ -82,10 +82,10 @@ def test_the_steps_arrive_and_lead_back(case: Path) -> None:
     switch, wanted = Switch(json.loads((case / "running.json").read_text())), wanted_of(case)
     before = switch.running()
     found = diff(wanted.device, before, wanted, remove_conflicting=True)
-    merge = merge_document(found.changes, found.frr_delta)
-    assert found.changes
+    merge = merge_document(found.delta)
+    assert found.delta.changes
     switch.apply(apply_steps(merge, before))
-    assert diff(wanted.device, switch.running(), wanted).changes == ()
+    assert diff(wanted.device, switch.running(), wanted).delta.changes == ()
     switch.apply(rollback_steps(merge, before))
     after = switch.running()
     assert after.config_db == before.config_db

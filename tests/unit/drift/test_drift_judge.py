@@ -12,25 +12,25 @@ from railweave.plan.drift import IgnoreRule, judge, remarks
 from railweave.plan.drift_rules import parse_rules
 from railweave.plan.model import Conflict, DevicePlan, DeviceState, Plan
 from railweave.report.drift import drift_json, drift_markdown, headline
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Method, Op
 
 TODAY = date(2026, 3, 10)
 
 
-def differs(device: str, table: str = "PORT", key: str = "Ethernet0", field: str | None = "mtu") -> Change:
+def differs(device: str, table: str = "PORT", key: str = "Ethernet0", field: str | None = "mtu") -> tuple[str, Change]:
     before: Any = "9000" if field else {"a": "b"}
     op = Op.UPDATE if field else Op.REMOVE
     after = "9100" if field else None
-    return Change(device, op, table, key, field, before, after, Disruption.NONE, Method.WRITE, "mtu.fabric")
+    return device, Change(op, table, key, field, before, after, Disruption.NONE, Method.WRITE, "mtu.fabric")
 
 
-def plan_of(*changes: Change, **devices: DevicePlan) -> Plan:
-    drifted = {change.device for change in changes}
+def plan_of(*changes: tuple[str, Change], **devices: DevicePlan) -> Plan:
+    deltas = {name: Delta(tuple(one for device, one in changes if device == name)) for name, _ in changes}
     known = {
-        name: DevicePlan(DeviceState.CHANGED if name in drifted else DeviceState.UNCHANGED, "leaf")
+        name: DevicePlan(DeviceState.CHANGED if name in deltas else DeviceState.UNCHANGED, "leaf")
         for name in ("leaf1", "leaf2", "spine1")
     }
-    return Plan("pod1", "sim", "abc", {**known, **devices}, changes, waves=(("leaf1",), ("leaf2",), ("spine1",)))
+    return Plan("pod1", "sim", "abc", {**known, **devices}, deltas, waves=(("leaf1",), ("leaf2",), ("spine1",)))
 
 
 def rule(**given: Any) -> IgnoreRule:
@@ -40,12 +40,12 @@ def rule(**given: Any) -> IgnoreRule:
 def test_a_rule_takes_out_what_it_matches_on_its_last_day_and_nothing_after_it() -> None:
     plan = plan_of(differs("leaf1"), differs("leaf2"))
     held = judge(plan, [rule(device="leaf1")], TODAY)
-    assert [change.device for change in held.plan.changes] == ["leaf2"]
+    assert list(held.plan.deltas) == ["leaf2"]
     assert held.plan.devices["leaf1"].state is DeviceState.UNCHANGED
     assert held.plan.waves == (("leaf2",),)
-    assert [len(one.changes) for one in held.ignored] == [1]
+    assert [one.changes for one in held.ignored] == [1]
     over = judge(plan, [rule(device="leaf1")], date(2026, 3, 11))
-    assert len(over.plan.changes) == 2
+    assert over.plan.summary.total == 2
     (told,) = remarks(over)
     assert told.severity is Severity.ERROR
     assert "2026-03-10" in told.message

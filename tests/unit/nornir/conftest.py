@@ -491,7 +491,7 @@ def _settled(wanted: DeviceConfig, running: RunningConfig) -> RunningConfig:
         if known is wanted and before == running:
             return deepcopy(after)
     needed = diff(wanted.device, running, wanted)
-    _SETTLED.append((wanted, running, merged(merge_document(needed.changes, needed.frr_delta), running)))
+    _SETTLED.append((wanted, running, merged(merge_document(needed.delta), running)))
     return deepcopy(_SETTLED[-1][2])
 
 

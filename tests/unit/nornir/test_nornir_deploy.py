@@ -335,7 +335,7 @@ def test_growth_touches_only_new_devices_and_the_ports_that_meet_them(
     deployed.world.grow(redesign(("count: 4", "count: 8"), ("count: 2, downlink", "count: 4, downlink")))
     made = deployed.plan()
     assert made.names(DeviceState.UNCHANGED) == ("lab-leaf1", "lab-leaf2")
-    assert {change.disruption.value for change in made.changes if "spine" in change.device} == {"none"}
+    assert {change.disruption.value for name, change in made.changes() if "spine" in name} == {"none"}
     result = deployed.deploy(made)
     assert result.result == "done"
     assert result.ok
@@ -387,7 +387,7 @@ def test_a_drift_of_ours_is_planned_back_and_rows_of_others_are_not(deployed: "B
     row = deployed.world.row("lab-leaf1", "PORT", "Ethernet0")
     with_row(deployed, "lab-leaf1", "PORT", "Ethernet0", {**row, "mtu": "1500", "tpid": "0x9100"})
     made = deployed.plan()
-    assert [(one.field, one.before, one.after) for one in made.changes] == [("mtu", "1500", "9100")]
+    assert [(one.field, one.before, one.after) for _, one in made.changes()] == [("mtu", "1500", "9100")]
     assert deployed.deploy(made).ok
     assert deployed.world.row("lab-leaf1", "PORT", "Ethernet0")["tpid"] == "0x9100"
 

@@ -16,18 +16,16 @@ from nornir_railweave.rollouts import journals, named_rollout, read_rollout, rol
 from railweave.errors import RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.rollout import Kind, Rollout, parse_rollout
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Method, Op
 
-CHANGES = tuple(
-    Change(name, Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu.fabric")
-    for name in ("spine1", "leaf1", "leaf2")
-)
+MTU = Change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu.fabric")
+DELTAS = {name: Delta((MTU,)) for name in ("spine1", "leaf1", "leaf2")}
 PLAN = Plan(
     "pod1",
     "production",
     "f" * 64,
     {name: DevicePlan(DeviceState.CHANGED, running_sha256=f"before {name}") for name in ("spine1", "leaf1", "leaf2")},
-    CHANGES,
+    DELTAS,
     (("spine1",), ("leaf1", "leaf2")),
 )
 
@@ -117,7 +115,7 @@ def test_a_resumed_journal_goes_on_with_what_was_told_before(tmp_path: Path) -> 
         PLAN.target,
         PLAN.intent_sha256,
         {name: PLAN.devices[name] for name in ("leaf1", "leaf2")},
-        CHANGES[1:],
+        {name: DELTAS[name] for name in ("leaf1", "leaf2")},
         (("leaf1", "leaf2"),),
     )
     with closing(Journal.reopen(first.path, "pod1", "production", Undertaking())) as again:

@@ -23,8 +23,9 @@ from railweave.plan.outcome import Result
 from railweave.plan.refusal import Consent
 from railweave.plan.resumption import differing, in_journaled_order
 from railweave.plan.rollout import Kind, Rollout
+from railweave.sonic.delta import inverse
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.merge import inverse
+from railweave.sonic.merge import delta_of, merge_document
 
 MTU = ("reserve: {leaves: 4, spines: 4}", "reserve: {leaves: 4, spines: 4}\nmtu: {fabric: 9200, hosts: 9000}")
 
@@ -86,7 +87,7 @@ def bench(deployed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         self.revert_timer = Timer(self)
 
     def commit_config(self: Any, message: str = "", revert_in: int | None = None) -> None:
-        undo = inverse(self.candidate, self.switch.running)
+        undo = merge_document(inverse(delta_of(self.candidate, self.switch.running)))
         keepers.made += 1
         self.kept.append(Kept(f"commit-{keepers.made}", message, undo))
         commit(self, message, revert_in)
@@ -197,7 +198,7 @@ def test_a_device_that_went_back_and_was_not_saved_is_saved(changed: Any) -> Non
 def test_a_rollback_is_taken_back_as_any_rollout(changed: Any) -> None:
     rolled_back(changed, newest(changed))
     assert rolled_back(changed, newest(changed)).result is Result.DONE
-    assert changed.plan().changes == ()
+    assert changed.plan().deltas == {}
 
 
 def test_what_was_healthy_before_must_be_healthy_again(changed: Any) -> None:
@@ -207,7 +208,7 @@ def test_what_was_healthy_before_must_be_healthy_again(changed: Any) -> None:
     result = rolled_back(changed, rollout)
     assert result.result is Result.STOPPED
     assert result.stopped_by.startswith(f"{last}: verification failed: bgp ")
-    assert changed.plan().changes == (), "the device that failed was put back to where it was"
+    assert changed.plan().deltas == {}, "the device that failed was put back to where it was"
 
 
 def test_devices_that_changed_since_or_lost_their_way_back_are_named_together(changed: Any) -> None:

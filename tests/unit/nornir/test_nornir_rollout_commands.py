@@ -24,7 +24,7 @@ PLAN = Plan(
     "production",
     "f" * 64,
     {name: DevicePlan(DeviceState.CHANGED, running_sha256="0" * 64) for name in ("spine1", "leaf1", "leaf2")},
-    (),
+    {},
     (("spine1",), ("leaf1", "leaf2")),
 )
 

@@ -1,6 +1,7 @@
 """Fabrics and plans for the tests of plans: the lab's intent, grown or changed."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.offline import plan_offline
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Method, Op
 from railweave.templates import find_templates
 
 INTENTS = Path(__file__).resolve().parents[3] / "intent"
@@ -69,11 +70,17 @@ def recolored(lab: Fabric, redesign: Callable[..., Fabric]) -> Plan:
     return plan_offline(lab, redesign(*DSCP), find_templates())
 
 
+@dataclass(frozen=True)
+class DeviceChange(Change):
+    """A change that knows its device, so that a test can state both at once."""
+
+    device: str = "leaf1"
+
+
 @pytest.fixture
-def change() -> Callable[..., Change]:
-    def made(**fields: object) -> Change:
+def change() -> Callable[..., DeviceChange]:
+    def made(**fields: object) -> DeviceChange:
         defaults: dict[str, object] = {
-            "device": "leaf1",
             "op": Op.UPDATE,
             "table": "PORT",
             "key": "Ethernet0",
@@ -84,7 +91,7 @@ def change() -> Callable[..., Change]:
             "method": Method.WRITE,
             "reason": "because",
         }
-        return Change(**(defaults | fields))  # type: ignore[arg-type]
+        return DeviceChange(**(defaults | fields))  # type: ignore[arg-type]
 
     return made
 
@@ -93,9 +100,10 @@ def change() -> Callable[..., Change]:
 def plan_of() -> Callable[..., Plan]:
     """Return a function that makes a plan of changes; devices not named otherwise are running leaves."""
 
-    def made(*changes: Change, **devices: DevicePlan) -> Plan:
+    def made(*changes: DeviceChange, **devices: DevicePlan) -> Plan:
         names = dict.fromkeys(change.device for change in changes)
+        deltas = {name: Delta(tuple(one for one in changes if one.device == name)) for name in names}
         found = {name: DevicePlan(DeviceState.CHANGED, "leaf", running_sha256="aa") for name in names} | devices
-        return Plan("pod1", "sim", "f" * 64, found, changes, tuple((name,) for name in names))
+        return Plan("pod1", "sim", "f" * 64, found, deltas, tuple((name,) for name in names))
 
     return made

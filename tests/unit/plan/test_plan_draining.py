@@ -9,7 +9,8 @@ from railweave.fabric.model import Fabric
 from railweave.plan.draining import WHOLE, drain_of, drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
-from railweave.sonic.change import FRR_TABLE, Change, Disruption, Op
+from railweave.sonic.change import Change, Disruption, Op
+from railweave.sonic.rows import FRR_TABLE
 from railweave.templates import find_templates
 
 SPINE, LEAF = "lab-spine1", "lab-leaf1"
@@ -92,7 +93,7 @@ def test_peers_of_unnumbered_links_are_the_ports(
 def test_links_that_end_with_their_far_end_disturb_nobody(lab: Fabric, redesign: Callable[..., Fabric]) -> None:
     grown = redesign(("count: 4\n", "count: 8\n"), ("count: 2, downlink", "count: 4, downlink"))
     plan = plan_offline(grown, lab, find_templates())
-    assert any(one.disruption is not Disruption.NONE for one in plan.changes)
+    assert any(one.disruption is not Disruption.NONE for _, one in plan.changes())
     assert plan.disruptive == frozenset()
     assert plan.devices[SPINE].drain == ("10.192.0.185", "10.192.0.249")
 

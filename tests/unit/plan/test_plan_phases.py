@@ -156,14 +156,16 @@ def test_a_cable_phase_changes_no_identity_and_takes_no_session_but_those_that_m
     base = weave(2)
     for phase in phases(base, weave(4))[:-1]:
         plan = plan_offline(base, phase.fabric, find_templates())
-        gone = {change.field for change in plan.changes if change.table == "frr" and "remote-as" in str(change.field)}
+        gone = {
+            change.field for _, change in plan.changes() if change.table == "frr" and "remote-as" in str(change.field)
+        }
         moved = {link.network + 1 for link in base.links if not link.is_access} - {
             link.network + 1 for link in base.links if link in phase.fabric.links
         }
         lost = [
             line
             for line in gone
-            if any(change.field == line and change.op.value == "remove" for change in plan.changes)
+            if any(change.field == line and change.op.value == "remove" for _, change in plan.changes())
         ]
         assert len(lost) == len(moved)
         base = phase.fabric
@@ -178,7 +180,7 @@ def test_a_code_point_alone_is_served_by_the_same_class() -> None:
     between = next(one for one in found[0].fabric.policies.classes if one.lossless)
     assert (between.name, sorted(between.dscp), between.priority) == ("roce", [24, 26], 3)
     plan = plan_offline(weave(), found[0].fabric, find_templates())
-    assert {(change.table, change.field) for change in plan.changes} == {("DSCP_TO_TC_MAP", "24")}
+    assert {(change.table, change.field) for _, change in plan.changes()} == {("DSCP_TO_TC_MAP", "24")}
 
 
 def test_another_priority_is_served_by_a_class_of_its_own_beside_the_old_one() -> None:
@@ -186,7 +188,7 @@ def test_another_priority_is_served_by_a_class_of_its_own_beside_the_old_one() -
     classes = {one.name: (one.dscp, one.priority) for one in found[0].fabric.policies.classes if one.lossless}
     assert classes == {"roce": ((26,), 3), "roce-4": ((24,), 4)}
     plan = plan_offline(weave(), found[0].fabric, find_templates())
-    touched = {(change.table, change.key, change.field) for change in plan.changes}
+    touched = {(change.table, change.key, change.field) for _, change in plan.changes()}
     assert not [key for table, key, _ in touched if table == "QUEUE" and key.endswith("|3")], "the old queue stays"
 
 

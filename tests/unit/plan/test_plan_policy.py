@@ -16,7 +16,7 @@ from railweave.plan.offline import plan_offline
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.refusal import Consent, conflicts, refusals
 from railweave.plan.waves import WaveGate, plan_waves
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.diff import DeviceDiff
 from railweave.templates import find_templates
 
@@ -134,7 +134,7 @@ def message(gate: WaveGate, name: str, *, failed: str = "") -> str:
 
 def test_a_plan_beside_a_lost_spine_is_refused_before_its_first_wave(wide: Fabric) -> None:
     """The rollout used to begin, and to stop in front of the first spine."""
-    readings = {switch.name: Reading(changing(switch.name)) for switch in wide.switches}
+    readings = {switch.name: Reading(changing()) for switch in wide.switches}
     readings["lab-spine2"] = Reading(error="no route to host", out_of_service=True)
     plan = build_plan(wide, readings, target="t", intent_sha256="")
     assert plan.out_of_service == {"lab-spine2"}
@@ -150,12 +150,10 @@ def test_a_plan_beside_a_lost_spine_is_refused_before_its_first_wave(wide: Fabri
     assert refusals(plan, Consent(), skip_unreachable=False) == ()
 
 
-def changing(name: str) -> DeviceDiff:
+def changing() -> DeviceDiff:
     """A difference that resets every BGP session of a device."""
-    change = Change(
-        name, Op.ADD, "frr", "router bgp 1", "timers bgp 3 9", None, None, Disruption.SESSION, Method.FRR, ""
-    )
-    return DeviceDiff((change,), {}, (), unprovisioned=False)
+    change = Change(Op.ADD, "frr", "router bgp 1", "timers bgp 3 9", None, None, Disruption.SESSION, Method.FRR, "")
+    return DeviceDiff(Delta((change,)), {}, (), unprovisioned=False)
 
 
 def test_a_plan_that_no_policy_allows_is_shown_and_not_carried_out(

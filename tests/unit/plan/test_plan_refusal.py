@@ -110,7 +110,9 @@ def test_a_smaller_mtu_of_running_switches_needs_consent(
     plan_of: Callable[..., Plan], change: Callable[..., Change]
 ) -> None:
     lowered = change(before="9100", after="1500", disruption=Disruption.SESSION)
-    (found,) = refusals(plan_of(lowered, replace(lowered, device="leaf2")), Consent())
+    (found,) = refusals(
+        plan_of(lowered, change(device="leaf2", before="9100", after="1500", disruption=Disruption.SESSION)), Consent()
+    )
     assert (found.code, found.message) == (
         "RW524",
         "the MTU goes down, to 1500 bytes on leaf1 and 1 more: larger packets that GPU nodes still send would be"
@@ -128,5 +130,5 @@ def test_a_smaller_mtu_of_running_switches_needs_consent(
 
 
 def test_a_device_without_changes_needs_no_consent(growth: Plan) -> None:
-    quiet = replace(growth, changes=())
+    quiet = replace(growth, deltas={})
     assert refusals(quiet, Consent()) == ()

@@ -27,11 +27,11 @@ from railweave.plan.takeback import (
     nothing_to_roll_back,
     rollback_refusals,
 )
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.change import Change, Delta, Disruption, Method, Op
 
 NAME = "20261121T101500Z-pod1-abcdef"
 NEWER = "20261122T101500Z-pod1-123456"
-MTU = Change("leaf1", Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu")
+MTU = Change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu")
 RECORD = DeviceRecord(
     1, "before", changes_sha256([MTU]), after_sha256="after", step="outcome", outcome="new", commit_ids=("c1",)
 )
@@ -52,10 +52,12 @@ def said(found: tuple[object, ...]) -> list[tuple[str, str, str]]:
     return [(one.code, one.message, one.fix) for one in found]  # type: ignore[attr-defined]
 
 
-def plan(*changes: Change, unchanged: tuple[str, ...] = ()) -> Plan:
+def plan(*changes: Change, device: str = "leaf1", unchanged: tuple[str, ...] = ()) -> Plan:
     devices = {name: DevicePlan(DeviceState.UNCHANGED) for name in unchanged}
-    devices |= {change.device: DevicePlan(DeviceState.CHANGED) for change in changes}
-    return Plan("pod1", "production", "a" * 64, devices, changes, (tuple(dict.fromkeys(c.device for c in changes)),))
+    if changes:
+        devices[device] = DevicePlan(DeviceState.CHANGED)
+    deltas = {device: Delta(changes)} if changes else {}
+    return Plan("pod1", "production", "a" * 64, devices, deltas, (tuple(deltas),))
 
 
 def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
@@ -139,18 +141,22 @@ def test_what_is_left_must_be_what_was_planned() -> None:
     assert differing(ROLLOUT, plan(MTU)) == ()
     assert differing(ROLLOUT, plan(replace(MTU, reason="another word", disruption=Disruption.FLAP))) == ()
     assert differing(ROLLOUT, plan(unchanged=("leaf1",))) == ()
-    for other in (replace(MTU, after="8000"), replace(MTU, device="leaf9"), replace(MTU, method=Method.PATCH)):
-        (found,) = differing(ROLLOUT, plan(other))
-        assert (found.code, found.devices) == ("RW535", (other.device,))
+    for other in (plan(replace(MTU, after="8000")), plan(MTU, device="leaf9"), plan(replace(MTU, method=Method.PATCH))):
+        (found,) = differing(ROLLOUT, other)
+        assert (found.code, found.devices) == ("RW535", tuple(other.deltas))
         assert found.message == (
-            f"{other.device}: the changes that are left are other ones than rollout {NAME} planned; "
+            f"{next(iter(other.deltas))}: the changes that are left are other ones than rollout {NAME} planned; "
             "the configuration or this version of railweave changed since"
         )
 
 
 def test_what_is_left_keeps_the_order_of_the_rollout(lab: Fabric) -> None:
     rollout = replace(ROLLOUT, waves=(("lab-spine1",), ("lab-leaf1", "lab-leaf2")))
-    left = plan(replace(MTU, device="lab-leaf2"), replace(MTU, device="lab-spine1"))
+    left = replace(
+        plan(),
+        devices=dict.fromkeys(("lab-leaf2", "lab-spine1"), DevicePlan(DeviceState.CHANGED)),
+        deltas=dict.fromkeys(("lab-leaf2", "lab-spine1"), Delta((MTU,))),
+    )
     assert in_journaled_order(lab, rollout, left).waves == (("lab-spine1",), ("lab-leaf2",))
     assert left_of((("a",), ("b", "c")), ("c",)) == (("c",),)
 

@@ -55,14 +55,14 @@ def test_both_ends_of_every_link_agree_in_every_step(before: Fabric, after: Fabr
 def test_a_step_touches_one_spine_and_of_the_leaves_only_the_ports_towards_it(before: Fabric, after: Fabric) -> None:
     first, second = (one.fabric for one in speed_steps(before, after)[:2])
     plan = plan_offline(first, second, find_templates(ROOT))
-    changed = {change.device for change in plan.changes if change.table == "PORT"}
+    changed = {name for name, change in plan.changes() if change.table == "PORT"}
     assert changed == {"lab-spine2", *(one.name for one in before.switches if one.name.startswith("lab-leaf"))}
     towards = {
         (link.lower, first.switch_of[link.lower].panel.ports[link.lower_port].name)
         for link in first.links
         if link.upper == "lab-spine2"
     }
-    of_leaves = {(one.device, one.key) for one in plan.changes if one.table == "PORT" and "leaf" in one.device}
+    of_leaves = {(name, one.key) for name, one in plan.changes() if one.table == "PORT" and "leaf" in name}
     assert of_leaves == towards
 
 

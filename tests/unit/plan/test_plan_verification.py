@@ -7,11 +7,12 @@ import pytest
 
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, expect
-from railweave.plan.health import gate, health, needs_both_ends
+from railweave.plan.health import gate, health
 from railweave.plan.observation import BgpSession, LldpNeighbor, Observation, PortState
 from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.verification import check_device
 from railweave.sonic.change import Change, Op
+from railweave.sonic.methods import needs_both_ends
 
 
 @pytest.fixture

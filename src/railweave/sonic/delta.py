@@ -1,0 +1,140 @@
+"""The delta of one device: made of edits, carried out on a value, and taken back.
+
+Every change of a delta names what it replaces, so its inverse needs nothing else: before and after exchanged, in the
+opposite order. NAPALM's merge documents (``merge``) are one way to write a delta down.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from railweave.sonic.change import Change, Delta, Edit, Method, Op
+from railweave.sonic.document import RunningConfig
+from railweave.sonic.edits import row_edits
+from railweave.sonic.frr import FrrEntry, with_lines
+from railweave.sonic.methods import Treatment, classify, settle, written
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
+
+NO_REASON = ""
+
+
+def judged(edits: Sequence[Edit], config_db: ConfigDb, reason: Callable[[Edit], str] = lambda _: NO_REASON) -> Delta:
+    """Return the delta of ``edits`` on a device with these running tables: the only place where a delta is judged."""
+    return treated(edits, settle(edits, config_db), reason)
+
+
+def treated(edits: Iterable[Edit], treatments: Iterable[Treatment], reason: Callable[[Edit], str]) -> Delta:
+    """Return edits with what each does to traffic, how it goes, and why it is made."""
+    return Delta(
+        tuple(
+            Change(
+                edit.op,
+                edit.table,
+                edit.key,
+                edit.field,
+                edit.before,
+                edit.after,
+                treatment.disruption,
+                treatment.method,
+                reason(edit),
+            )
+            for edit, treatment in zip(edits, treatments, strict=True)
+        )
+    )
+
+
+def inverse(delta: Delta) -> Delta:
+    """Return the delta that takes ``delta`` back: each change with before and after exchanged, in the opposite order.
+
+    Disruption is of the way back, from the same table of rules. What came without a reload goes without one, and never
+    by a patch, which a switch may refuse.
+    """
+    return Delta(tuple(back for change in reversed(delta.changes) for back in _exchanged(change)))
+
+
+def _exchanged(change: Change) -> Iterator[Change]:
+    back = replace(change, op=change.op.inverse, before=change.after, after=change.before)
+    if change.method is Method.RELOAD:
+        yield back
+    elif back.field is None and back.after is None and isinstance(back.before, Mapping):
+        # A row that must not be deleted stays, with the values that hold without it.
+        for edit in row_edits(back.table, back.key, back.before, None):
+            yield _on_the_way_back(replace(back, op=edit.op, field=edit.field, before=edit.before, after=edit.after))
+    else:
+        yield _on_the_way_back(back)
+
+
+def _on_the_way_back(back: Change) -> Change:
+    treatment = written(classify(back))
+    if treatment.method is Method.RELOAD:
+        return replace(back, method=Method.WRITE)
+    return replace(back, disruption=treatment.disruption, method=treatment.method)
+
+
+def shared(deltas: Mapping[str, Delta]) -> dict[str, Delta]:
+    """Return the same deltas with one object for equal changes: a fabric's switches have most of them in common."""
+    known: dict[Change, Change] = {}
+
+    def kept(change: Change) -> Change:
+        # Whole rows hold their fields, which are shared where they are rendered.
+        whole = isinstance(change.before, Mapping) or isinstance(change.after, Mapping)
+        return change if whole else known.setdefault(change, change)
+
+    return {name: Delta(tuple(map(kept, delta))) for name, delta in deltas.items()}
+
+
+def lines_of(edits: Iterable[Edit]) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
+    """Return the FRR lines that go, and those that come."""
+    own = [(edit.op, FrrEntry(edit.key, edit.field or "")) for edit in edits if edit.table == FRR_TABLE]
+    return (
+        tuple(entry for op, entry in own if op is Op.REMOVE),
+        tuple(entry for op, entry in own if op is not Op.REMOVE),
+    )
+
+
+def applied(edits: Iterable[Edit], running: RunningConfig) -> RunningConfig:
+    """Return what runs after ``edits``; raises DocumentError where FRR's lines change and are unknown."""
+    edits = tuple(edits)
+    tables = Tables(running.config_db)
+    for edit in edits:
+        if edit.table != FRR_TABLE:
+            tables.take(edit)
+    removed, added = lines_of(edits)
+    if not removed and not added:
+        return running.with_tables(tables.rows)
+    before = running.known_frr("a change of it cannot be judged")
+    return RunningConfig.with_frr(tables.rows, with_lines(before, removed, added))
+
+
+class Tables:
+    """Tables in the middle of a change. Those that are not touched are shared with the ones it began with."""
+
+    def __init__(self, config_db: ConfigDb) -> None:
+        """Begin with ``config_db``, which stays as it is."""
+        self.rows: dict[str, Mapping[str, Fields]] = dict(config_db)
+        self._own: dict[str, dict[str, Fields]] = {}
+
+    def row(self, edit: Edit) -> Fields | None:
+        """Return the row of an edit as it stands, or None."""
+        return self.rows.get(edit.table, {}).get(edit.key)
+
+    def take(self, edit: Edit) -> None:
+        """Carry an edit out; a table goes with its last row."""
+        rows = self._own.get(edit.table)
+        if rows is None:
+            rows = self._own[edit.table] = dict(self.rows.get(edit.table, {}))
+        if edit.field is not None:
+            rows[edit.key] = _with_field(rows.get(edit.key, {}), edit.field, edit.after)
+        elif isinstance(edit.after, Mapping):
+            rows[edit.key] = edit.after
+        else:
+            rows.pop(edit.key, None)
+        if rows:
+            self.rows[edit.table] = rows
+        else:
+            self.rows.pop(edit.table, None)
+
+
+def _with_field(fields: Fields, name: str, value: Value | Fields | None) -> Fields:
+    if value is None or isinstance(value, Mapping):
+        return {own: held for own, held in fields.items() if own != name}
+    return {**fields, name: value}

@@ -1,0 +1,170 @@
+"""What an edit is about: the switch, a neighbor, a port, a cable, an address, a BGP session or a traffic class.
+
+The rows of CONFIG_DB and the lines of FRR say it in their keys, each table in its own way. This is the one place that
+reads these keys; it serves rows that are rendered and rows that go, so whoever counts, groups or drains asks here.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from railweave.sonic.frr_lines import neighbor_of
+from railweave.sonic.rows import FRR_TABLE, Fields, Value
+
+
+class SubjectKind(StrEnum):
+    """The closed set of what an edit can be about."""
+
+    DEVICE = "device"
+    NEIGHBOR = "neighbor"
+    PORT = "port"
+    LINK = "link"
+    ADDRESS = "address"
+    SESSION = "session"
+    CLASS = "class"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an edit is about; ``port`` is the port of this switch that it concerns, empty where there is no single one.
+
+    ``name``: of NEIGHBOR the device at the far end; of LINK the same, where the edit tells it; of ADDRESS the address
+    with its length; of SESSION the peer (an address, or our port of an unnumbered link), empty where it is about all
+    sessions; of CLASS the scheduler, profile or pool, empty where it is about all classes. DEVICE and PORT have none.
+    """
+
+    kind: SubjectKind
+    name: str = ""
+    port: str = ""
+
+
+_DEVICE = Subject(SubjectKind.DEVICE)
+_ADDRESS = re.compile(r"[0-9.]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
+_PORT = re.compile(r"Ethernet\d+")
+_SWITCH_WIDE = frozenset({"global", "GLOBAL"})
+
+
+def is_peer(name: str) -> bool:
+    """Tell whether FRR's name of a neighbor is one session: an address or a port; any other is a peer group's."""
+    return _ADDRESS.fullmatch(name) is not None or _PORT.fullmatch(name) is not None
+
+
+@lru_cache(maxsize=65536)
+def subject_of_line(context: str, line: str) -> Subject:
+    """Return what a line of FRR's configuration is about."""
+    name = neighbor_of(line) or ""
+    if is_peer(name):
+        return Subject(SubjectKind.SESSION, name, name if _PORT.fullmatch(name) else "")
+    routing = name or (context or line).removeprefix("no ").startswith("router bgp ")
+    return Subject(SubjectKind.SESSION) if routing else _DEVICE
+
+
+def subject_of_row(table: str, key: str, field: str | None, value: Value | Fields | None) -> Subject:
+    """Return what a row or one field of it is about; ``value`` is the row's fields, or the field's value."""
+    told = _TOLD.get(table)
+    if told is None:
+        return _of_key(table, key, field)
+    name = value.get(told, "") if isinstance(value, Mapping) else value if field == told else ""
+    of = _of_key(table, key, field)
+    return Subject(of.kind, name if isinstance(name, str) else "", of.port)
+
+
+_TOLD: Mapping[str, str] = {"DEVICE_NEIGHBOR": "name", "QUEUE": "scheduler"}
+"""The field of a row that names what its key does not."""
+
+
+@lru_cache(maxsize=65536)
+def _of_key(table: str, key: str, field: str | None) -> Subject:
+    reader = _READERS.get(table)
+    if reader is not None:
+        return reader(key, field)
+    named = next((part for part in re.split(r"[|.]", key) if _PORT.fullmatch(part)), "")
+    return Subject(SubjectKind.PORT, port=named) if named else _DEVICE
+
+
+def _port(key: str, _: str | None) -> Subject:
+    return Subject(SubjectKind.PORT, port=key)
+
+
+def _link(key: str, _: str | None) -> Subject:
+    return Subject(SubjectKind.LINK, port=key)
+
+
+def _neighbor(key: str, _: str | None) -> Subject:
+    return Subject(SubjectKind.NEIGHBOR, key)
+
+
+def _interface(key: str, _: str | None) -> Subject:
+    port, bar, address = key.partition("|")
+    return Subject(SubjectKind.ADDRESS, address, port) if bar else Subject(SubjectKind.PORT, port=port)
+
+
+def _peer(key: str, _: str | None) -> Subject:
+    name = key.rpartition("|")[2]
+    return Subject(SubjectKind.SESSION, name if _ADDRESS.fullmatch(name) else "")
+
+
+def _of_class(key: str, _: str | None) -> Subject:
+    return Subject(SubjectKind.CLASS, key)
+
+
+def _all_classes(_key: str, _: str | None) -> Subject:
+    return Subject(SubjectKind.CLASS)
+
+
+def _classes_of_port(key: str, _: str | None) -> Subject:
+    port = key.partition("|")[0]
+    return Subject(SubjectKind.CLASS, port="" if port in _SWITCH_WIDE else port)
+
+
+def _cable(_key: str, field: str | None) -> Subject:
+    # One row holds the lengths of all ports, a field a port.
+    return Subject(SubjectKind.CLASS, port=field or "")
+
+
+_READERS: Mapping[str, Callable[[str, str | None], Subject]] = {
+    "DEVICE_METADATA": lambda _key, _field: _DEVICE,
+    "DEVICE_NEIGHBOR": _link,
+    "DEVICE_NEIGHBOR_METADATA": _neighbor,
+    "PORT": _port,
+    "BREAKOUT_CFG": _port,
+    "INTERFACE": _interface,
+    "LOOPBACK_INTERFACE": _interface,
+    "BGP_NEIGHBOR": _peer,
+    "BGP_PEER_RANGE": _peer,
+    "CABLE_LENGTH": _cable,
+    **dict.fromkeys(("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE"), _of_class),
+    **dict.fromkeys(
+        (
+            "DSCP_TO_TC_MAP",
+            "TC_TO_QUEUE_MAP",
+            "TC_TO_PRIORITY_GROUP_MAP",
+            "MAP_PFC_PRIORITY_TO_QUEUE",
+            "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+            "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
+            "LOSSLESS_TRAFFIC_PATTERN",
+        ),
+        _all_classes,
+    ),
+    **dict.fromkeys(
+        (
+            "PORT_QOS_MAP",
+            "QUEUE",
+            "PFC_WD",
+            "BUFFER_PG",
+            "BUFFER_QUEUE",
+            "BUFFER_PORT_INGRESS_PROFILE_LIST",
+            "BUFFER_PORT_EGRESS_PROFILE_LIST",
+        ),
+        _classes_of_port,
+    ),
+}
+
+
+def subject_of(table: str, key: str, field: str | None, value: Value | Fields | None) -> Subject:
+    """Return what a row, a field or an FRR line (``table`` frr, key its context, field the line) is about."""
+    if table == FRR_TABLE:
+        return subject_of_line(key, field or "")
+    return subject_of_row(table, key, field, value)
