@@ -28,6 +28,8 @@ ROLE = "railweave_host"
 _TAIL_LINES = 5
 _REMOVE_S = 10.0
 _REMOVE_POLL_S = 0.1
+_END_S = 5.0
+_END_POLL_S = 0.02
 _LONGEST_ERROR = 600
 _WRONG_HOST_KEY = "Host Key checking is enabled"
 _PASSED_ON = frozenset({"HOME", "LANG", "LC_ALL", "LOGNAME", "SSH_AUTH_SOCK", "TERM", "TMPDIR", "USER"})
@@ -124,7 +126,7 @@ def _run(
             name: {**_interpreted(folder, name, variables), "railweave_bundle": paths[name]}
             for name, variables in inventory.items()
         }
-        with _own_signals():
+        with _own_signals(), _whole_end():
             runner = _runner(folder, access, hosts, program, mode)
             runner.event_handler = lambda event: _take(event, seen, told)
             runner.run()
@@ -158,6 +160,39 @@ def _own_signals() -> Iterator[None]:
     finally:
         for number, handler in held.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _whole_end() -> Iterator[None]:
+    """Let a run that is ended early end its workers too.
+
+    Ansible's workers lead sessions of their own (``WorkerProcess._detach``), so they outlive the SIGKILL by which
+    ansible-runner ends the process group of the playbook, and go on changing nodes. The playbook passes SIGTERM on.
+    """
+    from ansible_runner.runner import Runner
+
+    kill = Runner.handle_termination
+
+    def end(pid: int, pidfile: str | None = None) -> None:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGTERM)
+            _wait_ended(pid)
+        kill(pid, pidfile)
+
+    Runner.handle_termination = end
+    try:
+        yield
+    finally:
+        Runner.handle_termination = kill
+
+
+def _wait_ended(pid: int) -> None:
+    """Wait a while for the end of a child, which somebody else will collect. Raises OSError where there is none."""
+    deadline = time.monotonic() + _END_S
+    while time.monotonic() < deadline:
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return
+        time.sleep(_END_POLL_S)
 
 
 def _playbook_program() -> Path:

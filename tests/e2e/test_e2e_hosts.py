@@ -486,7 +486,19 @@ def test_an_interrupt_ends_the_change_and_leaves_nothing_behind(nodes: Nodes, tm
     said = running.communicate(timeout=60)[0]
     assert running.returncode == 130, said
     assert list(scratch.glob("railweave-hosts-*")) == []
+    assert programs_with(str(scratch)) == [], "Ansible's workers lead sessions of their own"
     assert not nodes["gpu2"].file("/etc").exists()
+
+
+def programs_with(text: str) -> list[str]:
+    """Return the command lines of all programs that have a text in them or in their environment."""
+    found = []
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit() and int(path.name) != os.getpid():
+            command = contents(path / "cmdline")
+            if text.encode() in command + contents(path / "environ"):
+                found.append(command.replace(b"\0", b" ").decode(errors="replace"))
+    return found
 
 
 class SshServer:
