@@ -24,6 +24,10 @@ CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
              $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision) \
              $(if $(filter yes,$(REMOVE_LIVE)),--remove-live)
 
+# Simulators, revert timers and Ansible's workers lead sessions of their own; the guard lets none outlive the tests.
+GUARDED := $(BIN)/python -I -S tests/support/run_guarded.py
+PYTEST  := $(GUARDED) $(BIN)/python -m pytest -q
+
 # A worker a processor; one that has nothing left takes tests from another.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
@@ -31,7 +35,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom fabric deploy diff verify test check e2e faults rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom fabric deploy diff verify test check coverage e2e faults rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -101,23 +105,33 @@ verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the
 	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET)
 
 test: setup ## all tests that need nothing but Python
-	@$(BIN)/python -m pytest -q $(PARALLEL) -m 'not e2e and not bench'
+	@$(PYTEST) $(PARALLEL) -m 'not e2e and not bench'
 
-check: setup ## what CI checks beside tests: format, lint, types
+check: setup ## what CI checks beside tests: format, lint, types, and what the tests reach
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(MAKE) --no-print-directory coverage
+
+# A run of its own: measured tests take twice as long, and `make test` is what people wait for.
+coverage: setup ## run the tests measured, and print the branches that they leave out, the least reached files first
+	@rm -rf build/coverage
+	@mkdir -p build/coverage
+	@$(GUARDED) $(BIN)/coverage run -m pytest -q $(PARALLEL) -m 'not e2e and not bench' >build/coverage/tests.log 2>&1 \
+	  || { tail -40 build/coverage/tests.log; exit 1; }
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 # SONiC's YANG models are no part of this project; where they lie beside it, e2e holds all renderings against them.
 YANG_MODELS := $(wildcard ../shared/sonic-yang)
 
 e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios, on the simulated fabric and on the lab (Docker, Containerlab, root)
-	@$(BIN)/python tests/support/side_by_side.py
+	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py
 
 faults: setup ## 10,000 seeded faults on the switch's program
-	@RAILWEAVE_SWITCH_SEEDS=10000 $(BIN)/python -m pytest -q $(PARALLEL) tests/unit/switch/test_switch_faults.py
+	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py
 
-ROLLOUTS := $(BIN)/python -m pytest -q -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
+ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
 
 rollouts: setup ## 200 seeded rollouts struck by faults on the simulator; CI runs them after the scenarios
 	@$(ROLLOUTS)
@@ -133,10 +147,10 @@ yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debia
 	  || $(PIP) install --quiet --require-hashes -r requirements/yang.txt
 
 bench: setup ## time and memory from intent to artefacts, and of a plan
-	@$(BIN)/python -m pytest -q -s -m bench tests/bench --ignore tests/bench/test_bench_scale.py
+	@$(PYTEST) -s -m bench tests/bench --ignore tests/bench/test_bench_scale.py
 
 scale: setup ## a thousand simulated switches planned, deployed and verified; takes minutes
-	@$(BIN)/python -m pytest -q -s -m bench tests/bench/test_bench_scale.py
+	@$(PYTEST) -s -m bench tests/bench/test_bench_scale.py
 
 lab-up: setup ## start the lab of INTENT (by default intent/lab-4.yml) on Containerlab; needs Docker and root
 	@$(RAILWEAVE) lab up $(LAB_INTENT)
