@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from railweave.sonic.methods import RULES
+from railweave.sonic.ownership import OWNED
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {
     "railweave": ROOT / "src" / "railweave",
@@ -165,3 +168,35 @@ def test_the_import_rule_notices_a_module_that_looks_upwards() -> None:
     assert not engine_allowed("railweave.api.project", "railweave.cli.show")
     assert not engine_allowed("railweave.report.plan_view", "railweave.api.project")
     assert not allowed("nornir_railweave", "nornir_railweave.connect", "railweave.api.project")
+
+
+# Who reads CONFIG_DB by the names of its tables outside `sonic`: checks of rendered rows, and lists of exceptions.
+NAMES_TABLES = frozenset(
+    {
+        "checks/buffer_facts.py",
+        "checks/ends.py",
+        "checks/intent_overrides.py",
+        "checks/paths.py",
+        "checks/transit.py",
+        "cli/lab_rendering.py",
+        "secrets.py",
+    }
+)
+
+
+def test_only_sonic_knows_which_table_says_what() -> None:
+    """Others ask a change for its subject, so that a table is read in one place."""
+    tables = {table for rule in RULES for table in rule.tables} | set(OWNED)
+    engine = SOURCES["railweave"]
+    found = {
+        path.relative_to(engine).as_posix()
+        for path in engine.rglob("*.py")
+        if path.relative_to(engine).parts[0] not in {"sonic", "yang"} and tables & strings_of(path)
+    }
+    assert found == NAMES_TABLES
+
+
+def strings_of(path: Path) -> set[str]:
+    """Return the texts that stand in a module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.names import natural_key
-from railweave.plan.expectation import expect
+from railweave.plan.expectation import expected_session
 from railweave.sonic.change import Change, Disruption
 from railweave.sonic.methods import needs_both_ends
 from railweave.sonic.subject import SubjectKind
@@ -136,8 +136,9 @@ def two_sided_links(
 
 def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:
     return tuple(
-        _Uplink(link, _port_of(switch, link), session.peer)
-        for link, session in zip(fabric.fabric_links_of(switch.name), expect(fabric, switch).sessions, strict=True)
+        _Uplink(link, session.port, session.peer)
+        for link in fabric.fabric_links_of(switch.name)
+        for session in (expected_session(fabric, switch, link),)
     )
 
 

@@ -69,7 +69,7 @@ def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) 
     return Expectation(
         device=switch.name,
         neighbors=tuple(_neighbor(fabric, switch, link) for link in links),
-        sessions=tuple(_session(fabric, switch, link) for link in links if not link.is_access),
+        sessions=tuple(expected_session(fabric, switch, link) for link in links if not link.is_access),
         ports=tuple(
             ExpectedPort(
                 _own_port(switch, link).name,
@@ -97,7 +97,8 @@ def _neighbor(fabric: Fabric, switch: Switch, link: Link) -> ExpectedNeighbor:
     return ExpectedNeighbor(_own_port(switch, link).name, device, names, not link.is_access)
 
 
-def _session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSession:
+def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSession:
+    """Return the BGP session of ``switch`` over one of its fabric links."""
     far = fabric.switch_of[link.far(switch.name)]
     port = _own_port(switch, link).name
     peer = ipv4_text(link.address_of(far.name)) if fabric.is_numbered(link) else port

@@ -3,7 +3,7 @@
 from railweave.design.renumbering import renumbered
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric
+from railweave.fabric.model import Fabric, Switch
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
@@ -11,7 +11,6 @@ from railweave.sonic.change import Delta
 from railweave.sonic.configure import Configurator
 from railweave.sonic.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.rows import DeviceConfig
 from railweave.templates import Templates
 
 _SHOWN = 8
@@ -31,22 +30,24 @@ def plan_offline(
     before, after = Configurator(base, templates), Configurator(head, templates)
     readings: dict[str, Reading] = {}
     for switch in head.switches:
-        wanted = after.device(switch)
         old = base.switch_of.get(switch.name)
-        running = before.device(old) if old is not None else None
-        readings[switch.name] = Reading(_difference(running, wanted))
+        readings[switch.name] = Reading(_difference(before, old, after, switch))
     gone = tuple(switch.name for switch in base.switches if switch.name not in head.switch_of)
     return build_plan(head, readings, target="", intent_sha256="", gone=gone, policy=policy)
 
 
-def _difference(running: DeviceConfig | None, wanted: DeviceConfig) -> DeviceDiff:
-    """Return what turns ``running``, None for an empty device, into ``wanted``."""
-    if running is None:
-        return diff(wanted.device, RunningConfig({}, ""), wanted)
+def _difference(before: Configurator, old: Switch | None, after: Configurator, switch: Switch) -> DeviceDiff:
+    """Return what turns ``old``, None for an empty device, into ``switch``."""
+    if old is None:
+        return diff(switch.name, RunningConfig({}, ""), after.device(switch))
+    # Speakers that are equal are put into the same words, which need not be written to be compared.
+    routes = before.speaker(old) != after.speaker(switch)
+    running = before.device(old) if routes else before.tables(old)
+    wanted = after.device(switch) if routes else after.tables(switch)
     if running == wanted:
-        # Most devices of a large fabric: nothing of theirs has to be parsed.
+        # Most devices of a large fabric.
         return DeviceDiff(Delta(), {}, (), unprovisioned=False)
-    return diff(wanted.device, RunningConfig(running.config_db(), running.frr), wanted)
+    return diff(switch.name, RunningConfig(running.config_db(), running.frr), wanted)
 
 
 def _refuse_renumbering(base: Fabric, head: Fabric) -> None:

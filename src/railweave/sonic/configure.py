@@ -11,7 +11,7 @@ from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.names import natural_key
-from railweave.routing.instance import bgp_speaker
+from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.attachments import Attachment, attachments
 from railweave.sonic.frr_text import frr_text
 from railweave.sonic.interfaces import link_rows, loopback_rows
@@ -77,9 +77,17 @@ class Configurator:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
         return DeviceConfig(switch.name, _rows(self.blocks(switch)), self.frr(switch))
 
+    def tables(self, switch: Switch) -> DeviceConfig:
+        """Return the configuration of ``switch`` without its routing, whose text is left empty."""
+        return DeviceConfig(switch.name, _rows(self.blocks(switch)), "")
+
+    def speaker(self, switch: Switch) -> BgpSpeaker:
+        """Return all that the FRR file of ``switch`` says, before it is put into words."""
+        return bgp_speaker(self.fabric, switch)
+
     def frr(self, switch: Switch) -> str:
         """Return the FRR file of ``switch``."""
-        return frr_text(bgp_speaker(self.fabric, switch), self.templates)
+        return frr_text(self.speaker(switch), self.templates)
 
     def blocks(self, switch: Switch) -> tuple[Block, ...]:
         """Return the CONFIG_DB rows of ``switch`` table by table, in the order of the tables' names.

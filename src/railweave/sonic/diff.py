@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from railweave.sonic.drain import drained_peers
 from railweave.sonic.edits import frr_edits, row_edits
 from railweave.sonic.frr import frr_difference
 from railweave.sonic.frr_reasons import frr_reason
-from railweave.sonic.lossless import given_up
+from railweave.sonic.lossless import changes_lossless, given_up
 from railweave.sonic.methods import RELOADED, Treatment, settle
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
@@ -94,7 +95,7 @@ def diff(
         unprovisioned,
         (),
         drained_peers(found),
-        () if unprovisioned else given_up(running.config_db, wanted_db),
+        () if unprovisioned or not changes_lossless(edits) else given_up(running.config_db, wanted_db),
     )
 
 
@@ -129,15 +130,21 @@ def _edits(running: ConfigDb, wanted: ConfigDb, scope: Scope) -> Iterator[Edit]:
         fieldwise = is_fieldwise(table)
         for key, fields in rows.items():
             present = before.get(key)
-            if present == fields:
+            if present is fields or present == fields:
                 continue
             gone = _lengths_gone(present, scope) if table == CABLE_LENGTH else {}
             yield from row_edits(table, key, present, {**gone, **_after(fields, None if fieldwise else present)})
+    for table, key, fields in _unstated(running, wanted):
+        if is_ours(scope, table, key):
+            yield Edit(Op.REMOVE, table, key, None, fields, None)
+
+
+def _unstated(running: ConfigDb, wanted: ConfigDb) -> Iterator[tuple[str, str, Fields]]:
+    """Yield the rows that run and that the intent does not state."""
     for table, rows in running.items():
-        intended = wanted.get(table, {})
-        for key, fields in rows.items():
-            if key not in intended and is_ours(scope, table, key):
-                yield Edit(Op.REMOVE, table, key, None, fields, None)
+        stated = wanted.get(table, {})
+        if not rows.keys() <= stated.keys():
+            yield from ((table, key, fields) for key, fields in rows.items() if key not in stated)
 
 
 def _lengths_gone(present: Fields | None, scope: Scope) -> dict[str, None]:
@@ -195,20 +202,15 @@ def not_ours(running: RunningConfig, wanted: DeviceConfig) -> dict[str, int]:
 
 def _count_foreign(running: ConfigDb, wanted: ConfigDb, scope: Scope, taken: Iterable[Edit]) -> dict[str, int]:
     gone = {(edit.table, edit.key) for edit in taken if edit.field is None}
-    counts: dict[str, int] = {}
-    for table, rows in sorted(running.items()):
-        intended = wanted.get(table, {})
-        kept = sum(
-            key not in intended
-            and not is_ours(scope, table, key)
-            and not is_made_by_sonic(table, key, fields)
-            and not is_permanent(table, key)
-            and (table, key) not in gone
-            for key, fields in rows.items()
-        )
-        if kept:
-            counts[table] = kept
-    return counts
+    counts = Counter(
+        table
+        for table, key, fields in _unstated(running, wanted)
+        if not is_ours(scope, table, key)
+        and not is_made_by_sonic(table, key, fields)
+        and not is_permanent(table, key)
+        and (table, key) not in gone
+    )
+    return dict(sorted(counts.items()))
 
 
 def list_not_ours(counts: Mapping[str, int]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from railweave.sonic.change import Edit, Op
 from railweave.sonic.document import same_value
 from railweave.sonic.frr import FrrEntry
+from railweave.sonic.methods import Form, form_of
 from railweave.sonic.permanent import instead_of_removal
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
@@ -17,9 +18,10 @@ def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, V
     if after is None:
         if before is None:
             return
-        after = instead_of_removal(table, key, before)
+        removal = Edit(Op.REMOVE, table, key, None, before, None)
+        after = instead_of_removal(table, key, before) if form_of(removal) is Form.NEUTRAL else None
         if after is None:
-            yield Edit(Op.REMOVE, table, key, None, before, None)
+            yield removal
             return
     if before is None:
         fields = {name: value for name, value in after.items() if value is not None}
@@ -27,8 +29,9 @@ def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, V
             yield Edit(Op.ADD, table, key, None, None, fields)
         return
     for name, value in after.items():
-        if not same_value(before.get(name), value):
-            yield Edit(_op(before.get(name), value), table, key, name, before.get(name), value)
+        had = before.get(name)
+        if had != value and not same_value(had, value):
+            yield Edit(_op(had, value), table, key, name, had, value)
 
 
 def _op(before: Value | None, after: Value | None) -> Op:

@@ -45,12 +45,14 @@ def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[Frr
     version = running.version or wanted.version
     had, wants = without_implied(running.entries, version), without_implied(wanted.entries, version)
     there, then = set(had), set(wants)
-    if there == then:
+    differing = there ^ then
+    if not differing:
         return (), ()
-    renewed = _renewed(had, wants)
+    # Only lines that define neighbors and groups can make one anew.
+    renewed = _renewed(had, wants) if any(defined_neighbor(entry.line) for entry in differing) else set()
     return (
-        tuple(entry for entry in had if entry not in then or owner(entry) in renewed),
-        tuple(entry for entry in wants if entry not in there or owner(entry) in renewed),
+        tuple(entry for entry in had if entry not in then or (renewed and owner(entry) in renewed)),
+        tuple(entry for entry in wants if entry not in there or (renewed and owner(entry) in renewed)),
     )
 
 

@@ -143,11 +143,16 @@ def is_foreign(entry: FrrEntry) -> bool:
 
 
 def _says_nothing(entry: FrrEntry) -> bool:
-    return OMITTED.match(entry.line) is not None
+    # Most lines are a neighbor's, each of its own: a look at the first letters spares them the patterns.
+    return not entry.line.startswith("neighbor ") and OMITTED.match(entry.line) is not None
 
 
 def _is_system(entry: FrrEntry) -> bool:
-    top = entry.path[0] if entry.context else entry.line
+    return _is_system_block(entry.context.partition(JOIN)[0] or entry.line)
+
+
+@lru_cache(maxsize=4096)
+def _is_system_block(top: str) -> bool:
     return SYSTEM.match(top) is not None
 
 
@@ -157,19 +162,51 @@ def read_lines(text: str) -> Iterator[FrrEntry]:
     Indentation gives the context, and where there is none the words do, as in vtysh itself.
     """
     stack: list[tuple[int, str]] = []
+    context = ""
     for raw in text.splitlines():
-        line = " ".join(raw.split())
-        if not line or line[0] in "!#":
+        indent, line = _read(raw)
+        if not line:
             continue
-        indent = len(raw) - len(raw.lstrip())
-        if _EXIT.match(line):
+        if line[0] in "eq" and _EXIT.match(line):
             _leave(stack, indent)
+            context = JOIN.join(opened for _, opened in stack)
             continue
-        line = rewrite(line)
-        while stack and stack[-1][0] >= indent and not (stack[-1][0] == indent and _inside(stack[-1][1], line)):
-            stack.pop()
-        yield FrrEntry(JOIN.join(opened for _, opened in stack), line)
-        stack.append((indent, line))
+        if _is_beside_the_last(stack, indent):
+            stack[-1] = (indent, line)
+        else:
+            while stack and stack[-1][0] >= indent and not (stack[-1][0] == indent and _inside(stack[-1][1], line)):
+                stack.pop()
+            context = JOIN.join(opened for _, opened in stack)
+            stack.append((indent, line))
+        yield _entry(context, line)
+
+
+# A switch's texts are read one after the other, and have most of their lines in common.
+@lru_cache(maxsize=8192)
+def _read(raw: str) -> tuple[int, str]:
+    """Return the indentation of a line and the form in which FRR prints it, empty for a comment."""
+    line = " ".join(raw.split())
+    if not line or line[0] in "!#":
+        return 0, ""
+    written = line.startswith(_REWRITTEN_WORDS) or line.endswith(" both")
+    return len(raw) - len(raw.lstrip()), rewrite(line) if written else line
+
+
+@lru_cache(maxsize=8192)
+def _entry(context: str, line: str) -> FrrEntry:
+    return FrrEntry(context, line)
+
+
+_REWRITTEN_WORDS = ("ip ", "ipv6 ", "address-family ", "set ", "bgp ")
+"""Beginnings of the lines that ``REWRITTEN`` and the names of communities change; beside a neighbor's ``both``."""
+
+
+def _is_beside_the_last(stack: list[tuple[int, str]], indent: int) -> bool:
+    """Tell whether a line stands in the same context as the one before, as most lines do."""
+    if len(stack) < 2 or stack[-1][0] != indent or stack[-2][0] >= indent:
+        return False
+    last = stack[-1][1]
+    return last.startswith("neighbor ") or _OPENER.match(last) is None
 
 
 def _leave(stack: list[tuple[int, str]], indent: int) -> None:
@@ -249,7 +286,7 @@ def _number_prefix_lists(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
 
 
 def _is_active_anyway(entry: FrrEntry) -> bool:
-    return entry.path[-1:] == ("address-family ipv4 unicast",) and _ACTIVATE.match(entry.line) is not None
+    return _ACTIVATE.match(entry.line) is not None and entry.path[-1:] == ("address-family ipv4 unicast",)
 
 
 def render_frr(document: FrrDocument) -> str:

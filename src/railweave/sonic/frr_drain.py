@@ -45,6 +45,8 @@ def binding(entry: FrrEntry) -> Binding | None:
 
 def is_drain_line(context: str, line: str) -> bool:
     """Tell whether a line (or its ``no``) drains, or stands in a route-map that does."""
+    if MAP_PREFIX not in line and MAP_PREFIX not in context and not line.endswith(WHOLE_LINE):
+        return False
     if _MAP.match(context):
         return True
     if not context:

@@ -155,9 +155,16 @@ def slot(line: str) -> str:
     return line
 
 
-@lru_cache(maxsize=4096)
 def is_default_on(line: str) -> bool:
     """Tell whether ``line`` is what FRR does anyway and therefore never prints."""
+    # Lines of a neighbor are many and each its own, so the patterns are for those that may match.
+    if line.startswith("neighbor ") and not any(word in line for word in (" send-comm", " enforce-", " capability ")):
+        return False
+    return _is_default_on(line)
+
+
+@lru_cache(maxsize=4096)
+def _is_default_on(line: str) -> bool:
     return any(pattern.match(line) for pattern in DEFAULT_ON)
 
 

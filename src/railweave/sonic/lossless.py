@@ -4,24 +4,29 @@ A code point is lossless where its traffic class is a priority that the port pau
 queue, priority group and PFC priority are one number on our switches.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from railweave.sonic.change import Edit
 from railweave.sonic.rows import ConfigDb
+
+_TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")
 
 
 def lossless_code_points(tables: ConfigDb) -> Mapping[int, str]:
     """Return the priority of every code point that a port's map leads to a priority that the port pauses."""
-    uses = {
-        (str(port.get("dscp_to_tc_map", "")), str(port.get("pfc_enable", "")))
-        for port in tables.get("PORT_QOS_MAP", {}).values()
-    }
-    maps = tables.get("DSCP_TO_TC_MAP", {})
+    ports, maps = (tables.get(table, {}) for table in _TABLES)
+    uses = {(str(port.get("dscp_to_tc_map", "")), str(port.get("pfc_enable", ""))) for port in ports.values()}
     return {
         int(dscp): str(priority)
         for name, paused in sorted(uses)
         for dscp, priority in maps.get(name, {}).items()
         if dscp.isdecimal() and priority in paused.split(",")
     }
+
+
+def changes_lossless(edits: Iterable[Edit]) -> bool:
+    """Tell whether ``edits`` touch what makes a code point lossless."""
+    return any(edit.table in _TABLES for edit in edits)
 
 
 def given_up(running: ConfigDb, wanted: ConfigDb) -> tuple[int, ...]:

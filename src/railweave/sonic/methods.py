@@ -37,6 +37,9 @@ class Form(Enum):
     PLAIN = auto()
     """As it stands: fields are set, fields and rows are removed."""
 
+    NEUTRAL = auto()
+    """A row that may not be deleted stays, with the values that hold without it (``permanent``)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
@@ -136,6 +139,9 @@ RULES: tuple[Rule, ...] = (
          "orchagent changes the object in place (SW qosorch.cpp); GCU refuses most of WRED_PROFILE (gcu-refusals)"),
     Rule(("PORT_QOS_MAP", "QUEUE"), (), _ANY, _NONE, _WRITE,
          "orchagent binds on the running port; GCU would shut the port for each row (recorded gcu-qos)"),
+    Rule(("PFC_WD",), (ROW,), _GOES, _NONE, _WRITE,
+         "orchagent crashes where the row for the whole switch is deleted (run on 202505; SW pfcwdorch.cpp)",
+         when=lambda edit: is_permanent(edit.table, edit.key), form=Form.NEUTRAL),
     Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE,
          "GCU refuses the table on SKUs that it does not list (recorded gcu-refusals/unlisted-sku)"),
     Rule(("BUFFER_POOL",), ("size", "xoff"), _ANY, _NONE, _WRITE,
@@ -174,6 +180,12 @@ def classify(edit: Edit) -> Treatment:
 
 
 _PORT_UP, _PORT_DOWN = Treatment(_NONE, _PATCH), Treatment(_FLAP, _PATCH)
+
+
+def form_of(edit: Edit) -> Form:
+    """Return the form in which a change is carried out, forwards and backwards alike."""
+    rule = find_rule(edit)
+    return rule.form if rule else Form.PLAIN
 
 
 def find_rule(edit: Edit) -> Rule | None:

@@ -5,7 +5,8 @@ override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from railweave.sonic.frr_document import FrrDocument, vrf_of
 from railweave.sonic.frr_lines import FrrEntry
@@ -71,20 +72,26 @@ MADE_BY_SONIC = "pg_lossless_"
 _REFERRING_FIELDS = ("scheduler", "wred_profile", "profile", "profile_list")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scope:
     """What is ours on one device: the ports of the intent, the ports that its breakout replaces, and the buffer where
     the engine computes it."""
 
+    running: ConfigDb = field(repr=False)
     wanted_ports: frozenset[str]
     removed_ports: frozenset[str]
-    named_elsewhere: frozenset[str]
     buffers: bool = False
 
-    @property
+    @cached_property
     def ports(self) -> frozenset[str]:
         """Return all ports that are ours."""
         return self.wanted_ports | self.removed_ports
+
+    @cached_property
+    def named_elsewhere(self) -> frozenset[str]:
+        """Return the maps, schedulers, profiles and pools that rows of others use; few devices need to know."""
+        named = frozenset(_names_of_foreign_rows(self.running, self.ports))
+        return named | _pools_of(self.running, named)
 
 
 def scope_of(running: ConfigDb, wanted: ConfigDb) -> Scope:
@@ -95,12 +102,15 @@ def scope_of(running: ConfigDb, wanted: ConfigDb) -> Scope:
     """
     had, wants = running.get("PORT", {}), wanted.get("PORT", {})
     wanted_ports = frozenset(wants)
-    taken = {lane for port, row in wants.items() if _lanes(had.get(port, {})) != _lanes(row) for lane in _lanes(row)}
+    taken = {lane for port, row in wants.items() if _has_other_lanes(had.get(port, {}), row) for lane in _lanes(row)}
     removed = frozenset(
         port for port, row in had.items() if port not in wanted_ports and not taken.isdisjoint(_lanes(row))
     )
-    named = frozenset(_names_of_foreign_rows(running, wanted_ports | removed))
-    return Scope(wanted_ports, removed, named | _pools_of(running, named), "BUFFER_POOL" in wanted)
+    return Scope(running, wanted_ports, removed, "BUFFER_POOL" in wanted)
+
+
+def _has_other_lanes(one: Fields, other: Fields) -> bool:
+    return one.get("lanes", "") != other.get("lanes", "") and _lanes(one) != _lanes(other)
 
 
 def _lanes(row: Fields) -> list[str]:
