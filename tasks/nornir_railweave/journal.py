@@ -22,7 +22,7 @@ from typing import Any, Self
 from nornir_railweave.events import Event, Step
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError
-from railweave.plan.document import plan_json
+from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.resumption import changes_sha256
 from railweave.plan.rollout import Kind
@@ -162,7 +162,7 @@ def opening_details(rollout: str, plan: Plan, undertaking: Undertaking) -> dict[
         "target": plan.target,
         "intent": undertaking.intent,
         "intent_sha256": plan.intent_sha256,
-        "plan_digest": plan_json(plan)["digest"],
+        "plan_digest": plan_digest(plan),
         "kind": undertaking.kind.value,
         "of": undertaking.of,
         "remove_conflicting": undertaking.remove_conflicting,

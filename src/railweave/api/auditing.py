@@ -32,14 +32,14 @@ def audited(command: str, plan: "Plan", file: Path = AUDIT_FILE) -> "Iterator[Ca
     Leaving the block without a result, by an exception, is written down as well. Raises RailweaveError where the log
     cannot be written before anything was done; a deployment that nobody could account for does not begin.
     """
-    from railweave.plan.document import plan_json
+    from railweave.plan.document import plan_digest
 
     begun = {
         "command": command,
         "fabric": plan.fabric,
         "target": plan.target,
         "intent_sha256": plan.intent_sha256,
-        "plan_digest": plan_json(plan)["digest"],
+        "plan_digest": plan_digest(plan),
         "changes": plan.summary.total,
     }
     with _accounted(begun, file) as note:

@@ -6,7 +6,8 @@ is refused, as is one of another version.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from railweave.diagnostics import Where, error
@@ -23,14 +24,25 @@ _AGAIN = "make the plan again with `railweave plan -o FILE`"
 
 def plan_json(plan: Plan) -> dict[str, Any]:
     """Return the document of ``plan``: text, numbers, lists and objects only, secrets marked."""
+    document = _document(plan, [change_json(name, change) for name, change in plan.changes()])
+    document["digest"] = _digest(document)
+    return document
+
+
+def plan_digest(plan: Plan) -> str:
+    """Return the digest of the document of ``plan``, whose changes are made and hashed one after the other."""
+    return _digest(_document(plan, (change_json(name, change) for name, change in plan.changes())))
+
+
+def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
     summary = plan.summary
-    document: dict[str, Any] = {
+    return {
         "version": plan.version,
         "fabric": plan.fabric,
         "target": plan.target,
         "intent_sha256": plan.intent_sha256,
         "devices": {name: _device_json(device) for name, device in plan.devices.items()},
-        "changes": [change_json(name, change) for name, change in plan.changes()],
+        "changes": changes,
         "waves": [list(wave) for wave in plan.waves],
         "policy": _policy_json(plan.policy),
         "violations": [
@@ -52,8 +64,6 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "headline": headline(plan),
         "summary": {"add": summary.add, "update": summary.update, "remove": summary.remove},
     }
-    document["digest"] = _digest(document)
-    return document
 
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
@@ -116,9 +126,35 @@ def _plain(value: Any) -> Any:
 
 
 def _digest(document: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of everything in ``document`` but its digest."""
-    content = {name: value for name, value in document.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    """Return the SHA-256 of everything in ``document`` but its digest, written without spaces and sorted by key.
+
+    The changes of a thousand switches would be a text of a hundred megabytes, so they are hashed as they come.
+    """
+    hashed = hashlib.sha256()
+    begin = "{"
+    for name in sorted(document.keys() - {"digest"}):
+        hashed.update(f"{begin}{_JSON.encode(name)}:".encode())
+        begin = ","
+        value = document[name]
+        if name == "changes" and isinstance(value, Iterable):
+            _hash_list(hashed.update, value)
+        else:
+            hashed.update(_JSON.encode(value).encode())
+    hashed.update(b"}")
+    return hashed.hexdigest()
+
+
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+_AT_ONCE = 256
+
+
+def _hash_list(update: Callable[[bytes], None], values: Iterable[Any]) -> None:
+    members, comma = iter(values), ""
+    update(b"[")
+    while some := list(islice(members, _AT_ONCE)):
+        update(f"{comma}{_JSON.encode(some)[1:-1]}".encode())
+        comma = ","
+    update(b"]")
 
 
 def parse_plan(text: str, file: str) -> Plan:

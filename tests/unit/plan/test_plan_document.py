@@ -1,5 +1,6 @@
 """The file form of plans, and what binds a reviewed plan to the fabric."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,7 @@ import pytest
 
 from railweave.errors import RefusedError
 from railweave.plan.binding import check_binding
-from railweave.plan.document import parse_plan, plan_json
+from railweave.plan.document import parse_plan, plan_digest, plan_json
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.policy import RolloutPolicy, Share
@@ -48,6 +49,14 @@ def test_the_document_has_the_keys_of_the_contract(growth: Plan) -> None:
 def test_the_summary_counts_every_change(growth: Plan) -> None:
     summary = plan_json(growth)["summary"]
     assert sum(summary.values()) == len(list(growth.changes()))
+
+
+def test_the_digest_is_of_the_document_whether_it_is_whole_or_hashed_as_it_comes(growth: Plan) -> None:
+    document = plan_json(growth)
+    content = {name: value for name, value in document.items() if name != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    assert growth.summary.total > 256
+    assert document["digest"] == plan_digest(growth) == hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(
