@@ -232,7 +232,7 @@ def _busy(told: bytes, what: str) -> Diagnostic:
     return error(
         "RW530",
         f"another rollout of {what} is at work{f', {name}' if name else ''}{who}",
-        fix=f"wait for its end, or end it: `railweave rollout abort {name}`".rstrip(),
+        fix=f"wait for it to end, or abort it: `railweave rollout abort {name}`".rstrip(),
     )
 
 

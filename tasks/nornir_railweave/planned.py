@@ -58,7 +58,7 @@ class PlannedWork:
         if found.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
         if found.delta != self.delta and _shown(found.delta) != _shown(self.delta):
-            return "the changes are other ones than the plan says; nothing was done"
+            return "the changes differ from those of the plan; nothing was done"
         return ""
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from nornir_railweave.events import Event, Step
+from railweave.plan.outcome import outcome_text
 
 _TITLES = {
     "read_running": "reading",
@@ -41,7 +42,7 @@ def _named(event: Event) -> str:
 
 def _outcome(event: Event) -> str:
     said = f" ({event.text})" if event.text else ""
-    return f"{event.device}: {event.details.get('outcome')}{said}"
+    return f"{event.device}: {outcome_text(str(event.details.get('outcome')))}{said}"
 
 
 _LINES: dict[Step, Callable[[Event], str]] = {
@@ -50,9 +51,11 @@ _LINES: dict[Step, Callable[[Event], str]] = {
     Step.UNREACHABLE: lambda event: f"{event.device}: unreachable: {event.text}",
     Step.WAITING: lambda event: f"waiting {event.text}",
     Step.DRAINING: lambda event: f"{event.device}: draining {event.text}",
-    Step.SAVED: lambda event: f"{event.device}: saved what it ran already and would not have booted",
+    Step.SAVED: lambda event: (
+        f"{event.device}: saved its running configuration, which was not its startup configuration"
+    ),
     Step.ROLLING_BACK: lambda event: f"{event.device}: rolling back: {event.text}",
-    Step.WAVE_UNDONE: lambda event: f"the wave is taken back, {_named(event)}: {event.text}",
+    Step.WAVE_UNDONE: lambda event: f"rolling back the wave, {_named(event)}: {event.text}",
     Step.SOAKING: lambda event: f"soaking {event.text}",
     Step.PAUSED: lambda event: f"{event.text}; waiting for `railweave rollout continue` or `railweave rollout abort`",
     Step.CONTINUED: lambda event: "continued",

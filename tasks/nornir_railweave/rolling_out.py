@@ -231,7 +231,7 @@ class _RollingOut:
         if not attempts:
             return
         self._say(Step.WAVE_UNDONE, reason, devices=list(attempts))
-        why = f"taken back with its wave: {reason}"
+        why = f"rolled back with its wave: {reason}"
         results = self._on_all(take_down, attempts, order=order, attempts=attempts, why=why)
         for name in attempts:
             self._outcomes[name] = outcome = self._ended(order, results, name)

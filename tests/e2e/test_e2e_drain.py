@@ -107,7 +107,7 @@ def test_a_switch_that_still_carries_something_is_not_called_safe(deployed_lab: 
     said = project.run("drain", SPINE, "--yes", "--wait", "1", status=1).stdout.replace("\n", " ")
     assert "not safe to work on yet" in said
     said = project.run("drain", SPINE, "--yes", "--wait", "0").stdout.replace("\n", " ")
-    assert "its counters were not looked at" in said
+    assert "its counters were not read" in said
 
 
 def test_a_switch_that_does_not_answer_counts_as_out_of_service(deployed_lab: Any) -> None:

@@ -318,7 +318,7 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     repository.branch("back")
     repository.git("revert", "--no-edit", "-m", "1", "HEAD")
     runs.run(proposal)
-    assert "touches 2 spines, disturbing only links that end" in repository.sent()[-1]["body"]
+    assert "touches 2 spines, disrupting only links that are removed" in repository.sent()[-1]["body"]
     repository.merge("back")
     runs.run(merged)
     assert at_work(hardware.running("lab-spine1")) == at_work(before["lab-spine1"])

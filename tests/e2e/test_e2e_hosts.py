@@ -319,7 +319,7 @@ def test_a_plan_tells_what_the_firmware_lacks_and_where_a_restart_is_pending_and
     assert pending["text"] == "255 until the NIC restarts, 8 then: a restart is pending"
     assert unset["text"] == "0, and 48 fits: `mlxconfig -d 0000:1a:00.0 set CNP_DSCP_P1=48`, then a restart"
     limit = ("hosts", "plan", "--target", "bench", "--limit", "gpu1")
-    assert "NIC firmware, which railweave tells and never sets:" in nodes.project.run(*limit).stdout
+    assert "NIC firmware (reported, never changed by railweave):" in nodes.project.run(*limit).stdout
 
     held = nodes["gpu1"].nic()
     fitting = {"LINK_TYPE_P1": ["ETH(2)"] * 2, "ROCE_CC_PRIO_MASK_P1": ["8"] * 2}

@@ -114,7 +114,7 @@ def test_nodes_leave_when_they_are_shut_down_and_not_before(new_project: Any) ->
     assert " ".join(refused.split()).endswith(
         "error[RW523]: 16 ports of 4 switches would close for good while something uses them:"
         " gpu29, gpu30, gpu31, gpu32 devices: pod1-leaf1…4 fix: shut the nodes down, or drain the switches, that leave,"
-        " until their links are down or carry nothing, and plan again; or deploy with --remove-live if they may lose"
+        " until their links are down or idle, and plan again; or deploy with --remove-live if they may lose"
         " these links"
     )
     assert project.plan()["summary"]["remove"] > 0

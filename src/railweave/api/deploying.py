@@ -117,6 +117,6 @@ def _tell_unfinished(project: Project, fabric: ReachedFabric) -> None:
     found = newest_unfinished(JOURNALS, fabric.designed.fabric.name, fabric.target.name)
     if found is not None:
         project.operator.tell(
-            f"rollout {found.name} was not finished ({found.state}): `railweave deploy --resume` carries it on, "
-            f"`railweave rollback {found.name}` goes back; this deployment plans afresh"
+            f"rollout {found.name} was not finished ({found.state}): `railweave deploy --resume` resumes it, "
+            f"`railweave rollback {found.name}` rolls it back; this deployment makes a new plan"
         )

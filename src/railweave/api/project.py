@@ -122,7 +122,7 @@ def _demand(gathered: Gathered) -> Designed:
         raise RefusedError(gathered.diagnostics)
     if gathered.fabric is None:
         raise RailweaveError(
-            f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalogue"
+            f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalog"
         )
     return Designed(gathered.intent, gathered.fabric, gathered.diagnostics)
 

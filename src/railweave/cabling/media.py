@@ -1,6 +1,6 @@
 """The medium of a link: the cheapest that links both ends' lanes at its length, or the one that the intent names.
 
-The rules are of fabric-facts section 3.3; what each medium can do stands in the catalogue.
+The rules are of fabric-facts section 3.3; what each medium can do stands in the catalog.
 """
 
 from collections.abc import Iterator, Sequence

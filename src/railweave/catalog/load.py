@@ -150,5 +150,5 @@ class Catalog:
 
 @cache
 def load_catalog() -> Catalog:
-    """Return the catalogue of this installation; always the same object."""
+    """Return the catalog of this installation; always the same object."""
     return Catalog(files("railweave.catalog").joinpath("data"))

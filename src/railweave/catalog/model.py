@@ -117,7 +117,7 @@ class ServicePort:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchModel:
-    """A switch model. Models are compared by identity: the catalogue holds each once.
+    """A switch model. Models are compared by identity: the catalog holds each once.
 
     ``hwskus[0]`` is the base HWSKU. With ``duplicate_lanes`` SONiC's own port table lists a lane twice, so that its
     generic updater refuses every patch (sonic-facts section 5): such a device is never patched.

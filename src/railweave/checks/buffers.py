@@ -136,11 +136,11 @@ _SEVERITY = {
     "E-5": Severity.INFO,
 }
 _MEANING = {
-    "E-1": "the thresholds do not rise within the queue",
+    "E-1": "the thresholds do not rise or do not fit the queue",
     "E-2": "PFC always fires before ECN",
     "E-3": "PFC fires before ECN marks every packet",
-    "E-4": "PFC fires before ECN where all ports are congested",
-    "E-5": "ECN is not certain to come first where one port feeds all others",
+    "E-4": "PFC fires before ECN when all ports are congested",
+    "E-5": "ECN may not mark before PFC when one ingress port feeds all egress ports",
 }
 
 

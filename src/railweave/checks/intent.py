@@ -1,6 +1,6 @@
 """Everything that is wrong with an intent and can be told without designing the fabric.
 
-One module a subject; each rule is a function of the intent (and the catalogue) that yields its findings. What needs
+One module a subject; each rule is a function of the intent (and the catalog) that yields its findings. What needs
 counts, ports or links is found by the design.
 """
 

@@ -155,7 +155,10 @@ def _code_points(intent: Intent) -> Iterator[Diagnostic]:
             other = first[dscp]
             holders = f"twice in class `{one.name}`" if other is one else f"in classes `{other.name}` and `{one.name}`"
             yield error(
-                "RW105", f"DSCP {dscp} stands {holders}", intent.where(path), fix="keep it in the class that it marks"
+                "RW105",
+                f"DSCP {dscp} is listed {holders}",
+                intent.where(path),
+                fix="keep it in one class",
             )
 
 

@@ -1,4 +1,4 @@
-"""Hardware of an intent against the catalogue: ids, NIC ports, PCIe slots (fabric-facts sections 3.1 and 3.2)."""
+"""Hardware of an intent against the catalog: ids, NIC ports, PCIe slots (fabric-facts sections 3.1 and 3.2)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from railweave.units import format_speed
 
 
 def hardware_findings(intent: Intent, catalog: Catalog) -> Iterator[Diagnostic]:
-    """Yield what the catalogue says against the intent's switches, cables, NICs and slots."""
+    """Yield what the catalog says against the intent's switches, cables, NICs and slots."""
     yield from _switches(intent, catalog)
     yield from _media(intent, catalog)
     for index, entry in enumerate(intent.nodes):
@@ -43,7 +43,7 @@ def _switches(intent: Intent, catalog: Catalog) -> Iterator[Diagnostic]:
                 "RW113",
                 f"`{path}` has no catalogue model: the fabric can be sized, not configured",
                 intent.where(path),
-                fix="name a `model` of the catalogue to render its configuration",
+                fix="name a `model` of the catalog to render its configuration",
             )
         elif catalog.find_switch(tier.model) is None:
             yield _unknown(intent, f"{path}.model", "switch model", tier.model, catalog.switch_ids())
@@ -113,7 +113,7 @@ def _unknown(intent: Intent, path: str, what: str, wanted: str, known: Sequence[
     begin = f"did you mean `{guess}`? " if guess else ""
     return error(
         "RW101",
-        f"{path}: the catalogue has no {what} `{wanted}`",
+        f"{path}: the catalog has no {what} `{wanted}`",
         intent.where(path),
         fix=f"{begin}it has {', '.join(known)}",
     )

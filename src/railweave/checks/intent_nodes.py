@@ -26,7 +26,7 @@ def _gpus(intent: Intent) -> Iterator[Diagnostic]:
             "RW102",
             f"the workload has {workload.gpus} GPUs, the nodes have {sums} = {total}",
             intent.where("workload.gpus"),
-            fix=f"write gpus: {total}, or mend the count or gpus of the nodes",
+            fix=f"write gpus: {total}, or correct the count or gpus of the nodes",
         )
     if workload.growth is not None and workload.growth.gpus < total:
         yield error(

@@ -70,7 +70,7 @@ def check(
 
 
 def render(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; made when missing.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; created if missing.")],
     intent: IntentArgument = None,
     option: IntentOption = None,
     hosts: Annotated[
@@ -120,7 +120,7 @@ def diff(
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
     renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 when there are changes.")] = False,
 ) -> int:
     """Offline: what two git revisions of the intent change on the devices. No device is needed."""
     from railweave import api

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def drain(
     devices: Annotated[
-        list[str] | None, typer.Argument(metavar="[DEVICE]...", help="Switches; none: tell what is drained now.")
+        list[str] | None, typer.Argument(metavar="[DEVICE]...", help="Switches; none: show what is drained.")
     ] = None,
     links: Annotated[
         list[str] | None,
@@ -29,7 +29,8 @@ def drain(
         ),
     ] = None,
     wait: Annotated[
-        float | None, typer.Option("--wait", metavar="SECONDS", min=0, help="For quiet counters; 0: do not look.")
+        float | None,
+        typer.Option("--wait", metavar="SECONDS", min=0, help="Wait for quiet counters; 0: do not."),
     ] = None,
     option: IntentOption = None,
     target: TargetOption = "sim",

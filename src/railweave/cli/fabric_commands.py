@@ -18,7 +18,7 @@ From = Annotated[
 PhaseNumber = Annotated[
     int | None, typer.Option("--phase", metavar="N", min=1, help="This phase of the change (with --from).")
 ]
-ExitCode = Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 when there are changes.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -69,16 +69,16 @@ def deploy(
     skip_unreachable: SkipUnreachable = False,
     remove_conflicting: RemoveConflicting = False,
     single_step: Annotated[
-        bool, typer.Option("--single-step", help="In one step what live traffic would need phases for.")
+        bool, typer.Option("--single-step", help="Change in one step what needs phases under live traffic.")
     ] = False,
     remove_live: Annotated[
-        bool, typer.Option("--remove-live", help="Close ports for good although nodes or switches still use them.")
+        bool, typer.Option("--remove-live", help="Close ports for good even if nodes or switches use them.")
     ] = False,
     max_failures: MaxFailures = None,
     base: From = "",
     phase: PhaseNumber = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Carry on the newest unfinished rollout, or the one named.")
+        bool, typer.Option("--resume", help="Resume the newest unfinished rollout, or the named one.")
     ] = False,
     json: AsJson = False,
 ) -> int:
@@ -131,7 +131,7 @@ def verify(
     intent: IntentArgument = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
-    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Read again until all holds.")] = 0.0,
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Read again until all checks pass.")] = 0.0,
     base: From = "",
     phase: PhaseNumber = None,
     json: AsJson = False,

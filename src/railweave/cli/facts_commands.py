@@ -7,7 +7,7 @@ import typer
 
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, TargetOption
 
-facts = typer.Typer(help="What live switches and GPU nodes are set to, for `check --facts`.", no_args_is_help=True)
+facts = typer.Typer(help="Read the settings of live switches and GPU nodes for `check --facts`.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 @facts.callback()
 def group() -> None:
-    """What live switches and GPU nodes are set to, for `check --facts`."""
+    """Read the settings of live switches and GPU nodes for `check --facts`."""
 
 
 @facts.command()

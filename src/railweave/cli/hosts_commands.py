@@ -26,7 +26,7 @@ def plan(
     limit: Limit = "",
     json: AsJson = False,
     files: Annotated[bool, typer.Option("--files", help="Show the differences of files, line by line.")] = False,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there are changes.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 when there are changes.")] = False,
 ) -> int:
     """Live dry run: what `hosts apply` would change on the nodes."""
     from railweave.api.project import open_project
@@ -49,7 +49,7 @@ def apply(
     limit: Limit = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     if_managed: Annotated[
-        bool, typer.Option("--if-managed", help="Do nothing where the intent or the target leaves the nodes alone.")
+        bool, typer.Option("--if-managed", help="Do nothing if the intent or the target does not manage the nodes.")
     ] = False,
     json: AsJson = False,
 ) -> int:

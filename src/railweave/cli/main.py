@@ -46,7 +46,7 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
-def options(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
+def options(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     """Infrastructure as Code for the Ethernet fabrics of GPU clusters: one intent file to a running SONiC fabric."""
     if version:
         from railweave import __version__
@@ -116,7 +116,7 @@ def _show_fault(fault: Exception) -> None:
         traceback.print_exception(fault)
         return
     print(
-        f"railweave: this is a fault of railweave itself: {type(fault).__name__}: {fault}\n"
+        f"railweave: this is a bug in railweave: {type(fault).__name__}: {fault}\n"
         "Nothing more was done. Run the same command with RAILWEAVE_DEBUG=1 and report what it prints.",
         file=sys.stderr,
     )

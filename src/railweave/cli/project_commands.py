@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 def init(
     folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="A folder that is new or empty.")] = None,
     template: Annotated[str, typer.Option("--template", metavar="NAME", help="Which starter project.")] = "gitops",
-    listed: Annotated[bool, typer.Option("--list", help="List the templates and leave.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the templates and exit.")] = False,
 ) -> None:
     """Make a starter project: an intent, an inventory, a Makefile, and pipelines for GitHub and GitLab."""
     from railweave.api.starting import start_project, templates

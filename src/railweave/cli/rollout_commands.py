@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     """Add ``railweave rollback`` and ``railweave rollout …`` to ``app``."""
     app.command()(rollback)
     group = typer.Typer(
-        help="Rollouts: those that were, and the one at work.", no_args_is_help=True, rich_markup_mode=None
+        help="List, show, pause, continue and abort rollouts.", no_args_is_help=True, rich_markup_mode=None
     )
     group.command("list")(list_rollouts)
     group.command("show")(show)
@@ -41,7 +41,7 @@ def rollback(
         bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")
     ] = False,
     last: Annotated[
-        bool, typer.Option("--last", help="Without its journal: the newest rollout that the switches know of.")
+        bool, typer.Option("--last", help="The newest rollout known to the switches; needs no journal.")
     ] = False,
     max_failures: MaxFailures = None,
     json: AsJson = False,
@@ -100,7 +100,7 @@ def pause(rollout: RolloutArgument = None, json: AsJson = False) -> None:
     """Ask a running rollout to wait after the wave at work."""
     from nornir_railweave.control import PAUSE
 
-    _ask(rollout, PAUSE, "pauses after the wave at work; `railweave rollout continue` lets it go on", as_json=json)
+    _ask(rollout, PAUSE, "pauses after the current wave; `railweave rollout continue` resumes it", as_json=json)
 
 
 def go_on(rollout: RolloutArgument = None, json: AsJson = False) -> None:
@@ -114,7 +114,7 @@ def abort(rollout: RolloutArgument = None, json: AsJson = False) -> None:
     """Ask a running rollout to stop after the wave at work; what is done stays."""
     from nornir_railweave.control import ABORT
 
-    _ask(rollout, ABORT, "stops after the wave at work; what is done stays", as_json=json)
+    _ask(rollout, ABORT, "stops after the current wave; finished waves stay deployed", as_json=json)
 
 
 def _folder() -> Path:
@@ -132,7 +132,7 @@ def _found(name: str | None) -> "Rollout":
         return named_rollout(_folder(), name)
     newest = next(rollouts(_folder()), None)
     if newest is None:
-        raise UsageError("nothing was rolled out from here yet")
+        raise UsageError("no rollouts yet")
     return newest
 
 
@@ -148,16 +148,16 @@ def _ask(name: str | None, word: str, told: str, *, as_json: bool) -> None:
     rollout = running or _found(name)
     if not rollout.alive:
         fix = (
-            "nothing is left to be done"
+            "nothing is left to do"
             if rollout.finished
-            else f"carry it on with `railweave deploy --resume {rollout.name}`, "
+            else f"resume it with `railweave deploy --resume {rollout.name}`, "
             f"or go back with `railweave rollback {rollout.name}`"
         )
         raise RefusedError([error("RW538", f"rollout {rollout.name} does not run: it is {rollout.state}", fix=fix)])
     try:
         ask(rollout.path, word)
     except OSError as problem:
-        raise RailweaveError(f"{rollout.path}: the wish cannot be written: {problem.strerror}") from problem
+        raise RailweaveError(f"{rollout.path}: the request cannot be written: {problem.strerror}") from problem
     if as_json:
         print_document({"rollout": rollout.name, "asked": word or "continue"})
     else:

@@ -155,9 +155,9 @@ def replace(device: Device, option: IntentOption = None, json: AsJson = False) -
 def fault(
     device: Device,
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The fault, or `clear`.")],
-    command: Annotated[str, typer.Option(help="Strike only at commands that hold this text.")] = "",
-    after: Annotated[int, typer.Option(help="Let so many commands pass first.")] = 0,
-    times: Annotated[int | None, typer.Option(help="How often it strikes; 0 is until cleared.")] = None,
+    command: Annotated[str, typer.Option(help="Fail only commands that contain this text.")] = "",
+    after: Annotated[int, typer.Option(help="Let this many commands pass first.")] = 0,
+    times: Annotated[int | None, typer.Option(help="How often it occurs; 0: until cleared.")] = None,
     seconds: Annotated[float, typer.Option(help="The delay of `slow`.")] = 1.0,
     moment: Annotated[str, typer.Option(help="Of drop-session: before, during or after the command.")] = "after",
     port: Annotated[str, typer.Option(help="Of errors: the port that counts them; default all.")] = "",

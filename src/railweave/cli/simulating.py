@@ -38,7 +38,7 @@ def _device(switch: "Switch", fabric: "Fabric", catalog: "Catalog") -> "SimDevic
 
     model = catalog.find_switch(switch.panel.model)
     if model is None:
-        raise ValueError(f"{switch.name}: model {switch.panel.model!r} left the catalogue")
+        raise ValueError(f"{switch.name}: model {switch.panel.model!r} left the catalog")
     mac = _mac(fabric.name, switch.name)
     factory = factory_config(_factory_ports(model), hwsku=model.hwskus[0].name, platform=model.platform, mac=mac)
     serial = _digest(fabric.name, switch.name)[:12].upper()

@@ -23,7 +23,7 @@ def drift(
     ),
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pipeline's summary.")] = False,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 2 when there is drift.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 when there is drift.")] = False,
 ) -> int:
     """Tell what runs otherwise than the intent says; nothing is changed."""
     from railweave import api

@@ -1,6 +1,6 @@
 """The switches of a fabric as the design sees them: cages, and the breakout that each direction's speed gives.
 
-A tier is a model of the catalogue or, for sizing only, an inline number of ports and their speed.
+A tier is a model of the catalog or, for sizing only, an inline number of ports and their speed.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class TierHardware:
 def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardware, ...], tuple[Diagnostic, ...]]:
     """Return the hardware of each tier that the intent names, the lowest first, or none and why.
 
-    A model that the catalogue does not have is no fault here: check_intent tells it.
+    A model that the catalog does not have is no fault here: check_intent tells it.
     """
     faults = _node_speed_faults(intent)
     leaf, spine = _model(intent.topology.leaf, catalog), _model(intent.topology.spine, catalog)

@@ -1,6 +1,6 @@
 """The packet buffer of a switch as its SONiC ships it: pools, profiles, and published headroom.
 
-Facts of the catalogue, chosen with the HWSKU of a panel. Sizes are bytes.
+Facts of the catalog, chosen with the HWSKU of a panel. Sizes are bytes.
 """
 
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ class HeadroomChip:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffers:
-    """The buffer of one HWSKU, compared by identity: the catalogue holds each once.
+    """The buffer of one HWSKU, compared by identity: the catalog holds each once.
 
     ``model`` is the one it ships with; ``pools`` are by the role whose template they come from (``t0`` leaf, ``t1``
     spine). ``port_lists`` names the profiles of a whole port, ingress and egress, empty on chips that have none;

@@ -44,7 +44,7 @@ def _speed(mbps: object) -> int | None:
 
 
 def _slot(speed: object, width: object) -> str | None:
-    """Return the slot as the catalogue names it (``gen5x16``) from ``32.0 GT/s PCIe`` and ``16``."""
+    """Return the slot as the catalog names it (``gen5x16``) from ``32.0 GT/s PCIe`` and ``16``."""
     generation = _GENERATIONS.get(str(speed or "").partition(" ")[0])
     return f"gen{generation}x{width}" if generation and str(width or "").isdigit() else None
 

@@ -1,6 +1,6 @@
 """What a vendor's tools do to a node's NICs: the steps of its pack, filled in for the fabric's classes.
 
-A pack is data of the catalogue, a list of steps. A step reads settings (a command's output or a kernel file, a pattern,
+A pack is data of the catalog, a list of steps. A step reads settings (a command's output or a kernel file, a pattern,
 the wanted value) and says what to run or write where one differs. ``$names`` are filled in here from the fabric's
 classes, ``{interface}`` and ``{rdma}`` on the node, port by port.
 """

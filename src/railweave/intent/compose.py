@@ -116,7 +116,7 @@ class Composer:
         if node is None or event.anchor in self._open_anchors:
             inside = event.anchor in self._open_anchors
             message = f"alias `*{event.anchor}` " + (
-                "stands inside the value that it names" if inside else f"has no anchor `&{event.anchor}` above it"
+                "refers to the value that contains it" if inside else f"has no anchor `&{event.anchor}` above it"
             )
             self._fault("RW006", message, mark, "write the value itself, or name an anchor that ends above this line")
             node = Scalar(None, mark)
@@ -158,14 +158,14 @@ class Composer:
 
     def _place_key(self, here: _Open, text: str | None, mark: Mark, *, merge: bool) -> None:
         if not text:
-            what = "a key is missing before the `:`" if text == "" else "a list or mapping stands where a key must be"
+            what = "a key is missing before the `:`" if text == "" else "expected a key, got a list or mapping"
             self._fault("RW012", what, mark, "write the key as plain text; put a template's `{{ … }}` in quotes")
             here.skip_value = True
         elif text in here.first_marks:
             first = here.first_marks[text]
             self._fault(
                 "RW004",
-                f"key `{self._shown(text)}` stands twice in this mapping",
+                f"key `{self._shown(text)}` is duplicated in this mapping",
                 mark,
                 f"keep one of them; the first is in line {first.line}",
             )

@@ -70,7 +70,7 @@ def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnos
     given = fault["input"]
     # Whatever stands there instead of rows and fields may be what one of them should hold.
     found_there = HIDDEN if parts[0] == _OVERRIDES and isinstance(given, str | int | float) else shown(given)
-    return error("RW012", f"{path}: {found_there} stands where a {wanted} must be", where, fix=example)
+    return error("RW012", f"{path}: expected a {wanted}, got {found_there}", where, fix=example)
 
 
 def _shown_path(parts: Sequence[Part]) -> str:
@@ -94,7 +94,7 @@ def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
     if guess:
         fix = f"did you mean `{guess}`?"
     elif homes:
-        fix = f"`{key}` belongs into {listing([f'`{home}`' if home else 'the top level' for home in homes])}"
+        fix = f"`{key}` belongs in {listing([f'`{home}`' if home else 'the top level' for home in homes])}"
     else:
         fix = f"keys here are {', '.join(known)}"
     return error("RW010", message, where, fix=fix)

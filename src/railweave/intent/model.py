@@ -56,7 +56,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Nics:
-    """The fabric NICs of one node; ``speed_gbps`` is of one port. ``pcie`` is a slot id of the catalogue.
+    """The fabric NICs of one node; ``speed_gbps`` is of one port. ``pcie`` is a slot id of the catalog.
 
     ``pci_addresses`` has one address a NIC, ``rdma_devices`` one name a port, NIC by NIC; both may be empty."""
 
@@ -125,7 +125,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """Cable length in metres and media id of the catalogue (None is the cheapest that fits)."""
+    """Cable length in metres and media id of the catalog (None is the cheapest that fits)."""
 
     length_m: int
     media: str | None

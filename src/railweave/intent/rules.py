@@ -47,9 +47,9 @@ def _values_written(document: Document, file: str) -> Iterator[Diagnostic]:
     for path in _empty_paths(document.value, ""):
         yield error(
             "RW012",
-            f"{path}: there is no value",
+            f"{path}: the value is missing",
             place_of(document.places, path, file),
-            fix="write a value, or leave the key out to take its default",
+            fix="write a value, or omit the key for its default",
         )
 
 
@@ -99,12 +99,12 @@ def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
         elif "model" not in tier and len(inline) < 2:
             missing = "model" if not inline else "speed" if "ports" in tier else "ports"
             place = place_of(document.places, f"{path}.{missing}", file)
-            fix = "add `model`: a switch of the catalogue; or `ports` and `speed` for sizing without one"
+            fix = "add `model`: a switch of the catalog; or `ports` and `speed` for sizing without one"
             yield error(
                 "RW011",
                 f"key `{missing}` is missing in `{path}`",
                 place,
-                fix=fix if not inline else f"add `{missing}`, or give a `model` of the catalogue instead",
+                fix=fix if not inline else f"add `{missing}`, or give a `model` of the catalog instead",
             )
 
 
@@ -119,7 +119,7 @@ def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:
             path = f"traffic_classes[{index}].role"
             yield error(
                 "RW011",
-                f"class `{name}` needs a `role`, which its name does not tell",
+                f"class `{name}` needs a `role`, which its name does not imply",
                 place_of(document.places, path, file),
                 fix=f"add `role`: {listing([role.value for role in ClassRole])}",
             )

@@ -94,7 +94,7 @@ class NicKeys(Keys):
     count: Annotated[int, Whole(least=1, most=64)] = Field(description="fabric NICs of a node")
     speed: Annotated[int, Speed()] = Field(description="speed of one port of the NIC, like 400G")
     ports: Annotated[int, Whole(least=1, most=8)] = _default(1, "ports of one NIC")
-    model: NicId = Field(description="NIC model of the catalogue, like connectx-7")
+    model: NicId = Field(description="NIC model of the catalog, like connectx-7")
     pcie: PcieId = _default("gen5x16", "PCIe slot that carries the NIC")
     pci_addresses: list[PciAddress] = _default([], "PCI addresses of the NICs, one each; they pin interface names")
     rdma_devices: list[RdmaDevice] = _default(
@@ -118,7 +118,7 @@ class NodeKeys(Keys):
 class TierKeys(Keys):
     """The switches of one tier: a catalogue model, or ports and speed for sizing without one."""
 
-    model: SwitchId = Field(default=None, validate_default=False, description="switch model of the catalogue")
+    model: SwitchId = Field(default=None, validate_default=False, description="switch model of the catalog")
     ports: Annotated[int | None, Whole(least=2, most=1024)] = Field(
         default=None, validate_default=False, description="ports of a switch without a catalogue model"
     )
@@ -294,14 +294,14 @@ class HostCableKeys(Keys):
     """The cables between nodes and leaves."""
 
     length_m: LengthM = _default(20, "longest cable in metres")
-    media: MediaId = _default("auto", "media id of the catalogue; auto is the cheapest that fits")
+    media: MediaId = _default("auto", "media id of the catalog; auto is the cheapest that fits")
 
 
 class LeafSpineCableKeys(Keys):
     """The cables between leaves and spines."""
 
     length_m: LengthM = _default(30, "longest cable in metres")
-    media: MediaId = _default("auto", "media id of the catalogue; auto is the cheapest that fits")
+    media: MediaId = _default("auto", "media id of the catalog; auto is the cheapest that fits")
 
 
 class CablingKeys(Keys):

@@ -18,17 +18,17 @@ _EXPLANATIONS: tuple[tuple[str, Explanation], ...] = (
     (
         "mapping values are not allowed",
         Explanation(
-            "a `:` stands where no key can be",
-            "indent this line like its neighbours; put a value that holds `: ` in quotes",
+            "unexpected `:`; no key can be here",
+            "indent this line like the lines around it; put a value that holds `: ` in quotes",
         ),
     ),
     (
         "',' or ']'",
-        Explanation("a list opened with `[` is not closed", "close it with `]`; part its items with `,`"),
+        Explanation("a list opened with `[` is not closed", "close it with `]`; separate items with commas"),
     ),
     (
         "',' or '}'",
-        Explanation("a mapping opened with `{` is not closed", "close it with `}`; part its entries with `,`"),
+        Explanation("a mapping opened with `{` is not closed", "close it with `}`; separate entries with commas"),
     ),
     ("while scanning a quoted", Explanation("a quote is opened and never closed", "close the quote")),
     ("while scanning a double-quoted", Explanation("a quote is opened and never closed", "close the quote")),
@@ -39,7 +39,7 @@ _EXPLANATIONS: tuple[tuple[str, Explanation], ...] = (
     ),
     (
         "while parsing a block collection",
-        Explanation("a key stands where the list above goes on", "begin the line with `- `, or indent it otherwise"),
+        Explanation("expected an item of the list, got a key", "begin the line with `- `, or indent it otherwise"),
     ),
     (
         "expected key",

@@ -47,7 +47,7 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
         found.append(
             error(
                 "RW504",
-                f"this version of railweave would do other changes on {', '.join(differing)}",
+                f"this version of railweave would make other changes on {', '.join(differing)}",
                 where,
                 devices=differing,
                 fix=_AGAIN,

@@ -172,11 +172,11 @@ def parse_plan(text: str, file: str) -> Plan:
     if document["version"] != PLAN_VERSION:
         raise _refused(_other_version(document["version"]), file)
     if document.get("digest") != _digest(document):
-        raise _refused("this plan was changed after it was made: its digest does not fit its content", file)
+        raise _refused("this plan was changed after it was made: its digest does not match its content", file)
     try:
         return _plan(document)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        raise _refused(f"this plan is not whole: {type(fault).__name__} {fault}", file) from None
+        raise _refused(f"this plan is incomplete: {type(fault).__name__} {fault}", file) from None
 
 
 def _other_version(version: object) -> str:

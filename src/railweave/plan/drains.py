@@ -99,7 +99,7 @@ def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic
     far = next(iter(fabric.above(target.device)), "SWITCH")
     yield error(
         "RW520",
-        f"{target.device} is the only way of {len(nodes)} GPU nodes{on} ({_some(nodes)}): their traffic stays on it "
+        f"{target.device} is the only path of {len(nodes)} GPU nodes{on} ({_some(nodes)}): their traffic stays on it "
         f"however it is drained, and work on it cuts them off",
         fix=f"drain single uplinks: `railweave drain {target.device} --links {far}`; for work on the switch itself "
         f"take these nodes out of the scheduler first",
@@ -162,7 +162,7 @@ def _second_of_a_plane(
                 "RW521",
                 f"{_some(ours)} would not be the only switch of plane {plane} that is out of service"
                 f"{_beside(others, silent)}",
-                fix="one after the other; `--several` agrees to more at once",
+                fix="drain them one by one, or allow more at once with `--several`",
                 devices=tuple(ours),
             )
 

@@ -122,12 +122,12 @@ def remarks(drift: Drift) -> tuple[Diagnostic, ...]:
             "RW511",
             f"this rule ended on {rule.until}: {rule} ({rule.reason})",
             rule.where,
-            fix="mend the drift with `railweave deploy`, or agree on a new date",
+            fix="remediate the drift with `railweave deploy`, or agree on a new date",
         )
         for rule in drift.expired
     )
     idle = (
-        warning("RW512", f"nothing drifts that this rule ignores: {rule}", rule.where, fix="remove the rule")
+        warning("RW512", f"no drift matches this rule: {rule}", rule.where, fix="remove the rule")
         for rule in drift.idle
     )
     return (*expired, *idle)

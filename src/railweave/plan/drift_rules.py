@@ -103,7 +103,10 @@ def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
     where = next((places[path] for path in paths if path in places), Where(file, 1, 1))
     key = parts[-1] if parts else "the file"
     if fault["type"] == "missing":
-        message, fix = f"a rule without `{key}`", f"add `{key}:`; every rule says why it is there and when it ends"
+        message, fix = (
+            f"`{key}` is missing in a rule",
+            f"add `{key}:`; every rule has a reason and an end",
+        )
     elif fault["type"] == "extra_forbidden":
         message, fix = f"unknown key `{key}`", f"known here: {', '.join(_Rule.model_fields)}, in a list `ignore:`"
     else:

@@ -84,7 +84,7 @@ def _taken_out(plan: Plan) -> str:
     links, nodes = _links(plan, Op.REMOVE)
     roles = (_ROLE_OF_TYPE.get(types.get(name, ""), "switch") for name in gone)
     parts = [*_roles(roles), *_link_words(links, nodes)]
-    return f"takes out {_listed(parts)}" if parts else ""
+    return f"removes {_listed(parts)}" if parts else ""
 
 
 def _links(plan: Plan, op: Op) -> tuple[int, int]:
@@ -150,7 +150,7 @@ def _touched(plan: Plan, running: Collection[str]) -> str:
     if worst is Disruption.NONE:
         return f"{what} without disruption"
     if not disruptive:
-        return f"{what}, disturbing only links that end"
+        return f"{what}, disrupting only links that are removed"
     return f"{what} ({WORDS[worst]}{'' if len(disruptive) == len(running) else f' on {len(disruptive)}'})"
 
 
@@ -182,7 +182,7 @@ def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
     if speeds:
         yield f"changes the speed of {_count(speeds, 'port')}"
     if modes:
-        yield f"breaks out {_count(modes, 'port')} anew"
+        yield f"changes the breakout of {_count(modes, 'port')}"
 
 
 def _qos(plan: Plan, running: Collection[str]) -> str:

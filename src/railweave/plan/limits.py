@@ -48,7 +48,7 @@ class Limits:
         return PolicyViolation(
             "",
             f"planes {' and '.join(str(plane + 1) for plane in planes)} would be disturbed at once",
-            "bring what is out of service back first",
+            "restore what is out of service first",
         )
 
     def _shares(self, devices: Iterable[Switch]) -> PolicyViolation | None:
@@ -108,7 +108,7 @@ def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> 
     return PolicyViolation(
         key,
         f"{count} of the {devices} of {where} would be out of service, and {allowed} may be",
-        "bring what is out of service back first" + (f", or raise `{key}`" if stripe is None else ""),
+        "restore what is out of service first" + (f", or raise `{key}`" if stripe is None else ""),
     )
 
 

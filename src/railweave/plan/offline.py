@@ -61,7 +61,7 @@ def _refuse_renumbering(base: Fabric, head: Fabric) -> None:
                     "RW506",
                     f"the intent renumbers devices that exist: {shown}{more}",
                     devices=tuple(dict.fromkeys(one.device for one in found)),
-                    fix="take back the change of pools, AS number bases, reserve or stripes, or say --renumber",
+                    fix="revert the change of pools, AS number bases, reserve or stripes, or say --renumber",
                 )
             ]
         )

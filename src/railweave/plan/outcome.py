@@ -15,11 +15,25 @@ class Outcome(StrEnum):
     NOT_ATTEMPTED = "not-attempted"
 
 
+OUTCOME_TEXT: Mapping[str, str] = {
+    Outcome.NEW: "committed",
+    Outcome.OLD: "not committed",
+    Outcome.UNREACHABLE: "unreachable",
+    Outcome.NOT_ATTEMPTED: "not started",
+}
+"""How an outcome is called in text output; JSON documents and journals hold its value."""
+
+
+def outcome_text(value: str) -> str:
+    """Return the text of an outcome by its value; a value of another version stands as it is."""
+    return OUTCOME_TEXT.get(value, value)
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceOutcome:
     """One device's end of a rollout; ``error`` says what went wrong, and is empty where nothing did.
 
-    ``drained``: the rollout took its traffic away and could not give it back.
+    ``drained``: the rollout drained it and could not undrain it.
     """
 
     outcome: Outcome

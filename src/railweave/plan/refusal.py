@@ -64,7 +64,7 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
     rows = tuple(
         error(
             "RW505",
-            f"{name}: {one.table}|{one.key} is not ours and holds {one.port}, which the fabric needs: {one.reason}",
+            f"{name}: {one.table}|{one.key} is unmanaged and holds {one.port}, which the fabric needs: {one.reason}",
             devices=(name,),
             fix=f"remove {one.table}|{one.key} on {name}, or plan with --remove-conflicting, which plans its removal",
         )
@@ -84,7 +84,7 @@ def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             "RW506",
             f"the intent renumbers devices that run: {shown}{more}",
             devices=devices,
-            fix="take back the change of pools, AS number bases, reserve or stripes, or deploy with --renumber",
+            fix="revert the change of pools, AS number bases, reserve or stripes, or deploy with --renumber",
         )
 
 
@@ -162,8 +162,8 @@ def _pending(plan: Plan) -> Iterable[Diagnostic]:
     if waiting:
         yield error(
             "RW508",
-            f"a commit still waits for its confirmation on {', '.join(waiting)}: "
+            f"a commit still awaits confirmation on {', '.join(waiting)}: "
             "another deployment is at work, or one was interrupted",
             devices=waiting,
-            fix="wait: an interrupted device goes back by itself when its timer ends; then plan again",
+            fix="wait: an interrupted device reverts by itself when its timer expires; then plan again",
         )

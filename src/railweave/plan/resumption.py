@@ -42,10 +42,10 @@ def resume_refusals(rollout: Rollout, fabric: str, target: str, intent_sha256: s
     if rollout.finished:
         return (error("RW532", f"nothing to resume: rollout {rollout.name} is {rollout.state}", where, fix=_AFRESH),)
     if rollout.stillborn:
-        told = f"nothing to resume: rollout {rollout.name} stopped before any device was begun"
+        told = f"nothing to resume: rollout {rollout.name} stopped before any device was started"
         return (error("RW532", told, where, fix=_AFRESH),)
     if not rollout.devices:
-        told = f"nothing to resume: the journal of rollout {rollout.name} does not tell what was planned"
+        told = f"nothing to resume: the journal of rollout {rollout.name} does not say what was planned"
         return (error("RW532", told, where, fix=_AFRESH),)
     return of_another(rollout, fabric, target, intent_sha256, "deploy --resume")
 
@@ -56,7 +56,7 @@ def still_running(rollout: Rollout) -> Diagnostic:
         "RW530",
         f"rollout {rollout.name} is at work: {rollout.by or 'another process'} runs it",
         Where(str(rollout.path)),
-        fix=f"wait for its end, or end it: `railweave rollout abort {rollout.name}`",
+        fix=f"wait for it to end, or abort it: `railweave rollout abort {rollout.name}`",
     )
 
 

@@ -123,7 +123,7 @@ class Rollout:
 
     @property
     def stillborn(self) -> bool:
-        """Tell whether it stopped before any device was begun, so that nothing of it is left to carry on."""
+        """Tell whether it stopped before any device was started, so that nothing of it is left to carry on."""
         begun = {record.step for record in self.devices.values()} - {"", Step.OUTCOME.value}
         held = {record.outcome for record in self.devices.values()} & {"new", "old"}
         return self.stopped and not begun and not held

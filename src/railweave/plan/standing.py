@@ -42,8 +42,8 @@ def _unreadable(standing: Standing) -> tuple[Diagnostic, ...]:
     names = tuple(standing.unreadable)
     first = f"{names[0]}: {standing.unreadable[names[0]]}"
     more = f", and {len(names) - 1} more" if len(names) > 1 else ""
-    fix = "bring it back, then try again"
-    return (error("RW518", f"how far the change has come cannot be told: {first}{more}", devices=names, fix=fix),)
+    fix = "restore access to it, then try again"
+    return (error("RW518", f"the progress of the change is unknown: {first}{more}", devices=names, fix=fix),)
 
 
 def _strange(standing: Standing, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
@@ -52,14 +52,14 @@ def _strange(standing: Standing, base: str, asked: int | None) -> tuple[Diagnost
         return ()
     names = standing.strange
     listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    mend = f"railweave deploy --from {base} --phase {max(1, standing.done)}"
+    fix = f"railweave deploy --from {base} --phase {max(1, standing.done)}"
     return (
         error(
             "RW518",
             f"{listed} run neither {base} nor a phase of the change",
             devices=names,
-            fix=f"name the revision that runs after --from; if it is {base}, mend them first: deploy it"
-            + (f", or repeat the phase that was interrupted: {mend}" if known and standing.done else ""),
+            fix=f"name the revision that runs after --from; if it is {base}, fix them first: deploy it"
+            + (f", or repeat the phase that was interrupted: {fix}" if known and standing.done else ""),
         ),
     )
 
@@ -68,8 +68,8 @@ def _order(standing: Standing, base: str, asked: int | None) -> tuple[Diagnostic
     if asked is None or standing.done in {asked - 1, asked}:
         return ()
     if standing.done > asked:
-        behind, text = (), f"phase {standing.done} is done already; phase {asked} lies behind"
-        fix = "to go back, lead the change the other way round: the earlier intent, --from the later revision"
+        behind, text = (), f"phase {standing.done} is done already, so phase {asked} cannot be run again"
+        fix = "to go back, reverse the change: the earlier intent, --from the later revision"
         return (error("RW518", text, devices=behind, fix=fix),)
     late = tuple(name for name, number in standing.latest.items() if number is not None and number < asked - 1)
     listed = ", ".join(late[:_SHOWN]) + (f" and {len(late) - _SHOWN} more" if len(late) > _SHOWN else "")

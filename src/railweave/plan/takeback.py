@@ -86,9 +86,11 @@ def rollback_refusals(rollout: Rollout, seen: Mapping[str, Seen], newer: Iterabl
     new = [name for name, state in stands.items() if state is Holds.NEW]
     for name in new:
         if seen[name].gone:
-            found.append(_refused(rollout, "RW539", [name], f"its way back is gone: {seen[name].gone}", _EARLIER))
+            found.append(
+                _refused(rollout, "RW539", [name], f"its rollback document is gone: {seen[name].gone}", _EARLIER)
+            )
         elif not seen[name].leads_back:
-            why = f"its way back does not lead to what it held before rollout {rollout.name}"
+            why = f"its rollback document does not restore what it ran before rollout {rollout.name}"
             found.append(_refused(rollout, "RW539", [name], why, _EARLIER))
     return tuple(found)
 

@@ -235,7 +235,7 @@ def _while_two_sided(gate: WaveGate, waves: Iterable[Wave], two_sided: Collectio
                 found.key,
                 f"both ends of {len(two_sided)} links have to change, and a link is down until its second end does; "
                 f"in wave {number} {found.message}",
-                f"{found.fix}, or deploy with --renumber if the fabric may stand still for that time",
+                f"{found.fix}, or deploy with --renumber if an outage is acceptable",
                 wave,
                 two_sided=True,
             )

@@ -11,6 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from railweave.plan.outcome import outcome_text
+
 _STYLES = {
     "done": "green",
     "unchanged": "green",
@@ -85,7 +87,7 @@ def audit_json(log: AuditLog) -> dict[str, Any]:
 def audit_view(log: AuditLog) -> RenderableType:
     """Return the log for a person, the latest entry last."""
     if not log.entries:
-        return Text("nothing was deployed from here yet")
+        return Text("no deployments yet")
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
     for column in ("when (UTC)", "who", "command", "fabric → target", "intent", "plan", "result", "devices"):
         table.add_column(column, overflow="fold")
@@ -103,7 +105,7 @@ def audit_view(log: AuditLog) -> RenderableType:
         )
     parts: list[RenderableType] = [table]
     if log.torn:
-        parts.append(Text(f"{log.torn} lines were cut short and are left out", style="yellow"))
+        parts.append(Text(f"{log.torn} incomplete lines are ignored", style="yellow"))
     return Group(*parts)
 
 
@@ -111,8 +113,8 @@ def _devices(entry: AuditEntry) -> str:
     """Return how many devices had which outcome, and the names of those that something went wrong with."""
     devices: Mapping[str, Mapping[str, str]] = entry.ended.get("devices", {})
     counts = Counter(device.get("outcome", "?") for device in devices.values())
-    parts = [f"{count} {outcome}" for outcome, count in counts.items()]
+    parts = [f"{count} {outcome_text(outcome)}" for outcome, count in counts.items()]
     wrong = [name for name, device in devices.items() if device.get("error")]
     if wrong:
-        parts.append(f"trouble: {', '.join(wrong[:4])}{' …' if len(wrong) > 4 else ''}")
+        parts.append(f"errors: {', '.join(wrong[:4])}{' …' if len(wrong) > 4 else ''}")
     return ", ".join(parts) or str(entry.ended.get("error", ""))

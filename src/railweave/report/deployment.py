@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from railweave.plan.outcome import DeployResult, Outcome, Progress, Result
+from railweave.plan.outcome import OUTCOME_TEXT, DeployResult, Outcome, Progress, Result
 from railweave.report.listing import compact, counted
 from railweave.report.verification import verify_json, verify_view
 
@@ -41,7 +41,7 @@ def next_steps(result: DeployResult) -> list[str]:
     """Return in sentences what a person does next; none where all is as intended."""
     target = f" --target {result.target}" if result.target else ""
     steps = [
-        f"`railweave undrain {name}{target}`: the rollout took its traffic away and could not give it back"
+        f"`railweave undrain {name}{target}`: the rollout drained it and could not undrain it"
         for name in result.progress.drained
     ]
     if result.ok:
@@ -49,11 +49,11 @@ def next_steps(result: DeployResult) -> list[str]:
     new = set(result.names(Outcome.NEW))
     changed = any(name in new for wave in result.progress.waves for name in wave)
     if result.result is Result.STOPPED and result.rollout:
-        steps.append(f"`railweave deploy --resume{target}` goes on where it stopped, once the cause is mended")
+        steps.append(f"`railweave deploy --resume{target}` resumes where it stopped once the cause is fixed")
     if result.rollout and changed and not result.of:
-        steps.append(f"`railweave rollback {result.rollout}{target}` takes back what was done")
+        steps.append(f"`railweave rollback {result.rollout}{target}` rolls back what was done")
     if not result.of:
-        steps.append(f"`railweave plan{target}` shows what is left to do")
+        steps.append(f"`railweave plan{target}` shows the remaining changes")
     return steps
 
 
@@ -72,7 +72,7 @@ def deploy_view(result: DeployResult) -> RenderableType:
             *(Text(f"next: {step}" if number == 0 else f"      {step}") for number, step in enumerate(steps)),
             Text(),
         ]
-    parts.append(Text(f"every step: {result.journal}", style="dim"))
+    parts.append(Text(f"journal: {result.journal}", style="dim"))
     return Group(*parts)
 
 
@@ -81,12 +81,12 @@ def _headline(result: DeployResult) -> Text:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
     standing = f"as before rollout {result.of}" if result.of else "as intended"
     if result.result is Result.UNCHANGED:
-        return Text.assemble(("✓ ", "green"), f"nothing to do: every device already is {standing}; nothing was changed")
+        return Text.assemble(("✓ ", "green"), f"no changes: every device is {standing}")
     done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} {standing}"
     if result.progress.saved:
-        done += f"; saved what {compact(result.progress.saved)} ran already and would not have booted"
+        done += f"; saved the running configuration of {compact(result.progress.saved)}"
     if result.progress.failed:
-        return Text.assemble(("✗ ", "bold red"), f"{done}, {len(result.progress.failed)} failed on the way")
+        return Text.assemble(("✗ ", "bold red"), f"{done}, {len(result.progress.failed)} failed")
     return Text.assemble(("✓ ", "green"), done)
 
 
@@ -104,7 +104,7 @@ def _table(*columns: str) -> Table:
 
 def _waves(result: DeployResult) -> Table:
     """Return what was done and what was not: the waves that were done, the one that was not, those not begun."""
-    table = _table("wave", "devices", "what came of it")
+    table = _table("wave", "devices", "result")
     progress = result.progress
     done, count = progress.waves_done, len(progress.waves)
     for first, last in ((0, done), (done, done + 1), (done + 1, count)):
@@ -118,13 +118,13 @@ def _waves(result: DeployResult) -> Table:
 def _counts(result: DeployResult, names: Sequence[str]) -> str:
     """Return how many of ``names`` ended how, those that were taken back with their wave apart."""
     undone = set(result.progress.undone)
-    words = Counter("taken back with its wave" if name in undone else _end(result, name) for name in names)
+    words = Counter("rolled back with its wave" if name in undone else _end(result, name) for name in names)
     return ", ".join(f"{count} {word}" for word, count in words.items())
 
 
 def _end(result: DeployResult, name: str) -> str:
     device = result.devices.get(name)
-    return device.outcome.value if device is not None else Outcome.NOT_ATTEMPTED.value
+    return OUTCOME_TEXT[device.outcome if device is not None else Outcome.NOT_ATTEMPTED]
 
 
 def _outcomes(result: DeployResult) -> Table:
@@ -136,5 +136,5 @@ def _outcomes(result: DeployResult) -> Table:
             by_error.setdefault(result.devices[name].error, []).append(name)
         for error, names in sorted(by_error.items(), key=lambda item: bool(item[0])):
             shown = names[0] if error and len(names) == 1 else f"{compact(names)} ({len(names)})"
-            table.add_row(Text(outcome.value, style=_STYLES[outcome]), shown, Text(error))
+            table.add_row(Text(OUTCOME_TEXT[outcome], style=_STYLES[outcome]), shown, Text(error))
     return table

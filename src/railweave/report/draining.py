@@ -24,7 +24,7 @@ def intention_view(
         what = f"the whole switch, {links}," if target.whole else f"{links} ({_some(target.ports)})"
         had = drained.get(target.device, ())
         note = "" if not had else "; drained already" if had == WHOLE else f"; drained already: {_some(had)}"
-        lines.append(Text(f"{target.device}: {what} will be the last choice of all neighbours{note}"))
+        lines.append(Text(f"{target.device}: {what} will be de-preferred by all neighbors (graceful shutdown){note}"))
     lines.append(Text(f"sessions and routes stay; the worst leaf keeps {uplinks_left_percent:g}% of its uplinks"))
     return Group(*lines)
 
@@ -33,7 +33,7 @@ def drain_view(results: Sequence[DrainResult], asked: int) -> RenderableType:
     """Return what came of each switch, and the way back."""
     lines = [_drain_line(one) for one in results]
     if len(results) < asked:
-        lines.append((f"{asked - len(results)} switches were not begun", "yellow"))
+        lines.append((f"{asked - len(results)} switches were not started", "yellow"))
     return Group(*(Text(line, style=style) for line, style in lines))
 
 
@@ -45,8 +45,8 @@ def _drain_line(one: DrainResult) -> tuple[str, str]:
     if one.flows:
         return f"{one.device} is drained{links}, but {one.flows}; not safe to work on yet; {undo}", "yellow"
     if one.waited:
-        return f"{one.device} carries nothing{links}; safe to work on{' there' if links else ''}; {undo}", "green"
-    return f"{one.device} is drained{links}; its counters were not looked at; {undo}", "yellow"
+        return f"{one.device} has no traffic{links}; safe to work on{' there' if links else ''}; {undo}", "green"
+    return f"{one.device} is drained{links}; its counters were not read; {undo}", "yellow"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -81,8 +81,8 @@ def undrain_view(results: Sequence[DrainResult], verification: VerifyResult | No
             parts.append(Text(f"{one.device}: {'traffic is back' if one.changed else 'was not drained'}"))
     if verification is not None:
         failed = verification.failed
-        good = f"{len(verification.checks)} checks of links, sessions and prefixes hold"
-        bad = f"{len(failed)} checks fail (`railweave verify` tells all)"
+        good = f"{len(verification.checks)} checks of links, sessions and prefixes passed"
+        bad = f"{len(failed)} checks failed (`railweave verify` lists them)"
         parts.append(Text(bad, style="bold red") if failed else Text(good, style="green"))
         parts += [
             Text(f"  {one.device} {one.kind.value} {one.subject}: {one.actual}, not {one.expected}")

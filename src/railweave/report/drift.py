@@ -19,7 +19,7 @@ from railweave.report.markdown import LIMIT_CHARS, cell, code, table
 from railweave.report.plan_summary import hand_drained_lines
 from railweave.sonic.change import Op
 
-_WORDS = {Op.ADD: "missing", Op.UPDATE: "differs", Op.REMOVE: "not intended"}
+_WORDS = {Op.ADD: "missing", Op.UPDATE: "differs", Op.REMOVE: "extra"}
 _STYLES = {Op.ADD: "green", Op.UPDATE: "yellow", Op.REMOVE: "red"}
 _MOST_LINES = 120
 
@@ -79,13 +79,13 @@ def drift_view(drift: Drift) -> RenderableType:
     if notes:
         parts += [Text(), *map(Text, notes)]
     if drift.found:
-        parts += [Text(), Text("`railweave plan` shows how a deploy would mend this", style="dim")]
+        parts += [Text(), Text("`railweave plan` shows how a deployment would remediate this", style="dim")]
     return Group(*parts)
 
 
 def _groups(groups: Iterable[ChangeGroup]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in ("drift", "what", "runs → intended", "devices", "to mend"):
+    for column in ("drift", "what", "runs → intended", "devices", "remediation"):
         shown.add_column(column, overflow="fold")
     for group in groups:
         shown.add_row(
@@ -101,11 +101,11 @@ def _groups(groups: Iterable[ChangeGroup]) -> Table:
 def _notes(drift: Drift) -> Iterable[str]:
     for name, device in drift.plan.devices.items():
         for one in device.conflicts:
-            yield f"conflict: {name}: {one.table}|{one.key} is not ours and holds {one.port}: {one.reason}"
+            yield f"conflict: {name}: {one.table}|{one.key} is unmanaged and holds {one.port}: {one.reason}"
         if device.state is DeviceState.UNREACHABLE:
             yield f"not read: {name}: {device.error}"
         if device.pending:
-            yield f"waiting: a commit on {name} is not confirmed; it may go back by itself"
+            yield f"waiting: a commit on {name} is not confirmed; it may revert by itself"
     yield from hand_drained_lines(drift.plan)
 
 
@@ -123,7 +123,7 @@ def drift_markdown(drift: Drift) -> str:
             (_WORDS[one.op], code(subject(one)), code(effect(one)), cell(devices(one)), one.method.value)
             for one in groups[:_MOST_LINES]
         )
-        lines.append(table(("drift", "what", "runs → intended", "devices", "to mend"), rows))
+        lines.append(table(("drift", "what", "runs → intended", "devices", "remediation"), rows))
     if len(groups) > _MOST_LINES:
         lines.append(f"and {len(groups) - _MOST_LINES} groups more\n")
     notes = [

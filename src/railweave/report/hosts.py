@@ -96,7 +96,7 @@ def _headline(run: HostsRun) -> Text:
     if not run.ok:
         return Text.assemble(("✗ ", "bold red"), f"{changed} changed" if run.applied else f"{changed} would change")
     if not run.named(HostState.CHANGED):
-        return Text.assemble(("✓ ", "green"), f"nothing to do: {same} as intended")
+        return Text.assemble(("✓ ", "green"), f"no changes: {same} as intended")
     words = f"done: {changed} changed" if run.applied else f"{changed} would change"
     return Text.assemble(("✓ ", "green"), f"{words}, {same} as intended")
 
@@ -129,7 +129,7 @@ def _notes(run: HostsRun) -> Iterator[RenderableType]:
         for note in host.notes:
             groups[note.subject, note.what, note.text].append(host.name)
     if groups:
-        yield Text("\nNIC firmware, which railweave tells and never sets:")
+        yield Text("\nNIC firmware (reported, never changed by railweave):")
     for (subject, what, text), names in groups.items():
         yield Text(f"  {subject} {what}: {text}  [{compact(tuple(names))}]")
 

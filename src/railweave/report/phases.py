@@ -17,7 +17,7 @@ _BY = {
     PhaseKind.PROVISION: "railweave",
     PhaseKind.SWITCHES: "railweave",
     PhaseKind.HOSTS: "railweave, or whoever runs the nodes",
-    PhaseKind.CABLES: "railweave, then hands",
+    PhaseKind.CABLES: "railweave, then manual",
     PhaseKind.CLEANUP: "railweave",
 }
 
@@ -34,8 +34,8 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
         table.add_row(str(phase.number), what, _BY[phase.kind], _count(phase))
         said = phase.why
     words = (
-        f"`railweave deploy --from {base}` goes as far as no hands are needed, and then says what they must do;"
-        " with `--phase N` it does one phase"
+        f"`railweave deploy --from {base}` runs up to the next manual step and says what to do there;"
+        " with `--phase N` it runs one phase"
     )
     return Group(table, Text(), Text(words))
 

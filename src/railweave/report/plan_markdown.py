@@ -69,7 +69,7 @@ def _notes(plan: Plan) -> Iterable[str]:
         ),
         *(f"a commit on {name} still waits for its confirmation" for name, one in plan.devices.items() if one.pending),
         *hand_drained_lines(plan),
-        *([f"no longer in the intent, left alone: {compact(plan.gone)}"] if plan.gone else []),
+        *([f"no longer in the intent, left untouched: {compact(plan.gone)}"] if plan.gone else []),
     ]
     if notes:
         more = [f"- and {len(notes) - _MOST_NOTES} more"] if len(notes) > _MOST_NOTES else []
@@ -78,7 +78,7 @@ def _notes(plan: Plan) -> Iterable[str]:
 
 def _disruption(plan: Plan) -> str:
     return table(
-        ("role", "devices", "changes", "at worst", "methods"),
+        ("role", "devices", "changes", "worst-case impact", "methods"),
         (
             (
                 row.role,
@@ -139,7 +139,9 @@ def _provisioned(plan: Plan, groups: Sequence[ChangeGroup]) -> Iterable[str]:
 def _foot(plan: Plan) -> str:
     total = plan.summary
     rows = kept(plan)
-    kept_text = f" Not ours, kept: {', '.join(f'{table} {count}' for table, count in rows.items())}." if rows else ""
+    kept_text = (
+        f" Unmanaged, left untouched: {', '.join(f'{table} {count}' for table, count in rows.items())}." if rows else ""
+    )
     states = ", ".join(f"{len(plan.names(state))} {state.value}" for state in DeviceState if plan.names(state))
     return f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {states}.{cell(kept_text)}\n"
 

@@ -29,7 +29,7 @@ class RoleDisruption:
     @property
     def words(self) -> str:
         """Return the disruption in words."""
-        return "first provisioning: carries nothing yet" if self.fresh else WORDS[self.disruption]
+        return "first provisioning: no traffic yet" if self.fresh else WORDS[self.disruption]
 
 
 def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
@@ -63,22 +63,22 @@ def cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
         return ()
     lines = [f"cable to move: {cable}" for cable in cables[:most]]
     if hidden := len(cables) - len(lines):
-        lines.append(f"cables to move: {hidden} more, all in the JSON form")
+        lines.append(f"cables to move: {hidden} more, all in the JSON output")
     return (*lines, "`railweave phases BASE` and `deploy --from BASE` move cables a few at a time, with a work order")
 
 
 def marking_lines(plan: Plan) -> tuple[str, ...]:
     """Return a line for each code point that is lossless on running switches and would be no more."""
     return tuple(
-        f"DSCP {dscp} is lossless no more, or on another priority, on {compact(devices)}: GPU nodes that send it would"
-        " lose packets; `railweave phases` shows the way without loss"
+        f"DSCP {dscp} is no longer lossless, or on another priority, on {compact(devices)}: GPU nodes that send it"
+        " would lose packets; `railweave phases` shows how to change it without loss"
         for dscp, devices in given_up_markings(plan)
     )
 
 
 def mtu_lines(plan: Plan) -> tuple[str, ...]:
     """Return a line where running switches would take smaller packets than before."""
-    return tuple(f"{one.message}; `railweave phases` shows the way without loss" for one in lowered_mtu(plan))
+    return tuple(f"{one.message}; `railweave phases` shows how to change it without loss" for one in lowered_mtu(plan))
 
 
 def live_port_lines(plan: Plan) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def _by_device(plan: Plan) -> Iterable[Text]:
 
 
 def _disruption(plan: Plan) -> Table:
-    table = _table("role", "devices", "changes", "at worst", "methods")
+    table = _table("role", "devices", "changes", "worst-case impact", "methods")
     for row in disruption_by_role(plan):
         table.add_row(
             row.role,
@@ -119,18 +119,18 @@ def _remarks(plan: Plan) -> Iterable[Text]:
             for one in device.conflicts
         ),
         *(
-            Text(f"waiting: a commit on {name} is not confirmed; it may go back by itself", style="bold yellow")
+            Text(f"waiting: a commit on {name} is not confirmed; it may revert by itself", style="bold yellow")
             for name, device in plan.devices.items()
             if device.pending
         ),
     ]
     remarks += (Text(line, style="yellow") for line in hand_drained_lines(plan))
     if plan.gone:
-        remarks.append(Text(f"no longer in the intent, left alone: {compact(plan.gone)}", style="yellow"))
+        remarks.append(Text(f"no longer in the intent, left untouched: {compact(plan.gone)}", style="yellow"))
     rows = kept(plan)
     if rows:
         listed = ", ".join(f"{table} {count}" for table, count in rows.items())
-        remarks.append(Text(f"not ours, kept: {listed}", style="dim"))
+        remarks.append(Text(f"unmanaged, left untouched: {listed}", style="dim"))
     yield from remarks
     if remarks:
         yield Text()

@@ -33,7 +33,7 @@ def is_proven(gone: Leaving, found: tuple[Proof, ...]) -> bool:
 def retirement_view(gone: Leaving, found: tuple[Proof, ...], target: str) -> RenderableType:
     """Return the proof as a table, and the next step in words."""
     if not gone.switches:
-        return Text("no switch leaves: the newer intent has all that the older one has")
+        return Text("no switch is removed: the newer intent has every device of the older one")
     parts: list[RenderableType] = [
         Text(f"leaving: {compact([switch.name for switch in gone.switches])}", style="bold"),
         *([Text(f"with {counted(len(gone.hosts), 'GPU node')}: {compact(list(gone.hosts))}")] if gone.hosts else []),
@@ -58,13 +58,13 @@ def _table(found: tuple[Proof, ...]) -> Table:
 def _next(gone: Leaving, found: tuple[Proof, ...], target: str) -> list[RenderableType]:
     if gone.moved:
         count = counted(len(gone.moved), "cable")
-        return [Text(f"✗ {count} must move first: `railweave phases BASE` tells which, in safe steps", style="red")]
+        return [Text(f"✗ {count} must move first: `railweave phases BASE` lists them, in safe steps", style="red")]
     if is_proven(gone, found):
         return [
-            Text.assemble(("✓ ", "green"), "nothing uses what leaves"),
-            Text(f"next: `railweave deploy --target {target}`, then switch it off and take it out of the inventory"),
+            Text.assemble(("✓ ", "green"), "nothing uses the switches to be removed"),
+            Text(f"next: `railweave deploy --target {target}`, then power it off and remove it from the inventory"),
         ]
     undrained = sorted({one.device for one in found if not one.ok and one.what == "out of traffic"})
     advice = f"railweave drain {' '.join(undrained)} --target {target}" if undrained else ""
-    words = f"next: `{advice}`, then ask again" if advice else "what still uses it has to leave first; then ask again"
+    words = f"next: `{advice}`, then run this again" if advice else "remove what uses it first, then run this again"
     return [Text.assemble(("✗ ", "bold red"), "not proven unused"), Text(words)]

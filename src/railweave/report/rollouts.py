@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import DeviceRecord, Entry, Rollout
 from railweave.report.listing import compact, counted
 
@@ -92,8 +93,8 @@ def _counts(rollout: Rollout) -> Counter[str]:
 def rollouts_view(found: Sequence[Rollout], left_out: int = 0) -> RenderableType:
     """Return a table of rollouts, newest first; ``left_out`` counts older ones that are not shown."""
     if not found:
-        return Text("nothing was rolled out from here yet")
-    table = _table("rollout", "kind", "fabric → target", "begun (UTC)", "state", "devices")
+        return Text("no rollouts yet")
+    table = _table("rollout", "kind", "fabric → target", "started (UTC)", "state", "devices")
     for rollout in found:
         table.add_row(
             rollout.name,
@@ -101,7 +102,7 @@ def rollouts_view(found: Sequence[Rollout], left_out: int = 0) -> RenderableType
             f"{rollout.fabric or '?'} → {rollout.target or '?'}",
             _time(rollout.begun_at),
             Text(rollout.state, style=_STATE_STYLES.get(rollout.state, "")),
-            ", ".join(f"{count} {outcome}" for outcome, count in _counts(rollout).items()) or "none",
+            ", ".join(f"{count} {outcome_text(outcome)}" for outcome, count in _counts(rollout).items()) or "none",
         )
     parts: list[RenderableType] = [table]
     if left_out:
@@ -150,7 +151,7 @@ def _devices(rollout: Rollout) -> Table:
         table.add_row(
             str(record.wave or ""),
             name,
-            Text(record.outcome or IN_DOUBT, style=_OUTCOME_STYLES.get(record.outcome, "")),
+            Text(outcome_text(record.outcome) or IN_DOUBT, style=_OUTCOME_STYLES.get(record.outcome, "")),
             record.step,
             record.commit_id,
             Text(record.error),
@@ -172,7 +173,7 @@ def _words(entry: Entry) -> str:
     if entry.step == "wave" and isinstance(devices, list):
         told = f"{told}: {compact(map(str, devices))}"
     elif entry.step == "outcome":
-        told = ": ".join(filter(None, (str(entry.details.get("outcome", "")), told)))
+        told = ": ".join(filter(None, (outcome_text(str(entry.details.get("outcome", ""))), told)))
     elif entry.step == "ended":
         told = str(entry.details.get("result", "")) or told
     return told if len(told) <= _LONGEST_TEXT else told[: _LONGEST_TEXT - 1] + "…"
@@ -181,13 +182,13 @@ def _words(entry: Entry) -> str:
 def _gaps(rollout: Rollout) -> Iterable[str]:
     """Yield what the journal does not tell, in sentences."""
     if not rollout.entries:
-        yield "the journal is empty: the rollout was lost before its first step"
+        yield "the journal is empty: the rollout ended before its first step"
     if rollout.torn:
-        yield "the last line is cut: the process was lost while it wrote"
+        yield "the last line is incomplete: the process ended while writing it"
     if rollout.unread:
         yield f"{counted(rollout.unread, 'line')} cannot be read and {'is' if rollout.unread == 1 else 'are'} left out"
     if rollout.unknown:
-        yield f"steps of a newer version, not acted upon: {', '.join(rollout.unknown)}"
+        yield f"steps of a newer version, ignored: {', '.join(rollout.unknown)}"
 
 
 def _next(rollout: Rollout) -> Text:

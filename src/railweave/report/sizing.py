@@ -26,7 +26,7 @@ def sizing_view(sizing: Sizing) -> RenderableType:
         Text(f"Fabric {sizing.fabric}", style="bold"),
         _figures(sizing),
         Text(),
-        Text("How each number came about", style="bold"),
+        Text("Every number with its formula", style="bold"),
         _steps(sizing),
         Text(),
         _room(sizing),
@@ -84,5 +84,5 @@ def _room(sizing: Sizing) -> Text:
     first = _RESOURCES.get(sizing.limits.first, sizing.limits.first)
     return Text.assemble(
         (sizing.room.next_step, "bold"),
-        f"\nmost nodes without moving a cable: {sizing.limits.nodes:,}; what ends first: {first}",
+        f"\nmost nodes without moving a cable: {sizing.limits.nodes:,}; first limit: {first}",
     )

@@ -15,7 +15,7 @@ _MEANING = {
     CheckKind.LINK: "ports enabled, fabric links up",
     CheckKind.MTU: "MTU of used ports",
     CheckKind.ADDRESS: "interface addresses",
-    CheckKind.LLDP: "LLDP neighbours where the cabling plan has them",
+    CheckKind.LLDP: "LLDP neighbors as in the cabling plan",
     CheckKind.BGP: "BGP sessions established with the right AS number",
     CheckKind.PREFIXES: "prefixes of each session, no fewer than before",
     CheckKind.ERRORS: "errors of used ports, rising no faster than before",
@@ -60,7 +60,7 @@ def _table(*columns: str) -> Table:
 
 
 def _by_kind(result: VerifyResult) -> Table:
-    table = _table("check", "what", "hold", "fail")
+    table = _table("check", "what", "passed", "failed")
     for kind in CheckKind:
         found = [check for check in result.checks if check.kind is kind]
         if found:
@@ -86,10 +86,10 @@ def _verdict(result: VerifyResult) -> Text:
     devices = len({check.device for check in result.checks})
     if result.ok:
         return Text.assemble(
-            ("✓ ", "green"), f"verified: {counted(len(result.checks), 'check')} on {counted(devices, 'device')} hold"
+            ("✓ ", "green"), f"verified: {counted(len(result.checks), 'check')} passed on {counted(devices, 'device')}"
         )
     wrong = len({check.device for check in result.failed})
     return Text.assemble(
         ("✗ ", "bold red"),
-        f"{len(result.failed):,} of {counted(len(result.checks), 'check')} fail, on {counted(wrong, 'device')}",
+        f"{len(result.failed):,} of {counted(len(result.checks), 'check')} failed, on {counted(wrong, 'device')}",
     )

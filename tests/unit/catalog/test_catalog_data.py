@@ -1,4 +1,4 @@
-"""Every data file of the catalogue is sound; one case a file, so that one mistake does not hide the rest."""
+"""Every data file of the catalog is sound; one case a file, so that one mistake does not hide the rest."""
 
 from collections import Counter
 from itertools import pairwise

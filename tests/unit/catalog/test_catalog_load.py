@@ -1,4 +1,4 @@
-"""Reading the catalogue: lazily, once, and with errors that name the file."""
+"""Reading the catalog: lazily, once, and with errors that name the file."""
 
 import json
 import subprocess

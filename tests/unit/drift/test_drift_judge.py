@@ -134,8 +134,8 @@ def test_a_file_may_hold_no_rule(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "line"),
     [
-        ("ignore:\n  - table: PORT\n    until: 2026-12-31\n", "without `reason`", 2),
-        ("ignore:\n  - table: PORT\n    reason: why not\n", "without `until`", 2),
+        ("ignore:\n  - table: PORT\n    until: 2026-12-31\n", "`reason` is missing", 2),
+        ("ignore:\n  - table: PORT\n    reason: why not\n", "`until` is missing", 2),
         ("ignore:\n  - {table: PORT, reason: why, until: 31.12.2026}\n", "is no day", 2),
         ("ignore:\n  - {table: PORT, reason: why, until: 2026}\n", "a day", 2),
         ("ignore:\n  - table: PORT\n    tabel: x\n    reason: why\n    until: 2026-12-31\n", "unknown key `tabel`", 3),

@@ -181,7 +181,7 @@ def test_firmware_that_does_not_fit_is_told_once_for_all_nodes_and_is_no_change(
     hosts = tuple(HostResult(f"gpu{n}", HostState.UNCHANGED, notes=(note,)) for n in range(1, 4))
     run = HostsRun("pod", "lab", False, hosts)
     text = shown(run)
-    assert "nothing to do: 3 nodes as intended" in text
+    assert "no changes: 3 nodes as intended" in text
     assert text.count("CNP_DSCP_P1") == 1
     assert "a restart is pending  [gpu1…3]" in text
     assert hosts_json(run)["hosts"]["gpu2"]["notes"] == [

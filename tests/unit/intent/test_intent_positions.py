@@ -188,7 +188,7 @@ def test_a_file_beyond_the_limit_is_refused() -> None:
         ("a: b: c\n", 1, 5, "no key can be"),
         ("a: @x\n", 1, 4, "begin with `@`"),
         ("a: %x\n", 1, 4, "begin with `%`"),
-        ("- a\nb: 1\n", 2, 1, "list above goes on"),
+        ("- a\nb: 1\n", 2, 1, "item of the list"),
         ("a: ]\n", 1, 4, "value is missing"),
         ("a: 1\n...\nb\n", 3, 1, "after the end"),
         ("%YAML 3.0\n---\na: 1\n", 1, 1, "version"),

@@ -273,7 +273,7 @@ def test_somebody_elses_lock_is_respected(changed: "Bench") -> None:
 
 def test_a_pending_commit_of_an_interrupted_deployment_is_refused(changed: "Bench") -> None:
     changed.world.switches["lab-leaf1"].pending = True
-    with pytest.raises(RefusedError, match="waits for its confirmation on lab-leaf1"):
+    with pytest.raises(RefusedError, match="awaits confirmation on lab-leaf1"):
         changed.deploy()
     assert changed.world.switches["lab-leaf1"].pending
 

@@ -265,7 +265,7 @@ def test_a_second_rollout_is_told_who_is_at_work(tmp_path: Path) -> None:
             assert found.message.startswith(
                 f"another rollout of pod1 on production is at work, {journal.name}: process {os.getpid()} of "
             )
-            assert found.fix == f"wait for its end, or end it: `railweave rollout abort {journal.name}`"
+            assert found.fix == f"wait for it to end, or abort it: `railweave rollout abort {journal.name}`"
         Journal(tmp_path, "pod1", "sim").close()
         refuse_while_running(tmp_path / "nowhere", "pod1", "production")
     refuse_while_running(tmp_path, "pod1", "production")

@@ -104,7 +104,7 @@ def test_a_failed_gate_takes_the_whole_wave_back_and_stops(wide: "Bench") -> Non
     assert result.progress.failed == ("lab-leaf3",)
     assert result.progress.undone == ("lab-leaf2", "lab-leaf4")
     assert (result.progress.waves_done, len(result.progress.waves)) == (3, 4)
-    assert "taken back with its wave: lab-leaf3: verification failed" in result.devices["lab-leaf2"].error
+    assert "rolled back with its wave: lab-leaf3: verification failed" in result.devices["lab-leaf2"].error
     assert "bgp" in result.devices["lab-leaf3"].error
 
 

@@ -68,20 +68,20 @@ def test_a_rollout_that_was_cut_off_is_shown_with_what_is_known_and_what_comes_n
     assert "fabric   pod1 → production" in lines
     assert "state    interrupted" in lines
     header = next(line for line in lines if line.startswith("wave "))
-    for name, outcome in (("spine1", "new"), ("leaf1", "in doubt"), ("leaf2", "not-attempted")):
+    for name, outcome in (("spine1", "committed"), ("leaf1", "in doubt"), ("leaf2", "not started")):
         row = next(line for line in lines if f"   {name} " in line and "2026-" not in line)
         assert row.index(name) == header.index("device")
         assert row.index(outcome) == header.index("outcome")
-    assert "the last line is cut: the process was lost while it wrote" in lines
+    assert "the last line is incomplete: the process ended while writing it" in lines
     assert "1 line cannot be read and is left out" in lines
-    assert "steps of a newer version, not acted upon: teleported" in lines
+    assert "steps of a newer version, ignored: teleported" in lines
     assert lines[-1] == f"railweave deploy --resume {rollout.name}, or railweave rollback {rollout.name}"
 
 
 def test_an_empty_journal_says_that_nothing_is_known(project: Path) -> None:
     Journal(project, "pod1", "production").close()
     (path,) = project.glob("*.jsonl")
-    assert "the journal is empty: the rollout was lost before its first step" in shown(rollout_view(read_rollout(path)))
+    assert "the journal is empty: the rollout ended before its first step" in shown(rollout_view(read_rollout(path)))
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_a_list_has_a_line_a_rollout_and_counts_the_older_ones() -> None:
     first = Rollout("first", Path("first.jsonl"), fabric="pod1", target="sim", devices=devices)
     second = replace(first, name="second", kind=Kind.ROLLBACK, of="first", finished=True, result="done", devices={})
     text = shown(rollouts_view([second, first], 3))
-    assert "interrupted   1 new, 1 in doubt, 1 not-attempted" in text
+    assert "interrupted   1 committed, 1 in doubt, 1 not started" in text
     assert "and 3 older rollouts: `railweave rollout list --all`" in text
-    assert "nothing was rolled out from here yet" in shown(rollouts_view([]))
+    assert "no rollouts yet" in shown(rollouts_view([]))
     told = rollouts_json([second])["rollouts"][0]
     assert (told["kind"], told["of"], told["state"], told["finished"]) == ("rollback", "first", "done", True)
     assert rollout_json(first)["devices"]["b"]["outcome"] is None
@@ -113,7 +113,7 @@ def test_the_commands_tell_of_rollouts(project: Path, capsys: pytest.CaptureFixt
     assert main(["rollout", "list", "--json"]) == 0
     assert answer(capsys) == {"version": 1, "rollouts": []}
     assert main(["rollout", "show"]) == 64
-    assert "nothing was rolled out from here yet" in capsys.readouterr().err
+    assert "no rollouts yet" in capsys.readouterr().err
     with closing(opened(project)) as journal:
         assert main(["rollout", "list", "--json"]) == 0
         assert [one["state"] for one in answer(capsys)["rollouts"]] == ["running"]
@@ -144,7 +144,7 @@ def test_a_rollout_that_does_not_run_can_be_told_nothing(
         f"rollout {journal.name} does not run: it is interrupted",
     )
     assert found["fix"] == (
-        f"carry it on with `railweave deploy --resume {journal.name}`, "
+        f"resume it with `railweave deploy --resume {journal.name}`, "
         f"or go back with `railweave rollback {journal.name}`"
     )
     assert list(project.glob("*.control")) == []

@@ -136,7 +136,7 @@ def test_progress_without_a_terminal_is_plain_lines() -> None:
     assert out.getvalue().splitlines() == [
         "wave 1 of 1: leaf1",
         "leaf1: rolling back: bgp is [down]",
-        "leaf1: old",
+        "leaf1: not committed",
     ]
 
 

@@ -10,7 +10,7 @@ from railweave.report.deployment import deploy_json, deploy_view, next_steps
 
 WAVES = (("spine1",), ("leaf1", "leaf2", "leaf3"), ("leaf4",))
 WHY = "leaf2: bgp is down"
-TOGETHER = f"taken back with its wave: {WHY}"
+TOGETHER = f"rolled back with its wave: {WHY}"
 DEVICES = {
     "spine1": DeviceOutcome(Outcome.NEW),
     "leaf1": DeviceOutcome(Outcome.OLD, TOGETHER),
@@ -39,13 +39,13 @@ def test_a_stop_says_how_far_the_rollout_came() -> None:
 
 
 def test_every_wave_says_what_came_of_it() -> None:
-    assert line_of(STOPPED, "1 ") == "1 spine1 (1) 1 new"
-    assert line_of(STOPPED, "2 ") == "2 leaf1…3 (3) 2 taken back with its wave, 1 old"
-    assert line_of(STOPPED, "3 ") == "3 leaf4 (1) 1 not-attempted"
+    assert line_of(STOPPED, "1 ") == "1 spine1 (1) 1 committed"
+    assert line_of(STOPPED, "2 ") == "2 leaf1…3 (3) 2 rolled back with its wave, 1 not committed"
+    assert line_of(STOPPED, "3 ") == "3 leaf4 (1) 1 not started"
 
 
 def test_devices_with_the_same_error_share_a_line() -> None:
-    assert sum("taken back with its wave: leaf2" in line for line in lines(STOPPED)) == 1
+    assert sum("rolled back with its wave: leaf2" in line for line in lines(STOPPED)) == 1
 
 
 def test_the_next_steps_are_commands() -> None:
@@ -76,12 +76,12 @@ def test_a_tolerated_failure_is_no_success() -> None:
     devices = {"leaf1": DeviceOutcome(Outcome.NEW), "leaf2": DeviceOutcome(Outcome.OLD, "no")}
     result = DeployResult(Result.DONE, devices, progress=Progress(1, (("leaf1", "leaf2"),), failed=("leaf2",)))
     assert not result.ok
-    assert line_of(result, "✗") == "✗ done: 1 device as intended, 1 failed on the way"
+    assert line_of(result, "✗") == "✗ done: 1 device as intended, 1 failed"
 
 
 def test_what_was_saved_is_told() -> None:
     result = DeployResult(Result.DONE, {"leaf1": DeviceOutcome(Outcome.NEW)}, progress=Progress(saved=("leaf1",)))
-    assert "saved what leaf1 ran already" in line_of(result, "✓")
+    assert "saved the running configuration of leaf1" in line_of(result, "✓")
 
 
 def test_the_json_says_the_same() -> None:

@@ -40,8 +40,8 @@ def between(lab: Fabric, redesign: Callable[..., Fabric]) -> Callable[..., str]:
         (
             GROWN,
             (),
-            "lab: takes out 2 leaves and 4 links; touches 2 spines, disturbing only links that end; moves no address; "
-            "no QoS change.",
+            "lab: removes 2 leaves and 4 links; touches 2 spines, disrupting only links that are removed; "
+            "moves no address; no QoS change.",
         ),
         (
             (),
@@ -56,7 +56,7 @@ def between(lab: Fabric, redesign: Callable[..., Fabric]) -> Callable[..., str]:
         (
             (),
             (("count: 4\n", "count: 3\n"),),
-            "lab: takes out 2 node ports; touches 2 leaves, disturbing only links that end; moves no address; "
+            "lab: removes 2 node ports; touches 2 leaves, disrupting only links that are removed; moves no address; "
             "no QoS change.",
         ),
         (
@@ -103,7 +103,7 @@ def test_speeds_and_breakouts_are_counted(plan_of: Callable[..., Plan], change: 
     ports = [change(key=f"Ethernet{port}", field="speed", before="100000", after="50000") for port in range(3)]
     assert "changes the speed of 3 ports" in headline(plan_of(*ports))
     mode = change(table="BREAKOUT_CFG", field="brkout_mode", before="1x100G", after="2x50G")
-    assert "breaks out 1 port anew" in headline(plan_of(mode))
+    assert "changes the breakout of 1 port" in headline(plan_of(mode))
 
 
 def test_cables_that_move_are_counted(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:

@@ -79,7 +79,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             (
                 "RW530",
                 f"rollout {NAME} is at work: ada@deploy1 runs it",
-                f"wait for its end, or end it: `railweave rollout abort {NAME}`",
+                f"wait for it to end, or abort it: `railweave rollout abort {NAME}`",
             ),
         ),
         (
@@ -87,7 +87,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             ("pod1", "production", "a" * 64),
             (
                 "RW532",
-                f"nothing to resume: the journal of rollout {NAME} does not tell what was planned",
+                f"nothing to resume: the journal of rollout {NAME} does not say what was planned",
                 "`railweave deploy` plans afresh",
             ),
         ),
@@ -96,7 +96,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             ("pod1", "production", "a" * 64),
             (
                 "RW532",
-                f"nothing to resume: rollout {NAME} stopped before any device was begun",
+                f"nothing to resume: rollout {NAME} stopped before any device was started",
                 "`railweave deploy` plans afresh",
             ),
         ),
@@ -222,7 +222,7 @@ def test_the_device_tells_what_it_holds(record: DeviceRecord, seen: Seen, expect
             [
                 (
                     "RW539",
-                    "leaf1: its way back is gone: the file is gone",
+                    "leaf1: its rollback document is gone: the file is gone",
                     "deploy the earlier revision of the intent: `railweave deploy` plans what that takes",
                 )
             ],
@@ -233,7 +233,7 @@ def test_the_device_tells_what_it_holds(record: DeviceRecord, seen: Seen, expect
             [
                 (
                     "RW539",
-                    f"leaf1: its way back does not lead to what it held before rollout {NAME}",
+                    f"leaf1: its rollback document does not restore what it ran before rollout {NAME}",
                     "deploy the earlier revision of the intent: `railweave deploy` plans what that takes",
                 )
             ],

@@ -135,8 +135,8 @@ GOOD = VerifyCheck("leaf1", CheckKind.MTU, "Ethernet0", "9100", "9100", True)
 def test_a_verification_counts_what_holds_and_shows_what_fails() -> None:
     text = shown(verify_view(VerifyResult((CHECK, GOOD))))
     assert "spine2 [red]Ethernet8" in text
-    assert "1 of 2 checks fail, on 1 device" in text
-    assert "1 check on 1 device hold" in shown(verify_view(VerifyResult((GOOD,))))
+    assert "1 of 2 checks failed, on 1 device" in text
+    assert "1 check passed on 1 device" in shown(verify_view(VerifyResult((GOOD,))))
 
 
 def test_the_json_of_a_verification_is_the_contract() -> None:
@@ -166,7 +166,7 @@ def test_a_stopped_deployment_names_its_reason_and_every_device() -> None:
     result = DeployResult(Result.STOPPED, DEVICES, "leaf2: the device said no", journal="j.jsonl")
     text = shown(deploy_view(result))
     assert "stopped: leaf2: the device said no" in text
-    for words in ("new", "old", "not-attempted", "leaf1", "leaf3"):
+    for words in ("committed", "not committed", "not started", "leaf1", "leaf3"):
         assert words in text
     assert json.loads(json.dumps(deploy_json(result)))["devices"]["leaf2"] == {
         "outcome": "old",
@@ -177,7 +177,7 @@ def test_a_stopped_deployment_names_its_reason_and_every_device() -> None:
 
 def test_an_unchanged_deployment_says_that_nothing_was_changed() -> None:
     result = DeployResult(Result.UNCHANGED, {"leaf1": DeviceOutcome(Outcome.NEW)}, verification=VerifyResult((GOOD,)))
-    assert "nothing was changed" in shown(deploy_view(result))
+    assert "no changes: every device is as intended" in shown(deploy_view(result))
     assert deploy_json(result)["result"] == "unchanged"
 
 

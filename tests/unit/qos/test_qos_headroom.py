@@ -39,7 +39,7 @@ def chip_of(model: str) -> HeadroomChip:
 
 
 # sonic-net/sonic-buildimage: device/mellanox/x86_64-mlnx_msn3700-r0/ACS-MSN3700/pg_profile_lookup.ini, xoff in bytes.
-# The model is not in the catalogue, so its rows stand here.
+# The model is not in the catalog, so its rows stand here.
 SN3700 = {
     (speed, length): xoff
     for speed, row in {

@@ -113,7 +113,7 @@ def test_the_intent_of_a_lab_is_its_owner_s_alone(rig: Rig) -> None:
         (f"SNMP_COMMUNITY: {MARK}", "overrides.leaf.SNMP_COMMUNITY"),
         (f"SNMP_COMMUNITY: {{{MARK}: [RO]}}", "overrides.leaf.SNMP_COMMUNITY"),
         (f"SNMP_COMMUNITY: {{{MARK}: {{TYPE: {{a: b}}}}}}", "overrides.leaf.SNMP_COMMUNITY"),
-        (f"SNMP_COMMUNITY: {{{MARK}: {{TYPE: RO}}, {MARK}: {{TYPE: RW}}}}", "stands twice"),
+        (f"SNMP_COMMUNITY: {{{MARK}: {{TYPE: RO}}, {MARK}: {{TYPE: RW}}}}", "is duplicated in this mapping"),
     ],
 )  # fmt: skip
 def test_an_intent_that_is_refused_shows_no_secret_either(rig: Rig, line: str, place: str, tmp_path: Path) -> None:
