@@ -56,7 +56,7 @@ def check(project: Project, *, yang: Sequence[Path] = (), facts: Path | None = N
 
 
 def size(project: Project) -> "Sizing":
-    """Return the design mathematics: every number with its formula, and what is to be said of the design.
+    """Return the sizing: every number with its formula, and what is to be said of the design.
 
     Raises RefusedError where the intent cannot be designed; one that cannot be configured can still be sized.
     """

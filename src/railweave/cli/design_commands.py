@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
-    """Design mathematics: every number with its formula."""
+    """Sizing: every number with its formula."""
     from railweave import api
     from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.design.document import size_json

@@ -1,4 +1,4 @@
-"""The outcome of the design mathematics, with every number explained."""
+"""The sizes of a fabric, with every number explained."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Deadlock by PFC: a ring of buffers of which each waits for the next to be emptied (check D-1).
+"""Deadlock by PFC: a cycle of buffers of which each waits for the next to be emptied (check D-1).
 
 Where a switch is told to pause, what it holds for that neighbour stays, and fills the buffer of the port on which it
 came. So the buffer of a channel (from a device to the next one) waits for every channel into which its packets go on.
@@ -34,7 +34,7 @@ def waits_for(fabric: Fabric, channel: Channel, transits: Transits) -> Iterator[
 
 
 def find_deadlock(fabric: Fabric, transits: Transits) -> tuple[str, ...]:
-    """Return the devices of a ring of buffers that may wait for each other, empty where there is none.
+    """Return the devices of a cycle of buffers that may wait for each other, empty where there is none.
 
     Without a switch in transit every turn leads to a channel of a higher number, so nothing is searched.
     """

@@ -17,7 +17,7 @@ from railweave.sonic.change import Disruption, Method
 
 @dataclass(frozen=True, slots=True)
 class RoleDisruption:
-    """The devices of one role that suffer the same at worst."""
+    """The devices of one role that have the same worst-case impact."""
 
     role: str
     disruption: Disruption

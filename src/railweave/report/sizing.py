@@ -1,4 +1,4 @@
-"""The design mathematics for a person: the fabric in a table, then every step with its formula."""
+"""The sizing for a person: the fabric in a table, then every step with its formula."""
 
 from collections.abc import Iterable
 from math import isinf

@@ -1,0 +1,61 @@
+"""One word for one thing (docs/reference/glossary.md): phrases that were replaced do not come back."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLACES = ("src", "tasks", "topologies", "docs", "README.md")
+SUFFIXES = {".py", ".md", ".yml", ".json", ".j2", ".txt"}
+
+REPLACED = {
+    "nothing is to do": "no changes",
+    "not ours, kept": "unmanaged, left untouched",
+    "at worst": "worst-case impact",
+    "carries nothing yet": "no traffic yet",
+    "last choice of all neighbou?rs": "de-preferred by all neighbors (graceful shutdown)",
+    "may stand still for that time": "if an outage is acceptable",
+    "part its (entries|items)": "separate entries with commas",
+    "stands where a": "expected a mapping, got …",
+    "not certain to come first": "ECN may not mark before PFC when …",
+    "ring of buffers": "cyclic buffer dependency",
+    "correct errors alike": "FEC modes match",
+    "leave with 2": "exit with status 2",
+    "cause is mended": "cause is fixed",
+    "design mathematics": "sizing: every number with its formula",
+    "--take-ports": "--remove-conflicting",
+    "--at-once": "--single-step",
+}
+"""Each phrase as a regular expression, matched without regard to case, with what is said instead."""
+
+
+def replaced_in(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the phrase to use for each replaced phrase in ``text``, also across a line's end."""
+    for phrase, instead in REPLACED.items():
+        pattern = r"(?<!\w)" + phrase.replace(" ", r"\s+") + r"(?!\w)"
+        for found in re.finditer(pattern, text, re.IGNORECASE):
+            yield text.count("\n", 0, found.start()) + 1, instead
+
+
+def texts(place: Path) -> Iterator[Path]:
+    """Yield the text files of a folder, or the file itself."""
+    for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+        if path.is_file() and path.suffix in SUFFIXES and "egg-info" not in str(path):
+            yield path
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_replaced_phrases_do_not_come_back(place: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: say `{instead}`"
+        for path in texts(ROOT / place)
+        for line, instead in replaced_in(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_a_phrase_is_found_in_any_case_and_across_lines() -> None:
+    assert list(replaced_in("fine\nLeave with\n2 when")) == [(2, "exit with status 2")]
+    assert not list(replaced_in("the worst-case impact"))
