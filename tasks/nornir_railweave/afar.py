@@ -44,9 +44,8 @@ def _far_ports(fabric: Fabric, silent: Collection[str]) -> dict[str, dict[str, s
     """Return for each neighbouring switch its ports that lead to silent ones, and to which."""
     found: dict[str, dict[str, str]] = {}
     for name in silent:
-        for link in fabric.links_of.get(name, ()):
-            far, port = (link.lower, link.lower_port) if link.upper == name else (link.upper, link.upper_port)
-            switch = fabric.switch_of.get(far)
-            if switch is not None and far not in silent:
-                found.setdefault(far, {})[switch.panel.ports[port].name] = name
+        for link in fabric.fabric_links_of(name):
+            far = link.far(name)
+            if far not in silent:
+                found.setdefault(far, {})[fabric.ports_of[far][link.port_of(far)].name] = name
     return found

@@ -67,11 +67,7 @@ def _uses(nornir: "Nornir", fabric: "Fabric", target: "Target", gone: Leaving, w
     return {**found, **{name: replace(found[name], far_ends_up=ends) for name, ends in seen.items()}}
 
 
-def _hosts_by_port(fabric: "Fabric", leaf: str) -> dict[str, str]:
-    """Return the GPU node on each port of a leaf, nothing for a spine."""
-    panel = fabric.switch_of[leaf].panel
-    return {
-        panel.ports[link.upper_port].name: link.lower
-        for link in fabric.links_of.get(leaf, ())
-        if link.upper == leaf and link.lower in fabric.host_of
-    }
+def _hosts_by_port(fabric: "Fabric", switch: str) -> dict[str, str]:
+    """Return the GPU node on each port of a switch that attaches some."""
+    ports = fabric.ports_of[switch]
+    return {ports[link.upper_port].name: link.lower for link in fabric.downlinks_of[switch] if link.is_access}

@@ -66,10 +66,10 @@ def _inspected(reached: ReachedFabric, device: str) -> Condition:
         seen = result.result
         if seen.fault:
             return Condition(answers=False, key_known=True, fault=seen.fault)
-        near = {link.upper if link.lower == device else link.lower for link in fabric.links_of.get(device, ())}
+        near = (*fabric.above(device), *fabric.below(device))
         verified = None
         if seen.provisioned and not seen.changes:
-            verified = verify(reached.nornir, fabric, {device, *(near & fabric.switch_of.keys())}).ok
+            verified = verify(reached.nornir, fabric, {device, *near}).ok
     return Condition(
         answers=True,
         key_known=True,

@@ -100,14 +100,14 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> list[Diagnostic]:
-    wanted = intent.workload.growth
+    intended = intent.workload.growth
     reached = growth.stripes > layout.stripes[-1]  # else the fabric of today does not fit, which is told elsewhere
-    if wanted is None or wanted.gpus <= growth.gpus or not reached:
+    if intended is None or intended.gpus <= growth.gpus or not reached:
         return []
     return [
         error(
             "T-8",
-            f"{wanted.gpus} GPUs do not fit later: {ENDS[growth.first]} at {growth.gpus} GPUs"
+            f"{intended.gpus} GPUs do not fit later: {ENDS[growth.first]} at {growth.gpus} GPUs"
             f" ({growth.nodes} nodes) unless cables move",
             intent.where("workload.growth.gpus"),
             fix=room.next_step,

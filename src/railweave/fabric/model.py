@@ -278,10 +278,6 @@ class Fabric:
         """Return the tier that has none above."""
         return self.tiers[-1]
 
-    def tier_above(self, tier: Tier) -> Tier | None:
-        """Return the next tier upwards; None above the top."""
-        return self.tiers[tier.level + 1] if tier.level + 1 < len(self.tiers) else None
-
     def fabric_links_of(self, device: str) -> tuple[Link, ...]:
         """Return a switch's links to other switches; none for a device that is not there."""
         return tuple(link for link in self.links_of.get(device, ()) if link.level)

