@@ -112,12 +112,15 @@ def test_a_switch_is_reached_through_the_jump_host_alone(served: Any, jump: Jump
 
 
 def test_many_switches_share_one_login_to_the_jump_host(served: Any, jump: JumpHost) -> None:
-    ready = threading.Barrier(6)
+    ready, done = threading.Barrier(6), threading.Barrier(6)
 
     def work(number: int) -> str:
         with served.driver(jump=jump.options()) as driver:
             ready.wait(20)
-            return str(driver.cli([f"echo {number}"])[f"echo {number}"])
+            said = str(driver.cli([f"echo {number}"])[f"echo {number}"])
+            # asyncssh ends the whole session where a channel closes with data under way
+            done.wait(20)
+            return said
 
     with ThreadPoolExecutor(6) as pool:
         assert sorted(pool.map(work, range(6))) == [f"{number}\n" for number in range(6)]
