@@ -28,7 +28,8 @@ MODE = "docker_routing_config_mode"
 SHOW_FRR = ("vtysh", "-c", "show running-config")
 READ_S = 60.0
 _SAID_CHARACTERS = 4000
-_DAEMONS_AWAY = ("is not running", "failed to connect", "failure to communicate")
+_DAEMONS_AWAY = ("is not running", "failed to connect")
+"""vtysh also says `Failure to communicate[13]`, of a line that a daemon refuses: that one is there."""
 
 
 class StepError(Exception):

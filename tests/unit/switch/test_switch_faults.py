@@ -4,6 +4,7 @@ The cases are seeded (``switch_cases``); ``make faults`` runs ten thousand.
 """
 
 import os
+from contextlib import nullcontext
 
 import pytest
 import switch_cases
@@ -11,6 +12,8 @@ from switch_cases import Case, _end, _watch, is_changed, is_restored, new_world,
 from virtual_switch import STATE, World
 
 from railweave_switch import restoring
+from railweave_switch.host import Done
+from railweave_switch.steps import StepError, apply_frr
 
 SEEDS = int(os.environ.get("RAILWEAVE_SWITCH_SEEDS", "300"))
 BLOCK = 50
@@ -153,6 +156,26 @@ def test_a_second_transaction_is_refused_with_the_first_ones_name() -> None:
     answer = world.send("apply", {**transaction(), "id": "other"})
     assert (answer["outcome"], answer["code"]) == ("refused", "pending")
     assert "20261122-000000-aaaa by ann is armed" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("said", "fails"),
+    [
+        ("line 2: Failure to communicate[13] to bgpd, line: no neighbor 10.0.0.9 route-map DRAINED-IN in\n", False),
+        ("% Specify remote-as or peer-group commands first\n", False),
+        ("Exiting: failed to connect to any daemons.\n", True),
+        ("bgpd is not running\n", True),
+    ],
+)
+def test_on_the_way_back_a_line_that_frr_refuses_is_no_failure_and_a_silent_frr_is(said: str, fails: bool) -> None:
+    """A drain ends after the commit that removed its neighbor: FRR refuses the lines, which are gone anyway."""
+    world, _ = watched()
+    world.refuse = lambda words: Done(13, "", said) if list(words[:2]) == ["vtysh", "-f"] else None
+    host = world.start("worker")
+    with pytest.raises(StepError) if fails else nullcontext():
+        apply_frr(host, "no router bgp 65001\n", 10.0, lenient=True)
+    with pytest.raises(StepError):
+        apply_frr(host, "no router bgp 65001\n", 10.0, lenient=False)
 
 
 def test_without_the_check_of_what_was_restored_the_cases_would_fail(monkeypatch: pytest.MonkeyPatch) -> None:
