@@ -88,21 +88,41 @@ def dial(jump: Jump, host: str, port: int, timeout_s: float) -> "Tunnel":
 
 
 class Tunnel:
-    """A channel to one switch that counts itself out when it closes; everything else is paramiko's channel."""
+    """A channel to one switch that counts itself out when it closes; everything else is paramiko's channel.
+
+    Nothing is sent after its close (RFC 4254, 5.3): a server ends the whole session, and with it the channels of all
+    other switches, when a message comes for a channel that is gone. paramiko lets one thread close a channel while
+    another writes, or reads and so announces its window.
+    """
 
     def __init__(self, channel: "paramiko.Channel", gate: "_Gate") -> None:
         self._channel = channel
         self._gate = gate
         self._closed = threading.Lock()
+        self._reading, self._writing = threading.Lock(), threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
         """Return what the channel has."""
         return getattr(self._channel, name)
 
+    def recv(self, size: int) -> bytes:
+        """Return what came, empty once the channel is closed; raises TimeoutError as the channel does."""
+        with self._reading:
+            return b"" if self._closed.locked() else self._channel.recv(size)
+
+    def send(self, data: bytes) -> int:
+        """Send a part of ``data`` and return its length; raises OSError once the channel is closed."""
+        with self._writing:
+            if self._closed.locked():
+                raise OSError("the channel is closed")
+            return self._channel.send(data)
+
     def close(self) -> None:
         """Close the channel; safe to call more than once and from any thread."""
         if self._closed.acquire(blocking=False):
-            self._channel.close()
+            self._channel.in_buffer.close()  # wakes who reads
+            with self._reading, self._writing:
+                self._channel.close()
             self._gate.leave()
 
 

@@ -11,8 +11,10 @@ from typing import Any
 import asyncssh
 import pytest
 from napalm.base.exceptions import ConnectAuthError, ConnectionException
+from paramiko.buffered_pipe import BufferedPipe
 
 from napalm_sonic.driver import SonicDriver
+from napalm_sonic.jump import Tunnel
 from napalm_sonic.options import parse_options
 
 
@@ -223,3 +225,51 @@ def test_a_wrong_jump_option_is_refused_with_words(given: Any, words: str) -> No
 def test_secrets_of_a_jump_host_never_show() -> None:
     options = parse_options({"jump": {"host": "j", "username": "x", "password": "hush", "passphrase": "hush"}}, 10)
     assert "hush" not in repr(options)
+
+
+class BusyChannel:
+    """A channel on which one thread writes until it is let go; notes what happens on it, in order."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.writing, self.let_go = threading.Event(), threading.Event()
+        self.in_buffer = BufferedPipe()
+
+    def send(self, data: bytes) -> int:
+        self.writing.set()
+        assert self.let_go.wait(20)
+        self.told.append("sent")
+        return len(data)
+
+    def recv(self, size: int) -> bytes:
+        data: Any = self.in_buffer.read(size, 20)  # bytes, whatever its stub says
+        self.told.append("read")
+        return bytes(data)
+
+    def close(self) -> None:
+        self.told.append("closed")
+
+
+class Gate:
+    def leave(self) -> None:
+        pass
+
+
+def test_nothing_is_sent_on_a_channel_after_its_close() -> None:
+    channel = BusyChannel()
+    tunnel = Tunnel(channel, Gate())  # type: ignore[arg-type]
+    with ThreadPoolExecutor(3) as pool:
+        sent, read = pool.submit(tunnel.send, b"abc"), pool.submit(tunnel.recv, 10)
+        assert channel.writing.wait(20)
+        closed = pool.submit(tunnel.close)
+        assert read.result(20) == b"", "the close wakes who reads"
+        assert not closed.done()
+        channel.let_go.set()
+        assert sent.result(20) == 3
+        closed.result(20)
+    assert channel.told == ["read", "sent", "closed"]
+    with pytest.raises(OSError, match="closed"):
+        tunnel.send(b"more")
+    assert tunnel.recv(10) == b""
+    tunnel.close()
+    assert channel.told[2:] == ["closed"]
