@@ -187,7 +187,7 @@ def test_a_changed_roce_dscp_is_one_group_over_all_devices(deployed_lab: Any) ->
     assert "DSCP_TO_TC_MAP" in markdown
     assert len(markdown) < 65_536
     assert project.run("plan", "--target", "sim", "--exit-code", status=2)
-    assert "DSCP 26 is lossless no more" in " ".join(shown.split())
+    assert "DSCP 26 is no longer lossless" in " ".join(shown.split())
     project.set_rollout(single_step=False)
     refused = project.deploy(status=1)
     assert [one["code"] for one in refused["diagnostics"]] == ["RW517"]

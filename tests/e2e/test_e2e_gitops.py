@@ -320,6 +320,9 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     runs.run(proposal)
     assert "touches 2 spines, disrupting only links that are removed" in repository.sent()[-1]["body"]
     repository.merge("back")
+    with pytest.raises(StepFailedError, match="RW523"):
+        runs.run(merged)
+    hardware.run("sim", "power-off", "gpu5", "gpu6", "gpu7", "gpu8")
     runs.run(merged)
     assert at_work(hardware.running("lab-spine1")) == at_work(before["lab-spine1"])
     assert len(repository.sent()) == 3

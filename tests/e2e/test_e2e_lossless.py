@@ -41,6 +41,7 @@ def test_a_live_switch_that_was_set_by_hand_is_found_by_its_facts_and_mended(dep
     facts = project.folder / "facts"
     collect = ("facts", "collect", "--target", "sim", "--out", str(facts))
     assert project.json(*collect) == {
+        "version": 1,
         "out": str(facts),
         "switches": ["lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2"],
         "nodes": [],

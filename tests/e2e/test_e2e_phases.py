@@ -174,7 +174,7 @@ def test_a_class_gets_another_code_point_and_priority_by_way_of_switches_that_se
     project = running_weave
     with project.intent.open("a", encoding="utf-8") as file:
         file.write(MARKING)
-    assert "DSCP 26 is lossless no more" in project.run("plan", "--markdown").stdout
+    assert "DSCP 26 is no longer lossless" in project.run("plan", "--markdown").stdout
     project.set_rollout(single_step=False)
     refused = project.deploy(status=1)
     assert [one["code"] for one in refused["diagnostics"]] == ["RW517"]

@@ -54,7 +54,7 @@ class MovedMarking:
 
     def __str__(self) -> str:
         """Return the move in a clause."""
-        to = "is lossless no more" if self.after is None else f"goes to priority {self.after}"
+        to = "is no longer lossless" if self.after is None else f"goes to priority {self.after}"
         return f"DSCP {self.dscp}, lossless on priority {self.before}, {to}"
 
 

@@ -34,8 +34,8 @@ def live_port_findings(plan: Plan) -> Iterator[Diagnostic]:
         f"{_counted(len(live), 'port')} of {_counted(len(devices), 'switch', 'switches')} would close for good while"
         f" something uses {'it' if len(live) == 1 else 'them'}: {_listed(far_ends)}",
         devices=devices,
-        fix="shut the nodes down, or drain the switches, that leave, until their links are down or carry nothing, and"
-        " plan again; or deploy with --remove-live if they may lose these links",
+        fix="shut down the removed nodes, or drain the removed switches, until their links are down or without traffic,"
+        " then plan again; or deploy with --remove-live if they may lose these links",
     )
 
 

@@ -122,8 +122,8 @@ def test_the_ports_of_a_node_that_runs_do_not_close_unasked(shrunk: Any) -> None
     assert (found.code, found.message, found.fix) == (
         "RW523",
         "4 ports of 4 switches would close for good while something uses them: gpu3",
-        "shut the nodes down, or drain the switches, that leave, until their links are down or carry nothing, and plan"
-        " again; or deploy with --remove-live if they may lose these links",
+        "shut down the removed nodes, or drain the removed switches, until their links are down or without traffic,"
+        " then plan again; or deploy with --remove-live if they may lose these links",
     )
     assert found.devices == ("lab-leaf1", "lab-leaf2", "lab-leaf3", "lab-leaf4")
     assert {name: switch.running for name, switch in shrunk.world.switches.items()} == before
