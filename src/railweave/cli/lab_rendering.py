@@ -185,7 +185,7 @@ def write_lab(made: RenderedLab, folder: Path) -> None:
     import yaml
 
     from railweave.files import write_private
-    from railweave.lab.topology import clab_document, node_files
+    from railweave.lab.topology import NODE_FACTS, clab_document, node_files
 
     topology = yaml.safe_dump(clab_document(made.lab), sort_keys=False, width=120)
     files = {"topology.clab.yml": topology, **node_files(made.lab)}
@@ -195,6 +195,8 @@ def write_lab(made: RenderedLab, folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_private(path, text.encode())
+        if path.name == NODE_FACTS:
+            path.chmod(0o644)  # the commands of a node's login user read it, and it holds names and addresses alone
 
 
 def _mapping_text(made: RenderedLab) -> str:

@@ -19,6 +19,9 @@ from railweave.lab.virtual_switch import PREPARE
 LINK_MTU_BYTES = 9500
 """MTU of the cables: above the fabric's, so that the ports' own MTU decides."""
 
+NODE_FACTS = "node.json"
+"""What a lab's switch is: serial number, MAC address, platform and the interfaces behind its ports."""
+
 NODE_KIND, MACHINE_KIND = "sonic-vs", "sonic-vm"
 SSH, DOCKER = "ssh", "docker"
 _FIRST_SSH_PORT, _SSH_PORTS_OF_A_LAB, _LABS = 20000, 128, 90
@@ -106,7 +109,7 @@ def node_files(lab: Lab) -> dict[str, str]:
     for one in lab.switches:
         folder = f"nodes/{one.switch.name}"
         files[f"{folder}/config_db.json"] = _json(one.boot)
-        files[f"{folder}/node.json"] = _json(_node_facts(one))
+        files[f"{folder}/{NODE_FACTS}"] = _json(_node_facts(one))
         if lab.image.kind == NODE_KIND and not lab.image.ours:
             files[f"{folder}/prepare.sh"] = PREPARE
     for host in lab.fabric.hosts:

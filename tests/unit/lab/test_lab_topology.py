@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from railweave.cli.lab_rendering import write_lab
 from railweave.errors import RefusedError, UsageError
 from railweave.intent.load import load_intent_text
 from railweave.lab.topology import clab_document, lab_faults, management_subnet, node_files, ssh_ports
@@ -185,3 +186,11 @@ def test_ports_that_a_virtual_switch_does_not_have_are_refused(render_lab: Any) 
     with pytest.raises(RefusedError):
         raise RefusedError([fault])
     assert lab_faults(render_lab("lab-4.yml").lab.fabric) == ()
+
+
+def test_only_what_a_switch_is_can_be_read_by_others(render_lab: Any, tmp_path: Path) -> None:
+    write_lab(render_lab("lab-4.yml"), tmp_path)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file()}
+    assert modes.pop("node.json") == 0o644, "the node's login user runs commands that read it"
+    assert modes["config_db.json"] == 0o600
+    assert set(modes.values()) == {0o600}
