@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Operator:
-    """Who is told what happens, and asked before devices change.
+    """Receives progress and confirms before devices change.
 
     This one hears nothing and agrees to everything: a program decides before it calls. A subclass shows and asks.
     """

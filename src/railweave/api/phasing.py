@@ -85,7 +85,7 @@ class Phasing:
 
 
 def find_phases(project: Project, base: str, head: str = "") -> Phasing:
-    """Return the phases of a change; what is to be borne in mind is told to the operator.
+    """Return the phases of a change; the operator receives the notes.
 
     Raises RefusedError where one of the intents does not stand, or where there is no way between them.
     """
