@@ -146,7 +146,7 @@ yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debia
 	@$(BIN)/python -c 'import libyang' 2>/dev/null \
 	  || $(PIP) install --quiet --require-hashes -r requirements/yang.txt
 
-bench: setup ## time and memory from intent to artefacts, and of a plan
+bench: setup ## time and memory from intent to artifacts, and of a plan
 	@$(PYTEST) -s -m bench tests/bench --ignore tests/bench/test_bench_scale.py
 
 scale: setup ## a thousand simulated switches planned, deployed and verified; takes minutes

@@ -38,7 +38,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. ``code`` is an id of the check catalogue (docs/reference/checks.md), ``RW…`` where none fits."""
+    """One finding. ``code`` is an id of the check catalog (docs/reference/checks.md), ``RW…`` where none fits."""
 
     code: str
     severity: Severity

@@ -17,7 +17,7 @@ _LLDP_CAPABILITIES = ("other", "repeater", "bridge", "wlan-access-point", "route
 
 
 def strip_ansi(text: str) -> str:
-    """Return the text without terminal colour codes (SONiC emits them even in some captured outputs)."""
+    """Return the text without terminal color codes (SONiC emits them even in some captured outputs)."""
     return _ANSI.sub("", text)
 
 
@@ -61,7 +61,7 @@ def database_rows(text: str, command: str) -> dict[str, dict[str, str]]:
     }
 
 
-def labelled(text: str) -> dict[str, str]:
+def labeled(text: str) -> dict[str, str]:
     """Return the ``Label: value`` lines of ``show version``; the first of a label counts."""
     found: dict[str, str] = {}
     for line in strip_ansi(text).splitlines():

@@ -147,15 +147,15 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         return getters_interfaces.get_interfaces_counters(self.device)
 
     def get_lldp_neighbors(self) -> dict[str, list[dict[str, str]]]:
-        """Return the LLDP neighbour of each port."""
+        """Return the LLDP neighbor of each port."""
         return getters_neighbors.get_lldp_neighbors(self.device)
 
     def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, list[dict[str, Any]]]:
-        """Return all that LLDP knows of each neighbour."""
+        """Return all that LLDP knows of each neighbor."""
         return getters_neighbors.get_lldp_neighbors_detail(self.device, interface)
 
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
-        """Return the BGP neighbours of every VRF."""
+        """Return the BGP neighbors of every VRF."""
         return getters_neighbors.get_bgp_neighbors(self.device)
 
     def get_arp_table(self, vrf: str = "") -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from napalm_sonic.codec import labelled
+from napalm_sonic.codec import labeled
 from napalm_sonic.getters_interfaces import kernel_interfaces
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def get_facts(session: "Session") -> dict[str, Any]:
 
     The model is the hardware SKU: it says which ports the switch has, and virtual switches have no model number.
     """
-    version = labelled(session.run_checked(VERSION))
+    version = labeled(session.run_checked(VERSION))
     hostname = session.run_checked(HOSTNAME).strip()
     fqdn = session.run(FQDN)
     return {

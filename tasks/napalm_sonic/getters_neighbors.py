@@ -1,4 +1,4 @@
-"""NAPALM's getters of neighbours: LLDP from the application database, BGP from FRR's JSON."""
+"""NAPALM's getters of neighbors: LLDP from the application database, BGP from FRR's JSON."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What the neighbours see of switches that do not answer: which of the links to them are up."""
+"""What the neighbors see of switches that do not answer: which of the links to them are up."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,7 +13,7 @@ from railweave.fabric.model import Fabric
 def links_up_to(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the far ends, ``switch:port``, of the links to each ``silent`` switch that are up there.
 
-    A neighbour that does not answer either says nothing of its own ports, and they count as up.
+    A neighbor that does not answer either says nothing of its own ports, and they count as up.
     """
     ports_of = _far_ports(fabric, silent)
     up: dict[str, list[str]] = {name: [] for name in silent}
@@ -41,7 +41,7 @@ def ports_up(task: Task, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
 
 
 def _far_ports(fabric: Fabric, silent: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return for each neighbouring switch its ports that lead to silent ones, and to which."""
+    """Return for each neighboring switch its ports that lead to silent ones, and to which."""
     found: dict[str, dict[str, str]] = {}
     for name in silent:
         for link in fabric.fabric_links_of(name):

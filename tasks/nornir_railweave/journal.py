@@ -1,4 +1,4 @@
-"""The journal: every step of a rollout, appended and synchronised as it happens, so that it survives a kill.
+"""The journal: every step of a rollout, appended and synchronized as it happens, so that it survives a kill.
 
 One file a rollout, ``.railweave/journal/TIME-FABRIC-ID.jsonl``, whose stem is the rollout's name; one JSON object a
 line: ``at`` (UTC), ``step``, ``device``, ``text`` and the step's details. The process that writes it holds a lock on
@@ -69,7 +69,7 @@ class Journal:
         claim = _claim(folder, fabric, target, path.stem)
         try:
             file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
-            _synchronise_folder(folder)
+            _synchronize_folder(folder)
         except OSError:
             os.close(claim)
             raise
@@ -244,7 +244,7 @@ def _holder() -> dict[str, Any]:
     return {"pid": os.getpid(), "by": f"{user}@{socket.gethostname()}"}
 
 
-def _synchronise_folder(folder: Path) -> None:
+def _synchronize_folder(folder: Path) -> None:
     """Make a new file's name as durable as its lines will be."""
     handle = os.open(folder, os.O_RDONLY)
     try:

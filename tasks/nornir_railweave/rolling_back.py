@@ -1,7 +1,7 @@
 """Rolling back a rollout: an ordinary rollout of what each switch kept of its earlier configuration.
 
 Each switch keeps the way back of its last commits, so secrets never leave it and no earlier intent is needed. Waves go
-in reverse: every device meets its neighbours as they were when it changed. What was healthy before the rollout has to
+in reverse: every device meets its neighbors as they were when it changed. What was healthy before the rollout has to
 be healthy again, and the configuration read back has to be the one that the journal has the digest of.
 """
 
@@ -261,7 +261,7 @@ def _untouched(device: DevicePlan) -> DeviceOutcome:
 
 
 def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
-    """Look at every device that went back once more, now that its neighbours have gone back as well."""
+    """Look at every device that went back once more, now that its neighbors have gone back as well."""
     if not any(work.held for work in planned.works.values()):
         return None
     results = only(nr, planned.works).run(

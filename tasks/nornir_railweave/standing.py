@@ -7,7 +7,7 @@ from nornir.core import Nornir
 
 from nornir_railweave.connect import only
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
-from nornir_railweave.tasks.recognise import Candidate, recognise
+from nornir_railweave.tasks.recognize import Candidate, recognize
 from railweave.plan.standing import Standing
 from railweave.sonic.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
@@ -26,7 +26,7 @@ def find_standing(nr: Nornir, stages: Sequence[Configurator], *, events: Events 
     def candidates(name: str) -> tuple[Candidate, ...]:
         return tuple((number, _wanted(stage, name)) for number, stage in latest_first)
 
-    results = only(nr, names).run(recognise, on_failed=True, candidates=candidates, announce=announce)
+    results = only(nr, names).run(recognize, on_failed=True, candidates=candidates, announce=announce)
     latest: dict[str, int | None] = {}
     unreadable: dict[str, str] = {}
     for name in names:

@@ -25,6 +25,11 @@ REPLACED = {
     "leave with 2": "exit with status 2",
     "cause is mended": "cause is fixed",
     "design mathematics": "sizing: every number with its formula",
+    r"neighbour\w*": "neighbor",
+    r"catalogue\w*": "catalog",
+    r"colour\w*": "color",
+    r"artefacts?": "artifact",
+    r"behaviour\w*": "behavior",
     "--take-ports": "--remove-conflicting",
     "--at-once": "--single-step",
 }

@@ -1,4 +1,4 @@
-"""Time and memory from an intent to all artefacts, each size in a process of its own; bars of docs (2 cores)."""
+"""Time and memory from an intent to all artifacts, each size in a process of its own; bars of docs (2 cores)."""
 
 import subprocess
 import sys
@@ -72,7 +72,7 @@ SIZES = {
 
 @pytest.mark.bench
 @pytest.mark.parametrize("switches", SIZES)
-def test_from_intent_to_all_artefacts(switches: int, tmp_path: Path) -> None:
+def test_from_intent_to_all_artifacts(switches: int, tmp_path: Path) -> None:
     bar_s, pods, shape = SIZES[switches]
     intent = tmp_path / "bench.yml"
     intent.write_text(INTENT.format(**shape), encoding="utf-8")

@@ -1,7 +1,7 @@
 """The simulator answers recorded commands as SONiC did: exit status, texts and the change of CONFIG_DB.
 
 The recordings lie beside the project; where they are not there, nothing is collected (the project's own unit tests hold
-the same behaviour in fewer cases).
+the same behavior in fewer cases).
 """
 
 import json

@@ -119,7 +119,7 @@ def fabrics_of(model: str) -> tuple[tuple[str, Fabric], ...]:
 
 
 @pytest.mark.parametrize("model", load_catalog().switch_ids())
-def test_every_catalogue_model_is_valid_as_leaf_and_spine_on_every_release(model: str) -> None:
+def test_every_catalog_model_is_valid_as_leaf_and_spine_on_every_release(model: str) -> None:
     releases = [load_models(MODELS / release) for release in RELEASES]
     fabrics = fabrics_of(model)
     assert fabrics, f"no fabric can be built of {model}"

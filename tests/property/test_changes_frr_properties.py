@@ -1,8 +1,8 @@
 """Properties of FRR changes, judged by a model of vtysh that is not the project's own.
 
-The model knows a router, its neighbours and groups, lists, route maps and static routes, and takes commands one by one
+The model knows a router, its neighbors and groups, lists, route maps and static routes, and takes commands one by one
 in the order of the text, with FRR's traps: a list line under a taken number or with known content is not replaced, a
-neighbour cannot change its group, and a group takes its members along.
+neighbor cannot change its group, and a group takes its members along.
 """
 
 import re
@@ -105,7 +105,7 @@ class Vtysh:
             return
         if words[0] == "neighbor" and len(path) == 2:
             known = {one.split()[1] for one in self.lines[path[0]].values() if one.startswith("neighbor")}
-            assert words[1] in known, f"no such neighbour: {line}"
+            assert words[1] in known, f"no such neighbor: {line}"
         rows[slot_of(line)] = line
 
     def entries(self) -> set[tuple[str, str]]:

@@ -17,14 +17,14 @@ class Shown:
         self.run = run
 
     def sessions(self) -> dict[str, Any]:
-        """Return state, AS number and prefixes both ways of every neighbour."""
+        """Return state, AS number and prefixes both ways of every neighbor."""
         told = json.loads(self.run("sudo vtysh -c 'show bgp ipv4 unicast summary json'"))
         return {
             peer: {name: one.get(name) for name in ("remoteAs", "state", "pfxRcd", "pfxSnt")}
             for peer, one in told.get("peers", {}).items()
         }
 
-    def neighbours(self) -> dict[str, Any]:
+    def neighbors(self) -> dict[str, Any]:
         """Return LLDP's rows of APPL_DB."""
         told = json.loads(self.run("sonic-db-dump -n APPL_DB -y -k 'LLDP_ENTRY_TABLE:*'"))
         return {key: {name: one["value"].get(name) for name in LLDP_FIELDS} for key, one in told.items()}
@@ -65,7 +65,7 @@ def agreed(what: str, switch: str, real: Shown, simulated: Shown) -> int:
 def compared(rig: Any) -> str:
     """Return how many entries of all switches are the same; fails at the first that differ."""
     rig.as_intended()
-    counts = {"sessions": 0, "neighbours": 0, "routes": 0}
+    counts = {"sessions": 0, "neighbors": 0, "routes": 0}
     for switch in [one["name"] for one in rig.fabric()["devices"] if one["role"] != "host"]:
         real = Shown(lambda command, switch=switch: rig.on(switch, command))
         simulated = Shown(lambda command, switch=switch: rig.run("sim", "ssh", switch, command).stdout)

@@ -176,7 +176,7 @@ class Follower:
         self.written[number] = rows
 
     def lldp(self) -> None:
-        """Tell lldpd the ports' aliases, and ask it for neighbours."""
+        """Tell lldpd the ports' aliases, and ask it for neighbors."""
         self.lldp_hostname()
         for name, row in state.ports_by_name(self.rows).items():
             alias = row.get("alias", name)

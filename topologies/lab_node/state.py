@@ -52,7 +52,7 @@ def port_rows(config: Rows, present: Sequence[Interface]) -> Table:
 def lldp_rows(told: Mapping[str, Any]) -> Table:
     """Return APPL_DB's LLDP_ENTRY_TABLE from ``lldpcli -f json0 show neighbors``.
 
-    A port whose cable was moved has two neighbours until the old one's time is over: the younger is there.
+    A port whose cable was moved has two neighbors until the old one's time is over: the younger is there.
     """
     rows: Table = {}
     heard = [one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ())]

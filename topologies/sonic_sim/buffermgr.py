@@ -51,7 +51,7 @@ def make_lossless_rows(db: ConfigDb, seen: Seen) -> None:
 
 
 def groups(priorities: str) -> list[str]:
-    """Return the priority groups of a list of priorities, neighbours joined: ``3,4`` gives ``3-4``."""
+    """Return the priority groups of a list of priorities, neighbors joined: ``3,4`` gives ``3-4``."""
     numbers = sorted(int(one) for one in priorities.split(",") if one.strip().isdigit())
     result: list[list[int]] = []
     for number in numbers:

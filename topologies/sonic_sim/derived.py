@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device
 from sonic_sim.lldp import lldp_rows
-from sonic_sim.neighbours import learned
+from sonic_sim.neighbors import learned
 from sonic_sim.network import Network, Port
 from sonic_sim.traffic import USED_PACKET_BYTES, Counted, counted
 

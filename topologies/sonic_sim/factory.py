@@ -1,7 +1,7 @@
 """What a switch boots with before anybody configures it: SONiC's sample for a leaf, and rows that are nobody's.
 
 The sample is the one of ``sonic-cfggen --preset t1`` (sonic-buildimage, src/sonic-config-engine/config_samples.py): a
-hostname ``sonic``, AS 65100, an address and a neighbour on every port. The other rows stand for what a site has
+hostname ``sonic``, AS 65100, an address and a neighbor on every port. The other rows stand for what a site has
 configured outside the fabric's tool: management, SNMP, TACACS+, an access list, time and log servers.
 """
 
@@ -55,7 +55,7 @@ def _port(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sample_link(config: ConfigDbDocument, place: int, name: str) -> None:
-    """Give port number ``place`` the /31 and the neighbour of the sample."""
+    """Give port number ``place`` the /31 and the neighbor of the sample."""
     own, other = _dotted(_FIRST_LINK + 2 * place), _dotted(_FIRST_LINK + 2 * place + 1)
     config["INTERFACE"][name] = {}
     config["INTERFACE"][f"{name}|{own}/31"] = {}

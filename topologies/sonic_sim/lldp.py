@@ -10,7 +10,7 @@ from sonic_sim.network import Network
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One neighbour: the port id is a SONiC peer's alias (subtype 7, local) or a server's interface name (5)."""
+    """One neighbor: the port id is a SONiC peer's alias (subtype 7, local) or a server's interface name (5)."""
 
     port: str
     system: str

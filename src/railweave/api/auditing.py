@@ -1,7 +1,7 @@
 """The audit log of a project, ``.railweave/audit.jsonl``: who deployed or drained what, and what came of it.
 
 A deployment leaves two lines, one before the first device is touched and one at its end, so that one which was killed
-is still told. Lines are appended whole and synchronised; nothing is ever changed or taken away.
+is still told. Lines are appended whole and synchronized; nothing is ever changed or taken away.
 """
 
 import json

@@ -93,10 +93,10 @@ def _refuse(
 ) -> Mapping[str, tuple[str, ...]]:
     """Return what is drained around the targets; raises RefusedError where the traffic would lack another way."""
     from nornir_railweave import draining
-    from railweave.plan.drains import neighbourhood, refusals
+    from railweave.plan.drains import neighborhood, refusals
 
     fabric = reached.designed.fabric
-    found = draining.read(reached.nornir, neighbourhood(fabric, targets))
+    found = draining.read(reached.nornir, neighborhood(fabric, targets))
     _refuse_silent(found, [target.device for target in targets])
     drained = {name: one.after for name, one in found.items() if not one.error}
     silent = [name for name, one in found.items() if one.error]

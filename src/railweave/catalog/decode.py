@@ -1,4 +1,4 @@
-"""Catalogue files into values, with errors that name the file and the field."""
+"""Catalog files into values, with errors that name the file and the field."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ _Value = TypeVar("_Value")
 
 
 class CatalogError(RailweaveError):
-    """A catalogue file cannot be read; the text names the file and what is wrong in it."""
+    """A catalog file cannot be read; the text names the file and what is wrong in it."""
 
     def __init__(self, file: str, message: str) -> None:
         """Put the file's name before the message."""
@@ -50,7 +50,7 @@ def decode_switch(document: Mapping[str, Any]) -> SwitchModel:
         id=document["id"],
         title=document["title"],
         source=document["source"],
-        licence=document["licence"],
+        license=document["license"],
         platform=document["platform"],
         asic=_asic(document["asic"]),
         cage_type=_cage_type(document["cage"]),

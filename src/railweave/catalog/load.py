@@ -1,4 +1,4 @@
-"""The catalogue that comes with railweave: hardware facts as data files, read when first asked for.
+"""The catalog that comes with railweave: hardware facts as data files, read when first asked for.
 
 A new switch model is a new file in ``data/switches``, a new NIC vendor one in ``data/nic_vendors``; no code knows them.
 """

@@ -126,7 +126,7 @@ class SwitchModel:
     id: str
     title: str
     source: str
-    licence: str
+    license: str
     platform: str
     asic: Asic
     cage_type: CageType

@@ -66,7 +66,7 @@ def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Refu
 
 
 def _merged(groups: Sequence[PortGroup]) -> tuple[PortGroup, ...]:
-    """Return the groups without empty ones, neighbours of one speed made one."""
+    """Return the groups without empty ones, neighbors of one speed made one."""
     merged: list[PortGroup] = []
     for group in groups:
         if merged and merged[-1].speed_gbps == group.speed_gbps:

@@ -1,6 +1,6 @@
 """The stable ids of railweave's own findings, each with its title.
 
-Where the check catalogue of the trade has an id (``T-3``, ``P-1``, ``Q-4``, ``M-1`` …) a finding carries that id;
+Where the check catalog of the trade has an id (``T-3``, ``P-1``, ``Q-4``, ``M-1`` …) a finding carries that id;
 the ``RW`` ids are for everything else. An id is never given a second meaning and never reused. Blocks: RW0xx reading
 the intent file, RW1xx its content against the catalog and itself, RW2xx design, RW3xx cabling, RW4xx device
 configuration, RW5xx plan and deployment, RW6xx reaching devices, RW7xx labs,
@@ -56,7 +56,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "W-1": "the PFC watchdog watches exactly the lossless queues",
     "W-2": "the PFC watchdog's times are consistent",
 }
-"""Ids of the trade's check catalogue that the intent's own checks use."""
+"""Ids of the trade's check catalog that the intent's own checks use."""
 
 TITLES: Final[Mapping[str, str]] = {
     # Reading the file.
@@ -88,7 +88,7 @@ TITLES: Final[Mapping[str, str]] = {
     "RW109": "address pools hold only addresses that can be used",
     "RW110": "overrides name a role or device of this fabric",
     "RW111": "overrides do not touch what no intent may set",
-    "RW113": "a tier without a catalogue model can be sized but not configured",
+    "RW113": "a tier without a catalog model can be sized but not configured",
     "RW114": "RDMA has a class, and it is lossless",
     "RW115": "address pools are private",
     # The design.

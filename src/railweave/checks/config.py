@@ -109,7 +109,7 @@ _WHO = re.compile(r" (remote-as|description) ")
 
 
 def _alike(fabric: Fabric, configurator: Configurator) -> list[list[str]]:
-    """Return the switches in groups whose FRR files differ in nothing but their own names, numbers and neighbours."""
+    """Return the switches in groups whose FRR files differ in nothing but their own names, numbers and neighbors."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for switch in fabric.switches:
         text = configurator.frr(switch)

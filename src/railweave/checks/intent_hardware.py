@@ -41,7 +41,7 @@ def _switches(intent: Intent, catalog: Catalog) -> Iterator[Diagnostic]:
         if isinstance(tier.model, InlineModel):
             yield info(
                 "RW113",
-                f"`{path}` has no catalogue model: the fabric can be sized, not configured",
+                f"`{path}` has no catalog model: the fabric can be sized, not configured",
                 intent.where(path),
                 fix="name a `model` of the catalog to render its configuration",
             )

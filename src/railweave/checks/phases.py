@@ -46,7 +46,7 @@ def _errors(phase: Phase, place: Where) -> Iterator[Diagnostic]:
 
 
 def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:
-    """Yield a warning where priority groups that stay get another row: SONiC keeps neighbours in one (``3-4``)."""
+    """Yield a warning where priority groups that stay get another row: SONiC keeps neighbors in one (``3-4``)."""
     before = base
     for fabric in fabrics:
         stay = _lossless(before) & _lossless(fabric)
@@ -57,7 +57,7 @@ def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterato
                 f"on every port, under traffic, BUFFER_PG {', '.join(gone)} is written anew as"
                 f" {', '.join(_groups(fabric))}: for that moment lossless packets have no headroom",
                 place,
-                fix="choose a priority that is no neighbour of another lossless one, or run these phases while little"
+                fix="choose a priority that is no neighbor of another lossless one, or run these phases while little"
                 " uses the class",
             )
             return

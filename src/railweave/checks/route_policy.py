@@ -1,4 +1,4 @@
-"""What a switch does with a route by its FRR configuration: takes it from a neighbour, passes it on to another.
+"""What a switch does with a route by its FRR configuration: takes it from a neighbor, passes it on to another.
 
 As much of FRR's policy language as a fabric uses (docs.frrouting.org: route maps, filtering, BGP). Where a match is not
 understood, the route is taken to pass: a check that looks for what must not pass may err on that side only.
@@ -21,7 +21,7 @@ _COMMUNITY_LIST = re.compile(r"bgp community-list (?:standard |expanded )?(\S+) 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A BGP route: its prefix, and what neighbours have marked it with."""
+    """A BGP route: its prefix, and what neighbors have marked it with."""
 
     prefix: Pool
     communities: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class RoutePolicy:
 
     def __init__(self, document: FrrDocument) -> None:
         """Read the lines that decide about routes."""
-        self._neighbours: dict[str, list[str]] = {}
+        self._neighbors: dict[str, list[str]] = {}
         self._maps: dict[str, list[tuple[int, _Rule]]] = {}
         self._prefix_lists: dict[str, list[_PrefixRule]] = {}
         self._communities: dict[str, list[tuple[bool, str]]] = {}
@@ -59,7 +59,7 @@ class RoutePolicy:
             elif _MAP.fullmatch(entry.line):
                 inside.setdefault(entry.line, [])
             elif found := _NEIGHBOUR.fullmatch(entry.line):
-                self._neighbours.setdefault(found[1], []).append(found[2])
+                self._neighbors.setdefault(found[1], []).append(found[2])
             else:
                 self._read_list(entry.line)
         for head, lines in inside.items():
@@ -97,9 +97,9 @@ class RoutePolicy:
 
     def _words(self, peer: str) -> list[str]:
         """Return what is said of a peer and of its group."""
-        own = self._neighbours.get(peer, [])
+        own = self._neighbors.get(peer, [])
         groups = [found[1] for words in own if (found := re.search(r"peer-group (\S+)$", words))]
-        return [*own, *(words for group in groups for words in self._neighbours.get(group, []))]
+        return [*own, *(words for group in groups for words in self._neighbors.get(group, []))]
 
     def _through(self, route: Route, peer: str, way: str) -> Route | None:
         for words in self._words(peer):

@@ -161,12 +161,12 @@ class _Routes:
         chosen = {one.name: one for one in (*alike[:2], *alike[-2:]) if one.name != low.name}
         return list(chosen.values())[:: max(1, len(chosen) - 1)]
 
-    def _peer(self, name: str, neighbour: str) -> str:
-        """Return a neighbour as FRR names it."""
-        link = next(one for one in self._fabric.links_of[name] if neighbour in (one.lower, one.upper))
+    def _peer(self, name: str, neighbor: str) -> str:
+        """Return a neighbor as FRR names it."""
+        link = next(one for one in self._fabric.links_of[name] if neighbor in (one.lower, one.upper))
         if self._fabric.policies.addressing.unnumbered:
             return self._fabric.switch_of[name].panel.ports[link.port_of(name)].name
-        return ipv4_text(link.address_of(neighbour))
+        return ipv4_text(link.address_of(neighbor))
 
     def _static(self, switch: Switch, above: Sequence[str]) -> Iterator[_Valley]:
         for prefix, hop in self._statics(switch):
@@ -191,7 +191,7 @@ class _Routes:
         return any(holds(own, prefix) for own in own_prefixes(self._fabric, switch))
 
     def _statics(self, switch: Switch) -> Iterator[tuple[Pool, str]]:
-        """Yield the static routes that lead to a neighbouring switch."""
+        """Yield the static routes that lead to a neighboring switch."""
         hops = self._hops(switch)
         for text, hop in (*self._static_rows(switch.name), *self._static_lines(switch.name)):
             prefix = parse_prefix(text)
@@ -199,7 +199,7 @@ class _Routes:
                 yield prefix, hops[hop]
 
     def _hops(self, switch: Switch) -> Mapping[str, str]:
-        """Return the neighbouring switches by their addresses and by this switch's ports."""
+        """Return the neighboring switches by their addresses and by this switch's ports."""
         found = {}
         for link in self._fabric.fabric_links_of(switch.name):
             far = link.far(switch.name)

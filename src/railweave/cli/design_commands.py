@@ -78,7 +78,7 @@ def render(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Every artefact: fabric.json, cables.csv, CONFIG_DB and FRR of each switch, the files of each GPU node."""
+    """Every artifact: fabric.json, cables.csv, CONFIG_DB and FRR of each switch, the files of each GPU node."""
     from railweave import api
     from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.report.diagnostics import diagnostics_json

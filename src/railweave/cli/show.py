@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return a console that colours only on a terminal and never wraps below 100 columns in a file or pipe."""
+    """Return a console that colors only on a terminal and never wraps below 100 columns in a file or pipe."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout

@@ -82,7 +82,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class InlineModel:
-    """A switch without a catalogue entry, for sizing only."""
+    """A switch without a catalog entry, for sizing only."""
 
     ports: int
     speed_gbps: int
@@ -90,7 +90,7 @@ class InlineModel:
 
 @dataclass(frozen=True, slots=True)
 class TierIntent:
-    """The switches of one tier: a catalogue id or an inline model; counts are per plane."""
+    """The switches of one tier: a catalog id or an inline model; counts are per plane."""
 
     model: str | InlineModel
     count: int | None

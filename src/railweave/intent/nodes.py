@@ -1,7 +1,7 @@
 """A YAML document as a small tree that remembers where every token stands.
 
 The tree shares what aliases share; ``size`` counts values as if every alias were written out, so that a document
-which explodes is recognised before anything is expanded.
+which explodes is recognized before anything is expanded.
 """
 
 import re

@@ -116,14 +116,14 @@ class NodeKeys(Keys):
 
 
 class TierKeys(Keys):
-    """The switches of one tier: a catalogue model, or ports and speed for sizing without one."""
+    """The switches of one tier: a catalog model, or ports and speed for sizing without one."""
 
     model: SwitchId = Field(default=None, validate_default=False, description="switch model of the catalog")
     ports: Annotated[int | None, Whole(least=2, most=1024)] = Field(
-        default=None, validate_default=False, description="ports of a switch without a catalogue model"
+        default=None, validate_default=False, description="ports of a switch without a catalog model"
     )
     speed: Annotated[int | None, Speed()] = Field(
-        default=None, validate_default=False, description="port speed of a switch without a catalogue model"
+        default=None, validate_default=False, description="port speed of a switch without a catalog model"
     )
     count: AutoCount = _default("auto", "switches of this tier in one plane")
 

@@ -1,6 +1,6 @@
 """What a YAML parser's complaint means, in words that help to mend the file.
 
-libyaml and PyYAML word the same fault differently; both are recognised by a few telling words.
+libyaml and PyYAML word the same fault differently; both are recognized by a few telling words.
 """
 
 from dataclasses import dataclass

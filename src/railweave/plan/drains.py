@@ -1,6 +1,6 @@
 """What a drain by hand may take: which peers of which switches, and that all traffic keeps another way.
 
-A drained switch or link stays the last choice of its neighbours, so a drain without another way moves nothing, and
+A drained switch or link stays the last choice of its neighbors, so a drain without another way moves nothing, and
 what is done next would cut what still flows. These rules refuse that before anything is done.
 """
 
@@ -180,7 +180,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def neighbourhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, ...]:
+def neighborhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, ...]:
     """Return the switches whose drains count beside these: all of their planes."""
     planes = {fabric.switch_of[target.device].plane for target in targets}
     return tuple(one.name for one in fabric.switches if one.plane in planes)

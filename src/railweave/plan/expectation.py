@@ -1,7 +1,7 @@
 """What verification must see on a device, derived from the fabric alone.
 
-Between switches the neighbour, the link and the BGP session are required. A GPU node may be switched off: its
-LLDP neighbour must be right where it is seen, and its link may be down.
+Between switches the neighbor, the link and the BGP session are required. A GPU node may be switched off: its
+LLDP neighbor must be right where it is seen, and its link may be down.
 """
 
 from collections.abc import Sequence

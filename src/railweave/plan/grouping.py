@@ -1,7 +1,7 @@
 """Identical changes of many devices, shown once.
 
 A plan of a thousand devices is read by a person. Changes that are the same everywhere become one group with a list of
-devices; changes that are each device's own (its addresses, its neighbours) become one group that counts them and shows
+devices; changes that are each device's own (its addresses, its neighbors) become one group that counts them and shows
 the first few.
 """
 

@@ -125,7 +125,7 @@ def _far(change: Change, op: Op) -> str:
 def _far_of_unprovisioned(change: Change, op: Op) -> str:
     """Return the far end of a link that a switch gets with its first configuration.
 
-    What it has before is nobody's link: the sample configuration of a factory names neighbours too, on ports whose
+    What it has before is nobody's link: the sample configuration of a factory names neighbors too, on ports whose
     rows then change in place.
     """
     if op is Op.REMOVE or change.op is Op.REMOVE:

@@ -2,7 +2,7 @@
 
 A provisioned device keeps its AS number, loopback and link addresses for life (design rule: no identity depends on a
 count). A change of one of them means that the intent renumbers the fabric, which needs an explicit word. A port whose
-cable moves to another neighbour may get the address of its new link: that is growth, not renumbering.
+cable moves to another neighbor may get the address of its new link: that is growth, not renumbering.
 """
 
 from collections.abc import Iterable

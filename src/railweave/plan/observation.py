@@ -1,4 +1,4 @@
-"""What one device was seen to do: interfaces, addresses, LLDP neighbours and BGP sessions, as plain values."""
+"""What one device was seen to do: interfaces, addresses, LLDP neighbors and BGP sessions, as plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class PortState:
 
 @dataclass(frozen=True, slots=True)
 class LldpNeighbor:
-    """A neighbour as LLDP names it (IEEE 802.1AB): system name, port id and port description."""
+    """A neighbor as LLDP names it (IEEE 802.1AB): system name, port id and port description."""
 
     system: str
     port: str
@@ -24,9 +24,9 @@ class LldpNeighbor:
 
 @dataclass(frozen=True, slots=True)
 class BgpSession:
-    """A BGP session: the neighbour's AS number and whether it is established (RFC 4271 section 8.2.2).
+    """A BGP session: the neighbor's AS number and whether it is established (RFC 4271 section 8.2.2).
 
-    ``prefixes`` is the number of prefixes accepted from the neighbour over all address families, -1 where unknown.
+    ``prefixes`` is the number of prefixes accepted from the neighbor over all address families, -1 where unknown.
     """
 
     remote_asn: int

@@ -1,7 +1,7 @@
 """What a deployment may expect while the cables of some links are in somebody's hands.
 
 The configuration of both ends is put in place first, the cables follow. Until then the ports of these links must be set
-up, and nothing more can be asked of them: no neighbour, no session, no light.
+up, and nothing more can be asked of them: no neighbor, no session, no light.
 """
 
 from collections.abc import Callable, Collection

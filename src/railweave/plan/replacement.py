@@ -100,7 +100,7 @@ def _drafts(fabric: Fabric, switch: Switch, seen: Condition, target: str, new_se
             ready,
         ),
         _Draft(
-            "verify its links, sessions and neighbours",
+            "verify its links, sessions and neighbors",
             f"railweave verify --target {target}",
             (),
             ready and bool(seen.verified),
@@ -140,7 +140,7 @@ def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str
 
 
 def _cables(fabric: Fabric, device: str) -> tuple[str, ...]:
-    """Return the cables of a device, one a line, by its own ports as they are labelled."""
+    """Return the cables of a device, one a line, by its own ports as they are labeled."""
     rows = [row for row in cable_rows(fabric) if device in (row.a_device, row.b_device)]
     return tuple(_cable(row, device) for row in rows)
 

@@ -2,7 +2,7 @@
 them.
 
 A spine leaves when it is drained and its ports are quiet; a leaf when no GPU node is up on it and its ports are quiet.
-A switch that does not answer is proven unused by its neighbours: every link to it is down at their ends.
+A switch that does not answer is proven unused by its neighbors: every link to it is down at their ends.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ class Leaving:
 @dataclass(frozen=True, slots=True)
 class Use:
     """What was seen of a switch that is to leave. ``busy`` says what still flows, empty where its ports are quiet;
-    ``hosts_up`` names GPU nodes whose links are up; ``far_ends_up`` the neighbours' ports where links to it are up,
+    ``hosts_up`` names GPU nodes whose links are up; ``far_ends_up`` the neighbors' ports where links to it are up,
     read only where it does not answer, with the reason in ``fault``."""
 
     drained: bool = False

@@ -82,7 +82,7 @@ def _neighbors(expectation: Expectation, seen: Observation, settled: Container[s
 def _seen_as(neighbor: ExpectedNeighbor, found: tuple[LldpNeighbor, ...], expected: str) -> str:
     if any(one.system == neighbor.device and one.port in neighbor.port_names for one in found):
         return expected
-    return ", ".join(f"{one.system} {one.port}" for one in found) or "no neighbour"
+    return ", ".join(f"{one.system} {one.port}" for one in found) or "no neighbor"
 
 
 def _sessions(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
@@ -95,7 +95,7 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
 def _session_text(session: ExpectedSession, seen: Observation) -> str:
     found = seen.bgp.get(session.peer)
     if found is None:
-        return "no such neighbour"
+        return "no such neighbor"
     return f"AS {found.remote_asn} {'established' if found.established else 'not established'}"
 
 

@@ -32,7 +32,7 @@ _QUEUES_IN_USE = 7
 class BufferPlan:
     """The buffer of the switches of one panel and tier.
 
-    ``headroom`` is by (speed in Gb/s, cable in metres). ``groups`` are the lossless priority groups, neighbours joined
+    ``headroom`` is by (speed in Gb/s, cable in metres). ``groups`` are the lossless priority groups, neighbors joined
     (``3-4``), ``lossy_queues`` the other queues likewise. ``headroom_bytes`` is what the lossless groups of all ports
     take with the longest cables of the tier, ``budget_bytes`` what there is for them; ``is_pooled`` where ports share
     it.
@@ -110,7 +110,7 @@ def lane_count(port: SwitchPort) -> int:
 
 
 def ranges(numbers: Iterable[int]) -> tuple[str, ...]:
-    """Return numbers as SONiC writes ranges of groups and queues: ``3-4`` for neighbours, else ``3``."""
+    """Return numbers as SONiC writes ranges of groups and queues: ``3-4`` for neighbors, else ``3``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][-1] == number - 1:

@@ -1,6 +1,6 @@
 """Deadlock by PFC: a cycle of buffers of which each waits for the next to be emptied (check D-1).
 
-Where a switch is told to pause, what it holds for that neighbour stays, and fills the buffer of the port on which it
+Where a switch is told to pause, what it holds for that neighbor stays, and fills the buffer of the port on which it
 came. So the buffer of a channel (from a device to the next one) waits for every channel into which its packets go on.
 A ring of such waits may stop for ever (Hu et al., Deadlocks in Datacenter Networks, HotNets 2016).
 
@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from railweave.fabric.model import Fabric
 
 Channel = tuple[str, str]
-"""A way from one device to a neighbour: the packets that stand in the neighbour's buffer of that port."""
+"""A way from one device to a neighbor: the packets that stand in the neighbor's buffer of that port."""
 
 Transits = Mapping[str, frozenset[str]]
-"""Switches that send upwards what came from above, each with the upper neighbours that get it."""
+"""Switches that send upwards what came from above, each with the upper neighbors that get it."""
 
 
 def waits_for(fabric: Fabric, channel: Channel, transits: Transits) -> Iterator[Channel]:

@@ -1,4 +1,4 @@
-"""Writing every artefact of a fabric: ``fabric.json``, ``cables.csv``, each switch and each GPU node.
+"""Writing every artifact of a fabric: ``fabric.json``, ``cables.csv``, each switch and each GPU node.
 
 Devices are configured and written one by one, so memory holds the fabric and one device. Above some hundred devices
 the work is shared by forked processes, which inherit the fabric without copying it.
@@ -51,7 +51,7 @@ def writes_hosts(fabric: Fabric) -> bool:
 def write_artifacts(
     fabric: Fabric, out: Path, templates: Templates, *, hosts: bool | None = None, processes: int | None = None
 ) -> int:
-    """Write all artefacts of ``fabric`` into the folder ``out`` and return the number of files.
+    """Write all artifacts of ``fabric`` into the folder ``out`` and return the number of files.
 
     The folder is replaced as a whole. ``hosts`` None writes the nodes unless they are very many. ``processes`` is by
     default one a core, and one for a small fabric. Raises RailweaveError when ``out`` is not ours or cannot be
@@ -178,6 +178,6 @@ def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> No
         try:
             found = [one for each in pending for one in each.result()]
         except BrokenProcessPool as fault:
-            raise RailweaveError("a process that wrote artefacts was killed; is there memory left?") from fault
+            raise RailweaveError("a process that wrote artifacts was killed; is there memory left?") from fault
     if found:
         raise RefusedError(found)

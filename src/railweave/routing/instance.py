@@ -14,7 +14,7 @@ from railweave.routing.sessions import Session, group_name, sessions
 HOST_LENGTH = 32
 
 CONNECT_RETRY_S = 10
-"""Seconds between connection attempts; FRR's data-centre profile and SONiC's own templates use the same."""
+"""Seconds between connection attempts; FRR's data-center profile and SONiC's own templates use the same."""
 
 MAXIMUM_PATHS = 128
 """Equal-cost paths that FRR may install. Fixed, so that a leaf does not change when spines are added; above the

@@ -1,7 +1,7 @@
 """eBGP sessions: one for each link, single hop over its /31 or, unnumbered, over its link-local addresses (RFC 8950),
 with the AS number of the far end written out.
 
-An explicit AS number refuses a mis-cabled neighbour, which ``remote-as external`` would accept (RFC 7938
+An explicit AS number refuses a mis-cabled neighbor, which ``remote-as external`` would accept (RFC 7938
 section 5.2.1; design: one session a link keeps ECMP by link).
 """
 

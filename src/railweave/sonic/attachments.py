@@ -11,9 +11,9 @@ class Attachment:
     (None on an unnumbered link), and the length of the cable in metres."""
 
     port: SwitchPort
-    neighbour: str
-    neighbour_port: str
-    neighbour_lldp_port: str
+    neighbor: str
+    neighbor_port: str
+    neighbor_lldp_port: str
     address: int | None
     is_host: bool
     length_m: int

@@ -16,7 +16,7 @@ from railweave.sonic.attachments import Attachment, attachments
 from railweave.sonic.frr_text import frr_text
 from railweave.sonic.interfaces import link_rows, loopback_rows
 from railweave.sonic.metadata import metadata_row
-from railweave.sonic.neighbours import host_metadata_row, neighbour_row, switch_metadata_row
+from railweave.sonic.neighbors import host_metadata_row, neighbor_row, switch_metadata_row
 from railweave.sonic.overrides import clashes, override_rows, with_overrides
 from railweave.sonic.panel_rows import PanelRows, panel_rows, use_blocks
 from railweave.sonic.ports import used_port_row
@@ -125,8 +125,8 @@ class Configurator:
         used = attachments(self.fabric, switch)
         own = {
             "DEVICE_METADATA": [metadata_row(switch, shared.buffer_model)],
-            "DEVICE_NEIGHBOR": [neighbour_row(one) for one in used],
-            "DEVICE_NEIGHBOR_METADATA": self._neighbour_metadata(used),
+            "DEVICE_NEIGHBOR": [neighbor_row(one) for one in used],
+            "DEVICE_NEIGHBOR_METADATA": self._neighbor_metadata(used),
             "INTERFACE": [row for one in used for row in link_rows(one, shared.ports[one.port.index].bare_interface)],
             "LOOPBACK_INTERFACE": list(loopback_rows(switch.loopback)),
             "PORT": _port_table(shared, used),
@@ -156,8 +156,8 @@ class Configurator:
             known = self._panels[place] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
         return known
 
-    def _neighbour_metadata(self, used: Iterable[Attachment]) -> list[Row]:
-        hosts = {one.neighbour: one.is_host for one in used}
+    def _neighbor_metadata(self, used: Iterable[Attachment]) -> list[Row]:
+        hosts = {one.neighbor: one.is_host for one in used}
         for name in hosts:
             if name not in self._order:
                 self._order[name] = natural_key(name)

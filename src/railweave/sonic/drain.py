@@ -132,7 +132,7 @@ def _bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[FrrEntr
 
 
 def _neighbors(document: FrrDocument, router: str) -> dict[str, str]:
-    """Return the neighbours of an instance with their peer groups, empty for none; groups themselves are left out."""
+    """Return the neighbors of an instance with their peer groups, empty for none; groups themselves are left out."""
     found: dict[str, str] = {}
     for entry in document.entries:
         name = defined_neighbor(entry.line) if entry.context == router else None
@@ -153,7 +153,7 @@ def _talks(lines: Collection[str], peer: str, group: str) -> bool:
 
 
 def _talks_anyway(document: FrrDocument, context: str) -> bool:
-    """Tell whether neighbours exchange IPv4 routes without being told: FRR's default."""
+    """Tell whether neighbors exchange IPv4 routes without being told: FRR's default."""
     router, _, family = context.partition(JOIN)
     return family == "address-family ipv4 unicast" and (
         FrrEntry(router, "no bgp default ipv4-unicast") not in document.entries
@@ -177,7 +177,7 @@ def _map_of(lines: Iterable[str], name: str, way: str) -> str:
 
 
 def _removals(entries: Iterable[FrrEntry]) -> list[FrrEntry]:
-    """Return the commands that remove these lines: neighbours first, then the route-maps that nobody uses any more."""
+    """Return the commands that remove these lines: neighbors first, then the route-maps that nobody uses any more."""
     commands: list[FrrEntry] = []
     maps: dict[str, None] = {}
     for entry in entries:

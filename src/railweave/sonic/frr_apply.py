@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from railweave.sonic.frr_document import IMPLICIT, FrrDocument, is_foreign, normalise, read_lines
+from railweave.sonic.frr_document import IMPLICIT, FrrDocument, is_foreign, normalize, read_lines
 from railweave.sonic.frr_lines import (
     FrrEntry,
     defined_neighbor,
@@ -26,7 +26,7 @@ def apply_delta(delta: str, running: FrrDocument) -> FrrDocument:
             entries = _without(FrrEntry(command.context, command.line[3:]), entries)
         elif not IMPLICIT.match(command.line):
             entries = _with(command, entries)
-    return FrrDocument(normalise(entries, running.version), running.system, running.version, running.drain)
+    return FrrDocument(normalize(entries, running.version), running.system, running.version, running.drain)
 
 
 def _with(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:

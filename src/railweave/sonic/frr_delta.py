@@ -25,7 +25,7 @@ from railweave.sonic.frr_lines import (
 )
 
 Owner = tuple[str, str]
-"""A router's line and a neighbour's or peer group's name."""
+"""A router's line and a neighbor's or peer group's name."""
 
 
 def frr_delta(running: FrrDocument, wanted: FrrDocument) -> str:
@@ -38,7 +38,7 @@ def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[Frr
 
     This is the one comparison of FRR configurations: for plans, for what is read back, for a rollback. What the
     running version does without being told (``frr_document.NEW_DEFAULTS``) is no difference, printed or not.
-    A neighbour that is created in another way (by AS number before, by a peer group now) goes and comes as a whole,
+    A neighbor that is created in another way (by AS number before, by a peer group now) goes and comes as a whole,
     and so do the members of a group that goes: FRR deletes them with it.
     """
     # A file of ours names no version; commands go to the running one.
@@ -57,13 +57,13 @@ def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[Frr
 
 
 def owner(entry: FrrEntry) -> Owner | None:
-    """Return the router and neighbour that a line belongs to, or None."""
+    """Return the router and neighbor that a line belongs to, or None."""
     name = neighbor_of(entry.line)
     return (entry.path[0], name) if name and entry.context else None
 
 
 def _definitions(entries: Iterable[FrrEntry]) -> dict[Owner, set[str]]:
-    """Return what creates each neighbour: FRR moves none from one peer group to another."""
+    """Return what creates each neighbor: FRR moves none from one peer group to another."""
     found: dict[Owner, set[str]] = {}
     for entry in entries:
         who = owner(entry)
@@ -161,7 +161,7 @@ def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterato
 def _neighbors(
     leaving: Iterable[Owner], renewed: Iterable[Owner], removed: Sequence[FrrEntry], headers: set[tuple[str, ...]]
 ) -> Iterator[_Command]:
-    """Yield one command for each neighbour or group that goes; members go before their group."""
+    """Yield one command for each neighbor or group that goes; members go before their group."""
     lines: dict[Owner, list[str]] = {}
     for entry in removed:
         who = owner(entry)

@@ -114,7 +114,7 @@ class FrrDocument:
 
 
 def parse_frr(text: str) -> FrrDocument:
-    """Return the normalised lines of FRR text: a ``show running-config`` or a file of ours."""
+    """Return the normalized lines of FRR text: a ``show running-config`` or a file of ours."""
     system: list[str] = []
     entries: list[FrrEntry] = []
     version = ""
@@ -128,7 +128,7 @@ def parse_frr(text: str) -> FrrDocument:
         elif not IMPLICIT.match(entry.line):
             entries.append(entry)
     kept, drain = separate(entries)
-    return FrrDocument(normalise(kept, version), tuple(dict.fromkeys(system)), version, tuple(dict.fromkeys(drain)))
+    return FrrDocument(normalize(kept, version), tuple(dict.fromkeys(system)), version, tuple(dict.fromkeys(drain)))
 
 
 def with_lines(document: FrrDocument, removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> FrrDocument:
@@ -237,7 +237,7 @@ def _communities(text: str) -> str:
     return " ".join([*values, *(word for word in words if word == "additive")])
 
 
-def normalise(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
+def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
     """Return the lines as FRR would print them: numbered, without what is the default anyway, each once."""
     numbered = dict.fromkeys(_number_prefix_lists(entries))
     quiet = {entry.path[:1] for entry in numbered if entry.line == _NO_DEFAULT_ACTIVE}
@@ -298,7 +298,7 @@ def render_frr(document: FrrDocument) -> str:
 
 
 def _without_held_maps(document: FrrDocument) -> Iterator[FrrEntry]:
-    """Yield the lines but for the route-maps of neighbours that a drain holds the place of."""
+    """Yield the lines but for the route-maps of neighbors that a drain holds the place of."""
     held = {(one.context, one.peer, one.way) for one in map(binding, document.drain) if one is not None}
     for entry in document.entries:
         words = entry.line.split()
@@ -308,7 +308,7 @@ def _without_held_maps(document: FrrDocument) -> Iterator[FrrEntry]:
 
 
 def _standing(document: FrrDocument) -> Iterator[FrrEntry]:
-    """Yield the lines that drain, but for routers and neighbours that are gone."""
+    """Yield the lines that drain, but for routers and neighbors that are gone."""
     routers = {entry.line for entry in document.entries if entry.line.startswith("router ")}
     neighbors = {(entry.context, defined_neighbor(entry.line)) for entry in document.entries}
     for entry in document.drain:

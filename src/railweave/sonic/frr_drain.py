@@ -14,9 +14,9 @@ from railweave.sonic.frr_lines import FrrEntry
 WHOLE_LINE = "bgp graceful-shutdown"
 MAP_PREFIX = "DRAINED-"
 OWN_PREFIX = "DRAINED-OWN-"
-"""Begins the name where the neighbour had a route-map of its own, which comes back with the undrain."""
+"""Begins the name where the neighbor had a route-map of its own, which comes back with the undrain."""
 NO_MAP = {"in": "DRAINED-IN", "out": "DRAINED-OUT"}
-"""The names where neither the neighbour nor its group had a route-map."""
+"""The names where neither the neighbor nor its group had a route-map."""
 
 _MAP = re.compile(rf"(no )?route-map {MAP_PREFIX}\S+")
 _BINDING = re.compile(rf"(no )?neighbor (?P<peer>\S+) route-map (?P<map>{MAP_PREFIX}\S+) (?P<way>in|out)$")
@@ -24,7 +24,7 @@ _BINDING = re.compile(rf"(no )?neighbor (?P<peer>\S+) route-map (?P<map>{MAP_PRE
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A neighbour that has one of our route-maps; ``own`` is the one that it had itself, empty for its group's."""
+    """A neighbor that has one of our route-maps; ``own`` is the one that it had itself, empty for its group's."""
 
     context: str
     peer: str
@@ -33,12 +33,12 @@ class Binding:
 
     @property
     def own(self) -> str:
-        """Return the route-map of the neighbour itself that the drain took the place of."""
+        """Return the route-map of the neighbor itself that the drain took the place of."""
         return self.route_map.removeprefix(OWN_PREFIX) if self.route_map.startswith(OWN_PREFIX) else ""
 
 
 def binding(entry: FrrEntry) -> Binding | None:
-    """Return the neighbour that a line drains, or None."""
+    """Return the neighbor that a line drains, or None."""
     match = _BINDING.match(entry.line) if entry.context else None
     return Binding(entry.context, match["peer"], match["map"], match["way"]) if match else None
 
@@ -57,7 +57,7 @@ def is_drain_line(context: str, line: str) -> bool:
 
 
 def separate(entries: Iterable[FrrEntry]) -> tuple[list[FrrEntry], list[FrrEntry]]:
-    """Return the configuration, with what a neighbour had itself in its place, and the lines that drain."""
+    """Return the configuration, with what a neighbor had itself in its place, and the lines that drain."""
     kept: list[FrrEntry] = []
     drain: list[FrrEntry] = []
     for entry in entries:

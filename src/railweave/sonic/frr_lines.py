@@ -169,7 +169,7 @@ def _is_default_on(line: str) -> bool:
 
 
 def defined_neighbor(line: str) -> str | None:
-    """Return the neighbour or peer group that ``line`` creates, or None."""
+    """Return the neighbor or peer group that ``line`` creates, or None."""
     match = _DEFINES.match(line)
     return match["name"] if match else None
 
@@ -180,18 +180,18 @@ def is_group(line: str) -> bool:
 
 
 def is_interface_peer(line: str) -> bool:
-    """Tell whether ``line`` creates an unnumbered neighbour."""
+    """Tell whether ``line`` creates an unnumbered neighbor."""
     return _INTERFACE_PEER.match(line) is not None
 
 
 def membership(line: str) -> str | None:
-    """Return the peer group that ``line`` puts a neighbour into, or None."""
+    """Return the peer group that ``line`` puts a neighbor into, or None."""
     match = _MEMBER.match(line)
     return match["group"] if match else None
 
 
 def neighbor_of(line: str) -> str | None:
-    """Return the neighbour or peer group that ``line`` speaks of, or None."""
+    """Return the neighbor or peer group that ``line`` speaks of, or None."""
     match = _NEIGHBOR.match(line)
     return match["name"] if match else None
 
@@ -207,7 +207,7 @@ def negated(line: str) -> str:
 def rank(entry: FrrEntry) -> tuple[int, int, int]:
     """Return where a line stands in a file that can be read from the top: what is referred to comes first.
 
-    Within an address family the policies of a neighbour come before its activation, so that no route passes in between.
+    Within an address family the policies of a neighbor come before its activation, so that no route passes in between.
     """
     path = (*entry.path, entry.line)
     top = _first(_TOP_RANK, path[0])

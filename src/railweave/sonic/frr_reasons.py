@@ -32,20 +32,20 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
     (r"router bgp ", "The switch's AS number: one a leaf, one for all spines of a plane (addressing.asn; RFC 7938)."),
     (r"bgp router-id ", "The switch's own address, unique in the fabric (addressing.loopbacks)."),
     (r"bgp log-neighbor-changes", "A session that comes or goes is written to the log."),
-    (r"no bgp default ipv4-unicast", "No neighbour carries routes before its policy is attached."),
+    (r"no bgp default ipv4-unicast", "No neighbor carries routes before its policy is attached."),
     (
         r"bgp bestpath as-path multipath-relax",
         "Paths through different AS numbers of one length share the load (RFC 7938 section 6; check B-5).",
     ),
-    (r"neighbor \S+ peer-group$", "All neighbours of the far tier share timers and policy."),
-    (r"neighbor \S+ timers connect ", "A lost session is tried again every 10 s (FRR's data-centre profile)."),
+    (r"neighbor \S+ peer-group$", "All neighbors of the far tier share timers and policy."),
+    (r"neighbor \S+ timers connect ", "A lost session is tried again every 10 s (FRR's data-center profile)."),
     (r"neighbor \S+ timers ", "Keepalive and hold time (bgp.keepalive, bgp.hold; check B-10)."),
     (
         r"neighbor \S+ remote-as ",
         "One session a link with the AS number written out, so that a wrong cable is refused (topology; RFC 7938 "
         "section 5.2.1).",
     ),
-    (r"neighbor \S+ peer-group ", "The neighbour takes timers and policy of its tier."),
+    (r"neighbor \S+ peer-group ", "The neighbor takes timers and policy of its tier."),
     (r"neighbor \S+ description ", "The far device and port of the cable plan (topology)."),
     (r"address-family ", "Routes of IPv4; the fabric is numbered (addressing.underlay)."),
     (

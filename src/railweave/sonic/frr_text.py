@@ -43,7 +43,7 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
 
 
 def peer_text(session: Session) -> str:
-    """Return the neighbour as FRR names it: its address, or our interface of an unnumbered link."""
+    """Return the neighbor as FRR names it: its address, or our interface of an unnumbered link."""
     return session.port if session.address is None else ipv4_text(session.address)
 
 

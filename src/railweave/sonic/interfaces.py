@@ -36,7 +36,7 @@ def address_row(attachment: Attachment, address: int) -> Row:
         "INTERFACE",
         f"{attachment.port.name}|{ipv4_text(address)}/{_LINK_LENGTH}",
         {},
-        f"The /31 of the link to {attachment.neighbour}, counted from {pool} by leaf and leaf port, "
+        f"The /31 of the link to {attachment.neighbor}, counted from {pool} by leaf and leaf port, "
         "the even address at the upper end (RFC 3021).",
     )
 

@@ -16,7 +16,7 @@ SONIC_TYPE: Mapping[str, str] = {"leaf": "ToRRouter", "spine": "LeafRouter", "su
 
 _REASON = (
     "Identity (fabric name, role and number: hostname, type, bgp_asn from addressing.asn; hwsku from the model's "
-    "catalogue entry), the buffer model (sonic.buffer_model, else the platform's) and the rule that the FRR file is "
+    "catalog entry), the buffer model (sonic.buffer_model, else the platform's) and the rule that the FRR file is "
     "ours: split-unified, no mgmt framework, no default watchdog."
 )
 

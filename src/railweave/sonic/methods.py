@@ -134,7 +134,7 @@ RULES: tuple[Rule, ...] = (
     Rule(("BREAKOUT_CFG",), (), _ANY, _NONE, _WRITE,
          "read only by config interface breakout; a real breakout changes PORT rows too"),
     Rule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE,
-         "bgpcfgd removes the neighbour from FRR (BI sonic-bgpcfgd)"),
+         "bgpcfgd removes the neighbor from FRR (BI sonic-bgpcfgd)"),
     Rule((*QOS_MAPS, "SCHEDULER", "WRED_PROFILE"), (), _ANY, _NONE, _WRITE,
          "orchagent changes the object in place (SW qosorch.cpp); GCU refuses most of WRED_PROFILE (gcu-refusals)"),
     Rule(("PORT_QOS_MAP", "QUEUE"), (), _ANY, _NONE, _WRITE,
@@ -228,7 +228,7 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
     """Return the treatment of each edit, given all edits of the device and its running tables.
 
     One reload makes all a reload. Patches are for few edits on a device whose configuration GCU accepts; else the same
-    edits are written. A neighbour that is new has no session to lose. A watchdog's row of a port that is not there is
+    edits are written. A neighbor that is new has no session to lose. A watchdog's row of a port that is not there is
     touched by a reload alone: deleting it crashes orchagent (run on 202505; SW pfcwdorch.cpp).
     """
     new = _new_neighbors(edits)

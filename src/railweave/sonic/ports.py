@@ -1,6 +1,6 @@
 """PORT and BREAKOUT_CFG: every fabric port of the panel, the used ones up, the others down and reserved.
 
-Lanes, aliases and breakout modes are the platform's own (catalogue), never computed. Speeds are written in Mbit/s.
+Lanes, aliases and breakout modes are the platform's own (catalog), never computed. Speeds are written in Mbit/s.
 Autonegotiation and link training stay as the platform has them: they belong to copper only, and on optics they keep a
 link down.
 """
@@ -31,12 +31,12 @@ def port_fields(port: SwitchPort, mtu_bytes: int) -> dict[str, str]:
 
 def used_port_row(attachment: Attachment, shared: Fields) -> Row:
     """Return the PORT row of a cabled port; ``shared`` are its fields that follow from the panel."""
-    far = f"{attachment.neighbour}:{attachment.neighbour_port}"
+    far = f"{attachment.neighbor}:{attachment.neighbor_port}"
     return Row(
         "PORT",
         attachment.port.name,
         {"admin_status": "up", "alias": attachment.port.alias, "description": f"to {far}", **shared},
-        f"The cable plan joins this port to {far} (topology); lanes, alias and FEC are the platform's (catalogue), "
+        f"The cable plan joins this port to {far} (topology); lanes, alias and FEC are the platform's (catalog), "
         "the speed follows topology.leaf and topology.spine, the MTU mtu.fabric.",
     )
 
@@ -59,7 +59,7 @@ def breakout_rows(panel: Panel) -> tuple[Row, ...]:
             parent,
             {"brkout_mode": mode},
             f"The speeds of topology.leaf and topology.spine split this cage as {mode}, "
-            f"a mode of platform.json of {panel.platform} (catalogue).",
+            f"a mode of platform.json of {panel.platform} (catalog).",
         )
         for parent, mode in panel.breakout
     )

@@ -72,7 +72,7 @@ def ecn_profile(name: str, speed_gbps: int) -> str:
 
 
 def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], limits: PauseLimits | None) -> tuple[Row, ...]:
-    """Return the WRED_PROFILE rows: one a lossless queue and port speed, the three colours alike.
+    """Return the WRED_PROFILE rows: one a lossless queue and port speed, the three colors alike.
 
     ``limits`` are those of the switch's buffer, None where it is not known."""
     return tuple(
@@ -85,11 +85,11 @@ def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], limits: PauseLimits
 def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, limits: PauseLimits | None) -> Row:
     chosen = choose_marking(one, speed_gbps, preset, limits)
     fields = {"ecn": "ecn_all"}
-    for colour in _COLOURS:
-        fields[f"{colour}_drop_probability"] = str(chosen.thresholds.probability_percent)
-        fields[f"{colour}_max_threshold"] = str(chosen.thresholds.maximum_bytes)
-        fields[f"{colour}_min_threshold"] = str(chosen.thresholds.minimum_bytes)
-        fields[f"wred_{colour}_enable"] = "true"
+    for color in _COLOURS:
+        fields[f"{color}_drop_probability"] = str(chosen.thresholds.probability_percent)
+        fields[f"{color}_max_threshold"] = str(chosen.thresholds.maximum_bytes)
+        fields[f"{color}_min_threshold"] = str(chosen.thresholds.minimum_bytes)
+        fields[f"wred_{color}_enable"] = "true"
     pause = ""
     if limits is not None:
         pause = (

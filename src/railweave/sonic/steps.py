@@ -1,8 +1,8 @@
 """The steps that put a merge on a switch, in a safe order, and the steps that take it back.
 
-    clear      rows that stand in the way of others: bgpcfgd's neighbours, foreign memberships, addresses that move
+    clear      rows that stand in the way of others: bgpcfgd's neighbors, foreign memberships, addresses that move
     configure  what is referred to before what refers to it; ports come up last
-    FRR        neighbours meet addresses that are there, and leave before their addresses go
+    FRR        neighbors meet addresses that are there, and leave before their addresses go
     remove     ports go down, then what refers, then what is referred to
     restore    foreign rows that a take-back puts onto their ports again
 

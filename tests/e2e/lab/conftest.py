@@ -121,7 +121,7 @@ class LabRig(CommandRig):
         subprocess.run(["docker", *words], capture_output=True, timeout=60, check=True)
 
     def bgp(self, switch: str) -> dict[str, Any]:
-        """Return FRR's own neighbours of a switch."""
+        """Return FRR's own neighbors of a switch."""
         told = json.loads(self.on(switch, "vtysh -c 'show bgp ipv4 unicast summary json'"))
         return dict(told.get("peers", {}))
 

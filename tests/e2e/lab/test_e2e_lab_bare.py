@@ -134,7 +134,7 @@ def frr_agrees(rendered: Path, running: str) -> None:
     assert frr_delta(parse_frr(running), parse_frr(rendered.read_text())) == ""
 
 
-def test_the_driver_reads_neighbours_and_pings_from_a_switch(rig: Any, proves: Any) -> None:
+def test_the_driver_reads_neighbors_and_pings_from_a_switch(rig: Any, proves: Any) -> None:
     driver = rig.driver(LEAVES[0])
     driver.open()
     try:

@@ -20,7 +20,7 @@ BETWEEN_RAILS = tuple(
 """Flows of 20 packets a second from rail 0 to rail 1: they cross the spines, each by its own hash."""
 
 CONTROL_PACKETS_PER_S = 8
-"""More than BGP, LLDP, ARP and neighbour discovery send on a link, less than a half of one flow."""
+"""More than BGP, LLDP, ARP and neighbor discovery send on a link, less than a half of one flow."""
 
 KILLED = """
 import json, sys, time

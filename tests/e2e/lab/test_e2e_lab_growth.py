@@ -14,7 +14,7 @@ ACROSS_SPINES = (("gpu1", "-I 10.32.0.1 10.32.0.67"), ("gpu2", "-I 10.32.0.3 10.
 
 
 def established_at(rig: Any, switch: str) -> dict[str, int]:
-    """Return when each session of a switch came up, by neighbour."""
+    """Return when each session of a switch came up, by neighbor."""
     told = json.loads(rig.on(switch, "vtysh -c 'show bgp neighbors json'"))
     return {
         peer: one["bgpTimerUpEstablishedEpoch"] for peer, one in told.items() if one.get("bgpState") == "Established"

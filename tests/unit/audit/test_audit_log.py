@@ -69,7 +69,7 @@ def test_a_deployment_that_ends_by_an_exception_is_told(log: Path, fault: BaseEx
     assert [entry["result"] for entry in entries(log)] == [result]
 
 
-def test_every_line_is_synchronised_and_nothing_is_overwritten(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_line_is_synchronized_and_nothing_is_overwritten(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     monkeypatch.setattr("railweave.api.auditing.os.fsync", synced.append)
     for _ in range(3):

@@ -45,12 +45,12 @@ def test_the_promised_switch_models_are_there() -> None:
 
 
 @SWITCHES
-def test_a_model_names_its_source_commit_and_licence(model_id: str) -> None:
+def test_a_model_names_its_source_commit_and_license(model_id: str) -> None:
     model = CATALOG.switch(model_id)
     repository, _, rest = model.source.partition(":")
     assert repository == "sonic-net/sonic-buildimage"
     assert len(rest.rpartition("@")[2]) == 40
-    assert model.licence == "Apache-2.0"
+    assert model.license == "Apache-2.0"
     assert all(hwsku.source.endswith(f"/{hwsku.name}") for hwsku in model.hwskus)
 
 

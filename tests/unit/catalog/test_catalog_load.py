@@ -16,7 +16,7 @@ from railweave.catalog.load import Catalog, load_catalog
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Callable[..., Catalog]:
-    """Return a catalogue of one switch file whose object was changed, or whose text is given."""
+    """Return a catalog of one switch file whose object was changed, or whose text is given."""
 
     def make(change: Callable[[dict[str, Any]], object] | None = None, text: str | None = None) -> Catalog:
         source = files("railweave.catalog").joinpath("data", "switches", "nvidia-sn4700.json")
@@ -31,7 +31,7 @@ def broken(tmp_path: Path) -> Callable[..., Catalog]:
     return make
 
 
-def test_the_catalogue_and_its_models_are_one_object_each() -> None:
+def test_the_catalog_and_its_models_are_one_object_each() -> None:
     assert load_catalog() is load_catalog()
     assert load_catalog().switch("nvidia-sn4700") is load_catalog().switch("nvidia-sn4700")
 

@@ -101,7 +101,7 @@ def drained(text: str, peers: list[str] | None) -> str:
 
 
 def _replaced(one: list[str], words: list[str]) -> bool:
-    """Tell whether FRR drops a line for a new one: one route-map a neighbour and direction."""
+    """Tell whether FRR drops a line for a new one: one route-map a neighbor and direction."""
     return words[:1] == ["neighbor"] and len(one) == 5 and one[:3] == words[:3] and one[4] == words[4]
 
 
@@ -129,7 +129,7 @@ exit
     assert unnumbered == MAPS + bindings.replace("10.192.0.64", "Ethernet8")
 
 
-def test_a_neighbour_without_a_group_gets_its_own_route_map_back() -> None:
+def test_a_neighbor_without_a_group_gets_its_own_route_map_back() -> None:
     text = drain_text(LEAF, ["10.192.0.68"])
     assert "neighbor 10.192.0.68 route-map DRAINED-IN in" in text
     assert "neighbor 10.192.0.68 route-map DRAINED-OWN-ALONE out" in text
@@ -195,7 +195,7 @@ def test_a_change_passes_a_drained_switch_without_touching_its_drain() -> None:
     assert apply_delta(drain_text(LEAF, None), parse_frr(LEAF)) == parse_frr(LEAF)
 
 
-def test_a_neighbour_that_goes_takes_its_drain_along() -> None:
+def test_a_neighbor_that_goes_takes_its_drain_along() -> None:
     found = parse_frr(drained(LEAF, ["10.192.0.64"]))
     gone = [entry for entry in found.entries if "10.192.0.64" not in entry.line]
     assert "10.192.0.64" not in render_frr(dataclasses.replace(found, entries=tuple(gone)))

@@ -21,7 +21,7 @@ def delta(running: str, wanted: str) -> list[str]:
     return frr_delta(parse_frr(running), parse_frr(wanted)).splitlines()
 
 
-def test_a_policy_comes_before_the_neighbour_that_uses_it_and_goes_after_it() -> None:
+def test_a_policy_comes_before_the_neighbor_that_uses_it_and_goes_after_it() -> None:
     policy = "ip prefix-list A seq 5 permit 10.0.0.0/8\nroute-map IN permit 10\n match ip address prefix-list A\nexit\n"
     using = ROUTER.replace(
         "  neighbor SPINES activate", "  neighbor SPINES activate\n  neighbor SPINES route-map IN in"
@@ -34,7 +34,7 @@ def test_a_policy_comes_before_the_neighbour_that_uses_it_and_goes_after_it() ->
     assert going.index("no route-map IN permit 10") < going.index("no ip prefix-list A seq 5 permit 10.0.0.0/8")
 
 
-def test_a_neighbour_that_goes_is_removed_by_one_command() -> None:
+def test_a_neighbor_that_goes_is_removed_by_one_command() -> None:
     without = "\n".join(line for line in ROUTER.splitlines() if "10.0.0.1" not in line)
     assert delta(ROUTER, without) == ["router bgp 65001", " no neighbor 10.0.0.1", "exit"]
 
@@ -62,7 +62,7 @@ def test_a_value_that_changes_is_overwritten_and_never_taken_away() -> None:
     assert not [line for line in text if line.strip().startswith("no ")]
 
 
-def test_a_neighbour_that_changes_its_group_goes_and_comes_whole() -> None:
+def test_a_neighbor_that_changes_its_group_goes_and_comes_whole() -> None:
     groups = ROUTER.replace(" neighbor SPINES peer-group\n", " neighbor SPINES peer-group\n neighbor EDGE peer-group\n")
     text = delta(groups, groups.replace("10.0.0.1 peer-group SPINES", "10.0.0.1 peer-group EDGE"))
     assert text == [

@@ -1,4 +1,4 @@
-"""FRR's text: what the normaliser makes the same, and what stays a difference."""
+"""FRR's text: what the normalizer makes the same, and what stays a difference."""
 
 import pytest
 

@@ -117,7 +117,7 @@ def test_a_cable_length_of_none_that_a_breakout_left_keeps_patches_away() -> Non
     assert not accepts_patches({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "None"}}})
 
 
-def test_a_new_neighbour_has_no_session_to_lose() -> None:
+def test_a_new_neighbor_has_no_session_to_lose() -> None:
     edits = [
         frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.1 remote-as 2"),
         frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.1 timers 3 9"),
@@ -127,7 +127,7 @@ def test_a_new_neighbour_has_no_session_to_lose() -> None:
     assert [one.disruption for one in settle(edits, {})] == [NONE, NONE, NONE, SESSION]
 
 
-def test_a_neighbour_with_another_as_number_loses_its_session() -> None:
+def test_a_neighbor_with_another_as_number_loses_its_session() -> None:
     edits = [
         frr(Op.REMOVE, "router bgp 1", "neighbor 10.0.0.1 remote-as 2"),
         frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.1 remote-as 3"),

@@ -67,7 +67,7 @@ def kinds(steps: object) -> list[str]:
     return [names[type(step)] for step in steps]  # type: ignore[attr-defined]
 
 
-def test_neighbours_come_after_their_addresses_and_go_before_them() -> None:
+def test_neighbors_come_after_their_addresses_and_go_before_them() -> None:
     merge = {"INTERFACE": {"Ethernet0": {}}, "bgpraw": "router bgp 65001\n neighbor 10.0.0.3 remote-as 65100\n"}
     assert kinds(apply_steps(merge, running())) == ["patch", "vtysh"]
     device = running(INTERFACE={"Ethernet0": {}})
@@ -75,7 +75,7 @@ def test_neighbours_come_after_their_addresses_and_go_before_them() -> None:
     assert kinds(apply_steps(merge, device)) == ["vtysh", "patch"]
 
 
-def test_the_neighbours_of_bgpcfgd_go_before_ours_come() -> None:
+def test_the_neighbors_of_bgpcfgd_go_before_ours_come() -> None:
     # bgpcfgd answers the removal with `no neighbor`, which would take ours of the same address along.
     device = running(BGP_NEIGHBOR={"10.0.0.3": {"asn": "65100"}})
     merge = {"BGP_NEIGHBOR": {"10.0.0.3": None}, "bgpraw": "router bgp 65001\n neighbor 10.0.0.3 remote-as 65100\n"}

@@ -100,7 +100,7 @@ def test_buffers_that_the_operator_states_are_taken_with_a_warning_and_checked_o
     assert all("Ethernet0 keeps headroom for no priority, while 3 is lossless" in one.message for one in refused)
 
 
-def test_every_model_of_the_catalogue_is_computed_but_those_that_ship_no_buffers(findings: Findings) -> None:
+def test_every_model_of_the_catalog_is_computed_but_those_that_ship_no_buffers(findings: Findings) -> None:
     catalog = load_catalog()
     refused = set()
     for model in catalog.switch_ids():

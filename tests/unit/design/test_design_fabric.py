@@ -87,7 +87,7 @@ def test_a_reserve_of_spines_puts_their_uplinks_at_the_top_of_the_panel(designed
     assert [port for port, _, _ in ends(fabric, "pod1-leaf1")] == [*range(8), *range(48, 56)]
 
 
-def test_nodes_with_several_ports_a_leaf_take_neighbouring_ports(designed: Designer) -> None:
+def test_nodes_with_several_ports_a_leaf_take_neighboring_ports(designed: Designer) -> None:
     fabric = fabric_of(designed(nodes=3, topology="rails: 2"))
     assert ends(fabric, "gpu2") == [
         (0, "pod1-leaf1", 2),

@@ -165,7 +165,7 @@ def test_a_tier_meets_the_cables_of_both_its_sides(three: Fabric) -> None:
     assert set(middle) == {30, CABLE_M}
     assert top == (CABLE_M,)
     used = attachments(three, three.switch_of["three-spine1"])
-    assert [one.neighbour for one in used] == [
+    assert [one.neighbor for one in used] == [
         "three-leaf1", "three-leaf2", "three-super-spine1", "three-super-spine2",
     ]  # fmt: skip
     assert len({one.address for one in used}) == 4

@@ -1,4 +1,4 @@
-"""Nodes among the artefacts: shared files are linked, very many nodes are left out."""
+"""Nodes among the artifacts: shared files are linked, very many nodes are left out."""
 
 import os
 from collections.abc import Callable

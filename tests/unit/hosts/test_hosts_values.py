@@ -78,7 +78,7 @@ def test_the_vendor_follows_the_nic_model() -> None:
     assert vendor_of("intel-e810") is None
 
 
-def test_every_nic_of_a_pack_is_in_the_catalogue() -> None:
+def test_every_nic_of_a_pack_is_in_the_catalog() -> None:
     catalog = load_catalog()
     assert {nic for vendor in catalog.vendor_ids() for nic in catalog.vendor_pack(vendor).nics} <= set(
         catalog.nic_ids()

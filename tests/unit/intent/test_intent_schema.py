@@ -72,7 +72,7 @@ def test_every_default_is_a_value_that_may_be_written() -> None:
         ("reserve", "{leaves: 8}"),
         ("reserve", "{leafs: 8}"),
         ("stripe", "yes"),
-        ("colour", "blue"),
+        ("color", "blue"),
     ],
 )
 def test_schema_and_loader_take_and_refuse_the_same(key: str, value: Any) -> None:

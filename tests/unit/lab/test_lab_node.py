@@ -103,7 +103,7 @@ def test_port_state_is_the_kernels() -> None:
     assert rows["PORT_TABLE:Ethernet4"]["admin_status"] == "down"
 
 
-def neighbour(system: str, port: str, age: str) -> dict[str, Any]:
+def neighbor(system: str, port: str, age: str) -> dict[str, Any]:
     return {
         "name": "Ethernet0",
         "rid": "1",
@@ -113,10 +113,10 @@ def neighbour(system: str, port: str, age: str) -> dict[str, Any]:
     }
 
 
-def test_the_younger_of_two_neighbours_is_there() -> None:
+def test_the_younger_of_two_neighbors_is_there() -> None:
     told = {
         "lldp": [
-            {"interface": [neighbour("new", "etp1", "0 day, 00:00:03"), neighbour("old", "etp2", "0 day, 00:01:00")]}
+            {"interface": [neighbor("new", "etp1", "0 day, 00:00:03"), neighbor("old", "etp2", "0 day, 00:01:00")]}
         ]
     }
     (row,) = lldp_rows(told).values()
@@ -126,7 +126,7 @@ def test_the_younger_of_two_neighbours_is_there() -> None:
     assert age_s("2 days, 01:00:01") == 2 * 86400 + 3601
 
 
-def test_a_port_without_a_neighbour_has_no_row() -> None:
+def test_a_port_without_a_neighbor_has_no_row() -> None:
     assert lldp_rows({"lldp": [{}]}) == {}
     assert lldp_rows({"lldp": []}) == {}
 

@@ -90,7 +90,7 @@ def test_a_switch_model_is_a_data_file(carry_out: Carry) -> None:
     assert config["PORT"]["Ethernet32"]["alias"] == "fourHundredGigE5"
 
 
-def test_a_nic_vendor_is_a_pack_and_its_catalogue_entries(carry_out: Carry) -> None:
+def test_a_nic_vendor_is_a_pack_and_its_catalog_entries(carry_out: Carry) -> None:
     example = carry_out("Adding a NIC vendor")
     assert "RW802" not in example.printed
     host = example.project / "build/acme-nics/hosts/gpu1"

@@ -149,7 +149,7 @@ def test_a_device_whose_bgp_does_not_come_up_is_rolled_back(changed: "Bench") ->
 
 
 def test_sessions_that_cannot_come_up_yet_are_not_waited_for(bench: "Bench") -> None:
-    # The first spine has no deployed neighbour: its gate must not expect one.
+    # The first spine has no deployed neighbor: its gate must not expect one.
     result = bench.deploy()
     assert result.devices["lab-spine1"].outcome == "new"
 

@@ -1,4 +1,4 @@
-"""The journal: whole lines, synchronised, locked while its rollout lives, readable after anything."""
+"""The journal: whole lines, synchronized, locked while its rollout lives, readable after anything."""
 
 import json
 import os
@@ -209,7 +209,7 @@ def test_a_torn_line_swallows_no_other(tmp_path: Path) -> None:
     assert (rollout.torn, rollout.unread, rollout.entries[-1].step) == (False, 1, "resumed")
 
 
-def test_every_line_is_synchronised_and_readable_by_its_owner_alone(
+def test_every_line_is_synchronized_and_readable_by_its_owner_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []

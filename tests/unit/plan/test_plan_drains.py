@@ -10,7 +10,7 @@ from railweave.design.build import design
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
-from railweave.plan.drains import WHOLE, choose, neighbourhood, refusals, undrained, uplinks_left_percent
+from railweave.plan.drains import WHOLE, choose, neighborhood, refusals, undrained, uplinks_left_percent
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -112,8 +112,8 @@ def test_the_last_way_is_never_drained(pod: Fabric) -> None:
 
 def test_all_switches_of_the_plane_are_asked_what_is_drained(pod: Fabric) -> None:
     whole = tuple(switch.name for switch in pod.switches)
-    assert neighbourhood(pod, choose(pod, ["pod1-spine2"])) == whole
-    assert neighbourhood(pod, choose(pod, ["pod1-leaf1"], ["pod1-spine1"])) == whole
+    assert neighborhood(pod, choose(pod, ["pod1-spine2"])) == whole
+    assert neighborhood(pod, choose(pod, ["pod1-leaf1"], ["pod1-spine1"])) == whole
 
 
 def test_what_is_left_undrained_is_told() -> None:

@@ -224,7 +224,7 @@ def test_a_chip_without_room_for_both_is_refused_with_the_numbers() -> None:
 
 
 @pytest.mark.parametrize(("priority", "codes"), [(3, []), (4, ["RW516"]), (5, [])])
-def test_a_neighbouring_priority_rewrites_a_group_under_traffic_and_that_is_said(
+def test_a_neighboring_priority_rewrites_a_group_under_traffic_and_that_is_said(
     priority: int, codes: list[str]
 ) -> None:
     found = check_phases(weave(), phases(weave(), weave(2, CLASSES % (24, priority))), unplaced)

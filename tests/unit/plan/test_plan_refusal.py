@@ -58,7 +58,7 @@ def addressed(change: Callable[..., Change], op: Op, key: str) -> Change:
     return change(table="INTERFACE", key=key, op=op, field=None, **fields)
 
 
-def test_a_port_with_another_address_and_the_same_neighbour_is_renumbered(
+def test_a_port_with_another_address_and_the_same_neighbor_is_renumbered(
     plan_of: Callable[..., Plan], change: Callable[..., Change]
 ) -> None:
     plan = plan_of(

@@ -39,6 +39,6 @@ def test_cables_without_a_common_switch_are_told_by_their_ends(lab: Fabric) -> N
     assert str(swap).endswith("exchange the plugs of lab-leaf1 Ethernet112 and lab-leaf2 Ethernet116")
 
 
-def test_a_single_wrong_neighbour_is_no_swap(lab: Fabric) -> None:
+def test_a_single_wrong_neighbor_is_no_swap(lab: Fabric) -> None:
     assert swapped_cables(lab, LEAF_SIDE[:1]) == ()
-    assert swapped_cables(lab, [lldp("lab-leaf1", "Ethernet112", "lab-spine1 Ethernet0", "no neighbour")]) == ()
+    assert swapped_cables(lab, [lldp("lab-leaf1", "Ethernet112", "lab-spine1 Ethernet0", "no neighbor")]) == ()

@@ -60,7 +60,7 @@ def test_a_healthy_leaf_passes(leaf: Expectation, healthy: Observation) -> None:
     assert len(checks) == 2 * len(leaf.ports) + len(leaf.addresses) + len(leaf.neighbors) + len(leaf.sessions)
 
 
-def test_a_neighbour_may_be_named_by_alias_or_name(leaf: Expectation, healthy: Observation) -> None:
+def test_a_neighbor_may_be_named_by_alias_or_name(leaf: Expectation, healthy: Observation) -> None:
     for index in (0, 1):
         one = next(each for each in leaf.neighbors if each.required)
         seen = replace(healthy, lldp={**healthy.lldp, one.port: (LldpNeighbor(one.device, one.port_names[index]),)})

@@ -130,7 +130,7 @@ def test_lldp_hears_nothing_on_a_port_that_is_down(run: Run, fabric: Network) ->
     assert list(rows) == ["LLDP_ENTRY_TABLE:Ethernet4"]
 
 
-def test_unnumbered_neighbours_meet_over_the_cable(run: Run, fabric: Network) -> None:
+def test_unnumbered_neighbors_meet_over_the_cable(run: Run, fabric: Network) -> None:
     for name, number in (("leaf1", 65001), ("spine1", 65100)):
         session = (
             f"vtysh -c 'conf t' -c 'router bgp {number}' -c 'no bgp ebgp-requires-policy' "

@@ -94,7 +94,7 @@ def test_lossless_rows_appear_with_pfc_speed_and_cable(run: Run, switch: Device)
     assert not switch.db.get("BUFFER_PG|Ethernet4|3")
 
 
-def test_neighbouring_priorities_share_a_row() -> None:
+def test_neighboring_priorities_share_a_row() -> None:
     assert groups("3,4") == ["3-4"]
     assert groups("4,2,3,6") == ["2-4", "6"]
     assert groups("3") == ["3"]

@@ -169,7 +169,7 @@ def test_what_is_on_by_default_is_shown_only_when_it_is_off(context: str, switch
     assert switch not in one.text()
 
 
-def test_where_neighbours_are_active_by_default_only_the_others_are_shown() -> None:
+def test_where_neighbors_are_active_by_default_only_the_others_are_shown() -> None:
     one = frr(BASE)
     one.apply("router bgp 65001\n bgp default ipv4-unicast")
     assert "activate" not in one.text()

@@ -228,7 +228,7 @@ def test_a_slow_switch_takes_its_time(state: Path) -> None:
     [
         ("nobody", "slow", {}, "no device nobody"),
         ("leaf1", "nosuch", {}, "no fault 'nosuch'; there are: unreachable, slow"),
-        ("leaf1", "slow", {"colour": 1}, "colour"),
+        ("leaf1", "slow", {"color": 1}, "color"),
         ("leaf1", "drop-session", {"moment": "later"}, "moment 'later' is none of before, during, after"),
     ],
 )

@@ -33,7 +33,7 @@ def interrupted(out: Path) -> None:
         raise KeyboardInterrupt
 
 
-def test_every_artefact_of_the_fabric_is_written(lab_fabric: Lab, tmp_path: Path) -> None:
+def test_every_artifact_of_the_fabric_is_written(lab_fabric: Lab, tmp_path: Path) -> None:
     fabric, out = lab_fabric(), tmp_path / "deep" / "out"
     written = write_artifacts(fabric, out, find_templates())
     names = set(contents(out)) - {MARKER}

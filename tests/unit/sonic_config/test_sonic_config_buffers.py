@@ -1,4 +1,4 @@
-"""The buffer tables of every catalogue model that has buffer facts."""
+"""The buffer tables of every catalog model that has buffer facts."""
 
 import re
 from collections.abc import Callable
@@ -126,7 +126,7 @@ def test_an_intent_may_ask_for_the_table_on_a_switch_that_computes() -> None:
     }
 
 
-def test_two_lossless_classes_share_one_row_of_neighbouring_groups() -> None:
+def test_two_lossless_classes_share_one_row_of_neighboring_groups() -> None:
     found = tables("nokia-ixr7220-h4-64d", "preset: microsoft\n")
     assert found["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "3,4"
     assert [key for key in found["BUFFER_PG"] if key.startswith("Ethernet0|")] == ["Ethernet0|0", "Ethernet0|3-4"]

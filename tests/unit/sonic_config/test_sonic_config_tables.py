@@ -47,7 +47,7 @@ def test_every_row_has_a_reason_and_every_value_is_text(lab_fabric: Lab) -> None
             assert all(isinstance(value, str) and value for value in row.fields.values()), row
 
 
-def test_no_management_row_and_no_neighbour_of_bgpcfgd_is_rendered(lab_fabric: Lab) -> None:
+def test_no_management_row_and_no_neighbor_of_bgpcfgd_is_rendered(lab_fabric: Lab) -> None:
     tables = tables_of(lab_fabric(), "lab-leaf1")
     assert not [name for name in tables if name.startswith(("MGMT_", "BGP_"))]
 

@@ -12,7 +12,7 @@ DEFAULT_KEEPALIVE_S, DEFAULT_HOLD_S = 60, 180
 
 @dataclass(slots=True)
 class Neighbor:
-    """One neighbour. ``remote_as``: a number as text, ``internal``, ``external`` or empty; times in seconds."""
+    """One neighbor. ``remote_as``: a number as text, ``internal``, ``external`` or empty; times in seconds."""
 
     peer: str
     remote_as: str = ""
@@ -102,7 +102,7 @@ def _neighbor_lines(context: Context, family: Context | None) -> Iterator[tuple[
 
 
 def _take(neighbor: Neighbor, words: list[str]) -> None:
-    """Apply one neighbour line."""
+    """Apply one neighbor line."""
     if words[0] == "interface":
         neighbor.interface = True
         words = words[1:] or ["interface"]

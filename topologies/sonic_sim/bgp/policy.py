@@ -57,7 +57,7 @@ Judged = dict[Route, Route | None]
 
 _MOST_JUDGED = 1_000_000
 _judged: dict[str, Judged] = {}
-"""Judgements by what a filter says: most switches of a fabric have the same ones and are offered the same routes."""
+"""Judgments by what a filter says: most switches of a fabric have the same ones and are offered the same routes."""
 
 
 def _judged_by(filters: str) -> Judged:
@@ -116,7 +116,7 @@ class Policies:
         return False
 
     def through(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
-        """Return the route as a neighbour's filters leave it, or None where they stop it."""
+        """Return the route as a neighbor's filters leave it, or None where they stop it."""
         judged = self._judged.get((route_map, prefix_list))
         if judged is None:
             judged = self._judged[route_map, prefix_list] = _judged_by(self._said(route_map, prefix_list))

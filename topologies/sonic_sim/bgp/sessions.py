@@ -55,7 +55,7 @@ def sessions_of(device: Device) -> dict[str, Session]:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Where a neighbour is: our port, the switch and port at the other end of its cable."""
+    """Where a neighbor is: our port, the switch and port at the other end of its cable."""
 
     port: str
     remote: Device
@@ -82,10 +82,10 @@ def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
 
 
 def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
-    """Return the way to a neighbour, or the session that has none."""
+    """Return the way to a neighbor, or the session that has none."""
     net, port = device.network, _port_towards(device, neighbor)
     if not port or net is None:
-        return Session(device.name, neighbor, "Active", "no interface has this neighbour's network")
+        return Session(device.name, neighbor, "Active", "no interface has this neighbor's network")
     if not net.link_up(device, port):
         return Session(device.name, neighbor, "Idle", "link down", port)
     far = net.far_end(device, port)
@@ -96,7 +96,7 @@ def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
 
 
 def _port_towards(device: Device, neighbor: Neighbor) -> str:
-    """Return the interface on whose network a neighbour is."""
+    """Return the interface on whose network a neighbor is."""
     if neighbor.interface:
         return neighbor.peer
     return _connected(device).get(neighbor.peer, "")

@@ -22,8 +22,8 @@ _VERBOSE = (Option(("-v", "--verbose")),)
 _NOT_REFLECTED = "localhost: after applying patch to config, there are still some parts not updated"
 
 
-def _painted(text: str, terminal: bool, colour: int) -> str:
-    return f"\x1b[{colour}m\x1b[4m{text}\x1b[0m" if terminal else text
+def _painted(text: str, terminal: bool, color: int) -> str:
+    return f"\x1b[{color}m\x1b[4m{text}\x1b[0m" if terminal else text
 
 
 def _success(parsed: Parsed, out: str, text: str, seconds: float = 0.35) -> Result:

@@ -1,18 +1,18 @@
-"""``ip``: the kernel's view of interfaces and neighbours."""
+"""``ip``: the kernel's view of interfaces and neighbors."""
 
 import json
 
 from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.interfaces import kernel_interfaces
-from sonic_sim.neighbours import neighbours
+from sonic_sim.neighbors import neighbors
 
 
 @program("ip")
 def ip(call: Call) -> Result:
     """Answer ``ip [-j] addr|link [show [DEVICE]]`` and ``ip [-j] [-4] neigh [show] [vrf NAME]``."""
     words = [word for word in call.argv[1:] if not word.startswith("-")]
-    if words and words[0] != "n" and "neighbour".startswith(words[0].replace("neighbor", "neighbour")):
-        return _neighbours(call, words[1:])
+    if words and words[0] != "n" and "neighbor".startswith(words[0].replace("neighbor", "neighbor")):
+        return _neighbors(call, words[1:])
     if not words or not any(kind.startswith(words[0]) for kind in ("address", "link")):
         return Result(255, err=f'Object "{words[0] if words else ""}" is unknown, try "ip help".\n')
     names = [word for word in words[1:] if word not in ("show", "dev", "list", "ls")]
@@ -29,12 +29,12 @@ def ip(call: Call) -> Result:
     return Result(out="\n".join(lines) + "\n")
 
 
-def _neighbours(call: Call, words: list[str]) -> Result:
+def _neighbors(call: Call, words: list[str]) -> Result:
     """Print what the kernel has learned; there is no VRF but the default one."""
     if "vrf" in words:
         return Result(1, err='Error: argument "vrf" is wrong: Not a valid VRF name\n')
     net = call.device.network
-    found = list(neighbours(call.device, net)) if net is not None else []
+    found = list(neighbors(call.device, net)) if net is not None else []
     if any(word in call.argv for word in ("-j", "-json")):
         shown = [{"dst": one.address, "dev": one.interface, "lladdr": one.mac, "state": ["REACHABLE"]} for one in found]
         return Result(out=json.dumps(shown) + "\n")

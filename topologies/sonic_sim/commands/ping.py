@@ -4,7 +4,7 @@ import ipaddress
 from dataclasses import dataclass
 
 from sonic_sim.commands.registry import Call, Result, program
-from sonic_sim.neighbours import hops_to
+from sonic_sim.neighbors import hops_to
 from sonic_sim.network import Network
 
 _HOP_MS = 0.12

@@ -23,7 +23,7 @@ def summary(parsed: Parsed) -> Result:
 
 @leaf("show ip bgp neighbors", arguments=_WORDS)
 def neighbors(parsed: Parsed) -> Result:
-    """Print the BGP neighbours."""
+    """Print the BGP neighbors."""
     return _ask(parsed, "show bgp neighbors")
 
 

@@ -99,7 +99,7 @@ def _counter_row(port: Hash, values: Hash) -> list[str]:
 
 @leaf("show lldp table", options=(Option(("--verbose",)),))
 def lldp_table(parsed: Parsed) -> Result:
-    """Print the LLDP neighbours."""
+    """Print the LLDP neighbors."""
     rows = rows_of_database(parsed.call.device, APPL, "LLDP_ENTRY_TABLE:*")
     heard = {key.partition(":")[2]: row for key, row in rows.items() if key.startswith("LLDP_ENTRY_TABLE:")}
     table = [

@@ -37,7 +37,7 @@ class Removal:
             self._plain(line)
 
     def _refuse_unknown_neighbor(self, line: str) -> None:
-        """Refuse a neighbour of an address family that the instance does not have (8.4.4, measured)."""
+        """Refuse a neighbor of an address family that the instance does not have (8.4.4, measured)."""
         words = line.split()
         if self.here.node != BGP_AF or words[0] != "neighbor":
             return
@@ -46,7 +46,7 @@ class Removal:
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
 
     def _active_by_default(self) -> bool:
-        """Tell whether neighbours of this address family are active without being told."""
+        """Tell whether neighbors of this address family are active without being told."""
         for instance in self.root.children.values():
             if self.here in instance.children.values():
                 default = "no bgp default ipv4-unicast" not in instance.lines
@@ -76,7 +76,7 @@ class Removal:
             if words[2:] == ["peer-group"]:
                 self._leave_group(words[1])
         elif words[2] == "peer-group":
-            # bgpd 8.4 deletes a neighbour that leaves its group, even one with an AS number of its own
+            # bgpd 8.4 deletes a neighbor that leaves its group, even one with an AS number of its own
             self._forget(peer)
         elif words[2:] == ["timers"]:
             self.here.lines.pop(f"{peer} timers", None)
@@ -84,7 +84,7 @@ class Removal:
             self._plain(line)
 
     def _unknown_neighbor(self, words: list[str], line: str, *, whole: bool) -> None:
-        """Answer as bgpd 8.4 does: an address that is no neighbour is forgotten in silence, all else is refused."""
+        """Answer as bgpd 8.4 does: an address that is no neighbor is forgotten in silence, all else is refused."""
         if not whole:
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
         if words[2:] == ["peer-group"]:
@@ -114,7 +114,7 @@ class Removal:
         self._missing(line)
 
     def _by_direction(self, line: str) -> bool:
-        """Remove a neighbour's filter: bgpd looks at the direction alone, whatever filter is named (measured)."""
+        """Remove a neighbor's filter: bgpd looks at the direction alone, whatever filter is named (measured)."""
         words = line.split()
         if len(words) != 5 or words[0] != "neighbor" or words[2] not in ("route-map", "prefix-list", "filter-list"):
             return False

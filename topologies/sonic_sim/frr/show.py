@@ -109,7 +109,7 @@ def _top(root: Context) -> list[str]:
 
 
 def _block(block: Context, indent: str = "", *, active: bool = False) -> list[str]:
-    """Return the lines of a context; ``active``: neighbours are so by default, and FRR does not say it."""
+    """Return the lines of a context; ``active``: neighbors are so by default, and FRR does not say it."""
     lines = [indent + block.header]
     if block.node == BGP:
         body = sorted(block.lines.values(), key=lambda line: _bgp_key(block, line))

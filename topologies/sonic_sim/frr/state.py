@@ -127,7 +127,7 @@ def ip_routes(device: "Device", every_vrf: bool) -> dict[str, Any]:
 
 
 def _next_hop(device: "Device", peer: str, port: str) -> dict[str, Any]:
-    """Return a next hop; a session over an interface gives the neighbour's link-local address (RFC 8950)."""
+    """Return a next hop; a session over an interface gives the neighbor's link-local address (RFC 8950)."""
     unnumbered = peer == port
     address = _link_local(device, port) if unnumbered else peer
     family = "ipv6" if unnumbered else "ipv4"

@@ -252,9 +252,9 @@ def _check_watchdog(rows: Mapping[str, Any]) -> None:
 
 def _check_wred(rows: Mapping[str, Any]) -> None:
     for key, row in rows.items():
-        for colour in ("yellow", "green", "red"):
-            low, high = row.get(f"{colour}_min_threshold"), row.get(f"{colour}_max_threshold")
+        for color in ("yellow", "green", "red"):
+            low, high = row.get(f"{color}_min_threshold"), row.get(f"{color}_max_threshold")
             if low is not None and high is not None and int(high) < int(low):
-                message = f"{colour.capitalize()} max threshold must be greater than or equal to min threshold"
-                condition = f"(current() >= current()/../{colour}_min_threshold)"
-                _raise_must("WRED_PROFILE", key, f"{colour}_max_threshold", condition, message)
+                message = f"{color.capitalize()} max threshold must be greater than or equal to min threshold"
+                condition = f"(current() >= current()/../{color}_min_threshold)"
+                _raise_must("WRED_PROFILE", key, f"{color}_max_threshold", condition, message)

@@ -14,7 +14,7 @@ _HOPS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbor:
     """An address that the kernel has learned on an interface."""
 
     interface: str
@@ -22,7 +22,7 @@ class Neighbour:
     mac: str
 
 
-def neighbours(device: Device, net: Network) -> Iterator[Neighbour]:
+def neighbors(device: Device, net: Network) -> Iterator[Neighbor]:
     """Yield the far ends of the routed ports that are up: switches by their addresses, nodes by the free one."""
     for own in net.addresses(device):
         subnet = network(f"{own.address}/{own.length}")
@@ -34,12 +34,12 @@ def neighbours(device: Device, net: Network) -> Iterator[Neighbour]:
             # a node takes the address beside the switch's on a point-to-point link
             if subnet.num_addresses == 2:
                 other = next(str(one) for one in subnet if str(one) != own.address)
-                yield Neighbour(own.interface, other, host.mac)
+                yield Neighbor(own.interface, other, host.mac)
             continue
         remote = net.devices[far.node]
         for one in net.addresses(remote):
             if one.interface == far.port and ipaddress.ip_address(one.address) in subnet:
-                yield Neighbour(own.interface, one.address, mac_of(remote))
+                yield Neighbor(own.interface, one.address, mac_of(remote))
 
 
 def mac_of(device: Device) -> str:
@@ -66,7 +66,7 @@ def hops_to(device: Device, net: Network, target: str) -> int | None:
     for passed in range(_HOPS):
         if any(one.address == target for one in net.addresses(here)):
             return passed
-        if any(one.address == target for one in neighbours(here, net)):
+        if any(one.address == target for one in neighbors(here, net)):
             return passed + 1
         onward = _next(here, net, wanted)
         if onward is None:

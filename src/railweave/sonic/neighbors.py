@@ -16,13 +16,13 @@ _HOST_FIELDS: Mapping[str, str] = {"type": "Server"}
 _HOST_REASON = "A GPU node that is cabled to this leaf (nodes); its type tells SONiC that the cable is short."
 
 
-def neighbour_row(attachment: Attachment) -> Row:
+def neighbor_row(attachment: Attachment) -> Row:
     """Return the DEVICE_NEIGHBOR row of a used port."""
     return Row(
         "DEVICE_NEIGHBOR",
         attachment.port.name,
-        {"name": attachment.neighbour, "port": attachment.neighbour_lldp_port},
-        f"The cable plan ends at {attachment.neighbour}:{attachment.neighbour_port} (topology); "
+        {"name": attachment.neighbor, "port": attachment.neighbor_lldp_port},
+        f"The cable plan ends at {attachment.neighbor}:{attachment.neighbor_port} (topology); "
         "SONiC's QoS templates take the ports named here as the active ones.",
     )
 
@@ -33,7 +33,7 @@ def host_metadata_row(name: str) -> Row:
 
 
 def switch_metadata_row(switch: Switch) -> Row:
-    """Return the DEVICE_NEIGHBOR_METADATA row of a neighbouring switch."""
+    """Return the DEVICE_NEIGHBOR_METADATA row of a neighboring switch."""
     return Row(
         "DEVICE_NEIGHBOR_METADATA",
         switch.name,
