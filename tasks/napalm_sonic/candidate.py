@@ -13,12 +13,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from railweave.sonic.change import Delta, Edit
-from railweave.sonic.delta import judged
+from railweave.sonic.delta.change import Delta, Edit
+from railweave.sonic.delta.delta import judged
+from railweave.sonic.delta.edits import frr_edits, row_edits
+from railweave.sonic.delta.merge import RowMerge, delta_of, parse_merge
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, running_from
-from railweave.sonic.edits import frr_edits, row_edits
 from railweave.sonic.frr import frr_difference
-from railweave.sonic.merge import RowMerge, delta_of, parse_merge
 from railweave.sonic.rows import Fields
 
 _TABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")

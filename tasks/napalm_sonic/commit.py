@@ -20,15 +20,15 @@ from napalm_sonic.paths import new_id
 from napalm_sonic.program import Reading, SwitchProgram, status_of
 from napalm_sonic.words import some, told_of
 from railweave.secrets import secret_values, shown_key, shown_text
-from railweave.sonic.change import Delta
-from railweave.sonic.delta import applied, inverse
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.delta import applied, inverse
+from railweave.sonic.delta.merge import MergeDocument, merge_document
+from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, same_fields
-from railweave.sonic.drain import drained_as
 from railweave.sonic.frr import FrrDocument, frr_delta, frr_difference, parse_frr
-from railweave.sonic.frr_document import SYSTEM
-from railweave.sonic.merge import MergeDocument, merge_document
+from railweave.sonic.frr.document import SYSTEM
+from railweave.sonic.frr.drain import drained_as
 from railweave.sonic.rows import FRR_TABLE
-from railweave.sonic.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
 from railweave_switch.state import COMMIT, VERSION
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from napalm_sonic.codec import natural
 from railweave.secrets import HIDDEN, is_secret, shown_key
-from railweave.sonic.change import Delta, Edit, Op
-from railweave.sonic.delta import lines_of
+from railweave.sonic.delta.change import Delta, Edit, Op
+from railweave.sonic.delta.delta import lines_of
 from railweave.sonic.frr import FrrEntry
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 

@@ -16,9 +16,9 @@ from napalm_sonic.paths import new_id
 from napalm_sonic.program import SwitchProgram, refuse_when_pending
 from napalm_sonic.running import read_frr
 from napalm_sonic.words import told_of
-from railweave.sonic.drain import drain_lines, drain_text, drained_peers, undo_text, undrain_text
 from railweave.sonic.frr import parse_frr
-from railweave.sonic.frr_document import SYSTEM
+from railweave.sonic.frr.document import SYSTEM
+from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, undo_text, undrain_text
 from railweave_switch.state import DRAIN, VERSION
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.pending import Expecting
 from railweave.plan.refusal import refusals
-from railweave.sonic.change import Delta
+from railweave.sonic.delta.change import Delta
 
 
 def deploy(

@@ -12,8 +12,8 @@ from railweave.plan.health import Health, gate
 from railweave.plan.model import DevicePlan
 from railweave.plan.observation import Observation
 from railweave.plan.outcome import VerifyCheck
-from railweave.sonic.change import Delta
-from railweave.sonic.methods import needs_both_ends
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.methods import needs_both_ends
 
 
 @dataclass(frozen=True, slots=True)

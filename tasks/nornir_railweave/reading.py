@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.fabric.model import Fabric
-from railweave.sonic.diff import DeviceDiff, diff, running_sha256
+from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.rows import DeviceConfig
 

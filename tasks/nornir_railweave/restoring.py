@@ -11,11 +11,11 @@ from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.rollout import DeviceRecord
 from railweave.plan.verification import check_device
-from railweave.sonic.diff import running_sha256
+from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.merge import apply
+from railweave.sonic.delta.methods import needs_both_ends
+from railweave.sonic.delta.restoring import Goal, restoring_diff
 from railweave.sonic.document import DocumentError, RunningConfig, parse_running
-from railweave.sonic.merge import apply
-from railweave.sonic.methods import needs_both_ends
-from railweave.sonic.restoring import Goal, restoring_diff
 from railweave.sonic.rows import DeviceConfig
 
 

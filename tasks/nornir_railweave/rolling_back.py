@@ -32,9 +32,9 @@ from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progres
 from railweave.plan.resumption import left_of
 from railweave.plan.rollout import Kind, Rollout
 from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
-from railweave.sonic.change import Delta
-from railweave.sonic.diff import DeviceDiff
-from railweave.sonic.restoring import Goal, restoring_diff
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.delta.restoring import Goal, restoring_diff
 
 _NOTHING = DeviceDiff(Delta(), {}, (), False)
 

@@ -9,7 +9,7 @@ from nornir_railweave.connect import only
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.tasks.recognize import Candidate, recognize
 from railweave.plan.standing import Standing
-from railweave.sonic.configure import Configurator
+from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 
 

@@ -9,9 +9,9 @@ from nornir_railweave.events import Step
 from nornir_railweave.session import DEVICE_FAULTS, words
 from nornir_railweave.work import Standing, standing
 from railweave.plan.outcome import DeviceOutcome, Outcome
-from railweave.sonic.delta import inverse
+from railweave.sonic.delta.delta import inverse
+from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.document import DocumentError
-from railweave.sonic.merge import merge_document
 
 
 def undo(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:

@@ -17,7 +17,7 @@ from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health
 from railweave.plan.observation import Observation
 from railweave.plan.outcome import VerifyCheck
-from railweave.sonic.change import Delta
+from railweave.sonic.delta.change import Delta
 from railweave.sonic.document import RunningConfig
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.sonic.methods import RULES
+from railweave.sonic.delta.methods import RULES
 from railweave.sonic.ownership import OWNED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,13 +157,13 @@ def test_the_engine_reaches_no_device(module: str, path: Path) -> None:
 
 
 def test_the_import_rule_notices_a_module_that_looks_upwards() -> None:
-    assert not engine_allowed("railweave.design.build", "railweave.sonic.configure")
+    assert not engine_allowed("railweave.design.build", "railweave.sonic.render.configure")
     assert not allowed("napalm_sonic", "napalm_sonic.driver", "railweave.design.build")
-    assert not allowed("napalm_sonic", "napalm_sonic.driver", "railweave.sonic.configure")
+    assert not allowed("napalm_sonic", "napalm_sonic.driver", "railweave.sonic.render.configure")
     assert allowed("napalm_sonic", "napalm_sonic.driver", "railweave.secrets.shown_frr")
     assert not allowed("railweave_switch", "railweave_switch.main", "railweave.sonic.rows")
     assert not allowed("sonic_sim", "sonic_sim.frr", "railweave.sonic.frr")
-    assert engine_allowed("railweave.sonic.configure", "railweave.qos.maps")
+    assert engine_allowed("railweave.sonic.render.configure", "railweave.qos.maps")
     assert engine_allowed("railweave.api.reaching", "nornir_railweave.connect")
     assert not engine_allowed("railweave.api.project", "railweave.cli.show")
     assert not engine_allowed("railweave.report.plan_view", "railweave.api.project")

@@ -34,7 +34,7 @@ MAY_NAME_TIERS = {
     "railweave/plan/document.py": "the keys of `rollout.max_unavailable`",
     "nornir_railweave/inventory_rollout.py": "the keys of `rollout.max_unavailable`",
     "railweave/hosts/document.py": "a key of a node's file",
-    "railweave/sonic/metadata.py": "SONiC's `type` by the name of a tier, one table",
+    "railweave/sonic/render/metadata.py": "SONiC's `type` by the name of a tier, one table",
 }
 NOT_ABOUT_FABRICS = ("railweave/yang/",)
 """A YANG model's own leaves."""

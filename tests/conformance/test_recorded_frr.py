@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from railweave.sonic.drain import drain_text, drained_peers, undrain_text
 from railweave.sonic.frr import parse_frr
+from railweave.sonic.frr.drain import drain_text, drained_peers, undrain_text
 from sonic_sim.frr import show
 from sonic_sim.frr.running import Frr
 

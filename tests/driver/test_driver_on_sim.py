@@ -15,11 +15,11 @@ from napalm.base.exceptions import (
 )
 
 from napalm_sonic.driver import SonicDriver
-from railweave.sonic.change import Delta
-from railweave.sonic.diff import DeviceDiff, diff
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import DeviceDiff, diff
+from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.document import parse_running
 from railweave.sonic.frr import parse_frr
-from railweave.sonic.merge import merge_document
 from railweave.sonic.ownership import OWNED
 from railweave.sonic.rows import DeviceConfig, Row
 from sonic_sim import control

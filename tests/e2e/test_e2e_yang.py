@@ -22,8 +22,8 @@ from railweave.diagnostics import has_errors
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent, load_intent_text
 from railweave.intent.presets import PresetName
-from railweave.sonic.configure import configure
 from railweave.sonic.document import parse_running
+from railweave.sonic.render.configure import configure
 from railweave.sonic.rows import Fields, Value
 from railweave.templates import find_templates
 from railweave.yang.check import check_yang

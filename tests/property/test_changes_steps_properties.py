@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from napalm_sonic.candidate import Candidate, Kind
-from railweave.sonic.change import Op
-from railweave.sonic.delta import applied, inverse
-from railweave.sonic.document import RunningConfig, json_tables, running_from
-from railweave.sonic.merge import apply, delta_of, edits
-from railweave.sonic.steps import (
+from railweave.sonic.delta.change import Op
+from railweave.sonic.delta.delta import applied, inverse
+from railweave.sonic.delta.merge import apply, delta_of, edits
+from railweave.sonic.delta.steps import (
     HdelStep,
     LoadStep,
     PatchStep,
@@ -28,6 +27,7 @@ from railweave.sonic.steps import (
     rollback_document,
     rollback_steps,
 )
+from railweave.sonic.document import RunningConfig, json_tables, running_from
 
 METADATA = {"DEVICE_METADATA": {"localhost": {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0"}}}
 FIELDS: Mapping[str, tuple[str, ...]] = {

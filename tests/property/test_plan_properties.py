@@ -17,11 +17,11 @@ from railweave.plan.offline import plan_offline
 from railweave.plan.waves import plan_waves
 from railweave.report.markdown import LIMIT_CHARS
 from railweave.report.plan_markdown import plan_markdown
-from railweave.sonic.change import Delta
-from railweave.sonic.configure import Configurator
-from railweave.sonic.diff import diff, running_sha256
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import diff, running_sha256
+from railweave.sonic.delta.merge import apply, merge_document
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.merge import apply, merge_document
+from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 
 INTENT = """

@@ -14,7 +14,7 @@ from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.intent.load import load_intent_text
 from railweave.qos.mapping import map_chain
 from railweave.report.artifacts import config_db_json
-from railweave.sonic.configure import configure_all
+from railweave.sonic.render.configure import configure_all
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates
 from railweave.units import ipv4_text

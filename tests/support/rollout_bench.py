@@ -27,7 +27,7 @@ from railweave.cli.simulating import simulator_spec
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
-from railweave.sonic.configure import Configurator
+from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates
 from sonic_sim import control

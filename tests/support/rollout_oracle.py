@@ -11,7 +11,7 @@ from typing import Any
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.plan.policy import RolloutPolicy
 from railweave.sonic.frr import parse_frr
-from railweave.sonic.frr_document import NEW_DEFAULTS
+from railweave.sonic.frr.document import NEW_DEFAULTS
 from railweave.sonic.ownership import OWNED
 from railweave.sonic.rows import DeviceConfig
 

@@ -7,14 +7,14 @@ from railweave.errors import UsageError
 
 if TYPE_CHECKING:
     from railweave.fabric.model import Fabric
-    from railweave.sonic.explain import Explanation
+    from railweave.sonic.render.explain import Explanation
 
 
 def explanation(fabric: "Fabric", device: str, asked: str) -> "Explanation":
     """Return why the rows or lines asked for are on ``device``; raises UsageError that names the nearest device."""
     from railweave.api.project import project_templates
-    from railweave.sonic.configure import configure
-    from railweave.sonic.explain import explain_text
+    from railweave.sonic.render.configure import configure
+    from railweave.sonic.render.explain import explain_text
 
     switch = fabric.switch_of.get(device)
     if switch is None:

@@ -18,7 +18,7 @@ def fact_diagnostics(gathered: "Gathered", folder: Path) -> tuple[Diagnostic, ..
     """
     from railweave.catalog.load import load_catalog
     from railweave.checks.facts import fact_findings
-    from railweave.sonic.configure import Configurator
+    from railweave.sonic.render.configure import Configurator
     from railweave.templates import find_templates
 
     paths = sorted(folder.glob("*.json"))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from railweave.fabric.model import Fabric
     from railweave.fabric.sizing import Sizing
     from railweave.plan.model import Plan
-    from railweave.sonic.explain import Explanation
+    from railweave.sonic.render.explain import Explanation
 
 
 @dataclass(frozen=True, slots=True)

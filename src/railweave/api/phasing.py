@@ -57,7 +57,7 @@ class Phasing:
     def standing(self, target: str) -> "Standing":
         """Read every switch and return how far they have come."""
         from nornir_railweave.standing import find_standing
-        from railweave.sonic.configure import Configurator
+        from railweave.sonic.render.configure import Configurator
 
         templates = project_templates()
         fabrics = (self.before, *(phase.fabric for phase in self.phases))

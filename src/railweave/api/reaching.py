@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult, VerifyResult
     from railweave.plan.pending import Expecting
-    from railweave.sonic.configure import Configurator
+    from railweave.sonic.render.configure import Configurator
     from railweave.sonic.rows import DeviceConfig
 
 
@@ -134,7 +134,7 @@ def reached(project: Project, designed: Designed, target: str, expecting: "Expec
     """Return ``designed`` as it is reached on ``target``; raises RefusedError, UsageError."""
     from nornir_railweave.connect import build
     from nornir_railweave.target import load_target
-    from railweave.sonic.configure import Configurator
+    from railweave.sonic.render.configure import Configurator
 
     file = find_target(target)
     chosen = load_target(file)

@@ -10,7 +10,7 @@ from railweave.catalog.load import load_catalog
 from railweave.catalog.model import Hwsku
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.fabric.model import Fabric, Panel, Tier
-from railweave.sonic.overrides import override_rows
+from railweave.sonic.render.overrides import override_rows
 from railweave.units import format_speed
 
 VIRTUAL = "SONiC VS"

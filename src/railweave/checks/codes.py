@@ -10,7 +10,7 @@ RW8xx GPU nodes.
 from collections.abc import Mapping
 from typing import Final
 
-CATALOGUE: Final[Mapping[str, str]] = {
+CATALOG: Final[Mapping[str, str]] = {
     "B-1": "AS numbers are private, not reserved, and the ranges of the tiers do not meet",
     "B-10": "the BGP hold time is at least three keepalives",
     "B-3": "no address, subnet or loopback is given twice",

@@ -12,10 +12,10 @@ from railweave.checks.transit import STATIC_TABLE, Seen, own_prefixes, pool_text
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
 from railweave.routing.instance import MAXIMUM_PATHS
-from railweave.sonic.configure import Configurator
-from railweave.sonic.frr_document import FrrDocument, parse_frr
-from railweave.sonic.frr_text import FRR_TEMPLATE
-from railweave.sonic.overrides import override_rows
+from railweave.sonic.frr.document import FrrDocument, parse_frr
+from railweave.sonic.render.configure import Configurator
+from railweave.sonic.render.frr_text import FRR_TEMPLATE
+from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.rows import ConfigDb
 from railweave.templates import Templates, find_templates
 from railweave.units import ipv4_text

@@ -24,9 +24,9 @@ from railweave.checks.paths import PathChecker
 from railweave.checks.transit import Seen, transit_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
-from railweave.sonic.configure import Configurator
 from railweave.sonic.document import DocumentError, RunningConfig, parse_running
-from railweave.sonic.frr_document import FrrDocument, parse_frr
+from railweave.sonic.frr.document import FrrDocument, parse_frr
+from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import ConfigDb
 
 Files = Mapping[str, tuple[str, str]]

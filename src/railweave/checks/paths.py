@@ -11,8 +11,8 @@ from railweave.checks.pairs import Finding, Pair, together
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric, Link
 from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
-from railweave.sonic.configure import OWN_TABLES, Configurator
-from railweave.sonic.overrides import override_rows
+from railweave.sonic.render.configure import OWN_TABLES, Configurator
+from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.rows import ConfigDb
 
 _READ_BESIDE = frozenset({"VLAN_MEMBER", "PORTCHANNEL_MEMBER", "SWITCH_HASH"})

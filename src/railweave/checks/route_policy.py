@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from railweave.fabric.policy import Pool
-from railweave.sonic.frr_document import FrrDocument
+from railweave.sonic.frr.document import FrrDocument
 from railweave.units import parse_ipv4
 
-_NEIGHBOUR = re.compile(r"neighbor (\S+) (.+)")
+_NEIGHBOR = re.compile(r"neighbor (\S+) (.+)")
 _WHO = ("remote-as", "description", "interface")
 _MAP = re.compile(r"route-map (\S+) (permit|deny) (\d+)")
 _PREFIX_LIST = re.compile(r"ip prefix-list (\S+) (?:seq \d+ )?(permit|deny) (\S+)(?: ge (\d+))?(?: le (\d+))?")
@@ -58,7 +58,7 @@ class RoutePolicy:
                 inside.setdefault(last, []).append(entry.line)
             elif _MAP.fullmatch(entry.line):
                 inside.setdefault(entry.line, [])
-            elif found := _NEIGHBOUR.fullmatch(entry.line):
+            elif found := _NEIGHBOR.fullmatch(entry.line):
                 self._neighbors.setdefault(found[1], []).append(found[2])
             else:
                 self._read_list(entry.line)

@@ -14,7 +14,7 @@ from railweave.fabric.model import Fabric, Switch, Tier
 from railweave.fabric.policy import Pool
 from railweave.qos.deadlock import find_deadlock
 from railweave.routing.sessions import group_name
-from railweave.sonic.frr_document import FrrDocument
+from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.rows import ConfigDb
 from railweave.units import ipv4_text
 

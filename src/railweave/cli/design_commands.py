@@ -159,11 +159,11 @@ def schema(
 
 def codes(json: AsJson = False) -> None:
     """The codes of findings, with the rule that each stands for."""
-    from railweave.checks.codes import CATALOGUE, TITLES
+    from railweave.checks.codes import CATALOG, TITLES
     from railweave.cli.show import print_document
     from railweave.report.reference import codes_reference
 
-    titles = {**CATALOGUE, **TITLES}
+    titles = {**CATALOG, **TITLES}
     if json:
         print_document({"codes": titles})
     else:

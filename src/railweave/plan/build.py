@@ -8,8 +8,8 @@ from railweave.plan.draining import drains_of_waves, is_disruptive, two_sided_li
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
-from railweave.sonic.delta import shared
-from railweave.sonic.diff import DeviceDiff
+from railweave.sonic.delta.delta import shared
+from railweave.sonic.delta.diff import DeviceDiff
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import Plan
-from railweave.sonic.change import Op
-from railweave.sonic.subject import SubjectKind
+from railweave.sonic.delta.change import Op
+from railweave.sonic.delta.subject import SubjectKind
 
 _LEVELS = {name: level for level, name in enumerate(TIER_NAMES)}
 

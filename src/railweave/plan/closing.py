@@ -9,8 +9,8 @@ from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
 from railweave.names import natural_key
 from railweave.plan.model import Plan
-from railweave.sonic.closing import ClosingPort, closing_ports
-from railweave.sonic.diff import DeviceDiff
+from railweave.sonic.delta.closing import ClosingPort, closing_ports
+from railweave.sonic.delta.diff import DeviceDiff
 
 _SHOWN = 8
 

@@ -17,7 +17,7 @@ from railweave.plan.headline import headline
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.sonic.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
 _AGAIN = "make the plan again with `railweave plan -o FILE`"
 

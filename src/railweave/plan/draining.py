@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.names import natural_key
 from railweave.plan.expectation import expected_session
-from railweave.sonic.change import Change, Disruption
-from railweave.sonic.methods import needs_both_ends
-from railweave.sonic.subject import SubjectKind
+from railweave.sonic.delta.change import Change, Disruption
+from railweave.sonic.delta.methods import needs_both_ends
+from railweave.sonic.delta.subject import SubjectKind
 
 WHOLE = ("*",)
 """``DevicePlan.drain`` of a device that is drained altogether."""

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.plan.model import DeviceState, Plan
-from railweave.sonic.change import Change, Delta
+from railweave.sonic.delta.change import Change, Delta
 
 _NOWHERE = Where()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from railweave.names import natural_key
 from railweave.plan.model import DISRUPTION_RANK, Plan
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Disruption, Method, Op
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 MOST_VARIANTS = 4

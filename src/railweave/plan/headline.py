@@ -12,9 +12,9 @@ from railweave.fabric.model import plural as tier_plural
 from railweave.plan.cables import moved_cables
 from railweave.plan.identity import Renumbering, find_renumbering
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
-from railweave.sonic.change import Change, Delta, Disruption, Op
-from railweave.sonic.metadata import SONIC_TYPE
-from railweave.sonic.subject import SubjectKind
+from railweave.sonic.delta.change import Change, Delta, Disruption, Op
+from railweave.sonic.delta.subject import SubjectKind
+from railweave.sonic.render.metadata import SONIC_TYPE
 
 WORDS = {
     Disruption.NONE: "no disruption",

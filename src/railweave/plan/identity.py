@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railweave.plan.model import Plan
-from railweave.sonic.change import Change, Delta, Op
-from railweave.sonic.interfaces import LOOPBACK
-from railweave.sonic.subject import Subject, SubjectKind
+from railweave.sonic.delta.change import Change, Delta, Op
+from railweave.sonic.delta.subject import Subject, SubjectKind
+from railweave.sonic.render.interfaces import LOOPBACK
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave.sonic.change import Change, Delta, Disruption, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 
 PLAN_VERSION = 3
 """The version of the file form; a plan of another version is refused."""

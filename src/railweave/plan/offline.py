@@ -7,10 +7,10 @@ from railweave.fabric.model import Fabric, Switch
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave.sonic.change import Delta
-from railweave.sonic.configure import Configurator
-from railweave.sonic.diff import DeviceDiff, diff
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
+from railweave.sonic.render.configure import Configurator
 from railweave.templates import Templates
 
 _SHOWN = 8

@@ -11,7 +11,7 @@ from railweave.plan.identity import find_renumbering
 from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
-from railweave.sonic.methods import lowers_mtu, mtu_bytes_after
+from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
 
 _SHOWN = 8
 

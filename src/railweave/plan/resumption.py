@@ -14,7 +14,7 @@ from railweave.plan.build import in_waves
 from railweave.plan.document import change_json
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.rollout import Rollout
-from railweave.sonic.change import Change, Delta
+from railweave.sonic.delta.change import Change, Delta
 
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
 """What makes two changes the same one; reasons and grades of disruption are words about it."""

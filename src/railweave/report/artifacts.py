@@ -24,7 +24,7 @@ from railweave.files import create_private
 from railweave.hosts.render import HostRenderer
 from railweave.report.folder import replacing
 from railweave.report.host_artifacts import file_count, write_hosts
-from railweave.sonic.configure import Configurator
+from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import Block, DeviceConfig
 from railweave.templates import Templates
 

@@ -17,7 +17,7 @@ from railweave.report.groups import devices, effect, subject
 from railweave.report.listing import compact, counted
 from railweave.report.markdown import LIMIT_CHARS, cell, code, table
 from railweave.report.plan_summary import hand_drained_lines
-from railweave.sonic.change import Op
+from railweave.sonic.delta.change import Op
 
 _WORDS = {Op.ADD: "missing", Op.UPDATE: "differs", Op.REMOVE: "extra"}
 _STYLES = {Op.ADD: "green", Op.UPDATE: "yellow", Op.REMOVE: "red"}

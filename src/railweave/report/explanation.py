@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.report.values import value_text
-from railweave.sonic.explain import Explained, Explanation
+from railweave.sonic.render.explain import Explained, Explanation
 
 
 def explanation_json(explanation: Explanation) -> dict[str, Any]:

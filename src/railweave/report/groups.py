@@ -3,7 +3,7 @@
 from railweave.plan.grouping import ChangeGroup
 from railweave.report.listing import compact, counted
 from railweave.report.values import value_text
-from railweave.sonic.change import Change, Op
+from railweave.sonic.delta.change import Change, Op
 from railweave.sonic.rows import FRR_TABLE
 
 GLYPHS = {Op.ADD: "+", Op.UPDATE: "~", Op.REMOVE: "-"}

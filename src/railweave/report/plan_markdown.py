@@ -23,7 +23,7 @@ from railweave.report.plan_summary import (
     unmet_lines,
 )
 from railweave.report.plan_waves import drained_lines, wave_lines
-from railweave.sonic.change import Change, Delta
+from railweave.sonic.delta.change import Change, Delta
 
 _RESERVED = 400
 _MOST_GROUPS = 120

@@ -12,7 +12,7 @@ from railweave.plan.model import DISRUPTION_RANK, Plan
 from railweave.plan.refusal import lowered_mtu
 from railweave.plan.waves import violation_diagnostics
 from railweave.report.listing import compact
-from railweave.sonic.change import Disruption, Method
+from railweave.sonic.delta.change import Disruption, Method
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from railweave.report.plan_summary import (
     unmet_lines,
 )
 from railweave.report.plan_waves import wave_lines
-from railweave.sonic.change import Disruption, Op
+from railweave.sonic.delta.change import Disruption, Op
 
 _MOST_CABLES = 16
 

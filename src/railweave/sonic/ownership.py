@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from railweave.sonic.frr_document import FrrDocument, vrf_of
-from railweave.sonic.frr_lines import FrrEntry
+from railweave.sonic.frr.document import FrrDocument, vrf_of
+from railweave.sonic.frr.lines import FrrEntry
 from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
 

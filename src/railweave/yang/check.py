@@ -7,8 +7,8 @@ from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.secrets import HIDDEN, is_secret, is_secret_key, shown_text
-from railweave.sonic.configure import Configurator
-from railweave.sonic.overrides import path_of
+from railweave.sonic.render.configure import Configurator
+from railweave.sonic.render.overrides import path_of
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import Templates
 from railweave.yang.device import whole_document

@@ -20,8 +20,8 @@ from nornir_railweave.undoing import undo
 from nornir_railweave.work import Found, Standing, standing
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, DeviceOutcome, Outcome
+from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.document import DocumentError
-from railweave.sonic.merge import merge_document
 
 _OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
 _LOCKED = (LockError, SessionLockedException)

@@ -8,7 +8,7 @@ from nornir_railweave.clock import Clock
 from nornir_railweave.quiet import packet_rates
 from nornir_railweave.session import DEVICE_FAULTS, session
 from railweave.plan.model import LivePort
-from railweave.sonic.closing import ClosingPort
+from railweave.sonic.delta.closing import ClosingPort
 
 INTERVAL_S = 1.0
 """Between two readings of the counters; SONiC renews its counters once a second."""

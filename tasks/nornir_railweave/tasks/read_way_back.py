@@ -11,9 +11,9 @@ from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.reading import running_of
 from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.rollout import Rollout
-from railweave.sonic.diff import running_sha256
+from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.restoring import Goal, goal_of
 from railweave.sonic.document import DocumentError, RunningConfig
-from railweave.sonic.restoring import Goal, goal_of
 from railweave.sonic.rows import DeviceConfig
 
 

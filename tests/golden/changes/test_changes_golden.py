@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from railweave.sonic.change import Change
-from railweave.sonic.diff import DeviceDiff, diff
+from railweave.sonic.delta.change import Change
+from railweave.sonic.delta.diff import DeviceDiff, diff
+from railweave.sonic.delta.merge import merge_document
+from railweave.sonic.delta.steps import PatchStep, Step, apply_steps, rollback_document, rollback_steps
 from railweave.sonic.document import RunningConfig, parse_running
-from railweave.sonic.merge import merge_document
 from railweave.sonic.rows import DeviceConfig, Row
-from railweave.sonic.steps import PatchStep, Step, apply_steps, rollback_document, rollback_steps
 
 CASES = sorted((Path(__file__).parent / "cases").iterdir())
 

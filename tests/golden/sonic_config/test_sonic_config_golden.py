@@ -10,7 +10,7 @@ from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
 from railweave.report.artifacts import config_db_json
-from railweave.sonic.configure import configure
+from railweave.sonic.render.configure import configure
 from railweave.templates import find_templates
 
 HERE = Path(__file__).resolve().parent

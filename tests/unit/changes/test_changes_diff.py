@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from railweave.sonic.change import Change, Delta, Disruption, Method, Op
-from railweave.sonic.delta import inverse
-from railweave.sonic.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, list_not_ours, running_sha256
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.delta import inverse
+from railweave.sonic.delta.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, list_not_ours, running_sha256
+from railweave.sonic.delta.merge import apply, delta_of, merge_document
+from railweave.sonic.delta.restoring import goal_of, restoring_diff
 from railweave.sonic.document import RunningConfig, running_from
-from railweave.sonic.merge import apply, delta_of, merge_document
-from railweave.sonic.restoring import goal_of, restoring_diff
 from railweave.sonic.rows import DeviceConfig, Row
 
 PLATFORM = "x86_64-kvm_x86_64-r0"

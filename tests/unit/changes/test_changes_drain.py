@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from railweave.names import natural_key
-from railweave.sonic.diff import diff, running_sha256
+from railweave.sonic.delta.diff import diff, running_sha256
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.drain import (
+from railweave.sonic.frr import FrrDocument, apply_delta, frr_delta, parse_frr, render_frr
+from railweave.sonic.frr.drain import (
     drain_lines,
     drain_text,
     drained_as,
@@ -17,7 +18,6 @@ from railweave.sonic.drain import (
     undo_text,
     undrain_text,
 )
-from railweave.sonic.frr import FrrDocument, apply_delta, frr_delta, parse_frr, render_frr
 from railweave.sonic.rows import DeviceConfig
 
 LEAF = """frr version 8.4.4

@@ -2,11 +2,11 @@
 
 import pytest
 
-from railweave.sonic.change import Change, Delta, Disruption, Method, Op
-from railweave.sonic.delta import applied, inverse
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.delta import applied, inverse
+from railweave.sonic.delta.merge import apply, delta_of, edits, merge_document, parse_merge
 from railweave.sonic.document import DocumentError, RunningConfig
 from railweave.sonic.frr import parse_frr
-from railweave.sonic.merge import apply, delta_of, edits, merge_document, parse_merge
 from railweave.sonic.rows import FRR_TABLE
 
 FRR = "router bgp 65001\n neighbor 10.0.0.1 remote-as 65100\n neighbor 10.0.0.1 description x\nexit\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from railweave.sonic.change import Disruption, Edit, Method, Op
-from railweave.sonic.methods import PATCH_EDITS_MAX, RULES, Treatment, accepts_patches, classify, settle
+from railweave.sonic.delta.change import Disruption, Edit, Method, Op
+from railweave.sonic.delta.methods import PATCH_EDITS_MAX, RULES, Treatment, accepts_patches, classify, settle
 from railweave.sonic.ownership import OWNED
 from railweave.sonic.rows import FRR_TABLE
 

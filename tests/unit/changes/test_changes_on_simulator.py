@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from railweave.sonic.diff import diff
-from railweave.sonic.document import RunningConfig, parse_running
-from railweave.sonic.frr import parse_frr
-from railweave.sonic.merge import merge_document
-from railweave.sonic.rows import DeviceConfig, Row
-from railweave.sonic.steps import (
+from railweave.sonic.delta.diff import diff
+from railweave.sonic.delta.merge import merge_document
+from railweave.sonic.delta.steps import (
     HdelStep,
     LoadStep,
     PatchStep,
@@ -23,6 +20,9 @@ from railweave.sonic.steps import (
     apply_steps,
     rollback_steps,
 )
+from railweave.sonic.document import RunningConfig, parse_running
+from railweave.sonic.frr import parse_frr
+from railweave.sonic.rows import DeviceConfig, Row
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device
 from sonic_sim.shell.run import Shell

@@ -8,13 +8,15 @@ import pytest
 
 from napalm_sonic import candidate
 from napalm_sonic.candidate import Kind, read_candidate
-from railweave.sonic import frr_apply, frr_document, merge
-from railweave.sonic.delta import inverse
-from railweave.sonic.diff import diff, running_sha256
+from railweave.sonic.delta import merge
+from railweave.sonic.delta.delta import inverse
+from railweave.sonic.delta.diff import diff, running_sha256
+from railweave.sonic.delta.merge import merge_document
+from railweave.sonic.delta.steps import steps_of, undo_steps_of
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.merge import merge_document
+from railweave.sonic.frr import apply as frr_apply
+from railweave.sonic.frr import document as frr_document
 from railweave.sonic.rows import DeviceConfig, Row
-from railweave.sonic.steps import steps_of, undo_steps_of
 
 FRR = "router bgp 65001\n neighbor SPINES peer-group\n neighbor SPINES timers 3 9\nexit\n"
 METADATA = {"hostname": "leaf1", "docker_routing_config_mode": "split-unified"}

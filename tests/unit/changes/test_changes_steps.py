@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from railweave.sonic.document import DocumentError, RunningConfig, running_from
-from railweave.sonic.steps import (
+from railweave.sonic.delta.steps import (
     HdelStep,
     LoadStep,
     PatchStep,
@@ -15,6 +14,7 @@ from railweave.sonic.steps import (
     rollback_document,
     rollback_steps,
 )
+from railweave.sonic.document import DocumentError, RunningConfig, running_from
 
 METADATA = {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0", "hostname": "leaf1"}
 FRR = "log syslog informational\nrouter bgp 65001\n neighbor 10.0.0.1 remote-as 65100\nexit\n"

@@ -13,8 +13,8 @@ from railweave.checks.facts import fact_findings
 from railweave.cli.main import main
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
-from railweave.sonic.configure import Configurator
 from railweave.sonic.document import RunningConfig, dump
+from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 
 Pod = Callable[..., Fabric]

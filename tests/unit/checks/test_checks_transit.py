@@ -13,9 +13,9 @@ from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Pool
-from railweave.sonic.configure import Configurator
 from railweave.sonic.document import RunningConfig, dump
-from railweave.sonic.frr_document import parse_frr
+from railweave.sonic.frr.document import parse_frr
+from railweave.sonic.render.configure import Configurator
 from railweave.templates import Templates, find_templates
 
 Pod = Callable[..., Fabric]

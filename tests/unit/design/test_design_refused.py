@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.codes import CATALOGUE, TITLES
+from railweave.checks.codes import CATALOG, TITLES
 from railweave.checks.intent import check_intent
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
@@ -38,7 +38,7 @@ def test_a_wrong_intent_is_refused_at_its_place_with_a_way_out(case: Path) -> No
     assert report(found) == expected.read_text(encoding="utf-8")
     assert outcome.fabric is None
     assert has_errors(outcome.diagnostics)
-    assert all(one.code in CATALOGUE or one.code in TITLES for one in found)
+    assert all(one.code in CATALOG or one.code in TITLES for one in found)
     assert all(one.fix for one in found if one.severity is not Severity.INFO)
 
 

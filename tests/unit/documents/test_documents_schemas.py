@@ -18,7 +18,7 @@ from railweave.plan.phases import PhaseKind
 from railweave.plan.replacement import Progress
 from railweave.plan.rollout import Kind
 from railweave.report.documents import COMMANDS, VERSION, named_schema, schema, schema_name, schema_names, titles
-from railweave.sonic.change import Disruption, Method, Op
+from railweave.sonic.delta.change import Disruption, Method, Op
 from sonic_sim.faults import FaultKind
 
 SCHEMAS = pytest.mark.parametrize("name", schema_names())

@@ -12,7 +12,7 @@ from railweave.plan.drift import IgnoreRule, judge, remarks
 from railweave.plan.drift_rules import parse_rules
 from railweave.plan.model import Conflict, DevicePlan, DeviceState, Plan
 from railweave.report.drift import drift_json, drift_markdown, headline
-from railweave.sonic.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
 TODAY = date(2026, 3, 10)
 

@@ -24,8 +24,8 @@ from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.waves import WaveGate, lay_out
 from railweave.qos.deadlock import find_deadlock
 from railweave.routing.instance import bgp_speaker
-from railweave.sonic.attachments import attachments
-from railweave.sonic.configure import configure_all
+from railweave.sonic.render.attachments import attachments
+from railweave.sonic.render.configure import configure_all
 from railweave.templates import find_templates
 from railweave.units import parse_ipv4
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.codes import CATALOGUE, TITLES
+from railweave.checks.codes import CATALOG, TITLES
 from railweave.checks.intent import check_intent
 from railweave.intent.load import load_intent_text
 
@@ -241,4 +241,4 @@ def test_every_code_of_the_intent_part_has_a_title() -> None:
         if re.fullmatch(r"RW[0-9]{3}|[A-Z]-([0-9]+|[a-z]+)", node.value)
     }
     assert used
-    assert used <= {*TITLES, *CATALOGUE}
+    assert used <= {*TITLES, *CATALOG}

@@ -29,11 +29,11 @@ from railweave.intent.load import load_intent_text
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.plan.refusal import Consent
-from railweave.sonic.configure import Configurator
-from railweave.sonic.diff import diff
+from railweave.sonic.delta.diff import diff
+from railweave.sonic.delta.merge import apply as merged
+from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.document import RunningConfig, dump
-from railweave.sonic.merge import apply as merged
-from railweave.sonic.merge import merge_document
+from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates
 

@@ -16,7 +16,7 @@ from nornir_railweave.rollouts import journals, named_rollout, read_rollout, rol
 from railweave.errors import RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.rollout import Kind, Rollout, parse_rollout
-from railweave.sonic.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
 MTU = Change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu.fabric")
 DELTAS = {name: Delta((MTU,)) for name in ("spine1", "leaf1", "leaf2")}

@@ -23,9 +23,9 @@ from railweave.plan.outcome import Result
 from railweave.plan.refusal import Consent
 from railweave.plan.resumption import differing, in_journaled_order
 from railweave.plan.rollout import Kind, Rollout
-from railweave.sonic.delta import inverse
+from railweave.sonic.delta.delta import inverse
+from railweave.sonic.delta.merge import delta_of, merge_document
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.merge import delta_of, merge_document
 
 MTU = ("reserve: {leaves: 4, spines: 4}", "reserve: {leaves: 4, spines: 4}\nmtu: {fabric: 9200, hosts: 9000}")
 

@@ -13,7 +13,7 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.offline import plan_offline
-from railweave.sonic.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.templates import find_templates
 
 INTENTS = Path(__file__).resolve().parents[3] / "intent"

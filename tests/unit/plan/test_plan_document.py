@@ -14,7 +14,7 @@ from railweave.plan.document import parse_plan, plan_digest, plan_json
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.sonic.change import Change, Delta, Op
+from railweave.sonic.delta.change import Change, Delta, Op
 
 
 def written(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.draining import WHOLE, drain_of, drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
-from railweave.sonic.change import Change, Disruption, Op
+from railweave.sonic.delta.change import Change, Disruption, Op
 from railweave.sonic.rows import FRR_TABLE
 from railweave.templates import find_templates
 

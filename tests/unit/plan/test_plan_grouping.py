@@ -5,7 +5,7 @@ from collections.abc import Callable
 from railweave.plan.cables import moved_cables
 from railweave.plan.grouping import MOST_VARIANTS, group_changes
 from railweave.plan.model import DevicePlan, DeviceState, Plan
-from railweave.sonic.change import Change, Disruption, Op
+from railweave.sonic.delta.change import Change, Disruption, Op
 
 
 def leaves(count: int) -> list[str]:

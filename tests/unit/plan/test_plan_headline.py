@@ -10,7 +10,7 @@ from railweave.plan.document import plan_json
 from railweave.plan.headline import headline
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.offline import plan_offline
-from railweave.sonic.change import Change, Disruption, Op
+from railweave.sonic.delta.change import Change, Disruption, Op
 from railweave.templates import find_templates
 
 GROWN = (("count: 4\n", "count: 8\n"), ("count: 2, downlink", "count: 4, downlink"))

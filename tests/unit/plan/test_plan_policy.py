@@ -16,8 +16,8 @@ from railweave.plan.offline import plan_offline
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.refusal import Consent, conflicts, refusals
 from railweave.plan.waves import WaveGate, plan_waves
-from railweave.sonic.change import Change, Delta, Disruption, Method, Op
-from railweave.sonic.diff import DeviceDiff
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.diff import DeviceDiff
 from railweave.templates import find_templates
 
 FOUR_SPINES = ("spine: {model: sonic-vs, count: 2", "spine: {model: sonic-vs, count: 4")

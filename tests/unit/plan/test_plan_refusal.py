@@ -13,7 +13,7 @@ from railweave.plan.identity import find_renumbering
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.refusal import Consent, refusals
-from railweave.sonic.change import Change, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Disruption, Method, Op
 from railweave.templates import find_templates
 
 REBASED = (("workload:", "addressing: {asn: {leaf: 4211000000}, loopbacks: 10.254.0.0/16}\nworkload:"),)

@@ -27,7 +27,7 @@ from railweave.plan.takeback import (
     nothing_to_roll_back,
     rollback_refusals,
 )
-from railweave.sonic.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
 NAME = "20261121T101500Z-pod1-abcdef"
 NEWER = "20261122T101500Z-pod1-123456"

@@ -11,8 +11,8 @@ from railweave.plan.health import gate, health
 from railweave.plan.observation import BgpSession, LldpNeighbor, Observation, PortState
 from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.verification import check_device
-from railweave.sonic.change import Change, Op
-from railweave.sonic.methods import needs_both_ends
+from railweave.sonic.delta.change import Change, Op
+from railweave.sonic.delta.methods import needs_both_ends
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from railweave.report.plan_markdown import plan_markdown
 from railweave.report.plan_view import plan_view
 from railweave.report.sizing import sizing_view
 from railweave.report.verification import verify_json, verify_view
-from railweave.sonic.change import Change, Op
+from railweave.sonic.delta.change import Change, Op
 
 
 def shown(view: RenderableType, width: int = 200) -> str:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.secrets import HIDDEN, is_hidden, secret_values, shown_frr
-from railweave.sonic.frr_lines import FrrEntry, negated
+from railweave.sonic.frr.lines import FrrEntry, negated
 
 COMMANDS = (
     "neighbor 10.0.0.1 password",

@@ -12,7 +12,7 @@ from railweave.fabric.policy import Overrides
 from railweave.names import natural_key
 from railweave.report.artifacts import blocks_json, config_db_json, write_artifacts
 from railweave.report.folder import MARKER, replacing
-from railweave.sonic.configure import Configurator
+from railweave.sonic.render.configure import Configurator
 from railweave.templates import Templates, find_templates
 
 Lab = Callable[..., Fabric]

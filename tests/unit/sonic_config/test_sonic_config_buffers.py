@@ -10,7 +10,7 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
-from railweave.sonic.configure import configure
+from railweave.sonic.render.configure import configure
 from railweave.sonic.rows import ConfigDb, DeviceConfig
 from railweave.templates import find_templates
 

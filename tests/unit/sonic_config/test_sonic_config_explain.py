@@ -3,8 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from railweave.fabric.model import Fabric
-from railweave.sonic.configure import configure
-from railweave.sonic.explain import Explanation, explain, explain_text
+from railweave.sonic.render.configure import configure
+from railweave.sonic.render.explain import Explanation, explain, explain_text
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates
 

@@ -10,8 +10,8 @@ import pytest
 from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.routing.instance import MAXIMUM_PATHS, bgp_speaker, maximum_prefixes
-from railweave.sonic.configure import configure
-from railweave.sonic.frr_reasons import frr_lines, frr_reason
+from railweave.sonic.reasons import frr_lines, frr_reason
+from railweave.sonic.render.configure import configure
 from railweave.templates import find_templates
 
 Lab = Callable[..., Fabric]

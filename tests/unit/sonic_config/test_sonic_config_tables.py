@@ -7,8 +7,8 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.policy import Overrides
 from railweave.names import natural_key
-from railweave.sonic.configure import OWN_TABLES, configure, configure_all
-from railweave.sonic.overrides import override_rows
+from railweave.sonic.render.configure import OWN_TABLES, configure, configure_all
+from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.rows import DeviceConfig, Fields
 from railweave.templates import find_templates
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from railweave.sonic.frr_lines import FrrEntry
+from railweave.sonic.frr.lines import FrrEntry
 
 WHOLE_LINE = "bgp graceful-shutdown"
 MAP_PREFIX = "DRAINED-"

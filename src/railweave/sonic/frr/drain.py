@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from railweave.names import natural_key
-from railweave.sonic.frr_document import FrrDocument, parse_frr, render_frr, write_lines
-from railweave.sonic.frr_drain import MAP_PREFIX, NO_MAP, OWN_PREFIX, WHOLE_LINE, binding, is_drain_line
-from railweave.sonic.frr_lines import JOIN, FrrEntry, defined_neighbor, is_group, membership, neighbor_of
+from railweave.sonic.frr.document import FrrDocument, parse_frr, render_frr, write_lines
+from railweave.sonic.frr.drain_lines import MAP_PREFIX, NO_MAP, OWN_PREFIX, WHOLE_LINE, binding, is_drain_line
+from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_group, membership, neighbor_of
 
 __all__ = [
     "WHOLE",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from railweave.secrets import HIDDEN, is_secret, shown_frr, shown_key, shown_row, shown_text
-from railweave.sonic.frr_reasons import frr_lines
+from railweave.sonic.reasons import frr_lines
 from railweave.sonic.rows import FRR_TABLE, DeviceConfig, Fields, Row, Value
 
 _NEAREST = 5

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Self
 
 from railweave.secrets import HIDDEN, is_secret, shown_frr, shown_key, shown_row
+from railweave.sonic.delta.subject import Subject, subject_of
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
-from railweave.sonic.subject import Subject, subject_of
 
 
 class Op(StrEnum):

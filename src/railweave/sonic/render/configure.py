@@ -12,14 +12,14 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.names import natural_key
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
-from railweave.sonic.attachments import Attachment, attachments
-from railweave.sonic.frr_text import frr_text
-from railweave.sonic.interfaces import link_rows, loopback_rows
-from railweave.sonic.metadata import metadata_row
-from railweave.sonic.neighbors import host_metadata_row, neighbor_row, switch_metadata_row
-from railweave.sonic.overrides import clashes, override_rows, with_overrides
-from railweave.sonic.panel_rows import PanelRows, panel_rows, use_blocks
-from railweave.sonic.ports import used_port_row
+from railweave.sonic.render.attachments import Attachment, attachments
+from railweave.sonic.render.frr_text import frr_text
+from railweave.sonic.render.interfaces import link_rows, loopback_rows
+from railweave.sonic.render.metadata import metadata_row
+from railweave.sonic.render.neighbors import host_metadata_row, neighbor_row, switch_metadata_row
+from railweave.sonic.render.overrides import clashes, override_rows, with_overrides
+from railweave.sonic.render.panel_rows import PanelRows, panel_rows, use_blocks
+from railweave.sonic.render.ports import used_port_row
 from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.names import natural_key
-from railweave.sonic.change import Change, Delta, Edit, Op
-from railweave.sonic.delta import applied, judged, lines_of
+from railweave.sonic.delta.change import Change, Delta, Edit, Op
+from railweave.sonic.delta.delta import applied, judged, lines_of
+from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.document import (
     BGPRAW,
     DocumentError,
@@ -21,7 +22,6 @@ from railweave.sonic.document import (
     parse_fields,
     parse_value,
 )
-from railweave.sonic.edits import frr_edits, row_edits
 from railweave.sonic.frr import FrrDocument, apply_delta, delta_text, frr_difference
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from railweave.sonic.change import Edit, Op
+from railweave.sonic.delta.change import Edit, Op
 from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_made_by_sonic, owned_table
 from railweave.sonic.rows import ConfigDb, Fields, Value
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from railweave.sonic.frr_document import IMPLICIT, FrrDocument, is_foreign, normalize, read_lines
-from railweave.sonic.frr_lines import (
+from railweave.sonic.frr.document import IMPLICIT, FrrDocument, is_foreign, normalize, read_lines
+from railweave.sonic.frr.lines import (
     FrrEntry,
     defined_neighbor,
     is_default_on,

@@ -18,7 +18,7 @@ from railweave.sonic.rows import Row
 MAP_NAME = "FABRIC"
 """The one map of each kind."""
 
-_COLOURS = ("green", "yellow", "red")
+_COLORS = ("green", "yellow", "red")
 
 
 def takes_group_map(asic: str) -> bool:
@@ -85,7 +85,7 @@ def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], limits: PauseLimits
 def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, limits: PauseLimits | None) -> Row:
     chosen = choose_marking(one, speed_gbps, preset, limits)
     fields = {"ecn": "ecn_all"}
-    for color in _COLOURS:
+    for color in _COLORS:
         fields[f"{color}_drop_probability"] = str(chosen.thresholds.probability_percent)
         fields[f"{color}_max_threshold"] = str(chosen.thresholds.maximum_bytes)
         fields[f"{color}_min_threshold"] = str(chosen.thresholds.minimum_bytes)

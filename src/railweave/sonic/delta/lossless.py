@@ -6,7 +6,7 @@ queue, priority group and PFC priority are one number on our switches.
 
 from collections.abc import Iterable, Mapping
 
-from railweave.sonic.change import Edit
+from railweave.sonic.delta.change import Edit
 from railweave.sonic.rows import ConfigDb
 
 _TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")

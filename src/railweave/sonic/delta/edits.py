@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from railweave.sonic.change import Edit, Op
+from railweave.sonic.delta.change import Edit, Op
+from railweave.sonic.delta.methods import Form, form_of
 from railweave.sonic.document import same_value
 from railweave.sonic.frr import FrrEntry
-from railweave.sonic.methods import Form, form_of
 from railweave.sonic.permanent import instead_of_removal
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 

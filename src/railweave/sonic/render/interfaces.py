@@ -3,7 +3,7 @@
 An address row needs the bare row of its port (sonic-interface.yang); on a /31 both addresses are usable (RFC 3021).
 """
 
-from railweave.sonic.attachments import Attachment
+from railweave.sonic.render.attachments import Attachment
 from railweave.sonic.rows import Row
 from railweave.units import ipv4_text
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from railweave.names import natural_key
-from railweave.sonic.frr_drain import binding, is_drain_line, separate
-from railweave.sonic.frr_lines import JOIN, FrrEntry, defined_neighbor, is_default_on, rank
+from railweave.sonic.frr.drain_lines import binding, is_drain_line, separate
+from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_default_on, rank
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ link down.
 """
 
 from railweave.fabric.model import Panel, SwitchPort
-from railweave.sonic.attachments import Attachment
+from railweave.sonic.render.attachments import Attachment
 from railweave.sonic.rows import Fields, Row
 
 _MBPS_PER_GBPS = 1000

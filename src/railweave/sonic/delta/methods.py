@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
 
-from railweave.sonic.change import Disruption, Edit, Method, Op
+from railweave.sonic.delta.change import Disruption, Edit, Method, Op
+from railweave.sonic.delta.frr_methods import line_disruption
 from railweave.sonic.frr import FrrEntry
-from railweave.sonic.frr_delta import owner
-from railweave.sonic.frr_lines import defined_neighbor
-from railweave.sonic.frr_methods import line_disruption
+from railweave.sonic.frr.delta import owner
+from railweave.sonic.frr.lines import defined_neighbor
 from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import FRR_TABLE, ConfigDb
 

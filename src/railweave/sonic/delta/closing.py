@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from railweave.sonic.change import Change, Op
+from railweave.sonic.delta.change import Change, Op
 
 SERVER = "Server"
 """``DEVICE_NEIGHBOR_METADATA`` type of a GPU node."""

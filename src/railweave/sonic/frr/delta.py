@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from railweave.names import natural_key
 from railweave.secrets import is_hidden
-from railweave.sonic.frr_document import FrrDocument, without_implied, write_lines
-from railweave.sonic.frr_lines import (
+from railweave.sonic.frr.document import FrrDocument, without_implied, write_lines
+from railweave.sonic.frr.lines import (
     CLEARED_FIRST,
     FrrEntry,
     defined_neighbor,

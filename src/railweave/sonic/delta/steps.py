@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.names import natural_key
-from railweave.sonic.change import Delta, Edit, Method, Op
-from railweave.sonic.delta import Tables, applied, inverse, lines_of
+from railweave.sonic.delta.change import Delta, Edit, Method, Op
+from railweave.sonic.delta.delta import Tables, applied, inverse, lines_of
+from railweave.sonic.delta.merge import MergeDocument, delta_of
+from railweave.sonic.delta.order import Phase, phases, place
 from railweave.sonic.document import PLACEHOLDER, DocumentError, RunningConfig, json_tables
 from railweave.sonic.frr import delta_text, render_frr
-from railweave.sonic.merge import MergeDocument, delta_of
-from railweave.sonic.order import Phase, phases, place
 from railweave.sonic.ownership import is_made_by_sonic, port_of
 from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value

@@ -3,8 +3,8 @@
 from collections.abc import Container, Sequence
 from enum import IntEnum
 
-from railweave.sonic.change import Edit, Method, Op
-from railweave.sonic.methods import MEMBERSHIPS, PROFILE_LISTS, QOS_MAPS
+from railweave.sonic.delta.change import Edit, Method, Op
+from railweave.sonic.delta.methods import MEMBERSHIPS, PROFILE_LISTS, QOS_MAPS
 
 
 class Phase(IntEnum):

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from railweave.sonic.delta import judged
-from railweave.sonic.diff import DeviceDiff, not_ours, sort_key
+from railweave.sonic.delta.delta import judged
+from railweave.sonic.delta.diff import DeviceDiff, not_ours, sort_key
+from railweave.sonic.delta.edits import frr_edits
+from railweave.sonic.delta.merge import MergeDocument, apply, edits
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
-from railweave.sonic.drain import drained_peers
-from railweave.sonic.edits import frr_edits
 from railweave.sonic.frr import FrrEntry, frr_difference, parse_frr
-from railweave.sonic.merge import MergeDocument, apply, edits
+from railweave.sonic.frr.drain import drained_peers
 from railweave.sonic.ownership import with_unmanaged_frr
 from railweave.sonic.rows import DeviceConfig
 

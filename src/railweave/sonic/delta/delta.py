@@ -7,11 +7,11 @@ opposite order. NAPALM's merge documents (``merge``) are one way to write a delt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from railweave.sonic.change import Change, Delta, Edit, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Edit, Method, Op
+from railweave.sonic.delta.edits import row_edits
+from railweave.sonic.delta.methods import Treatment, classify, settle, written
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.edits import row_edits
 from railweave.sonic.frr import FrrEntry, with_lines
-from railweave.sonic.methods import Treatment, classify, settle, written
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 
 NO_REASON = ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from railweave.sonic.frr_lines import neighbor_of
+from railweave.sonic.frr.lines import neighbor_of
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from railweave.sonic.change import Disruption
+from railweave.sonic.delta.change import Disruption
 
 QUIET = tuple(
     re.compile(pattern)

@@ -7,8 +7,8 @@ The port is written as LLDP shows it: a SONiC switch announces its ports by alia
 from collections.abc import Mapping
 
 from railweave.fabric.model import Switch
-from railweave.sonic.attachments import Attachment
-from railweave.sonic.metadata import SONIC_TYPE
+from railweave.sonic.render.attachments import Attachment
+from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.sonic.rows import Row
 from railweave.units import ipv4_text
 

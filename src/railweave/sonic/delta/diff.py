@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from railweave.names import natural_key
-from railweave.sonic.change import Delta, Edit, Op
-from railweave.sonic.conflicts import Conflict, find_conflicts, planned_edits
-from railweave.sonic.delta import treated
+from railweave.sonic.delta.change import Delta, Edit, Op
+from railweave.sonic.delta.conflicts import Conflict, find_conflicts, planned_edits
+from railweave.sonic.delta.delta import treated
+from railweave.sonic.delta.edits import frr_edits, row_edits
+from railweave.sonic.delta.lossless import changes_lossless, given_up
+from railweave.sonic.delta.methods import RELOADED, Treatment, settle
 from railweave.sonic.document import RunningConfig, canonical
-from railweave.sonic.drain import drained_peers
-from railweave.sonic.edits import frr_edits, row_edits
 from railweave.sonic.frr import frr_difference
-from railweave.sonic.frr_reasons import frr_reason
-from railweave.sonic.lossless import changes_lossless, given_up
-from railweave.sonic.methods import RELOADED, Treatment, settle
+from railweave.sonic.frr.drain import drained_peers
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
     Scope,
@@ -29,6 +28,7 @@ from railweave.sonic.ownership import (
     with_unmanaged_frr,
 )
 from railweave.sonic.permanent import is_as_good_as_none, is_permanent
+from railweave.sonic.reasons import frr_reason
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Value
 
 NOT_IN_THE_INTENT = "not in the intent"
