@@ -14,9 +14,9 @@ from typing import Any
 
 from rollout_shapes import Shape, Wish
 
-from nornir_railweave.journal import Journal
-from nornir_railweave.resuming import newest_unfinished
-from nornir_railweave.rolling_back import newest_change
+from nornir_railweave.rollout.journal import Journal
+from nornir_railweave.rollout.resuming import newest_unfinished
+from nornir_railweave.rollout.rolling_back import newest_change
 from railweave.api.deploying import Agreement, deploy
 from railweave.api.project import JOURNALS, Designed, Project, load_designed
 from railweave.api.reaching import reached_fabric

@@ -10,7 +10,7 @@ from railweave.api.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError
 
 if TYPE_CHECKING:
-    from nornir_railweave.policy import Policy
+    from nornir_railweave.target.policy import Policy
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
 
@@ -38,7 +38,7 @@ class Agreement:
 
     def policy(self, fabric: ReachedFabric, *, remove_conflicting: bool | None = None) -> "Policy":
         """Return the policy of a rollout to ``fabric`` under this agreement."""
-        from nornir_railweave.policy import policy_for
+        from nornir_railweave.target.policy import policy_for
 
         return policy_for(
             fabric.target,
@@ -70,7 +70,7 @@ def deploy(
 
     Raises RefusedError when the plan must not be carried out, UsageError and RailweaveError as the words say.
     """
-    from nornir_railweave.journal import Undertaking, refuse_while_running
+    from nornir_railweave.rollout.journal import Undertaking, refuse_while_running
 
     bound = _read_plan(reviewed) if reviewed else None
     fabric = reach or reached_fabric(project, target)
@@ -112,7 +112,7 @@ def _check_binding(bound: "Plan | None", fresh: "Plan", file: Path | None) -> No
 
 def _tell_unfinished(project: Project, fabric: ReachedFabric) -> None:
     """Tell that an earlier rollout was not finished, and what can be done about it."""
-    from nornir_railweave.resuming import newest_unfinished
+    from nornir_railweave.rollout.resuming import newest_unfinished
 
     found = newest_unfinished(JOURNALS, fabric.designed.fabric.name, fabric.target.name)
     if found is not None:

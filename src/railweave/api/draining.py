@@ -33,7 +33,7 @@ class DrainWish:
 
 def drain(project: Project, target: str, wish: DrainWish) -> "tuple[DrainResult, ...] | None":
     """Drain; None when the operator said no. Raises RefusedError, UsageError and RailweaveError as the words say."""
-    from nornir_railweave import draining
+    from nornir_railweave.tasks import draining
     from railweave.plan.drains import choose, uplinks_left_percent
 
     reached = reached_fabric(project, target)
@@ -55,7 +55,7 @@ def drain(project: Project, target: str, wish: DrainWish) -> "tuple[DrainResult,
 
 def drained(project: Project, target: str) -> "tuple[DrainResult, ...]":
     """Return what is drained on each switch of the fabric."""
-    from nornir_railweave import draining
+    from nornir_railweave.tasks import draining
 
     reached = reached_fabric(project, target)
     with reached.progress():
@@ -67,8 +67,8 @@ def undrain(
     project: Project, target: str, devices: Sequence[str], wait_s: float | None
 ) -> "tuple[tuple[DrainResult, ...], VerifyResult | None]":
     """Undrain these switches and verify them; raises UsageError for names that are not there."""
-    from nornir_railweave import draining
-    from nornir_railweave.verifying import verify
+    from nornir_railweave.tasks import draining
+    from nornir_railweave.tasks.verifying import verify
     from railweave.plan.outcome import VerifyResult
 
     reached = reached_fabric(project, target)
@@ -92,7 +92,7 @@ def _refuse(
     reached: ReachedFabric, targets: "Sequence[DrainTarget]", *, several: bool
 ) -> Mapping[str, tuple[str, ...]]:
     """Return what is drained around the targets; raises RefusedError where the traffic would lack another way."""
-    from nornir_railweave import draining
+    from nornir_railweave.tasks import draining
     from railweave.plan.drains import neighborhood, refusals
 
     fabric = reached.designed.fabric

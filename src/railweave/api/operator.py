@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from nornir_railweave.progress import FabricProgress
+    from nornir_railweave.rollout.progress import FabricProgress
     from railweave.plan.drains import DrainTarget
     from railweave.plan.model import Plan
 
@@ -26,7 +26,7 @@ class Operator:
 
     def progress(self) -> "FabricProgress":
         """Return what shows the progress of work on devices."""
-        from nornir_railweave.progress import FabricProgress
+        from nornir_railweave.rollout.progress import FabricProgress
 
         return FabricProgress(io.StringIO())
 

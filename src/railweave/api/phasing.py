@@ -56,7 +56,7 @@ class Phasing:
 
     def standing(self, target: str) -> "Standing":
         """Read every switch and return how far they have come."""
-        from nornir_railweave.standing import find_standing
+        from nornir_railweave.tasks.standing import find_standing
         from railweave.sonic.render.configure import Configurator
 
         templates = project_templates()

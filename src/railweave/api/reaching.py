@@ -13,10 +13,10 @@ from railweave.errors import RefusedError
 if TYPE_CHECKING:
     from nornir.core import Nornir
 
-    from nornir_railweave.journal import Journal, Undertaking
-    from nornir_railweave.policy import Policy
-    from nornir_railweave.progress import FabricProgress
-    from nornir_railweave.target import Target
+    from nornir_railweave.rollout.journal import Journal, Undertaking
+    from nornir_railweave.rollout.progress import FabricProgress
+    from nornir_railweave.target.model import Target
+    from nornir_railweave.target.policy import Policy
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult, VerifyResult
     from railweave.plan.pending import Expecting
@@ -56,7 +56,7 @@ class ReachedFabric:
 
     def plan(self, *, remove_conflicting: bool = False, pending_wait_s: float = 0) -> "Plan":
         """Read all devices and return the plan."""
-        from nornir_railweave.planning import plan
+        from nornir_railweave.rollout.planning import plan
 
         return plan(
             self.nornir,
@@ -80,8 +80,8 @@ class ReachedFabric:
         undertaking: "Undertaking | None" = None,
     ) -> "DeployResult":
         """Carry out ``plan``: as the rollout of ``journal``, which is carried on, else as a new one."""
-        from nornir_railweave.deploying import deploy
-        from nornir_railweave.journal import ORDINARY
+        from nornir_railweave.rollout.deploying import deploy
+        from nornir_railweave.rollout.journal import ORDINARY
         from railweave.plan.expectation import expect
 
         return deploy(
@@ -98,7 +98,7 @@ class ReachedFabric:
 
     def verify(self, *, wait_s: float = 0) -> "VerifyResult":
         """Read all devices and compare them with the fabric."""
-        from nornir_railweave.verifying import verify
+        from nornir_railweave.tasks.verifying import verify
         from railweave.plan.expectation import expect
 
         return verify(
@@ -132,8 +132,8 @@ def _in_band(designed: Designed, addresses: "dict[str, str]", file: Path) -> tup
 
 def reached(project: Project, designed: Designed, target: str, expecting: "Expecting | None" = None) -> ReachedFabric:
     """Return ``designed`` as it is reached on ``target``; raises RefusedError, UsageError."""
-    from nornir_railweave.connect import build
-    from nornir_railweave.target import load_target
+    from nornir_railweave.target.connect import build
+    from nornir_railweave.target.target_file import load_target
     from railweave.sonic.render.configure import Configurator
 
     file = find_target(target)

@@ -10,15 +10,15 @@ from railweave.api.reaching import ReachedFabric, reached_fabric
 from railweave.errors import RailweaveError, RefusedError
 
 if TYPE_CHECKING:
-    from nornir_railweave.journal import Journal
+    from nornir_railweave.rollout.journal import Journal
     from railweave.plan.outcome import DeployResult
     from railweave.plan.rollout import Rollout
 
 
 def rollout_to_resume(name: str, fabric: str, target: str) -> "Rollout":
     """Return the rollout named, else the newest unfinished one of this fabric and target; raises RefusedError."""
-    from nornir_railweave.resuming import newest_unfinished
-    from nornir_railweave.rollouts import named_rollout
+    from nornir_railweave.rollout.resuming import newest_unfinished
+    from nornir_railweave.rollout.rollouts import named_rollout
     from railweave.plan.resumption import nothing_to_resume
 
     found = named_rollout(JOURNALS, name) if name else newest_unfinished(JOURNALS, fabric, target)
@@ -63,7 +63,7 @@ def fabric_of(rollout: "Rollout", fabric: ReachedFabric, project: Project) -> Re
 
 def refuse_resume(rollout: "Rollout", fabric: ReachedFabric) -> None:
     """Raise RefusedError where ``rollout`` cannot be carried on with this fabric."""
-    from nornir_railweave.resuming import newer_change
+    from nornir_railweave.rollout.resuming import newer_change
     from railweave.plan.resumption import came_after, resume_refusals
 
     designed = fabric.designed
@@ -76,8 +76,8 @@ def refuse_resume(rollout: "Rollout", fabric: ReachedFabric) -> None:
 
 def reopened(rollout: "Rollout", project: Project) -> "Journal":
     """Return the journal of ``rollout``, open at its end; raises RefusedError where somebody is at work."""
-    from nornir_railweave.control import GO_ON, ask
-    from nornir_railweave.journal import Journal, Undertaking
+    from nornir_railweave.rollout.control import GO_ON, ask
+    from nornir_railweave.rollout.journal import Journal, Undertaking
 
     undertaking = Undertaking(
         rollout.kind,
@@ -99,7 +99,7 @@ def reopened(rollout: "Rollout", project: Project) -> "Journal":
 def free(fabric: ReachedFabric, rollout: "Rollout", journal: "Journal") -> None:
     """Take back at once what the rollout left waiting on its devices, and say so in its journal."""
     from nornir_railweave.events import Announcer
-    from nornir_railweave.resuming import free_devices
+    from nornir_railweave.rollout.resuming import free_devices
 
     with fabric.progress():
         free_devices(
@@ -113,7 +113,7 @@ def free(fabric: ReachedFabric, rollout: "Rollout", journal: "Journal") -> None:
 def _carry_on(
     project: Project, fabric: ReachedFabric, rollout: "Rollout", journal: "Journal", agreement: Agreement
 ) -> "DeployResult | None":
-    from nornir_railweave.resuming import write_down_done
+    from nornir_railweave.rollout.resuming import write_down_done
     from railweave.plan.resumption import differing, in_journaled_order
 
     free(fabric, rollout, journal)

@@ -10,7 +10,7 @@ from railweave.plan.retirement import Leaving, Proof, Use, leaving, proofs
 if TYPE_CHECKING:
     from nornir.core import Nornir
 
-    from nornir_railweave.target import Target
+    from nornir_railweave.target.model import Target
     from railweave.fabric.model import Fabric
 
 INTERVAL_S = 1.0
@@ -24,8 +24,8 @@ def prove_retirement(
 
     Raises RefusedError where one of the two does not stand, UsageError for an unknown target.
     """
-    from nornir_railweave.connect import build
-    from nornir_railweave.target import load_target
+    from nornir_railweave.target.connect import build
+    from nornir_railweave.target.target_file import load_target
 
     before, after = designed_at(base, project.intent).fabric, designed_at(head, project.intent).fabric
     gone = leaving(before, after)
@@ -43,8 +43,8 @@ def prove_retirement(
 
 
 def _uses(nornir: "Nornir", fabric: "Fabric", target: "Target", gone: Leaving, wait_s: float) -> dict[str, Use]:
-    from nornir_railweave.afar import links_up_to
-    from nornir_railweave.connect import only
+    from nornir_railweave.target.connect import only
+    from nornir_railweave.tasks.afar import links_up_to
     from nornir_railweave.tasks.observe_use import observe_use
 
     names = [switch.name for switch in gone.switches]

@@ -13,7 +13,7 @@ from railweave.api.resuming import fabric_of, free, reopened
 from railweave.errors import RefusedError
 
 if TYPE_CHECKING:
-    from nornir_railweave.journal import Journal
+    from nornir_railweave.rollout.journal import Journal
     from railweave.plan.outcome import DeployResult
     from railweave.plan.rollout import Rollout
 
@@ -27,7 +27,7 @@ def rollback(
 
     Raises RefusedError, naming the devices, where that cannot be done; UsageError and RailweaveError as the words say.
     """
-    from nornir_railweave.journal import refuse_while_running
+    from nornir_railweave.rollout.journal import refuse_while_running
 
     fabric = reached_fabric(project, target)
     found = _rollout_to_roll_back(rollout, fabric)
@@ -42,8 +42,8 @@ def rollback_last(project: Project, target: str, agreement: Agreement = PLAN_ALO
 
     Raises RefusedError where no switch knows of one or a switch cannot be asked.
     """
-    from nornir_railweave.journal import refuse_while_running
-    from nornir_railweave.resuming import free_devices
+    from nornir_railweave.rollout.journal import refuse_while_running
+    from nornir_railweave.rollout.resuming import free_devices
 
     fabric = reached_fabric(project, target)
     project.operator.require_answer("rollback")
@@ -56,7 +56,7 @@ def rollback_last(project: Project, target: str, agreement: Agreement = PLAN_ALO
 
 
 def _last(fabric: ReachedFabric, name: str = "") -> "Rollout":
-    from nornir_railweave.last_rollout import last_rollout
+    from nornir_railweave.rollout.last_rollout import last_rollout
 
     designed = fabric.designed
     return last_rollout(
@@ -73,7 +73,7 @@ def carry_on_rollback(
     project: Project, fabric: ReachedFabric, rollback: "Rollout", agreement: Agreement
 ) -> "DeployResult | None":
     """Carry on a rollback that was not finished; raises RefusedError where that cannot be."""
-    from nornir_railweave.rollouts import journals, named_rollout
+    from nornir_railweave.rollout.rollouts import journals, named_rollout
 
     project = replace(project, intent=Path(rollback.intent))
     with closing(reopened(rollback, project)) as journal:
@@ -85,8 +85,8 @@ def carry_on_rollback(
 
 def _rollout_to_roll_back(name: str, fabric: ReachedFabric) -> "Rollout":
     """Return the rollout named, else the newest that changed anything; raises RefusedError where it cannot go back."""
-    from nornir_railweave.rolling_back import newest_change
-    from nornir_railweave.rollouts import named_rollout
+    from nornir_railweave.rollout.rolling_back import newest_change
+    from nornir_railweave.rollout.rollouts import named_rollout
     from railweave.plan.resumption import of_another, still_running
     from railweave.plan.takeback import changed_nothing, nothing_to_roll_back
 
@@ -106,7 +106,7 @@ def _rollout_to_roll_back(name: str, fabric: ReachedFabric) -> "Rollout":
 
 def _freed(fabric: ReachedFabric, rollout: "Rollout", project: Project) -> "Rollout":
     """Return the rollout with nothing of it left waiting on any device."""
-    from nornir_railweave.rollouts import read_rollout
+    from nornir_railweave.rollout.rollouts import read_rollout
 
     if rollout.finished:
         return rollout
@@ -119,8 +119,8 @@ def _roll_back(
     fabric: ReachedFabric, rollout: "Rollout", agreement: Agreement, project: Project, journal: "Journal | None" = None
 ) -> "DeployResult | None":
     """Plan, ask and carry out; ``journal`` is that of a rollback which is carried on."""
-    from nornir_railweave.journal import Journal, Undertaking
-    from nornir_railweave.rolling_back import plan_rollback, roll_back
+    from nornir_railweave.rollout.journal import Journal, Undertaking
+    from nornir_railweave.rollout.rolling_back import plan_rollback, roll_back
     from railweave.plan.refusal import Consent, refusals
     from railweave.plan.rollout import Kind
 

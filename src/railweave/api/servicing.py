@@ -9,8 +9,8 @@ from railweave.errors import UsageError
 from railweave.plan.replacement import Condition, WorkStep, replacement_steps
 
 if TYPE_CHECKING:
-    from nornir_railweave.target import Target
-    from nornir_railweave.trusting import ShownKey
+    from nornir_railweave.device.trusting import ShownKey
+    from nornir_railweave.target.model import Target
     from railweave.fabric.model import Fabric
 
 
@@ -19,7 +19,7 @@ def replacement(project: Project, target: str, device: str, new_serial: str) -> 
 
     Raises UsageError for an unknown device; what keeps the device from being read is no error, it is what is seen.
     """
-    from nornir_railweave.target import load_target
+    from nornir_railweave.target.target_file import load_target
 
     fabric = load_designed(project.intent).fabric
     if device not in fabric.switch_of:
@@ -29,7 +29,7 @@ def replacement(project: Project, target: str, device: str, new_serial: str) -> 
 
 
 def _condition(project: Project, fabric: "Fabric", target: "Target", device: str) -> Condition:
-    from nornir_railweave.trusting import Trust
+    from nornir_railweave.device.trusting import Trust
 
     shown = _host_key(fabric, target, device)
     if shown is not None and shown.trust is Trust.UNREACHABLE:
@@ -41,8 +41,8 @@ def _condition(project: Project, fabric: "Fabric", target: "Target", device: str
 
 def _host_key(fabric: "Fabric", target: "Target", device: str) -> "ShownKey | None":
     """Return the host key that the device shows; None where host keys are not recorded in a file of the target."""
-    from nornir_railweave.reach import resolve
-    from nornir_railweave.trusting import look
+    from nornir_railweave.device.trusting import look
+    from nornir_railweave.target.reach import resolve
 
     reach = resolve(fabric, target, STATE)[device]
     known_hosts = reach.options.get("alt_key_file")
@@ -52,10 +52,10 @@ def _host_key(fabric: "Fabric", target: "Target", device: str) -> "ShownKey | No
 
 
 def _inspected(reached: ReachedFabric, device: str) -> Condition:
-    from nornir_railweave.connect import only
-    from nornir_railweave.reading import Comparer
+    from nornir_railweave.device.reading import Comparer
+    from nornir_railweave.target.connect import only
     from nornir_railweave.tasks.inspect_device import inspect_device
-    from nornir_railweave.verifying import verify
+    from nornir_railweave.tasks.verifying import verify
 
     fabric = reached.designed.fabric
     compare = Comparer(fabric, reached.wanted)

@@ -103,7 +103,7 @@ def _means(pattern: str, name: str, kind: str) -> bool:
 
 
 def _of_switches(fabric: ReachedFabric, names: Sequence[str]) -> Iterator[_Read]:
-    from nornir_railweave.collecting import collect
+    from nornir_railweave.tasks.collecting import collect
     from railweave.checks.fact_files import switch_facts
 
     with fabric.progress():

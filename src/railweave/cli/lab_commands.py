@@ -45,7 +45,7 @@ def render(
 
 def up(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
     """Start the lab of an intent: the whole reserve is cabled, and waits with its ports down."""
-    from nornir_railweave.laboratory import start
+    from nornir_railweave.lab.laboratory import start
     from railweave.api.project import open_project
     from railweave.cli.lab_rendering import chosen_image, lab_folder, lab_view, ready_images, rendered, write_lab
     from railweave.cli.show import print_document, print_view
@@ -66,7 +66,7 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="Every lab of this project.")] = False,
 ) -> None:
     """Stop the lab and remove its containers, network and files."""
-    from nornir_railweave.laboratory import LabFolder, stop
+    from nornir_railweave.lab.laboratory import LabFolder, stop
     from railweave.api.project import STATE
     from railweave.cli.lab_rendering import lab_folder
     from railweave.cli.show import print_view

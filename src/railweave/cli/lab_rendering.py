@@ -13,7 +13,7 @@ from railweave.errors import RailweaveError, RefusedError, UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from nornir_railweave.laboratory import LabFolder
+    from nornir_railweave.lab.laboratory import LabFolder
     from railweave.fabric.model import Fabric, Switch
     from railweave.lab.topology import ConfigDb, Lab, NodeImage
 
@@ -36,7 +36,7 @@ class RenderedLab:
 
     def folder(self, path: Path) -> "LabFolder":
         """Return what starts and stops it in the folder ``path``."""
-        from nornir_railweave.laboratory import LabFolder
+        from nornir_railweave.lab.laboratory import LabFolder
 
         image = self.lab.image
         names = [one.switch.name for one in self.lab.switches]
@@ -150,8 +150,8 @@ def with_ports_down(factory: "ConfigDb") -> "ConfigDb":
 
 def ready_images(made: RenderedLab) -> RenderedLab:
     """Return the lab with the node image built; raises ContainerlabError, also where a named image is not here."""
-    from nornir_railweave.containerlab import ContainerlabError
-    from nornir_railweave.laboratory import ensure_image, has_image
+    from nornir_railweave.lab.containerlab import ContainerlabError
+    from nornir_railweave.lab.laboratory import ensure_image, has_image
 
     image = made.lab.image
     if not image.ours and not has_image(image.name):

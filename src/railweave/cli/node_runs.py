@@ -48,7 +48,7 @@ def reached_nodes(path: Path, target: str, limit: str) -> ReachedNodes:
 
     Raises RefusedError where the target reaches no nodes, or a name means none.
     """
-    from nornir_railweave.target import load_target
+    from nornir_railweave.target.target_file import load_target
     from railweave.cli.show import print_diagnostics
     from railweave.diagnostics import Severity
 
@@ -81,7 +81,7 @@ def nodes_of(designed: Designed, hosts: "tuple[Host, ...]", access: "HostAccess"
 
 def left_alone(path: Path, target: str) -> bool:
     """Tell whether the intent leaves its nodes to somebody else, or the target does not reach any."""
-    from nornir_railweave.target import load_target
+    from nornir_railweave.target.target_file import load_target
     from railweave.intent.load import load_intent
 
     if not load_intent(path).policies.hosts.manage:

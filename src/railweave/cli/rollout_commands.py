@@ -73,7 +73,7 @@ def list_rollouts(
     """List the rollouts of this project, newest first."""
     from itertools import islice
 
-    from nornir_railweave.rollouts import journals, rollouts
+    from nornir_railweave.rollout.rollouts import journals, rollouts
     from railweave.cli.show import print_document, print_view
     from railweave.report.rollouts import rollouts_json, rollouts_view
 
@@ -98,21 +98,21 @@ def show(rollout: RolloutArgument = None, json: AsJson = False) -> None:
 
 def pause(rollout: RolloutArgument = None, json: AsJson = False) -> None:
     """Ask a running rollout to wait after the wave at work."""
-    from nornir_railweave.control import PAUSE
+    from nornir_railweave.rollout.control import PAUSE
 
     _ask(rollout, PAUSE, "pauses after the current wave; `railweave rollout continue` resumes it", as_json=json)
 
 
 def go_on(rollout: RolloutArgument = None, json: AsJson = False) -> None:
     """Let a paused rollout go on."""
-    from nornir_railweave.control import GO_ON
+    from nornir_railweave.rollout.control import GO_ON
 
     _ask(rollout, GO_ON, "goes on", as_json=json)
 
 
 def abort(rollout: RolloutArgument = None, json: AsJson = False) -> None:
     """Ask a running rollout to stop after the wave at work; what is done stays."""
-    from nornir_railweave.control import ABORT
+    from nornir_railweave.rollout.control import ABORT
 
     _ask(rollout, ABORT, "stops after the current wave; finished waves stay deployed", as_json=json)
 
@@ -125,7 +125,7 @@ def _folder() -> Path:
 
 def _found(name: str | None) -> "Rollout":
     """Return the rollout named, else the newest; raises UsageError."""
-    from nornir_railweave.rollouts import named_rollout, rollouts
+    from nornir_railweave.rollout.rollouts import named_rollout, rollouts
     from railweave.errors import UsageError
 
     if name is not None:
@@ -138,8 +138,8 @@ def _found(name: str | None) -> "Rollout":
 
 def _ask(name: str | None, word: str, told: str, *, as_json: bool) -> None:
     """Write the wish beside the journal of a running rollout; raises RefusedError where it does not run."""
-    from nornir_railweave.control import ask
-    from nornir_railweave.rollouts import rollouts
+    from nornir_railweave.rollout.control import ask
+    from nornir_railweave.rollout.rollouts import rollouts
     from railweave.cli.show import print_document, print_view
     from railweave.diagnostics import error
     from railweave.errors import RailweaveError, RefusedError

@@ -10,7 +10,7 @@ from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
-    from nornir_railweave.progress import FabricProgress
+    from nornir_railweave.rollout.progress import FabricProgress
     from railweave.plan.drains import DrainTarget
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
@@ -39,7 +39,7 @@ class Terminal(Operator):
 
     def progress(self) -> "FabricProgress":
         """Return progress on standard error: bars on a terminal, lines elsewhere."""
-        from nornir_railweave.progress import FabricProgress
+        from nornir_railweave.rollout.progress import FabricProgress
 
         return FabricProgress()
 

@@ -11,7 +11,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from nornir_railweave.trusting import ShownKey
+    from nornir_railweave.device.trusting import ShownKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ def run_trust(path: Path, target: str, devices: Sequence[str], consent: Consent)
     Raises RefusedError where a key changed and that was not agreed to, with nothing written of that kind; UsageError
     for an unknown device; RailweaveError where the jump host does not answer or the file cannot be written.
     """
-    from nornir_railweave.reach import resolve
-    from nornir_railweave.target import load_target
-    from nornir_railweave.trusting import Trust, jump_of, look, look_at_jump
+    from nornir_railweave.device.trusting import Trust, jump_of, look, look_at_jump
+    from nornir_railweave.target.reach import resolve
+    from nornir_railweave.target.target_file import load_target
 
     fabric = load_designed(path).fabric
     file = find_target(target)
@@ -89,8 +89,8 @@ def _known_hosts(named: str | None, file: Path) -> Path:
 
 def _settle(keys: "Sequence[ShownKey]", known_hosts: Path, consent: Consent) -> tuple[str, ...] | None:
     """Show the keys, ask, record; return the devices recorded, None where the person said no."""
-    from nornir_railweave.known_hosts import record
-    from nornir_railweave.trusting import Trust
+    from nornir_railweave.device.trusting import Trust
+    from nornir_railweave.target.known_hosts import record
 
     if not consent.quiet:
         _show(keys)

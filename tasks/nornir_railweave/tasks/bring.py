@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from napalm.base.exceptions import ConnectionClosedException, LockError, SessionLockedException
 from nornir.core.task import Result, Task
 
-from nornir_railweave.change_drain import drain_until_quiet, in_the_way, needs_drain, undrain
-from nornir_railweave.device import Attempt, Device, Order
+from nornir_railweave.device.change_drain import drain_until_quiet, in_the_way, needs_drain, undrain
+from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.gates import take_baseline, wait_for_gate
+from nornir_railweave.device.reading import switch_program
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.undoing import undo
+from nornir_railweave.device.work import Found, Standing, standing
 from nornir_railweave.events import Step
-from nornir_railweave.gates import take_baseline, wait_for_gate
-from nornir_railweave.reading import switch_program
-from nornir_railweave.session import DEVICE_FAULTS, session, words
-from nornir_railweave.undoing import undo
-from nornir_railweave.work import Found, Standing, standing
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, DeviceOutcome, Outcome
 from railweave.sonic.delta.merge import merge_document

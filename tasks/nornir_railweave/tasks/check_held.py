@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.observing import observe
+from nornir_railweave.device.restoring import RestoringWork
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.observing import observe
-from nornir_railweave.policy import Policy
-from nornir_railweave.restoring import RestoringWork
-from nornir_railweave.session import DEVICE_FAULTS, session, words
+from nornir_railweave.target.policy import Policy
 from railweave.plan.verification import unreachable
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from nornir.core.task import Result, Task
 
-from nornir_railweave.quiet import wait_until_quiet
-from nornir_railweave.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.quiet import wait_until_quiet
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from railweave.plan.drains import WHOLE, DrainResult, undrained
 
 _LONGEST_INTERVAL_S = 2.0

@@ -2,10 +2,10 @@
 
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device import Device, Order
+from nornir_railweave.device.device import Device, Order
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.work import Standing, standing
 from nornir_railweave.events import Step
-from nornir_railweave.session import DEVICE_FAULTS, session, words
-from nornir_railweave.work import Standing, standing
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from nornir.core.task import Result, Task
 
-from nornir_railweave.reading import Comparer
-from nornir_railweave.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.reading import Comparer
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from railweave.sonic.document import DocumentError
 
 

@@ -6,12 +6,12 @@ from typing import Any
 from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device import Attempt, Device, Order
+from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.saving import UNSAVED, is_saved, save
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.undoing import undo
+from nornir_railweave.device.work import Standing, standing
 from nornir_railweave.events import Step
-from nornir_railweave.saving import UNSAVED, is_saved, save
-from nornir_railweave.session import DEVICE_FAULTS, session, words
-from nornir_railweave.undoing import undo
-from nornir_railweave.work import Standing, standing
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
 

@@ -5,10 +5,10 @@ from enum import Enum, auto
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.saving import UNSAVED, is_saved, save
+from nornir_railweave.device.session import DEVICE_FAULTS, session
+from nornir_railweave.device.work import Work
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.saving import UNSAVED, is_saved, save
-from nornir_railweave.session import DEVICE_FAULTS, session
-from nornir_railweave.work import Work
 
 
 class Saved(Enum):

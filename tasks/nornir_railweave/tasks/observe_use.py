@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from nornir.core.task import Result, Task
 
-from nornir_railweave.quiet import wait_until_quiet
-from nornir_railweave.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.quiet import wait_until_quiet
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from railweave.plan.retirement import Use
 
 

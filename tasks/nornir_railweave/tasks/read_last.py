@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.session import DEVICE_FAULTS, session, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from typing import Any
 from napalm.base.exceptions import ConnectionClosedException
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.reading import Comparer, Comparison, is_pending
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.reading import Comparer, Comparison, is_pending
-from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.build import Reading
 from railweave.sonic.document import DocumentError
 

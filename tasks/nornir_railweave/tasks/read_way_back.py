@@ -7,9 +7,9 @@ from typing import Any
 from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.reading import running_of
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.reading import running_of
-from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.rollout import Rollout
 from railweave.sonic.delta.diff import running_sha256
 from railweave.sonic.delta.restoring import Goal, goal_of

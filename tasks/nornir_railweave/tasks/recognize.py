@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.reading import running_of
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.reading import running_of
-from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.document import DocumentError
 from railweave.sonic.rows import DeviceConfig

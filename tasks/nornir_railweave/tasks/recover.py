@@ -5,8 +5,8 @@ from typing import Any
 from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.session import DEVICE_FAULTS, Session, session, words
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.session import DEVICE_FAULTS, Session, session, words
 from railweave.plan.rollout import Rollout
 
 _ATTEMPTS = 2

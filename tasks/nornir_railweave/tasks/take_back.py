@@ -2,8 +2,8 @@
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.session import DEVICE_FAULTS, session, words
 
 
 def take_back(task: Task, announce: Events) -> Result:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device import Attempt, Device, Order
+from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.session import session
+from nornir_railweave.device.undoing import undo
 from nornir_railweave.events import Step
-from nornir_railweave.session import session
-from nornir_railweave.undoing import undo
 
 
 def take_down(task: Task, order: Order, attempts: Mapping[str, Attempt], why: str) -> Result:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Container
 from nornir.core.task import Result, Task
 
 from nornir_railweave.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.device.observing import observe
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step, silent
-from nornir_railweave.observing import observe
-from nornir_railweave.session import DEVICE_FAULTS, session, words
 from railweave.plan.expectation import Expectation
 from railweave.plan.verification import EVERYONE, check_device, unreachable
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device import Attempt, Device, Order
-from nornir_railweave.gates import check_once, losses_since
-from nornir_railweave.observing import count_losses
-from nornir_railweave.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.gates import check_once, losses_since
+from nornir_railweave.device.observing import count_losses
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from railweave.plan.observation import Counters
 from railweave.plan.outcome import VerifyCheck
 from railweave.plan.verification import unreachable

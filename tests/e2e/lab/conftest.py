@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from command_rig import CommandRig
 
-from nornir_railweave.laboratory import ensure_image
+from nornir_railweave.lab.laboratory import ensure_image
 from railweave.cli.lab_rendering import image_sources
 
 FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nornir_railweave.target import load_target
+from nornir_railweave.target.target_file import load_target
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nornir_railweave.target_file import parse_target
+from nornir_railweave.target.target_file import parse_target
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave_hosts.access import Connection, HostAccess, NodeLogin, inventory_of, login_passwords

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nornir_railweave.containerlab import Containerlab, ContainerlabError, ContainerNode, readable_fault
+from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError, ContainerNode, readable_fault
 
 INSPECTED = {
     "pod": [

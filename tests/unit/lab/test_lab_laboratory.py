@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from nornir_railweave import laboratory
-from nornir_railweave.containerlab import ContainerlabError
-from nornir_railweave.laboratory import LabFolder
-from nornir_railweave.reach import resolve
-from nornir_railweave.target import load_target
+from nornir_railweave.lab import laboratory
+from nornir_railweave.lab.containerlab import ContainerlabError
+from nornir_railweave.lab.laboratory import LabFolder
+from nornir_railweave.target.reach import resolve
+from nornir_railweave.target.target_file import load_target
 from railweave.api.project import load_designed
 from railweave.errors import RefusedError
 

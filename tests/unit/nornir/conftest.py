@@ -15,13 +15,13 @@ from driven_clock import DrivenClock
 from napalm.base import NetworkDriver
 from napalm.base.exceptions import CommitError, ConnectionClosedException, ConnectTimeoutError
 
-from nornir_railweave.connect import build
-from nornir_railweave.deploying import deploy
 from nornir_railweave.events import Event
-from nornir_railweave.planning import plan
-from nornir_railweave.policy import Policy
-from nornir_railweave.target import Rollout, Source, Target
-from nornir_railweave.verifying import verify
+from nornir_railweave.rollout.deploying import deploy
+from nornir_railweave.rollout.planning import plan
+from nornir_railweave.target.connect import build
+from nornir_railweave.target.model import Rollout, Source, Target
+from nornir_railweave.target.policy import Policy
+from nornir_railweave.tasks.verifying import verify
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric, HostPort
@@ -510,7 +510,7 @@ def deployed(bench: Bench) -> Bench:
 @pytest.fixture(autouse=True)
 def no_pause_for_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look again at once whether a journal is still locked: no test holds it for an instant only."""
-    monkeypatch.setattr("nornir_railweave.journal._LOCK_PAUSE_S", 0.0)
+    monkeypatch.setattr("nornir_railweave.rollout.journal._LOCK_PAUSE_S", 0.0)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from napalm import get_network_driver
 from napalm.base.exceptions import CommitError
 
-from nornir_railweave import draining
+from nornir_railweave.tasks import draining
 from railweave.plan.drains import WHOLE, choose
 
 if TYPE_CHECKING:

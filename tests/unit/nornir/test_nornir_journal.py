@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nornir_railweave.control import ABORT, GO_ON, PAUSE, FileControl, ask, control_file
 from nornir_railweave.events import Event, Step
-from nornir_railweave.journal import Journal, Undertaking, is_alive, refuse_while_running
-from nornir_railweave.rollouts import journals, named_rollout, read_rollout, rollouts
+from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, FileControl, ask, control_file
+from nornir_railweave.rollout.journal import Journal, Undertaking, is_alive, refuse_while_running
+from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
 from railweave.errors import RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.rollout import Kind, Rollout, parse_rollout
@@ -213,7 +213,7 @@ def test_every_line_is_synchronized_and_readable_by_its_owner_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
-    monkeypatch.setattr("nornir_railweave.journal.os.fsync", synced.append)
+    monkeypatch.setattr("nornir_railweave.rollout.journal.os.fsync", synced.append)
     path = whole(tmp_path)
     assert len(synced) == path.read_bytes().count(b"\n") + 1, "each line, and the folder once"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -232,7 +232,7 @@ def test_a_full_disk_is_told_and_cuts_no_later_line(tmp_path: Path, monkeypatch:
             return real(handle, data[:left])
 
         with monkeypatch.context() as patched:
-            patched.setattr("nornir_railweave.journal.os.write", full)
+            patched.setattr("nornir_railweave.rollout.journal.os.write", full)
             journal(Event(Step.APPLYING, "leaf1"))
         assert journal.fault == f"the journal {journal.path} cannot be written: No space left on device"
         journal(Event(Step.OUTCOME, "leaf1", details={"outcome": "old"}))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nornir_railweave.quiet import wait_until_quiet
+from nornir_railweave.device.quiet import wait_until_quiet
 
 KINDS = ("unicast", "multicast", "broadcast")
 

@@ -12,12 +12,12 @@ import pytest
 from napalm.base.exceptions import CommitError, ConnectTimeoutError
 
 from nornir_railweave.events import Announcer, Step
-from nornir_railweave.journal import Journal, Undertaking
-from nornir_railweave.last_rollout import last_rollout
-from nornir_railweave.policy import Policy
-from nornir_railweave.resuming import free_devices, newer_change, newest_unfinished, write_down_done
-from nornir_railweave.rolling_back import newer_than, newest_change, plan_rollback, roll_back
-from nornir_railweave.rollouts import read_rollout, rollouts
+from nornir_railweave.rollout.journal import Journal, Undertaking
+from nornir_railweave.rollout.last_rollout import last_rollout
+from nornir_railweave.rollout.resuming import free_devices, newer_change, newest_unfinished, write_down_done
+from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
+from nornir_railweave.rollout.rollouts import read_rollout, rollouts
+from nornir_railweave.target.policy import Policy
 from railweave.errors import RefusedError
 from railweave.plan.outcome import Result
 from railweave.plan.refusal import Consent

@@ -12,7 +12,7 @@ import pytest
 from napalm.base.exceptions import CommitError, ConnectionClosedException, ConnectTimeoutError, LockError
 
 from nornir_railweave.events import Step
-from nornir_railweave.journal import Journal
+from nornir_railweave.rollout.journal import Journal
 from railweave.fabric.model import Fabric
 
 if TYPE_CHECKING:

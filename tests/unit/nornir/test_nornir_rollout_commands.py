@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from nornir_railweave.control import FileControl, control_file
 from nornir_railweave.events import Event, Step
-from nornir_railweave.journal import Journal, Undertaking
-from nornir_railweave.rollouts import read_rollout
+from nornir_railweave.rollout.control import FileControl, control_file
+from nornir_railweave.rollout.journal import Journal, Undertaking
+from nornir_railweave.rollout.rollouts import read_rollout
 from railweave.cli.main import main
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.rollout import DeviceRecord, Kind, Rollout

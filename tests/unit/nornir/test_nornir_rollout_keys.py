@@ -2,9 +2,9 @@
 
 import pytest
 
-from nornir_railweave.policy import policy_for
-from nornir_railweave.target import Rollout
-from nornir_railweave.target_file import parse_target
+from nornir_railweave.target.model import Rollout
+from nornir_railweave.target.policy import policy_for
+from nornir_railweave.target.target_file import parse_target
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
 from railweave.plan.policy import RolloutPolicy, Share

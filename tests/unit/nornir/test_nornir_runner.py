@@ -4,25 +4,27 @@ import io
 import json
 import signal
 import threading
+import tomllib
 from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
 from nornir.core import Nornir
 from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
-from nornir.core.plugins.inventory import InventoryPluginRegister
-from nornir.core.plugins.runners import RunnersPluginRegister
 from nornir.core.processor import Processor, Processors
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.session import words
 from nornir_railweave.events import Announcer, Event, Step
-from nornir_railweave.interrupts import Interrupts
-from nornir_railweave.inventory import FabricInventory
-from nornir_railweave.journal import Journal
-from nornir_railweave.processors import Guarded
-from nornir_railweave.progress import FabricProgress
-from nornir_railweave.runner import NOT_ATTEMPTED, FabricRunner
-from nornir_railweave.session import words
+from nornir_railweave.rollout.interrupts import Interrupts
+from nornir_railweave.rollout.journal import Journal
+from nornir_railweave.rollout.progress import FabricProgress
+from nornir_railweave.target.inventory import FabricInventory
+from nornir_railweave.target.processors import Guarded
+from nornir_railweave.target.runner import NOT_ATTEMPTED, FabricRunner
+
+PYPROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
 
 
 def hosts(count: int, runner: FabricRunner, processors: Sequence[Processor] = ()) -> Nornir:
@@ -88,10 +90,13 @@ def test_the_first_interrupt_is_a_wish_and_the_second_one_ends_everything() -> N
 
 
 def test_the_plug_ins_are_found_by_their_names() -> None:
-    InventoryPluginRegister.auto_register()
-    RunnersPluginRegister.auto_register()
-    assert InventoryPluginRegister.get_plugin("railweave_inventory") is FabricInventory
-    assert RunnersPluginRegister.get_plugin("railweave_runner") is FabricRunner
+    declared = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["entry-points"]
+    plug_ins = {"nornir.plugins.inventory": FabricInventory, "nornir.plugins.runners": FabricRunner}
+    assert declared.keys() == plug_ins.keys()
+    for group, plug_in in plug_ins.items():
+        ((name, value),) = declared[group].items()
+        assert EntryPoint(name, value, group).load() is plug_in
+        assert name in entry_points(group=group).names
 
 
 def test_a_failing_listener_is_told_no_more_and_others_are() -> None:

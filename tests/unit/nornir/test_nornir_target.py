@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nornir_railweave.connect import build
-from nornir_railweave.inventory import FabricInventory, build_inventory
-from nornir_railweave.reach import resolve
-from nornir_railweave.target import Address, Target, load_target
-from nornir_railweave.target_file import parse_target
+from nornir_railweave.target.connect import build
+from nornir_railweave.target.inventory import FabricInventory, build_inventory
+from nornir_railweave.target.model import Address, Target
+from nornir_railweave.target.reach import resolve
+from nornir_railweave.target.target_file import load_target, parse_target
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nornir_railweave.target import load_target
+from nornir_railweave.target.target_file import load_target
 from railweave.api.project import load_designed
 from railweave.api.starting import start_project, templates
 from railweave.cli.main import main

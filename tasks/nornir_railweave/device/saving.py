@@ -1,0 +1,33 @@
+"""Whether a confirmed configuration survives a power loss, asked where that is in doubt.
+
+The driver saves after it confirms. Where the session or this machine was lost in between, the device runs the new
+configuration and would boot the old one, which nobody would notice before the next power loss.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from napalm.base.exceptions import NapalmException
+
+from nornir_railweave.device.work import Work
+from railweave.sonic.document import DocumentError
+
+SAVE = ("sudo -n config save -y", "sudo -n vtysh -c 'write memory'")
+"""What saves CONFIG_DB and FRR's configuration on SONiC."""
+
+UNSAVED = "the new configuration runs but could not be saved: after a power loss the switch boots the old one"
+
+
+def is_saved(driver: Any, work: Work) -> bool:
+    """Tell whether the device boots what the work wants; raises what the driver raises."""
+    try:
+        return work.read(driver, "startup").done
+    except DocumentError:
+        return False
+
+
+def save(driver: Any, work: Work) -> bool:
+    """Save what runs; tell whether the device boots what the work wants now."""
+    with suppress(NapalmException):
+        driver.cli(list(SAVE))
+    return is_saved(driver, work)

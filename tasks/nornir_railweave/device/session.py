@@ -1,0 +1,67 @@
+"""One host's NAPALM session within a task: opened when asked for, closed whatever happens, found again when lost."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from napalm.base.exceptions import NapalmException
+from nornir.core.task import Task
+
+from nornir_railweave.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.target.inventory import CONNECTION
+
+_LONGEST_TEXT = 400
+_RETRY_S = 1.0
+
+DEVICE_FAULTS = (NapalmException, OSError, EOFError)
+"""What a driver raises when the device or the way to it is at fault, not the program."""
+
+
+class Session:
+    """The driver of one host; a new connection replaces a lost one."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    @property
+    def driver(self) -> Any:
+        """Return the open NAPALM driver; connects where there is none. Raises ConnectionException."""
+        return self._task.host.get_connection(CONNECTION, self._task.nornir.config)
+
+    def close(self) -> None:
+        """End the connection; a session that is lost already may refuse that, which changes nothing."""
+        if CONNECTION in self._task.host.connections:
+            with suppress(Exception):
+                self._task.host.close_connection(CONNECTION)
+
+    def reconnect(self, within_s: float, clock: Clock = SYSTEM_CLOCK) -> Any:
+        """Return a new driver, trying for ``within_s`` seconds; raises the last fault."""
+        deadline = clock.monotonic() + within_s
+        while True:
+            self.close()
+            try:
+                return self.driver
+            except DEVICE_FAULTS:
+                if clock.monotonic() + _RETRY_S > deadline:
+                    raise
+                clock.sleep(_RETRY_S)
+
+
+@contextmanager
+def session(task: Task) -> Iterator[Session]:
+    """Give a session of the task's host that ends with the block."""
+    opened = Session(task)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def words(fault: BaseException) -> str:
+    """Return an exception in one line for a person; its kind where it says nothing or is no device's fault."""
+    text = " ".join(str(fault).split())
+    if len(text) > _LONGEST_TEXT:
+        text = text[: _LONGEST_TEXT - 1] + "…"
+    if not text:
+        return type(fault).__name__
+    return text if isinstance(fault, DEVICE_FAULTS) else f"{type(fault).__name__}: {text}"

@@ -1,0 +1,112 @@
+"""Host keys as devices show them now, against those that were recorded; nothing is logged in to, nothing is written."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import NapalmException
+
+from napalm_sonic.host_keys import known_name
+from napalm_sonic.jump import Jump, dial, parse_jump
+from napalm_sonic.sockets import connect
+from nornir_railweave.device.session import words
+from nornir_railweave.target.known_hosts import recorded_keys
+from nornir_railweave.target.reach import Reach
+
+if TYPE_CHECKING:
+    import paramiko
+
+_ALGORITHMS = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
+"""Signature algorithms of a key type where they are not named like it (RFC 8332)."""
+
+
+class Trust(StrEnum):
+    """How the key that a device shows stands to the recorded ones."""
+
+    KNOWN = "known"
+    NEW = "new"
+    CHANGED = "changed"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """The key of one device. ``name`` is its name in known_hosts, ``key`` its type and base64 as a line holds them.
+
+    ``error`` says why there is none.
+    """
+
+    device: str
+    name: str
+    trust: Trust
+    key: str = ""
+    fingerprint: str = ""
+    error: str = ""
+
+    @property
+    def algorithm(self) -> str:
+        """Return the key's type."""
+        return self.key.partition(" ")[0]
+
+
+def jump_of(reaches: Mapping[str, Reach]) -> Jump | None:
+    """Return the jump host through which the devices are reached; one target has one at most."""
+    given = next((reach.options["jump"] for reach in reaches.values() if reach.options.get("jump")), None)
+    return None if given is None else parse_jump(given)
+
+
+def look_at_jump(jump: Jump, timeout_s: float) -> ShownKey:
+    """Return the key that the jump host shows."""
+    return _look(
+        "jump host", str(jump), jump.known_hosts_file, lambda: connect(jump.host, jump.port, timeout_s), timeout_s
+    )
+
+
+def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple[ShownKey, ...]:
+    """Return the key that each device shows, in the order of ``reaches``; at most ``workers`` are asked at once."""
+    jump = jump_of(reaches)
+
+    def one(device: str) -> ShownKey:
+        reach = reaches[device]
+        timeout_s = float(reach.options.get("conn_timeout", reach.timeout_s))
+
+        def reached() -> Any:
+            if jump is not None:
+                return dial(jump, reach.host, reach.port, timeout_s)
+            return connect(reach.host, reach.port, timeout_s)
+
+        return _look(device, known_name(reach.host, reach.port), known_hosts, reached, timeout_s)
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="railweave-trust") as pool:
+        return tuple(pool.map(one, reaches))
+
+
+def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any], timeout_s: float) -> ShownKey:
+    import paramiko
+
+    known = recorded_keys(known_hosts, name)
+    try:
+        shown = _fetch(reached(), [kind for kind, _ in known], timeout_s)
+    except (NapalmException, paramiko.SSHException, OSError, EOFError) as fault:
+        return ShownKey(device, name, Trust.UNREACHABLE, error=words(fault))
+    key = (shown.get_name(), shown.get_base64())
+    trust = Trust.NEW if not known else Trust.KNOWN if key in known else Trust.CHANGED
+    return ShownKey(device, name, trust, " ".join(key), str(shown.fingerprint))
+
+
+def _fetch(sock: Any, kinds: list[str], timeout_s: float) -> "paramiko.PKey":
+    """Return the key that the far end proves to have; of several the one whose kind is recorded."""
+    import paramiko
+
+    transport = paramiko.Transport(sock)
+    try:
+        options = transport.get_security_options()
+        wanted = [name for kind in kinds for name in _ALGORITHMS.get(kind, (kind,)) if name in options.key_types]
+        options.key_types = [*dict.fromkeys((*wanted, *options.key_types))]
+        transport.start_client(timeout=timeout_s)
+        return transport.get_remote_server_key()
+    finally:
+        transport.close()

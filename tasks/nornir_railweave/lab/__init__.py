@@ -1,0 +1,1 @@
+"""The laboratory: rendered nodes as containers of Containerlab."""

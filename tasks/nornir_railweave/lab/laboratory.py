@@ -1,0 +1,277 @@
+"""Bringing a rendered lab up: the node image, keys, containers, and waiting until every switch answers.
+
+The folder of a lab holds all that it needs: ``topology.clab.yml``, ``nodes/NAME/…`` and, once it runs,
+``endpoints.json`` (addresses, user and keys, in the simulator's form).
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
+
+TOPOLOGY = "topology.clab.yml"
+ENDPOINTS = "endpoints.json"
+HOST_ADDRESS = "127.0.0.1"
+_IMAGE = "railweave-lab-node"
+_SOURCES = ("lab_node", "sonic_sim")
+_BUILD_S = 1800.0
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class LabFolder:
+    """A rendered lab: ``ssh_ports`` on 127.0.0.1 by switch; ``own_image``: its switches are railweave's node image.
+
+    ``containers`` are the switches that are reached by ``docker exec``, none where SSH is the way.
+    """
+
+    folder: Path
+    name: str
+    ssh_ports: Mapping[str, int]
+    own_image: bool
+    containers: tuple[str, ...] = ()
+
+    @property
+    def containerlab(self) -> Containerlab:
+        """Containerlab on this folder's topology."""
+        return Containerlab((self.folder / TOPOLOGY).resolve(), self.name)
+
+
+def image_tag(sources: Path) -> str:
+    """Return the node image's name; the tag is a digest of everything that it is built from."""
+    digest = hashlib.sha256()
+    for path in _files(sources):
+        digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"{_IMAGE}:{digest.hexdigest()[:12]}"
+
+
+def _files(sources: Path) -> list[Path]:
+    found = (path for name in _SOURCES for path in (sources / name).rglob("*"))
+    return sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+
+
+def ensure_image(sources: Path) -> str:
+    """Build the node image where it is not there yet; return its name. Raises ContainerlabError."""
+    tag = image_tag(sources)
+    if has_image(tag):
+        return tag
+    with _building(tag):
+        if not has_image(tag):
+            _build(tag, sources)
+    return tag
+
+
+@contextlib.contextmanager
+def _building(tag: str) -> Iterator[None]:
+    """Let one process at a time build an image: of two labs that start at once, the second finds it made."""
+    with (Path(tempfile.gettempdir()) / f"{tag.replace(':', '-')}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build(tag: str, sources: Path) -> None:
+    dockerfile = sources / "lab_node" / "Dockerfile"
+    # The host's network: a build machine reaches Debian's packages as the host does.
+    built = _docker("build", "--network", "host", "-t", tag, "-f", str(dockerfile), str(sources), timeout_s=_BUILD_S)
+    if built.returncode:
+        last = "\n".join(f"  {line}" for line in (built.stderr or built.stdout).strip().splitlines()[-6:])
+        raise ContainerlabError(f"the node image cannot be built:\n{last}")
+
+
+def has_image(name: str) -> bool:
+    """Tell whether an image is on this machine."""
+    return _docker("image", "inspect", name).returncode == 0
+
+
+def _docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
+    try:
+        done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=timeout_s, check=False)
+    except FileNotFoundError:
+        raise ContainerlabError("Docker is not installed, and a lab runs in containers") from None
+    except subprocess.TimeoutExpired:
+        raise ContainerlabError(f"docker {words[0]} did not end within {timeout_s:g} s") from None
+    said = done.stderr.lower()
+    if "cannot connect to the docker daemon" in said or "permission denied while trying" in said:
+        raise ContainerlabError(f"Docker does not answer here:\n  {done.stderr.strip()}")
+    return done
+
+
+def start(lab: LabFolder, write: Callable[[], None], *, ready_s: float = 120.0) -> None:
+    """Start the lab that ``write`` writes, and return when every switch answers.
+
+    On any failure nothing of it is left running. Raises ContainerlabError, before anything is written where a lab of
+    this name runs: its files are in use.
+    """
+    if os.geteuid() != 0:
+        raise ContainerlabError("Containerlab needs root: run the command as root or with sudo")
+    if lab.containerlab.inspect():
+        raise ContainerlabError(f"a lab {lab.name} runs already: take it down first (`railweave lab down`)")
+    refuse_used_ports(lab)
+    shutil.rmtree(lab.folder, ignore_errors=True)
+    write()
+    write_keys(lab)
+    containerlab = lab.containerlab
+    try:
+        containerlab.deploy()
+    except BaseException:
+        # It goes only where nothing is attached: another lab of this name, started meanwhile, keeps it.
+        _docker("network", "rm", f"railweave-{lab.name}")
+        raise
+    try:
+        wait_for_switches(lab, ready_s)
+        if not lab.own_image:
+            prepare_containers(lab)
+        write_endpoints(lab)
+    except BaseException:
+        containerlab.destroy()
+        raise
+
+
+def stop(lab: LabFolder) -> bool:
+    """Stop the lab and remove what is left of it; tell whether it ran."""
+    ran = bool(lab.containerlab.inspect())
+    if (lab.folder / TOPOLOGY).exists():
+        lab.containerlab.destroy()
+    elif ran:
+        _remove_remains(lab.name)
+    shutil.rmtree(lab.folder, ignore_errors=True)
+    return ran
+
+
+def _remove_remains(name: str) -> None:
+    """Remove a lab whose files are gone: Containerlab itself wants the topology for that."""
+    found = _docker("ps", "--all", "--quiet", "--filter", f"label=containerlab={name}").stdout.split()
+    if found:
+        _docker("rm", "--force", "--volumes", *found, timeout_s=300.0)
+    _docker("network", "rm", f"railweave-{name}")
+
+
+def refuse_used_ports(lab: LabFolder) -> None:
+    """Raise ContainerlabError naming a loopback port that the lab needs and another program holds."""
+    for name, port in lab.ssh_ports.items():
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST_ADDRESS, port))
+            except OSError:
+                message = f"port {port} on {HOST_ADDRESS}, the SSH port of {name}, is in use by another program"
+                raise ContainerlabError(message) from None
+
+
+def wait_for_switches(lab: LabFolder, ready_s: float) -> None:
+    """Return when the sshd of every switch answers: it starts last, when the switch has booted."""
+    limit = time.monotonic() + ready_s
+    waiting = dict(lab.ssh_ports)
+    while waiting:
+        waiting = {name: port for name, port in waiting.items() if not _greets(port)}
+        if waiting and time.monotonic() > limit:
+            late = f"{', '.join(waiting)}: no SSH within {ready_s:g} s; the lab is taken down again"
+            raise ContainerlabError(late + _boot_log(lab, waiting))
+        if waiting:
+            time.sleep(_POLL_S)
+
+
+def prepare_containers(lab: LabFolder, ready_s: float = 300.0) -> None:
+    """Bring switches that are no image of ours to where SONiC's commands manage them: each runs its ``prepare.sh``."""
+    pending = {name: _preparing(f"clab-{lab.name}-{name}") for name in lab.containers}
+    limit = time.monotonic() + ready_s
+    try:
+        for name, process in pending.items():
+            said, _ = process.communicate(timeout=max(0.0, limit - time.monotonic()))
+            if process.returncode:
+                last = "".join(f"\n  {line}" for line in said.strip().splitlines()[-6:])
+                raise ContainerlabError(f"{name} cannot be prepared; the lab is taken down again{last}")
+    except subprocess.TimeoutExpired:
+        raise ContainerlabError(
+            f"{name}: CONFIG_DB and FRR are not there within {ready_s:g} s; the lab is taken down again"
+        ) from None
+    finally:
+        for process in pending.values():
+            process.kill()
+            process.communicate()
+
+
+def _preparing(container: str) -> "subprocess.Popen[str]":
+    words = ["docker", "exec", container, "sh", "/lab/prepare.sh"]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def _boot_log(lab: LabFolder, waiting: Iterable[str]) -> str:
+    """Return the last lines that the first waiting node's boot printed, where it is our image and says anything."""
+    if not lab.own_image:
+        return ""
+    said = lab.containerlab.exec(next(iter(waiting)), "tail -n 5 /var/log/swss.log").stdout.strip()
+    return "".join(f"\n  {line}" for line in said.splitlines())
+
+
+def _greets(port: int) -> bool:
+    """Tell whether an SSH server speaks: Docker's proxy accepts before anything listens behind it."""
+    try:
+        with socket.create_connection((HOST_ADDRESS, port), 2.0) as connection:
+            connection.settimeout(2.0)
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False
+
+
+def write_keys(lab: LabFolder) -> None:
+    """Make the lab's own key pair and a host key for every switch, for our node image."""
+    if not lab.own_image:
+        return
+    private, public = _new_key()
+    _write_private(lab.folder / "id_ed25519", private)
+    known = []
+    for name, port in lab.ssh_ports.items():
+        host_private, host_public = _new_key()
+        folder = lab.folder / "nodes" / name
+        _write_private(folder / "ssh_host_ed25519_key", host_private)
+        (folder / "authorized_keys").write_text(public + "\n", encoding="utf-8")
+        known.append(f"[{HOST_ADDRESS}]:{port} {host_public}\n")
+    (lab.folder / "known_hosts").write_text("".join(known), encoding="utf-8")
+
+
+def _new_key() -> tuple[bytes, str]:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    return private, key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+
+
+def write_endpoints(lab: LabFolder) -> None:
+    """Write how the switches are reached, in the form that the simulator uses."""
+    folder = lab.folder.resolve()
+    document: dict[str, Any] = {
+        "devices": {name: {"address": HOST_ADDRESS, "port": port} for name, port in lab.ssh_ports.items()}
+    }
+    if lab.containers:
+        # No port is asked: the address is the container's name.
+        document["devices"] = {name: {"address": f"clab-{lab.name}-{name}", "port": 0} for name in lab.containers}
+        document["options"] = {"transport": "docker"}
+    if lab.own_image:
+        document |= {
+            "username": "admin",
+            "key_file": str(folder / "id_ed25519"),
+            "known_hosts": str(folder / "known_hosts"),
+        }
+    (lab.folder / ENDPOINTS).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

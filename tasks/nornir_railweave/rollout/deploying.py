@@ -1,0 +1,164 @@
+"""Deployment of a plan: its devices wave by wave, and the verification of the whole fabric afterwards."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nornir.core import Nornir
+
+from nornir_railweave.device.reading import Comparer, Wanted
+from nornir_railweave.device.saving import UNSAVED
+from nornir_railweave.events import Announcer, Event, Events, Step, silent
+from nornir_railweave.rollout.control import Control, FileControl, control_file
+from nornir_railweave.rollout.journal import ORDINARY, Journal, Undertaking
+from nornir_railweave.rollout.planned import PlannedWork
+from nornir_railweave.rollout.rolling_out import Asked, Terms, roll_out
+from nornir_railweave.target.connect import only
+from nornir_railweave.target.policy import Policy
+from nornir_railweave.tasks.keep_saved import Saved, keep_saved
+from nornir_railweave.tasks.verifying import verify
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
+from railweave.plan.build import wave_gate
+from railweave.plan.expectation import expect
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
+from railweave.plan.pending import Expecting
+from railweave.plan.refusal import refusals
+from railweave.sonic.delta.change import Delta
+
+
+def deploy(
+    nr: Nornir,
+    fabric: Fabric,
+    plan: Plan,
+    wanted: Wanted,
+    *,
+    policy: Policy,
+    events: Events = silent,
+    journal: Journal | None = None,
+    undertaking: Undertaking = ORDINARY,
+    expecting: Expecting = expect,
+    control: Control | None = None,
+) -> DeployResult:
+    """Carry out ``plan``, which was made through ``nr`` a moment ago, and verify the whole fabric afterwards.
+
+    ``journal`` is that of a rollout which is carried on; a new one tells of ``undertaking``.
+    ``expecting`` tells what must be seen on a switch: less than all while cables are in somebody's hands.
+    ``control`` is asked between waves whether to go on; without it the file beside the journal tells.
+    Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
+    give. Everything that happens on devices is in the result and, step by step, in the journal.
+    """
+    refused = refusals(plan, policy.consent, skip_unreachable=policy.skip_unreachable)
+    if refused:
+        raise RefusedError(refused)
+    with journal or Journal(policy.journal_dir, fabric.name, plan.target, undertaking) as opened:
+        announce = Announcer([opened, events])
+        announce(opened.opening(plan))
+        policy = replace(policy, message=f"{policy.message} {opened.name}")
+        compare = Comparer(fabric, wanted, policy.remove_conflicting)
+        asked = Asked(control or FileControl(control_file(opened.path)), lambda: opened.fault)
+        result = _Deployment(nr, compare, plan, policy, expecting, asked).run(announce)
+        step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
+        announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
+        return replace(result, journal=str(opened.path), target=plan.target)
+
+
+class _Deployment:
+    """One deployment on its way: the plan's devices as works of a rollout, and what came of them."""
+
+    def __init__(
+        self, nr: Nornir, compare: Comparer, plan: Plan, policy: Policy, expecting: Expecting, asked: Asked
+    ) -> None:
+        self._nr = nr
+        self._compare = compare
+        self._fabric = compare.fabric
+        self._plan = plan
+        self._policy = policy
+        self._expecting = expecting
+        self._asked = asked
+
+    def run(self, announce: Events) -> DeployResult:
+        """Return how the deployment ended."""
+        unreachable = self._plan.names(DeviceState.UNREACHABLE)
+        if unreachable and not self._policy.skip_unreachable:
+            return self._stopped(f"{', '.join(unreachable)} could not be reached; nothing was changed")
+        saved, unsaved = self._save_unchanged(announce)
+        works = {name: self._work(name) for wave in self._plan.waves for name in wave}
+        ended = roll_out(self._nr, works, self._plan.waves, self._terms(announce))
+        progress = Progress(
+            waves_done=ended.waves_done,
+            waves=self._plan.waves,
+            undone=ended.undone,
+            failed=(*unsaved, *ended.failed),
+            drained=ended.drained,
+            saved=saved,
+        )
+        devices = self._devices({**unsaved, **ended.outcomes})
+        if ended.stopped_by:
+            return DeployResult(
+                Result.STOPPED, devices, ended.stopped_by, interrupted=ended.interrupted, progress=progress
+            )
+        result = Result.DONE if self._plan.deltas or saved else Result.UNCHANGED
+        return DeployResult(result, devices, verification=self._verified(devices, announce), progress=progress)
+
+    def _work(self, name: str) -> PlannedWork:
+        expectation = self._expecting(self._fabric, self._fabric.switch_of[name])
+        return PlannedWork(self._compare, expectation, self._plan.devices[name], self._plan.deltas.get(name, Delta()))
+
+    def _terms(self, announce: Events) -> Terms:
+        return Terms(
+            gate=wave_gate(self._fabric, self._plan),
+            policy=self._policy,
+            settled=frozenset(self._plan.names(DeviceState.UNCHANGED)),
+            announce=announce,
+            asked=self._asked,
+        )
+
+    def _save_unchanged(self, announce: Events) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
+        """Save devices that run what is intended and boot something else; return these, and those that cannot be.
+
+        A rollout that was cut off between a confirmation and its saving leaves such a device behind.
+        """
+        names = self._plan.names(DeviceState.UNCHANGED)
+        if not names:
+            return (), {}
+        works = {name: self._work(name) for name in names}
+        results = only(self._nr, names).run(keep_saved, on_failed=True, works=works, announce=announce)
+        found = {name: results[name][0].result for name in names}
+        unsaved = {name: DeviceOutcome(Outcome.NEW, UNSAVED) for name in names if found[name] is Saved.NOT}
+        return tuple(name for name in names if found[name] is Saved.NOW), unsaved
+
+    def _devices(self, ended: Mapping[str, DeviceOutcome]) -> dict[str, DeviceOutcome]:
+        return {name: ended.get(name) or _untouched(device) for name, device in self._plan.devices.items()}
+
+    def _stopped(self, reason: str) -> DeployResult:
+        """Return the end of a deployment that did not begin: nobody was looked at, so nobody is called new."""
+        devices = {
+            name: _untouched(device)
+            if device.state is DeviceState.UNREACHABLE
+            else DeviceOutcome(Outcome.NOT_ATTEMPTED)
+            for name, device in self._plan.devices.items()
+        }
+        return DeployResult(Result.STOPPED, devices, reason, progress=Progress(waves=self._plan.waves))
+
+    def _verified(self, devices: Mapping[str, DeviceOutcome], announce: Events) -> VerifyResult:
+        """Return the verification of every device that is new now."""
+        rollout = self._policy.rollout
+        reached = {name for name, end in devices.items() if end.outcome is Outcome.NEW}
+        return verify(
+            self._nr,
+            self._fabric,
+            reached,
+            settled=reached,
+            timeout_s=rollout.verify_timeout_s,
+            interval_s=rollout.verify_interval_s,
+            events=announce,
+            expecting=self._expecting,
+        )
+
+
+def _untouched(device: DevicePlan) -> DeviceOutcome:
+    """Return the outcome of a device that no wave got to."""
+    if device.state is DeviceState.UNREACHABLE:
+        return DeviceOutcome(Outcome.UNREACHABLE, device.error)
+    return DeviceOutcome(Outcome.NEW if device.state is DeviceState.UNCHANGED else Outcome.NOT_ATTEMPTED)

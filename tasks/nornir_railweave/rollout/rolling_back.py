@@ -1,0 +1,276 @@
+"""Rolling back a rollout: an ordinary rollout of what each switch kept of its earlier configuration.
+
+Each switch keeps the way back of its last commits, so secrets never leave it and no earlier intent is needed. Waves go
+in reverse: every device meets its neighbors as they were when it changed. What was healthy before the rollout has to
+be healthy again, and the configuration read back has to be the one that the journal has the digest of.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nornir.core import Nornir
+
+from nornir_railweave.device.reading import Wanted
+from nornir_railweave.device.restoring import RestoringWork, held_before
+from nornir_railweave.events import Announcer, Event, Events, Step
+from nornir_railweave.rollout.control import FileControl, control_file
+from nornir_railweave.rollout.journal import Journal
+from nornir_railweave.rollout.rolling_out import Asked, RolledOut, Terms, roll_out
+from nornir_railweave.rollout.rollouts import rollouts
+from nornir_railweave.target.connect import only
+from nornir_railweave.target.policy import Policy
+from nornir_railweave.tasks.check_held import check_held
+from nornir_railweave.tasks.keep_saved import Saved, keep_saved
+from nornir_railweave.tasks.read_way_back import WayBack, read_way_back
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
+from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
+from railweave.plan.expectation import expect
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
+from railweave.plan.resumption import left_of
+from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.delta.restoring import Goal, restoring_diff
+
+_NOTHING = DeviceDiff(Delta(), {}, (), False)
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackPlan:
+    """What rolling back ``rollout`` would do: an ordinary plan, and the work on each device that it changes.
+
+    ``done`` are devices that run what they ran before the rollout; whether they boot that is another question.
+    """
+
+    rollout: Rollout
+    plan: Plan
+    works: Mapping[str, RestoringWork]
+    done: Mapping[str, RestoringWork] = field(default_factory=dict)
+
+
+def newest_change(folder: Path, fabric: str, target: str) -> Rollout | None:
+    """Return the newest rollout of this fabric and target that left something on a device and was not rolled back."""
+    undone: set[str] = set()
+    for rollout in rollouts(folder, fabric, target):
+        if rollout.of and rollout.finished:
+            undone.add(rollout.of)
+        elif rollout.of and rollout.changed:
+            # A rollback that was cut off has changed devices towards what this command wants: it goes on.
+            continue
+        elif rollout.changed and rollout.name not in undone:
+            return rollout
+    return None
+
+
+def newer_than(folder: Path, rollout: Rollout) -> list[Rollout]:
+    """Return the rollouts of the same fabric and target that came after ``rollout``, newest first."""
+    newer: list[Rollout] = []
+    for one in rollouts(folder, rollout.fabric, rollout.target):
+        if one.name == rollout.name:
+            break
+        newer.append(one)
+    return newer
+
+
+def plan_rollback(
+    nr: Nornir, fabric: Fabric, wanted: Wanted, rollout: Rollout, policy: Policy, announce: Events
+) -> RollbackPlan:
+    """Return what rolling ``rollout`` back would change, after reading every device that it may have changed.
+
+    Raises RefusedError with every device that cannot go back: changed since, or its way back is gone.
+    """
+    names = [name for name, record in rollout.devices.items() if record.step and name in fabric.switch_of]
+    found = _read(nr, names, rollout, wanted, announce)
+    works = {
+        name: _work(fabric, wanted, rollout, name, one, one.goal)
+        for name, one in found.items()
+        if one.goal is not None and _holds(rollout, name, one) is Holds.NEW
+    }
+    refused = rollback_refusals(
+        rollout,
+        {name: _seen(rollout, name, one, works.get(name)) for name, one in found.items() if one.running is not None},
+        newer_than(policy.journal_dir, rollout),
+    )
+    if refused:
+        raise RefusedError(refused)
+    done = {
+        name: _work(fabric, wanted, rollout, name, one, Goal(one.goal.rows, one.running.frr or ""))
+        for name, one in found.items()
+        if one.goal is not None and one.running is not None and _holds(rollout, name, one) is Holds.OLD
+    }
+    plan = _plan(fabric, wanted, rollout, found, works, policy)
+    drains = {name: replace(work, drain=plan.devices[name].drain) for name, work in works.items()}
+    return RollbackPlan(rollout, plan, drains, done)
+
+
+def _read(nr: Nornir, names: list[str], rollout: Rollout, wanted: Wanted, announce: Events) -> dict[str, WayBack]:
+    if not names:
+        return {}
+    announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
+    results = only(nr, names).run(read_way_back, on_failed=True, rollout=rollout, wanted=wanted, announce=announce)
+    found: dict[str, WayBack] = {}
+    for name in names:
+        result = results[name][0]
+        if result.exception is not None:
+            raise result.exception
+        found[name] = result.result if isinstance(result.result, WayBack) else WayBack(error="not attempted")
+    return found
+
+
+def _holds(rollout: Rollout, name: str, found: WayBack) -> Holds:
+    """Return what a device holds of the rollout; one that is pending or could not be read is not to be touched."""
+    if found.running is None or found.pending:
+        return Holds.OTHER
+    return holds(rollout.devices[name], Seen(found.sha256, bool(found.commit_id)))
+
+
+def _seen(rollout: Rollout, name: str, found: WayBack, work: RestoringWork | None) -> Seen:
+    if found.pending:
+        # A commit of somebody else waits; the plan refuses that, whatever else it may be.
+        return Seen(rollout.devices[name].before_sha256, False)
+    leads_back = work is None or found.running is None or work.leads_back(found.running)
+    return Seen(found.sha256, bool(found.commit_id), found.gone, leads_back)
+
+
+def _work(fabric: Fabric, wanted: Wanted, rollout: Rollout, name: str, found: WayBack, goal: Goal) -> RestoringWork:
+    record = rollout.devices[name]
+    return RestoringWork(
+        device=name,
+        expectation=expect(fabric, fabric.switch_of[name]),
+        wanted=wanted(name),
+        goal=goal,
+        before_sha256=found.sha256,
+        goal_sha256=record.before_sha256,
+        held=held_before(record) if record.before_sha256 else None,
+        reason=f"rollback of {rollout.name}",
+    )
+
+
+def _plan(
+    fabric: Fabric,
+    wanted: Wanted,
+    rollout: Rollout,
+    found: Mapping[str, WayBack],
+    works: Mapping[str, RestoringWork],
+    policy: Policy,
+) -> Plan:
+    """Return the plan of the devices of the rollout; the others stand in it for nothing and are left out."""
+    readings = {switch.name: Reading(_NOTHING) for switch in fabric.switches}
+    for name, one in found.items():
+        difference = _NOTHING
+        if name in works and one.running is not None:
+            work = works[name]
+            difference = restoring_diff(one.running, work.goal, work.wanted, work.reason)
+        readings[name] = (
+            Reading(error=one.error, out_of_service=True)
+            if one.running is None
+            else Reading(difference, one.sha256, one.pending)
+        )
+    plan = build_plan(
+        fabric,
+        readings,
+        target=rollout.target,
+        intent_sha256=rollout.intent_sha256,
+        policy=policy.rollout.policy,
+    )
+    devices = {name: device for name, device in plan.devices.items() if name in found}
+    # The order that brought the devices here, backwards. What was hitless on the way here may be disruptive on the way
+    # back (a port that was added is taken away); then its waves are split.
+    waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
+    return in_waves(fabric, replace(plan, devices=devices), waves)
+
+
+def roll_back(
+    nr: Nornir, fabric: Fabric, planned: RollbackPlan, *, policy: Policy, events: Events, journal: Journal
+) -> DeployResult:
+    """Carry out a rollback and look afterwards whether what was healthy before the rollout is so again.
+
+    The consent that reloads need has been asked for before (``refusal.refusals``).
+    """
+    plan = planned.plan
+    with journal:
+        announce = Announcer([journal, events])
+        announce(journal.opening(plan))
+        result = _carried_out(nr, fabric, planned, policy, journal, announce)
+        if result.result is Result.STOPPED:
+            announce(Event(Step.STOPPED, text=result.stopped_by, details={"result": result.result.value, "ok": False}))
+        else:
+            announce(Event(Step.ENDED, details={"result": result.result.value, "ok": result.ok}))
+        return replace(result, journal=str(journal.path), target=plan.target, of=planned.rollout.name)
+
+
+def _carried_out(
+    nr: Nornir, fabric: Fabric, planned: RollbackPlan, policy: Policy, journal: Journal, announce: Events
+) -> DeployResult:
+    plan = planned.plan
+    unreachable = plan.names(DeviceState.UNREACHABLE)
+    if unreachable and not policy.skip_unreachable:
+        why = f"{', '.join(unreachable)} could not be reached; nothing was changed"
+        return DeployResult(Result.STOPPED, _outcomes(plan, RolledOut({})), why)
+    saved = _saved(nr, planned, announce)
+    terms = Terms(
+        wave_gate(fabric, plan),
+        replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
+        announce=announce,
+        asked=Asked(FileControl(control_file(journal.path)), lambda: journal.fault),
+    )
+    ended = roll_out(nr, planned.works, plan.waves, terms)
+    stopped = bool(ended.stopped_by)
+    done = Result.DONE if plan.deltas or saved else Result.UNCHANGED
+    return DeployResult(
+        Result.STOPPED if stopped else done,
+        _outcomes(plan, ended),
+        ended.stopped_by,
+        verification=None if stopped else _verified(nr, planned, policy, announce),
+        interrupted=ended.interrupted,
+        progress=Progress(
+            waves_done=ended.waves_done,
+            waves=plan.waves,
+            undone=ended.undone,
+            failed=ended.failed,
+            drained=ended.drained,
+            saved=saved,
+        ),
+    )
+
+
+def _saved(nr: Nornir, planned: RollbackPlan, announce: Events) -> tuple[str, ...]:
+    """Save what runs on devices that are back already and would boot something else; return these.
+
+    A rollback that was cut off between a confirmation and its saving leaves such a device behind.
+    """
+    if not planned.done:
+        return ()
+    results = only(nr, planned.done).run(keep_saved, on_failed=True, works=planned.done, announce=announce)
+    return tuple(name for name in planned.done if results[name][0].result is Saved.NOW)
+
+
+def _outcomes(plan: Plan, ended: RolledOut) -> dict[str, DeviceOutcome]:
+    """Return the end of every device: in a rollback ``new`` is what a device held before the rollout."""
+    return {name: ended.outcomes.get(name) or _untouched(device) for name, device in plan.devices.items()}
+
+
+def _untouched(device: DevicePlan) -> DeviceOutcome:
+    if device.state is DeviceState.UNREACHABLE:
+        return DeviceOutcome(Outcome.UNREACHABLE, device.error)
+    return DeviceOutcome(Outcome.NEW if device.state is DeviceState.UNCHANGED else Outcome.NOT_ATTEMPTED)
+
+
+def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
+    """Look at every device that went back once more, now that its neighbors have gone back as well."""
+    if not any(work.held for work in planned.works.values()):
+        return None
+    results = only(nr, planned.works).run(
+        check_held, on_failed=True, works=planned.works, policy=policy, announce=announce
+    )
+    checks = []
+    for name in planned.works:
+        result = results[name][0]
+        if result.exception is not None:
+            raise result.exception
+        checks += result.result
+    return VerifyResult(tuple(checks))

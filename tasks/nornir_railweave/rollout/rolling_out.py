@@ -1,0 +1,305 @@
+"""A rollout on its way: wave by wave, brought whole, then kept whole or undone whole.
+
+    may the wave go? → bring every device, held by its switch's timer → enough of them well? → keep all → soak
+                                                                     → too many failed?   → undo all, and stop
+
+A device that fails is taken back at once. While fewer than ``max_failures`` did, the rollout goes on without it.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nornir.core import Nornir
+from nornir.core.task import AggregatedResult, Result
+
+from nornir_railweave.device.device import Attempt, Order
+from nornir_railweave.device.session import words
+from nornir_railweave.device.work import Work
+from nornir_railweave.events import Event, Events, Step, silent
+from nornir_railweave.rollout.control import ABORT, PAUSE, Control, Unasked
+from nornir_railweave.rollout.interrupts import Interrupts
+from nornir_railweave.rollout.soaking import Soak
+from nornir_railweave.target.connect import only
+from nornir_railweave.target.policy import Policy
+from nornir_railweave.target.runner import FabricRunner
+from nornir_railweave.tasks.bring import Brought, bring
+from nornir_railweave.tasks.examine import examine
+from nornir_railweave.tasks.keep import keep
+from nornir_railweave.tasks.take_down import take_down
+from railweave.plan.outcome import DeviceOutcome, Outcome
+from railweave.plan.waves import WaveGate
+
+_POLL_S = 0.5
+_LEAST_MARGIN_S = 3.0
+_MOST_MARGIN_S = 30.0
+_INTERRUPTED = "interrupted; the devices at work were finished"
+
+
+def _nothing() -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who is asked between waves: a person, by ``control``, and ``hindrance``, which says why nothing may go on.
+
+    A journal that cannot be written is such a hindrance: nobody could resume the rollout.
+    """
+
+    control: Control = field(default_factory=Unasked)
+    hindrance: Callable[[], str] = _nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a rollout goes by.
+
+    ``gate`` is the planner's own judge of the waves (``railweave.plan.build.wave_gate``). ``settled`` are the devices
+    that already stand in their new state.
+    """
+
+    gate: WaveGate
+    policy: Policy
+    settled: frozenset[str] = frozenset()
+    announce: Events = silent
+    asked: Asked = field(default_factory=Asked)
+
+
+@dataclass(frozen=True, slots=True)
+class RolledOut:
+    """The end of a rollout. ``stopped_by`` is the reason of a stop in one sentence, empty where it went through.
+
+    ``outcomes`` has every device that was worked on. ``undone`` were new and were taken back with their wave,
+    ``failed`` had a fault of their own, ``drained`` are still drained by us.
+    """
+
+    outcomes: Mapping[str, DeviceOutcome]
+    stopped_by: str = ""
+    interrupted: bool = False
+    waves_done: int = 0
+    undone: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+    @property
+    def drained(self) -> tuple[str, ...]:
+        """Return the devices that the rollout drained and could not undrain."""
+        return tuple(name for name, outcome in self.outcomes.items() if outcome.drained)
+
+
+def roll_out(nr: Nornir, works: Mapping[str, Work], waves: Sequence[Sequence[str]], terms: Terms) -> RolledOut:
+    """Carry out ``works``, which has every device of ``waves``, and return how each of them ended.
+
+    A device that fails is taken back alone while fewer than ``max_failures`` have; the one that reaches the budget
+    takes its whole wave back with it and stops the rollout.
+    """
+    with Interrupts() as interrupts:
+        return _RollingOut(nr, works, waves, terms, interrupts).run()
+
+
+class _StoppedError(Exception):
+    """The rollout does not go on; the text says why."""
+
+
+class _RollingOut:
+    """One rollout: which device ended how, and how much of it may still fail."""
+
+    def __init__(
+        self,
+        nr: Nornir,
+        works: Mapping[str, Work],
+        waves: Sequence[Sequence[str]],
+        terms: Terms,
+        interrupts: Interrupts,
+    ) -> None:
+        self._nr = nr
+        self._works = works
+        self._waves = waves
+        self._terms = terms
+        self._rollout = terms.policy.rollout
+        self._outcomes: dict[str, DeviceOutcome] = {}
+        self._failed: list[str] = []
+        self._undone: list[str] = []
+        self._interrupts = interrupts
+        self._done = 0
+
+    def run(self) -> RolledOut:
+        """Return how the rollout ended."""
+        stopped_by = ""
+        try:
+            for number, wave in enumerate(self._waves, start=1):
+                self._ask()
+                self._may_go(number, wave)
+                self._say(
+                    Step.WAVE, f"wave {number} of {len(self._waves)}", wave=number, of=len(self._waves), devices=[*wave]
+                )
+                self._run_wave(wave)
+                self._done = number
+                if self._interrupts.asked and number < len(self._waves):
+                    raise _StoppedError(_INTERRUPTED)
+        except _StoppedError as reason:
+            stopped_by = str(reason)
+        return RolledOut(
+            self._outcomes, stopped_by, self._interrupts.asked, self._done, tuple(self._undone), tuple(self._failed)
+        )
+
+    def _asked(self) -> str:
+        """Return what is wanted now; an interrupt is a wish to end as well."""
+        return ABORT if self._interrupts.asked else self._terms.asked.control.asked()
+
+    # Before a wave
+
+    def _ask(self) -> None:
+        """Wait while a person wants the rollout to pause; raises _StoppedError where it is to end."""
+        paused = False
+        while (asked := self._terms.asked.control.asked()) == PAUSE:
+            if not paused:
+                self._say(Step.PAUSED, f"paused after wave {self._done} of {len(self._waves)}")
+            paused = True
+            self._terms.policy.clock.sleep(_POLL_S)
+            if self._interrupts.asked:
+                raise _StoppedError("interrupted while it was paused")
+        if hindrance := self._terms.asked.hindrance():
+            raise _StoppedError(hindrance)
+        if asked == ABORT:
+            raise _StoppedError(f"aborted after wave {self._done} of {len(self._waves)}")
+        if paused:
+            self._say(Step.CONTINUED)
+
+    def _may_go(self, number: int, wave: Sequence[str]) -> None:
+        """Raise _StoppedError where the wave, beside the devices that failed, would take too much out of service."""
+        violation = self._terms.gate.violation(wave, self._failed)
+        if violation is not None:
+            raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {violation.message}")
+
+    # A wave
+
+    def _run_wave(self, wave: Sequence[str]) -> None:
+        """Bring and keep a wave, or undo it; raises _StoppedError where the rollout must not go on."""
+        order = self._order(wave)
+        attempts = self._bring(order, wave)
+        reason = self._spent() or self._too_late(attempts)
+        if reason:
+            self._undo(order, attempts, reason)
+            raise _StoppedError(reason)
+        kept = self._keep(order, attempts)
+        if reason := self._spent():
+            raise _StoppedError(reason)
+        if any(name not in self._outcomes for name in wave):
+            raise _StoppedError(_INTERRUPTED)
+        if self._interrupts.asked or not kept:
+            return
+        self._soak(kept)
+
+    def _order(self, wave: Collection[str]) -> Order:
+        ended_new = {name for name, outcome in self._outcomes.items() if outcome.outcome is Outcome.NEW}
+        return Order(
+            works=self._works,
+            settled=self._terms.settled | ended_new,
+            moving=max(0, len(wave) - 1),
+            policy=self._terms.policy,
+            announce=self._terms.announce,
+        )
+
+    def _bring(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:
+        """Return the devices that hold their new configuration, verified; the others have ended."""
+        budget = self._rollout.max_failures - len(self._failed)
+        runner = FabricRunner(self._rollout.workers, budget, ended=lambda: self._interrupts.asked)
+        results = only(self._nr, wave).with_runner(runner).run(bring, on_failed=True, order=order)
+        attempts: dict[str, Attempt] = {}
+        for name in wave:
+            brought, fault = results[name][0].result, results[name][0].exception
+            if fault is not None:
+                self._end(name, self._examined(order, name, fault))
+            elif isinstance(brought, Brought) and brought.attempt is not None:
+                attempts[name] = brought.attempt
+            elif isinstance(brought, Brought) and brought.outcome is not None:
+                self._end(name, brought.outcome)
+        return attempts
+
+    def _keep(self, order: Order, attempts: Mapping[str, Attempt]) -> dict[str, Attempt]:
+        """Confirm the whole wave; return the devices that are new now."""
+        if not attempts:
+            return {}
+        results = self._on_all(keep, attempts, order=order, attempts=attempts)
+        for name in attempts:
+            self._end(name, self._ended(order, results, name))
+        return {name: attempt for name, attempt in attempts.items() if self._outcomes[name].ok}
+
+    def _undo(self, order: Order, attempts: Mapping[str, Attempt], reason: str) -> None:
+        """Take back every device of the wave that is in its new configuration."""
+        if not attempts:
+            return
+        self._say(Step.WAVE_UNDONE, reason, devices=list(attempts))
+        why = f"rolled back with its wave: {reason}"
+        results = self._on_all(take_down, attempts, order=order, attempts=attempts, why=why)
+        for name in attempts:
+            self._outcomes[name] = outcome = self._ended(order, results, name)
+            if outcome.outcome is Outcome.OLD:
+                self._undone.append(name)
+            else:
+                self._failed.append(name)
+
+    def _soak(self, attempts: Mapping[str, Attempt]) -> None:
+        """Watch a kept wave; a fault takes it back. Raises _StoppedError where the rollout must not go on."""
+        seconds = self._rollout.soak_s
+        if seconds <= 0:
+            return
+        self._say(Step.SOAKING, f"{len(attempts)} devices for {seconds:g} s", devices=list(attempts), seconds=seconds)
+        order = self._order(attempts)
+        soak = Soak(self._nr, order, attempts, self._asked, moving=len(self._failed))
+        reason = soak.run()
+        if reason:
+            self._undo(order, attempts, reason)
+            raise _StoppedError(reason)
+        self._say(Step.SOAKED, "ended early" if soak.cut_short else "", devices=list(attempts))
+
+    # Judging
+
+    def _spent(self) -> str:
+        """Return why the rollout stops, empty while fewer devices than allowed have failed."""
+        if len(self._failed) < self._rollout.max_failures:
+            return ""
+        last = self._failed[-1]
+        allowed = self._rollout.max_failures
+        count = f" ({len(self._failed)} devices failed, max_failures is {allowed})" if allowed > 1 else ""
+        return f"{last}: {self._outcomes[last].error}{count}"
+
+    def _too_late(self, attempts: Mapping[str, Attempt]) -> str:
+        """Return why the wave cannot be kept any more: a switch may take its change back in the midst of it."""
+        revert_in_s = self._rollout.revert_in_s
+        margin_s = min(_MOST_MARGIN_S, max(_LEAST_MARGIN_S, revert_in_s / 10))
+        late = min(attempts.items(), key=lambda item: item[1].ends_at_s, default=None)
+        if late is None or late[1].ends_at_s - self._terms.policy.clock.monotonic() >= margin_s:
+            return ""
+        return (
+            f"{late[0]}: its revert timer of {revert_in_s} s was nearly over before the last device of the wave was "
+            f"verified: raise `revert_in`, or lower `wave_size`, of the target's `rollout:`"
+        )
+
+    def _end(self, name: str, outcome: DeviceOutcome) -> None:
+        self._outcomes[name] = outcome
+        if not outcome.ok:
+            self._failed.append(name)
+
+    def _ended(self, order: Order, results: AggregatedResult, name: str) -> DeviceOutcome:
+        result = results[name][0]
+        if isinstance(result.result, DeviceOutcome):
+            return result.result
+        return self._examined(order, name, result.exception or RuntimeError("no result"))
+
+    def _examined(self, order: Order, name: str, fault: BaseException) -> DeviceOutcome:
+        """Return what a device holds after a mistake of the program in the middle of its task."""
+        why = f"railweave itself failed here: {words(fault)}"
+        result = only(self._nr, (name,)).run(examine, on_failed=True, order=order, why=why)[name][0].result
+        return result if isinstance(result, DeviceOutcome) else DeviceOutcome(Outcome.UNREACHABLE, why)
+
+    # Machinery
+
+    def _on_all(self, task: Callable[..., Result], names: Collection[str], **arguments: Any) -> AggregatedResult:
+        """Run ``task`` on all of ``names``, whoever asks to end meanwhile: none of them may be left in the middle."""
+        runner = FabricRunner(self._rollout.workers)
+        return only(self._nr, names).with_runner(runner).run(task, on_failed=True, **arguments)
+
+    def _say(self, step: Step, text: str = "", **details: object) -> None:
+        self._terms.announce(Event(step, text=text, details=details))

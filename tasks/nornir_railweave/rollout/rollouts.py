@@ -1,0 +1,65 @@
+"""The rollouts of a project: their journals in ``.railweave/journal``, read back into values."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nornir_railweave.rollout.journal import SUFFIX, is_alive
+from railweave.errors import UsageError
+from railweave.plan.rollout import NAME, Rollout, parse_rollout
+
+_SHOWN = 4
+
+
+def read_rollout(path: Path) -> Rollout:
+    """Return the rollout of a journal; raises OSError where the file cannot be read."""
+    return parse_rollout(path, path.read_bytes(), alive=is_alive(path))
+
+
+def journals(folder: Path, fabric: str = "") -> list[Path]:
+    """Return the journals of a folder, newest first; of one fabric where it is named."""
+    found = []
+    for path in folder.glob(f"*{SUFFIX}"):
+        named = NAME.match(path.stem)
+        if named and (not fabric or named["fabric"] == fabric):
+            found.append(path)
+    return sorted(found, key=_begun, reverse=True)
+
+
+def _begun(path: Path) -> tuple[str, int]:
+    """Return what sorts journals by time; names count seconds, and rollouts of one second never overlap."""
+    try:
+        changed_ns = path.stat().st_mtime_ns
+    except OSError:
+        changed_ns = 0
+    return path.name.partition("-")[0], changed_ns
+
+
+def rollouts(folder: Path, fabric: str = "", target: str = "") -> Iterator[Rollout]:
+    """Yield the rollouts of a folder, newest first, each read when it is asked for.
+
+    A file that cannot be read is left out: it may have been taken away meanwhile.
+    """
+    for path in journals(folder, fabric):
+        try:
+            rollout = read_rollout(path)
+        except OSError:
+            continue
+        if not target or rollout.target in (target, ""):
+            yield rollout
+
+
+def named_rollout(folder: Path, name: str) -> Rollout:
+    """Return the rollout of this name; a part of it is enough where only one has it, and a journal's path is as good.
+
+    Raises UsageError that says which rollouts there are.
+    """
+    wanted = Path(name).name.removesuffix(SUFFIX)
+    paths = journals(folder)
+    found = [path for path in paths if path.stem == wanted] or [path for path in paths if wanted in path.stem]
+    if len(found) == 1:
+        return read_rollout(found[0])
+    if found:
+        shown = ", ".join(path.stem for path in found[:_SHOWN])
+        raise UsageError(f"{len(found)} rollouts have {name!r} in their names: {shown}{' …' * (len(found) > _SHOWN)}")
+    known = ", ".join(path.stem for path in paths[:_SHOWN]) or "none"
+    raise UsageError(f"no rollout {name!r} (the newest here: {known}; `railweave rollout list` shows them all)")

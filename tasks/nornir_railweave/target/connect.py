@@ -1,0 +1,69 @@
+"""A Nornir of a fabric: inventory, runner and connection plug-ins, without a configuration file or a log file."""
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from napalm import get_network_driver
+from napalm.base.exceptions import ModuleImportError
+from nornir.core import Nornir
+from nornir.core.configuration import Config
+from nornir.core.inventory import Inventory
+from nornir.core.plugins.connections import ConnectionPluginRegister
+from nornir.core.processor import Processor, Processors
+
+from nornir_railweave.target.inventory import CONNECTION, STATE_DIR, build_inventory
+from nornir_railweave.target.model import Target
+from nornir_railweave.target.processors import Guarded
+from nornir_railweave.target.runner import FabricRunner
+from railweave.diagnostics import Where, error
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
+
+
+def build(
+    fabric: Fabric,
+    target: Target,
+    state_dir: Path = STATE_DIR,
+    environ: Mapping[str, str] | None = None,
+    processors: Sequence[Processor] = (),
+) -> Nornir:
+    """Return the Nornir through which the devices of ``fabric`` are reached on ``target``.
+
+    ``processors`` (such as ``progress.FabricProgress``) are told of every run, and cannot disturb one. Nothing
+    is connected yet. Raises RefusedError where a device has no address or a secret is missing.
+    """
+    inventory = build_inventory(fabric, target, state_dir, environ)
+    _refuse_driver(inventory, target)
+    ConnectionPluginRegister.auto_register()
+    # A library must not write to the screen: without a handler Python prints warnings to standard error.
+    for name in ("nornir", "napalm", "netmiko", "paramiko", "nornir_railweave"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    return Nornir(
+        inventory=inventory,
+        runner=FabricRunner(target.rollout.workers),
+        config=Config(),
+        processors=Processors([Guarded(each) for each in processors]),
+    )
+
+
+def _refuse_driver(inventory: Inventory, target: Target) -> None:
+    """Refuse an unknown driver, or options that it does not take, before any device is tried."""
+    where = Where(f"inventory/{target.name}.yml", path="driver")
+    try:
+        driver = get_network_driver(target.driver)
+    except ModuleImportError as fault:
+        raise RefusedError([error("RW601", str(fault), where, fix="name an installed NAPALM driver: sonic")]) from None
+    host = next(iter(inventory.hosts.values()))
+    options = host.connection_options[CONNECTION].extras or {}
+    try:
+        # A NAPALM driver connects in open(), never in its constructor.
+        driver(host.hostname, host.username, host.password, **options)
+    except (TypeError, ValueError) as fault:
+        raise RefusedError([error("RW601", str(fault), where, fix="correct `options:` of the target")]) from None
+
+
+def only(nr: Nornir, names: Collection[str]) -> Nornir:
+    """Return ``nr`` with these hosts alone."""
+    chosen = frozenset(names)
+    return nr.filter(filter_func=lambda host: host.name in chosen)

@@ -1,0 +1,116 @@
+"""A target: how the devices of a fabric are reached, from ``inventory/TARGET.yml``; never what they should be.
+
+The file is read strictly: unknown keys, wrong kinds and secrets are refused at their place. Secrets come from
+environment variables that the file names, or from an SSH agent.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave_hosts.access import HostAccess
+
+
+class Source(StrEnum):
+    """Where addresses come from: the target's own list and pattern, the running simulator, or the running lab."""
+
+    ADDRESSES = "addresses"
+    SIM = "sim"
+    LAB = "lab"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A management address: a host name or IP address, and a port where it is not the target's."""
+
+    host: str
+    port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JumpLogin:
+    """A jump host and how to log in there; without a file of its own its key stands in that of the switches.
+
+    ``channels`` bounds the switches reached at once.
+    """
+
+    host: str
+    username: str = "admin"
+    port: int = 22
+    key_file: Path | None = None
+    agent: bool = True
+    password_env: str | None = None
+    passphrase_env: str | None = None
+    known_hosts: Path | None = None
+    channels: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How to log in by SSH. ``password_env`` and ``passphrase_env`` name environment variables, not secrets.
+
+    ``strict`` refuses host keys that ``known_hosts`` (without it the user's own file) does not hold.
+    """
+
+    username: str = "admin"
+    port: int = 22
+    key_file: Path | None = None
+    agent: bool = True
+    password_env: str | None = None
+    passphrase_env: str | None = None
+    strict: bool = True
+    known_hosts: Path | None = None
+    jump: JumpLogin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds: to connect, for a reading command, to find a lost device again. Times of changes are the driver's."""
+
+    connect_s: float = 15
+    command_s: float = 60
+    reconnect_s: float = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """How many devices at once, after how many failures a wave takes no further device, and the times in seconds.
+
+    ``revert_in_s`` is the switch's own timer: it covers applying and verifying, and restores what was there.
+    ``drain_timeout_s`` is how long drained ports may take to fall below ``quiet_packets_per_s``; ``soak_s`` is how long
+    the devices of a wave are watched before the next wave. ``policy`` bounds what is out of service at once.
+    ``single_step`` carries out in one step what would hurt live traffic unless it went in phases.
+    """
+
+    workers: int = 50
+    max_failures: int = 1
+    revert_in_s: int = 900
+    verify_timeout_s: float = 180
+    verify_interval_s: float = 2
+    soak_s: float = 0
+    drain_timeout_s: float = 60
+    quiet_packets_per_s: float = 100
+    policy: RolloutPolicy = DEFAULT_POLICY
+    single_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One target. ``address`` is a pattern over ``{name}``, ``{role}`` and ``{number}``; ``devices`` go before it.
+
+    ``driver`` is a NAPALM driver's name and ``options`` its optional arguments beside those that ``login`` gives.
+    ``hosts`` is how GPU nodes are reached, None where they are not.
+    """
+
+    name: str
+    source: Source
+    driver: str = "sonic"
+    login: Login = field(default_factory=Login)
+    address: str | None = None
+    devices: Mapping[str, Address] = field(default_factory=dict)
+    options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    rollout: Rollout = field(default_factory=Rollout)
+    hosts: HostAccess | None = None

@@ -1,0 +1,56 @@
+"""How a deployment is carried out: what was agreed to, how fast, and what stops it."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nornir_railweave.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.target.inventory import STATE_DIR
+from nornir_railweave.target.model import Rollout, Target
+from railweave.plan.refusal import Consent
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules of one deployment.
+
+    ``skip_unreachable`` leaves out devices that could not be reached when the plan was made; without it they stop
+    everything. ``remove_conflicting`` must be what the plan was made with. ``message`` goes with every commit;
+    ``clock`` is what all of it waits by.
+    """
+
+    consent: Consent = field(default_factory=Consent)
+    skip_unreachable: bool = False
+    remove_conflicting: bool = False
+    rollout: Rollout = field(default_factory=Rollout)
+    reconnect_s: float = 300
+    journal_dir: Path = STATE_DIR / "journal"
+    message: str = "railweave"
+    clock: Clock = SYSTEM_CLOCK
+
+
+def policy_for(
+    target: Target,
+    *,
+    provision: bool = False,
+    renumber: bool = False,
+    skip_unreachable: bool = False,
+    remove_conflicting: bool = False,
+    single_step: bool = False,
+    remove_live: bool = False,
+    max_failures: int | None = None,
+    state_dir: Path = STATE_DIR,
+) -> Policy:
+    """Return the policy of a deployment to ``target`` with what the command line agreed to."""
+    return Policy(
+        consent=Consent(
+            provision=provision,
+            renumber=renumber,
+            single_step=single_step or target.rollout.single_step,
+            remove_live=remove_live,
+        ),
+        skip_unreachable=skip_unreachable,
+        remove_conflicting=remove_conflicting,
+        rollout=replace(target.rollout, max_failures=max_failures or target.rollout.max_failures),
+        reconnect_s=target.timeouts.reconnect_s,
+        journal_dir=state_dir / "journal",
+    )

@@ -1,0 +1,169 @@
+"""From a target to what a connection needs for every device: address, port, user, key and the driver's options."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nornir_railweave.target.model import Address, JumpLogin, Login, Source, Target
+from railweave.diagnostics import error
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric, Switch
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How one device is reached. ``options`` are the driver's optional arguments; secrets never show in a repr."""
+
+    host: str
+    port: int
+    username: str
+    password: str = field(repr=False)
+    timeout_s: float
+    options: Mapping[str, Any] = field(repr=False)
+
+
+def resolve(
+    fabric: Fabric, target: Target, state_dir: Path, environ: Mapping[str, str] | None = None
+) -> dict[str, Reach]:
+    """Return how every switch of ``fabric`` is reached.
+
+    ``state_dir`` is the project's folder of generated state, with ``sim/FABRIC`` and ``lab/FABRIC``. Raises
+    RefusedError naming every device without an address, and every secret that is not in ``environ``.
+    """
+    environ = os.environ if environ is None else environ
+    login = target.login
+    started: Mapping[str, Any] = {}
+    if target.source is not Source.ADDRESSES:
+        addresses, login, started = _started(fabric, target, state_dir)
+    else:
+        addresses = {switch.name: _address(target, switch) for switch in fabric.switches}
+    _refuse_missing(addresses, target)
+    password = _secret(login.password_env, environ)
+    options = {**_options(target, login, _secret(login.passphrase_env, environ)), **started}
+    # Also for a simulator or lab: it may run on another machine.
+    if target.login.jump is not None:
+        options["jump"] = _jump(target.login.jump, login, environ)
+    return {
+        name: Reach(
+            host=address.host,
+            port=address.port or login.port,
+            username=login.username,
+            password=password,
+            timeout_s=target.timeouts.command_s,
+            options={**options, "port": address.port or login.port},
+        )
+        for name, address in addresses.items()
+        if address is not None
+    }
+
+
+def _address(target: Target, switch: Switch) -> Address | None:
+    if switch.name in target.devices:
+        return target.devices[switch.name]
+    if target.address is None:
+        return None
+    return Address(target.address.format(name=switch.name, role=switch.tier.name, number=switch.number + 1))
+
+
+def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> None:
+    missing = tuple(name for name, address in addresses.items() if address is None)
+    if not missing:
+        return
+    listed = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
+    if target.source is Source.SIM:
+        code, message, fix = "RW604", f"the simulator does not know {listed}", "bring it up to date: `railweave sim up`"
+    elif target.source is Source.LAB:
+        code, message = "RW604", f"the lab was not cabled for {listed}"
+        fix = "start it anew from this intent: `railweave lab down`, `railweave lab up`"
+    else:
+        code, message = "RW602", f"target {target.name} has no address for {listed}"
+        fix = f"add them under `devices:` of inventory/{target.name}.yml, or give an `address:` pattern"
+    raise RefusedError([error(code, message, devices=missing, fix=fix)])
+
+
+def _started(
+    fabric: Fabric, target: Target, state_dir: Path
+) -> tuple[dict[str, Address | None], Login, Mapping[str, Any]]:
+    """Return addresses, login and driver options that the simulator or lab of ``fabric`` wrote when it started.
+
+    A lab of somebody's own images has no key of ours: the target's login stands.
+    """
+    path = state_dir / target.source / fabric.name / "endpoints.json"
+    try:
+        endpoints = json.loads(path.read_bytes())
+        devices = endpoints["devices"]
+        addresses = {
+            switch.name: Address(devices[switch.name]["address"], int(devices[switch.name]["port"]))
+            if switch.name in devices
+            else None
+            for switch in fabric.switches
+        }
+        login = target.login
+        if "key_file" in endpoints:
+            login = Login(
+                username=endpoints["username"],
+                key_file=Path(endpoints["key_file"]),
+                agent=False,
+                strict=True,
+                known_hosts=Path(endpoints["known_hosts"]),
+            )
+        options = dict(endpoints.get("options", {}))
+    except (OSError, ValueError, KeyError, TypeError):
+        what = "simulator" if target.source is Source.SIM else "lab"
+        message = f"no {what} of {fabric.name} runs: {path} cannot be read"
+        raise RefusedError([error("RW604", message, fix=f"start it: `railweave {target.source} up`")]) from None
+    return addresses, login, options
+
+
+def _secret(variable: str | None, environ: Mapping[str, str]) -> str:
+    if variable is None:
+        return ""
+    if not environ.get(variable):
+        raise RefusedError(
+            [error("RW603", f"the environment variable {variable} is not set", fix=f"export {variable}, or use a key")]
+        )
+    return environ[variable]
+
+
+def _jump(jump: JumpLogin, login: Login, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the driver's option ``jump``."""
+    known_hosts = jump.known_hosts or login.known_hosts
+    return {
+        "host": jump.host,
+        "port": jump.port,
+        "username": jump.username,
+        "password": _secret(jump.password_env, environ),
+        "key_file": str(jump.key_file or ""),
+        "passphrase": _secret(jump.passphrase_env, environ),
+        "allow_agent": jump.agent,
+        "known_hosts": str(known_hosts or ""),
+        "channels": jump.channels,
+    }
+
+
+def _options(target: Target, login: Login, passphrase: str) -> dict[str, Any]:
+    """Return the optional arguments of the driver that are the same for every device (netmiko's names)."""
+    options: dict[str, Any] = {
+        "ssh_strict": login.strict,
+        "allow_agent": login.agent,
+        "use_keys": login.key_file is not None,  # netmiko refuses it without a file; the agent needs it not
+        "conn_timeout": target.timeouts.connect_s,
+        "auth_timeout": target.timeouts.connect_s,
+        "banner_timeout": target.timeouts.connect_s,
+        **target.options,
+    }
+    if login.key_file is not None:
+        options["key_file"] = str(login.key_file)
+    if passphrase:
+        options["passphrase"] = passphrase
+    if login.known_hosts is not None:
+        # A named file stands alone: what else the user has met under these addresses is another fabric's matter.
+        options |= {"alt_host_keys": True, "alt_key_file": str(login.known_hosts), "system_host_keys": False}
+    else:
+        options["system_host_keys"] = login.strict
+    return options

@@ -1,0 +1,282 @@
+"""The schema of ``inventory/TARGET.yml`` and its faults with their places."""
+
+import re
+import string
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from nornir_railweave.target.hosts_keys import BatchKeys, HostsKeys, LoginKeys, NodeKeys, host_access
+from nornir_railweave.target.model import Address, JumpLogin, Login, Rollout, Source, Target, Timeouts
+from nornir_railweave.target.rollout_keys import ROLLOUT_MODELS, RolloutKeys, rollout_policy
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.errors import RefusedError
+from railweave.intent.paths import path_text
+from railweave.intent.positions import Document, decode, read_document
+
+_CONSENT_MARGIN_S = 30
+_COMPARE = "compare with inventory/production.example.yml"
+_PATTERN_FIELDS = {"name", "role", "number"}
+_DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
+_SECRETS = {"password", "passphrase", "secret", "token"}
+
+Host = Annotated[str, Field(min_length=1, max_length=253)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Seconds = Annotated[float, Field(gt=0, le=86400)]
+Option = str | int | float | bool
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Address(_Strict):
+    address: Host
+    port: Port | None = None
+
+
+class _Jump(_Strict):
+    host: Host
+    port: Port = 22
+    username: Annotated[str, Field(min_length=1)] = "admin"
+    key_file: Annotated[str, Field(min_length=1)] | None = None
+    agent: bool = True
+    password_env: Variable | None = None
+    passphrase_env: Variable | None = None
+    known_hosts: Annotated[str, Field(min_length=1)] | None = None
+    channels: Annotated[int, Field(ge=1, le=1000)] = 50
+
+
+class _Login(_Strict):
+    username: Annotated[str, Field(min_length=1)] = "admin"
+    port: Port = 22
+    key_file: Annotated[str, Field(min_length=1)] | None = None
+    agent: bool = True
+    password_env: Variable | None = None
+    passphrase_env: Variable | None = None
+    strict: bool = True
+    known_hosts: Annotated[str, Field(min_length=1)] | None = None
+    jump: _Jump | None = None
+
+
+class _Timeouts(_Strict):
+    connect: Seconds = 15
+    command: Seconds = 60
+    reconnect: Seconds = 300
+
+
+class _Rollout(RolloutKeys):
+    workers: Annotated[int, Field(ge=1, le=1000)] = 50
+    max_failures: Annotated[int, Field(ge=1)] = 1
+    revert_in: Annotated[int, Field(ge=1, le=86400)] = 900
+    verify_timeout: Seconds = 180
+    verify_interval: Seconds = 2
+
+    @model_validator(mode="after")
+    def _timer_outlives_what_it_covers(self) -> Self:
+        for what, seconds in (("a verification", self.verify_timeout), ("draining", self.drain_timeout)):
+            if self.revert_in < seconds + _CONSENT_MARGIN_S:
+                raise ValueError(
+                    f"revert_in is {self.revert_in} s: the switch would go back before {what} of "
+                    f"{seconds:g} s can end; set at least {seconds + _CONSENT_MARGIN_S:g}"
+                )
+        return self
+
+
+class _Target(_Strict):
+    source: Source
+    driver: Annotated[str, Field(min_length=1)] = "sonic"
+    ssh: _Login = _Login()
+    address: Annotated[str, Field(min_length=1)] | None = None
+    devices: dict[str, _Address] = {}
+    options: dict[str, Option] = {}
+    timeouts: _Timeouts = _Timeouts()
+    rollout: _Rollout = _Rollout()
+    hosts: HostsKeys | None = None
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _an_address_may_stand_alone(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {name: {"address": one} if isinstance(one, str) else one for name, one in value.items()}
+
+    @field_validator("options", mode="after")
+    @classmethod
+    def _numbers_are_numbers(cls, value: dict[str, Option]) -> dict[str, Option]:
+        # The reader of YAML leaves every number that is not whole as text.
+        return {
+            name: float(one) if isinstance(one, str) and _DECIMAL.fullmatch(one) else one for name, one in value.items()
+        }
+
+    @field_validator("address")
+    @classmethod
+    def _pattern_can_be_filled(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        fields = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
+        unknown = fields - _PATTERN_FIELDS
+        if unknown or not fields & {"name", "number"}:
+            raise ValueError("a pattern over {name}, {role} and {number} that differs for every device")
+        return value
+
+    @model_validator(mode="after")
+    def _addresses_come_from_somewhere(self) -> Self:
+        if self.source is Source.ADDRESSES and self.address is None and not self.devices:
+            raise ValueError("source `addresses` needs `address` (a pattern) or `devices` (a list)")
+        if self.source is not Source.ADDRESSES and (self.address is not None or self.devices):
+            what = "simulator" if self.source is Source.SIM else "lab"
+            raise ValueError(
+                f"source `{self.source}` takes its addresses from the running {what}; leave out address and devices"
+            )
+        if self.ssh.jump is not None and self.driver != "sonic":
+            raise ValueError("a jump host needs the driver `sonic`; give another driver its own options instead")
+        return self
+
+
+def load_target(path: Path) -> Target:
+    """Return the target in ``path``; its name is the file's.
+
+    Raises RefusedError with every fault of the file.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as fault:
+        raise RefusedError(
+            [error("RW601", f"{path} cannot be read: {fault.strerror}", fix="name a file of inventory/")]
+        ) from None
+    return parse_target(decode(data, str(path)), str(path), path.stem)
+
+
+def parse_target(text: str, file: str, name: str) -> Target:
+    """Return the target ``name`` that ``text`` of ``file`` describes.
+
+    Raises RefusedError with every fault.
+    """
+    if not text.strip():
+        raise RefusedError([error("RW601", "the target file is empty", Where(file, 1, 1), fix=_COMPARE)])
+    document = read_document(text, file)
+    faults = list(document.faults)
+    try:
+        parsed = _Target.model_validate(document.value)
+    except ValidationError as fault:
+        found = [_diagnostic(document, file, each) for each in fault.errors(include_url=False, include_input=False)]
+        raise RefusedError([*faults, *dict.fromkeys(found)]) from None
+    if faults:
+        raise RefusedError(faults)
+    return _target(parsed, name, document.places)
+
+
+def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
+    """Return the diagnostic of one of pydantic's errors, at the nearest place that stands in the file."""
+    parts = tuple(fault["loc"])
+    where = _where(document.places, file, parts)
+    key = str(parts[-1]) if parts else ""
+    if fault["type"] == "extra_forbidden":
+        return _unknown_key(key, parts, _where(document.keys, file, parts))
+    if fault["type"] == "missing":
+        return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    return error("RW601", f"{where.path or 'the target'}: {message}", where, fix=_COMPARE)
+
+
+def _unknown_key(key: str, parts: tuple[Any, ...], where: Where) -> Diagnostic:
+    if key in _SECRETS:
+        return error(
+            "RW603",
+            f"`{key}` would put a secret into a file",
+            where,
+            fix=f"name an environment variable: `{key}_env: RAILWEAVE_{key.upper()}`, or use an SSH agent",
+        )
+    known = _keys_at(parts[:-1])
+    near = get_close_matches(key, known, 1)
+    fix = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(known)}"
+    return error("RW601", f"unknown key `{key}`", where, fix=fix)
+
+
+def _keys_at(parts: tuple[Any, ...]) -> list[str]:
+    """Return the keys known in the mapping at ``parts``."""
+    models: dict[Any, type[BaseModel]] = {
+        "ssh": _Login,
+        "timeouts": _Timeouts,
+        "rollout": _Rollout,
+        "devices": _Address,
+    }
+    if parts and parts[0] == "hosts":
+        of_hosts: dict[Any, type[BaseModel]] = {"ssh": LoginKeys, "nodes": NodeKeys, "batches": BatchKeys}
+        return list((of_hosts[parts[1]] if len(parts) > 1 else HostsKeys).model_fields)
+    if parts[:2] in ROLLOUT_MODELS:
+        return list(ROLLOUT_MODELS[parts[:2]].model_fields)
+    if parts[:2] == ("ssh", "jump"):
+        return list(_Jump.model_fields)
+    return list((models[parts[0]] if parts else _Target).model_fields)
+
+
+def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Where:
+    """Return where the innermost of ``parts`` stands; what is missing stands nowhere, its parent does."""
+    for end in range(len(parts), 0, -1):
+        path = path_text(parts[:end])
+        if path in places:
+            return places[path]
+    return Where(file, 1, 1)
+
+
+def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
+    ssh, rollout = parsed.ssh, parsed.rollout
+    return Target(
+        name=name,
+        source=parsed.source,
+        driver=parsed.driver,
+        login=Login(
+            username=ssh.username,
+            port=ssh.port,
+            key_file=_path(ssh.key_file),
+            agent=ssh.agent,
+            password_env=ssh.password_env,
+            passphrase_env=ssh.passphrase_env,
+            strict=ssh.strict,
+            known_hosts=_path(ssh.known_hosts),
+            jump=_jump(ssh.jump) if ssh.jump is not None else None,
+        ),
+        address=parsed.address,
+        devices={device: Address(one.address, one.port) for device, one in parsed.devices.items()},
+        options=dict(parsed.options),
+        timeouts=Timeouts(parsed.timeouts.connect, parsed.timeouts.command, parsed.timeouts.reconnect),
+        rollout=Rollout(
+            # A worker that waits for a channel would look like a switch that does not answer.
+            workers=min(rollout.workers, ssh.jump.channels) if ssh.jump is not None else rollout.workers,
+            max_failures=rollout.max_failures,
+            revert_in_s=rollout.revert_in,
+            verify_timeout_s=rollout.verify_timeout,
+            verify_interval_s=rollout.verify_interval,
+            soak_s=rollout.soak,
+            drain_timeout_s=rollout.drain_timeout,
+            quiet_packets_per_s=rollout.quiet,
+            policy=rollout_policy(rollout, places),
+            # On a rehearsal nobody's traffic is at stake; on devices that somebody owns it takes a word.
+            single_step=parsed.source is not Source.ADDRESSES if rollout.single_step is None else rollout.single_step,
+        ),
+        hosts=host_access(parsed.hosts) if parsed.hosts else None,
+    )
+
+
+def _jump(parsed: _Jump) -> JumpLogin:
+    return JumpLogin(
+        host=parsed.host,
+        username=parsed.username,
+        port=parsed.port,
+        key_file=_path(parsed.key_file),
+        agent=parsed.agent,
+        password_env=parsed.password_env,
+        passphrase_env=parsed.passphrase_env,
+        known_hosts=_path(parsed.known_hosts),
+        channels=parsed.channels,
+    )
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text).expanduser()

@@ -1,0 +1,51 @@
+"""What the neighbors see of switches that do not answer: which of the links to them are up."""
+
+from collections.abc import Collection, Mapping
+
+from nornir.core import Nornir
+from nornir.core.task import Result, Task
+
+from nornir_railweave.device.session import DEVICE_FAULTS, session
+from nornir_railweave.target.connect import only
+from railweave.fabric.model import Fabric
+
+
+def links_up_to(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the far ends, ``switch:port``, of the links to each ``silent`` switch that are up there.
+
+    A neighbor that does not answer either says nothing of its own ports, and they count as up.
+    """
+    ports_of = _far_ports(fabric, silent)
+    up: dict[str, list[str]] = {name: [] for name in silent}
+    if ports_of:
+        results = only(nr, tuple(ports_of)).run(ports_up, on_failed=True, ports_of=ports_of)
+        for far, ports in ports_of.items():
+            result = results[far][0]
+            if result.exception is not None:
+                raise result.exception
+            for port in result.result:
+                up[ports[port]].append(f"{far}:{port}")
+    return {name: tuple(ends) for name, ends in up.items()}
+
+
+def ports_up(task: Task, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
+    """Return those of a switch's ports in ``ports_of`` that are up."""
+    wanted = ports_of[task.host.name]
+    with session(task) as opened:
+        try:
+            state = opened.driver.get_interfaces()
+            up = tuple(port for port in wanted if state.get(port, {}).get("is_up"))
+        except DEVICE_FAULTS:
+            up = tuple(wanted)
+    return Result(host=task.host, result=up)
+
+
+def _far_ports(fabric: Fabric, silent: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return for each neighboring switch its ports that lead to silent ones, and to which."""
+    found: dict[str, dict[str, str]] = {}
+    for name in silent:
+        for link in fabric.fabric_links_of(name):
+            far = link.far(name)
+            if far not in silent:
+                found.setdefault(far, {})[fabric.ports_of[far][link.port_of(far)].name] = name
+    return found
