@@ -2,7 +2,6 @@
 
     RailweaveError            1
     ├── RefusedError          1   diagnostics with at least one error; nothing was done
-    ├── DeviceError           1   a device did not do what was asked
     └── UsageError           64   the command line cannot be understood
 
 Mistakes of the program itself are ordinary exceptions and travel to the top untouched.
@@ -26,15 +25,6 @@ class RefusedError(RailweaveError):
         """Keep the diagnostics in the order in which they are shown."""
         self.diagnostics = in_order(diagnostics)
         super().__init__("\n".join(f"{one.where}: {one.message}" for one in self.diagnostics))
-
-
-class DeviceError(RailweaveError):
-    """A device did not do what was asked; ``device`` names it."""
-
-    def __init__(self, device: str, message: str) -> None:
-        """Put the device's name before the message."""
-        self.device = device
-        super().__init__(f"{device}: {message}")
 
 
 class UsageError(RailweaveError):

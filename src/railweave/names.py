@@ -2,10 +2,6 @@
 
 import re
 from functools import lru_cache
-from typing import NewType
-
-DeviceName = NewType("DeviceName", str)
-PortName = NewType("PortName", str)
 
 _DIGITS = re.compile(r"([0-9]+)")
 

@@ -5,14 +5,11 @@ where a value is read or written.
 """
 
 import re
-from typing import NewType
-
-Gbps = NewType("Gbps", int)
 
 _SPEED = re.compile(r"(?P<number>[1-9][0-9]*)(?P<unit>[GT])")
 
 
-def parse_speed_gbps(text: str) -> Gbps:
+def parse_speed_gbps(text: str) -> int:
     """Return the Gb/s of a speed written as ``400G`` or ``1T``.
 
     Raises ValueError for any other form.
@@ -21,7 +18,7 @@ def parse_speed_gbps(text: str) -> Gbps:
     if match is None:
         raise ValueError(f"{text!r} is not a speed; write it like 400G")
     factor = 1000 if match["unit"] == "T" else 1
-    return Gbps(int(match["number"]) * factor)
+    return int(match["number"]) * factor
 
 
 def format_speed(speed_gbps: int) -> str:

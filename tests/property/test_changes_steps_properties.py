@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import jsonpatch
+from engine_tools import apply_steps, rollback_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,16 +18,7 @@ from napalm_sonic.candidate import Candidate, Kind
 from railweave.sonic.delta.change import Op
 from railweave.sonic.delta.delta import applied, inverse
 from railweave.sonic.delta.merge import apply, delta_of, edits
-from railweave.sonic.delta.steps import (
-    HdelStep,
-    LoadStep,
-    PatchStep,
-    ReloadStep,
-    Step,
-    apply_steps,
-    rollback_document,
-    rollback_steps,
-)
+from railweave.sonic.delta.steps import HdelStep, LoadStep, PatchStep, ReloadStep, Step, rollback_document
 from railweave.sonic.document import RunningConfig, json_tables, running_from
 
 METADATA = {"DEVICE_METADATA": {"localhost": {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0"}}}

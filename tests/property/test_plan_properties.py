@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from engine_tools import plan_waves
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,6 @@ from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.grouping import group_changes
 from railweave.plan.model import DeviceState
 from railweave.plan.offline import plan_offline
-from railweave.plan.waves import plan_waves
 from railweave.report.markdown import LIMIT_CHARS
 from railweave.report.plan_markdown import plan_markdown
 from railweave.sonic.delta.change import Delta

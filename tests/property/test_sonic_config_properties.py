@@ -4,6 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from engine_tools import config_db_json, configure_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,10 +14,7 @@ from railweave.fabric.model import Fabric
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.intent.load import load_intent_text
 from railweave.qos.mapping import map_chain
-from railweave.report.artifacts import config_db_json
-from railweave.sonic.render.configure import configure_all
 from railweave.sonic.rows import DeviceConfig
-from railweave.templates import find_templates
 from railweave.units import ipv4_text
 
 QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -52,7 +50,7 @@ def lab(
 
 
 def configured(fabric: Fabric) -> dict[str, DeviceConfig]:
-    return {config.device: config for config in configure_all(fabric, find_templates())}
+    return {config.device: config for config in configure_all(fabric)}
 
 
 def rows_of(config: DeviceConfig) -> dict[tuple[str, str], dict[str, object]]:

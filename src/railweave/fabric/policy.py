@@ -44,11 +44,6 @@ class TrafficClass:
     share_percent: int
     ecn: Marking | None = None
 
-    @property
-    def priority_group(self) -> int:
-        """Return the ingress priority group: its own for a lossless class, 0 for all others."""
-        return self.priority if self.lossless else 0
-
 
 @dataclass(frozen=True, slots=True)
 class Mtu:

@@ -33,11 +33,6 @@ def _document() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def preset_source(name: PresetName) -> str:
-    """Return where a preset's values were read."""
-    return str(_document()[name]["source"])
-
-
 def preset_classes(name: PresetName) -> tuple[TrafficClass, ...]:
     """Return the traffic classes of a preset."""
     return tuple(

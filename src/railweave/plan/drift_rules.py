@@ -21,9 +21,6 @@ from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
 from railweave.plan.drift import IgnoreRule
 
-DEFAULT_FILE = Path("drift-ignore.yml")
-"""Where the rules of a project stand; a project without the file has none."""
-
 Pattern = Annotated[str, Field(min_length=1)]
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.names import natural_key
 from railweave.plan.limits import Limits, PolicyViolation
@@ -69,27 +68,6 @@ class Order:
 
     waves: tuple[Wave, ...]
     violations: tuple[PolicyViolation, ...] = ()
-
-
-def plan_waves(
-    fabric: Fabric,
-    changed: Collection[str],
-    disruptive: Collection[str] = (),
-    policy: RolloutPolicy = DEFAULT_POLICY,
-    *,
-    unprovisioned: Collection[str] = (),
-    two_sided: Collection[Link] = (),
-) -> tuple[Wave, ...]:
-    """Return the waves of the ``changed`` devices.
-
-    ``disruptive`` and ``unprovisioned`` are as in ``WaveGate``; ``two_sided`` are the links of which both ends change
-    what they must agree on. Raises RefusedError where no order keeps the policy.
-    """
-    gate = WaveGate(fabric, policy, disruptive=disruptive, unprovisioned=unprovisioned)
-    order = lay_out(fabric, changed, gate, wave_size=policy.wave_size, two_sided=two_sided)
-    if order.violations:
-        raise RefusedError(violation_diagnostics(order.violations, policy))
-    return order.waves
 
 
 def violation_diagnostics(violations: Iterable[PolicyViolation], policy: RolloutPolicy) -> tuple[Diagnostic, ...]:

@@ -62,10 +62,6 @@ class Variant:
 
 DYNAMIC = Variant("SONiC's dynamic buffer model for Spectrum", SMALL_PACKET_PERCENT, True, None, None, True)
 """What a switch computes for itself (buffer_headroom_mellanox.lua)."""
-TABLE_2021 = Variant("NVIDIA's tables for Spectrum-1 to -3", 100, False, 9216, 3.8 * _KIB, False)
-"""Reproduces pg_profile_lookup.ini of SN2700, SN3700 and SN4700."""
-TABLE_2024 = Variant("NVIDIA's tables for Spectrum-4", 100, True, 9216, None, False)
-"""Reproduces pg_profile_lookup.ini of SN5600."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,32 +141,23 @@ def _unknown(buffers: Buffers, port: PortMedium, rows: Sequence[PgProfile]) -> N
     )
 
 
-def spectrum_headroom(
-    chip: HeadroomChip,
-    port: PortMedium,
-    variant: Variant = DYNAMIC,
-    *,
-    lossless_mtu_bytes: int = LOSSLESS_MTU_BYTES,
-    gearbox_bytes: float = 0,
-    shared_pool: bool = False,
-) -> Headroom:
-    """Return the headroom that NVIDIA's computation gives; ``shared_pool`` leaves xoff to a pool of all ports."""
+def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant = DYNAMIC) -> Headroom:
+    """Return the headroom that NVIDIA's computation gives."""
     worst = worst_factor(chip.cell_bytes, rounds=variant.rounds_factor)
-    occupancy = occupancy_factor(worst, variant.small_packet_percent, lossless_mtu_bytes)
+    occupancy = occupancy_factor(worst, variant.small_packet_percent, LOSSLESS_MTU_BYTES)
     mtu_bytes = variant.mtu_bytes or port.mtu_bytes
     cable_bytes = round_trip_bytes(port.speed_gbps, port.length_m)
     peer_bytes = variant.peer_response_bytes or peer_response_bytes(port.speed_gbps)
     tile_bytes = chip.tile_bytes_per_gbps * port.speed_gbps
-    arriving = mtu_bytes + cable_bytes + 2 * gearbox_bytes + chip.mac_phy_bytes + peer_bytes + tile_bytes
-    xoff = _whole_kib(lossless_mtu_bytes + arriving * occupancy)
-    mixed = not shared_pool and variant.small_packet_percent != 100
+    arriving = mtu_bytes + cable_bytes + chip.mac_phy_bytes + peer_bytes + tile_bytes
+    xoff = _whole_kib(LOSSLESS_MTU_BYTES + arriving * occupancy)
     compensation = 0
-    if variant.compensates and mixed and xoff + _COMPENSATION_BYTES < _whole_kib(lossless_mtu_bytes + arriving * worst):
+    if variant.compensates and xoff + _COMPENSATION_BYTES < _whole_kib(LOSSLESS_MTU_BYTES + arriving * worst):
         compensation = _COMPENSATION_BYTES
     xoff += compensation
     wide = port.lanes == _WIDE_LANES
     xon = _whole_kib(chip.pipeline_kib * _KIB * (2 if wide else 1))
-    size = xon if shared_pool else _whole_kib(xoff + xon + (mtu_bytes if wide else 0))
+    size = _whole_kib(xoff + xon + (mtu_bytes if wide else 0))
     return Headroom(
         size_bytes=size,
         xon_bytes=xon,
@@ -179,7 +166,7 @@ def spectrum_headroom(
         dynamic_th=0,
         row_m=None,
         formula=(
-            f"xoff {xoff} bytes = {lossless_mtu_bytes} + (MTU {mtu_bytes} + cable {cable_bytes:.0f} + MAC and PHY"
+            f"xoff {xoff} bytes = {LOSSLESS_MTU_BYTES} + (MTU {mtu_bytes} + cable {cable_bytes:.0f} + MAC and PHY"
             f" {chip.mac_phy_bytes:.0f} + peer response {peer_bytes:.0f} + tile {tile_bytes:.0f}) x {occupancy:.4f} in"
             f" whole KiB{f' + {compensation}' if compensation else ''}, for {format_speed(port.speed_gbps)} and"
             f" {port.length_m} m; the group keeps {size} bytes, with xon {xon} = {chip.pipeline_kib} KiB"

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from railweave.fabric.policy import Marking
 
-_PRIORITIES = 8
-
 
 @dataclass(frozen=True, slots=True)
 class PauseLimits:
@@ -50,17 +48,6 @@ class PauseLimits:
     def conservative_bytes(self) -> int:
         """Return the bound under which marking starts in time even where one ingress feeds all egress ports."""
         return round(self.alpha * self.shared_bytes / (self.ports * (1 + self.alpha * self.lossless_classes)))
-
-
-def dcqcn_static_pause_bytes(buffer_bytes: int, ports: int, headroom_bytes: int) -> float:
-    """Return the largest static pause threshold that cannot overrun the buffer (SIGCOMM 2015, section 4)."""
-    return (buffer_bytes - _PRIORITIES * ports * headroom_bytes) / (_PRIORITIES * ports)
-
-
-def dcqcn_marking_bound_bytes(buffer_bytes: int, ports: int, headroom_bytes: int, beta: float) -> float:
-    """Return the marking threshold below which PFC never fires first with dynamic pausing (the same)."""
-    free = buffer_bytes - _PRIORITIES * ports * headroom_bytes
-    return beta * free / (_PRIORITIES * ports * (beta + 1))
 
 
 @dataclass(frozen=True, slots=True)

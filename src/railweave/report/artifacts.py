@@ -25,7 +25,7 @@ from railweave.hosts.render import HostRenderer
 from railweave.report.folder import replacing
 from railweave.report.host_artifacts import file_count, write_hosts
 from railweave.sonic.render.configure import Configurator
-from railweave.sonic.rows import Block, DeviceConfig
+from railweave.sonic.rows import Block
 from railweave.templates import Templates
 
 SWITCHES = "switches"
@@ -73,17 +73,12 @@ def write_artifacts(
     return 2 + 2 * len(fabric.switches) + (file_count(fabric, maker.renderer) if with_hosts else 0)
 
 
-def config_db_json(config: DeviceConfig) -> bytes:
-    """Return the CONFIG_DB rows of a device as JSON, tables and rows in natural order."""
-    return orjson.dumps(config.config_db(), option=_JSON)
-
-
 _fragments: WeakKeyDictionary[Block, bytes] = WeakKeyDictionary()
 """The JSON of blocks that many switches share; it changes no result."""
 
 
 def blocks_json(blocks: Iterable[Block]) -> bytes:
-    """Return CONFIG_DB rows as ``config_db_json`` does, writing what switches share only once."""
+    """Return CONFIG_DB rows as JSON, tables and rows in natural order; what switches share is written only once."""
     return orjson.dumps({block.table: _block_value(block) for block in blocks}, option=_JSON)
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_tools import apply_steps, rollback_steps
 
 from railweave.sonic.delta.change import Change
 from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.delta.merge import merge_document
-from railweave.sonic.delta.steps import PatchStep, Step, apply_steps, rollback_document, rollback_steps
+from railweave.sonic.delta.steps import PatchStep, Step, rollback_document
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.rows import DeviceConfig, Row
 

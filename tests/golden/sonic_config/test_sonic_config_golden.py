@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+from engine_tools import config_db_json
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
-from railweave.report.artifacts import config_db_json
 from railweave.sonic.render.configure import configure
 from railweave.templates import find_templates
 

@@ -7,7 +7,7 @@ import pytest
 
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.delta import inverse
-from railweave.sonic.delta.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, list_not_ours, running_sha256
+from railweave.sonic.delta.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, running_sha256
 from railweave.sonic.delta.merge import apply, delta_of, merge_document
 from railweave.sonic.delta.restoring import goal_of, restoring_diff
 from railweave.sonic.document import RunningConfig, running_from
@@ -347,10 +347,6 @@ def test_the_order_of_changes_is_natural() -> None:
         ("Ethernet4", "mtu"),
     ]
     assert keys[-1] == ("Ethernet44", "mtu")
-
-
-def test_what_is_kept_is_told_in_one_line() -> None:
-    assert list_not_ours({"FEATURE": 18, "MGMT_PORT": 1}) == "FEATURE 18, MGMT_PORT 1"
 
 
 def test_the_hash_moves_with_what_is_ours_and_with_nothing_else() -> None:

@@ -7,19 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_tools import apply_steps, rollback_steps
 
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.merge import merge_document
-from railweave.sonic.delta.steps import (
-    HdelStep,
-    LoadStep,
-    PatchStep,
-    ReloadStep,
-    Step,
-    VtyshStep,
-    apply_steps,
-    rollback_steps,
-)
+from railweave.sonic.delta.steps import HdelStep, LoadStep, PatchStep, ReloadStep, Step, VtyshStep
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.frr import parse_frr
 from railweave.sonic.rows import DeviceConfig, Row

@@ -3,17 +3,9 @@
 from typing import Any
 
 import pytest
+from engine_tools import apply_steps, rollback_steps
 
-from railweave.sonic.delta.steps import (
-    HdelStep,
-    LoadStep,
-    PatchStep,
-    ReloadStep,
-    VtyshStep,
-    apply_steps,
-    rollback_document,
-    rollback_steps,
-)
+from railweave.sonic.delta.steps import HdelStep, LoadStep, PatchStep, ReloadStep, VtyshStep, rollback_document
 from railweave.sonic.document import DocumentError, RunningConfig, running_from
 
 METADATA = {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0", "hostname": "leaf1"}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 import pytest
+from engine_tools import configure_all
 
 from railweave.cabling.table import cable_rows
 from railweave.catalog.load import load_catalog
@@ -25,8 +26,6 @@ from railweave.plan.waves import WaveGate, lay_out
 from railweave.qos.deadlock import find_deadlock
 from railweave.routing.instance import bgp_speaker
 from railweave.sonic.render.attachments import attachments
-from railweave.sonic.render.configure import configure_all
-from railweave.templates import find_templates
 from railweave.units import parse_ipv4
 
 POD = """
@@ -126,7 +125,7 @@ def test_the_graph_has_a_tier_in_the_middle(three: Fabric) -> None:
 
 
 def test_what_was_learned_from_above_is_not_announced_upwards(three: Fabric) -> None:
-    texts = {config.device: config.frr for config in configure_all(three, find_templates())}
+    texts = {config.device: config.frr for config in configure_all(three)}
     spine = texts["three-spine1"]
     assert (
         "route-map TO-SUPER-SPINES deny 10\n match community LEARNED-FROM-SUPER-SPINES\nexit\n!\n"

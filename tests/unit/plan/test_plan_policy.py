@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from engine_tools import plan_waves
 
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
@@ -15,7 +16,7 @@ from railweave.plan.model import DeviceState, Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.refusal import Consent, conflicts, refusals
-from railweave.plan.waves import WaveGate, plan_waves
+from railweave.plan.waves import WaveGate
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.templates import find_templates

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+from engine_tools import plan_waves
+
 from railweave.fabric.model import Fabric
 from railweave.plan.policy import DEFAULT_POLICY
-from railweave.plan.waves import WaveGate, plan_waves, split_by_limits
+from railweave.plan.waves import WaveGate, split_by_limits
 
 
 def names(fabric: Fabric, role: str) -> list[str]:

@@ -9,8 +9,6 @@ from railweave.fabric.buffers import HeadroomChip
 from railweave.fabric.policy import BufferModel
 from railweave.qos.headroom import (
     DYNAMIC,
-    TABLE_2021,
-    TABLE_2024,
     Headroom,
     NoHeadroom,
     PortMedium,
@@ -25,6 +23,8 @@ from railweave.qos.headroom import (
 )
 
 CATALOG = load_catalog()
+TABLE_2021 = Variant("NVIDIA's tables for Spectrum-1 to -3", 100, False, 9216, 3.8 * 1024, False)
+TABLE_2024 = Variant("NVIDIA's tables for Spectrum-4", 100, True, 9216, None, False)
 SPECTRUM_2 = HeadroomChip(cell_bytes=144, pipeline_kib=19, mac_phy_bytes=819.2)
 
 
@@ -130,12 +130,6 @@ def test_a_port_of_eight_lanes_has_twice_the_pipeline_and_a_frame_more() -> None
     assert eight.xon_bytes == 2 * four.xon_bytes
     assert eight.xoff_bytes == four.xoff_bytes
     assert eight.size_bytes == math.ceil((eight.xoff_bytes + eight.xon_bytes + 9100) / 1024) * 1024
-
-
-def test_with_a_shared_pool_a_group_reserves_only_what_it_holds_without_a_pause() -> None:
-    found = spectrum_headroom(SPECTRUM_2, PortMedium(100, 40, 9100, 4), shared_pool=True)
-    assert found.size_bytes == found.xon_bytes
-    assert found.xoff_bytes == 51_200
 
 
 @pytest.mark.parametrize("larger", [{"length_m": 41}, {"mtu_bytes": 9216}, {"speed_gbps": 200}])

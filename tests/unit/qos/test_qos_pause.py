@@ -3,11 +3,11 @@
 import pytest
 
 from railweave.fabric.policy import ClassRole, Marking, MarkingPreset, TrafficClass, WatchdogAction, WatchdogPolicy
-from railweave.intent.presets import PresetName, marking_of, preset_classes, preset_source
+from railweave.intent.presets import PresetName, marking_of, preset_classes
 from railweave.qos.buffering import ranges
 from railweave.qos.mapping import map_chain
 from railweave.qos.marking import EcnThresholds, bandwidth_delay_bytes, choose_marking, ecn_thresholds
-from railweave.qos.pause import PauseLimits, dcqcn_marking_bound_bytes, dcqcn_static_pause_bytes, marking_rules
+from railweave.qos.pause import PauseLimits, marking_rules
 from railweave.qos.watchdog import watchdog
 
 # Dell Z9864F, Tomahawk 5: pool 162 539 680 bytes with a headroom pool of 33 374 584, alpha 1, 64 ports.
@@ -29,12 +29,6 @@ def test_the_worked_example_of_a_tomahawk_5_is_reproduced() -> None:
 def test_sonics_default_thresholds_hold_on_it_but_for_the_conservative_bound() -> None:
     found = held(Marking(1_048_576, 2_097_152, 5), Z9864F)
     assert found == {"E-1": True, "E-2": True, "E-3": True, "E-4": True, "E-5": False}
-
-
-def test_the_example_of_the_dcqcn_paper_is_reproduced() -> None:
-    # 12 MB for 32 ports of 40G with 22.4 KB of headroom each (SIGCOMM 2015, section 4).
-    assert dcqcn_static_pause_bytes(12_000_000, 32, 22_400) == pytest.approx(24_475)
-    assert dcqcn_marking_bound_bytes(12_000_000, 32, 22_400, 8) == pytest.approx(21_755, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +107,6 @@ def test_a_preset_has_its_published_code_points_priorities_and_thresholds(name: 
     assert len(chain.dscp_to_tc) == 64
     marking = marking_of(name)
     assert (marking and marking.at(400)) == (Marking(*ecn) if ecn else None)
-    assert preset_source(name)
 
 
 @pytest.mark.parametrize("name", PresetName)

@@ -5,12 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from engine_tools import config_db_json
 
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Overrides
 from railweave.names import natural_key
-from railweave.report.artifacts import blocks_json, config_db_json, write_artifacts
+from railweave.report.artifacts import blocks_json, write_artifacts
 from railweave.report.folder import MARKER, replacing
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import Templates, find_templates

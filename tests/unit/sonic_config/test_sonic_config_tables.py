@@ -2,12 +2,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from engine_tools import configure_all
 
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.policy import Overrides
 from railweave.names import natural_key
-from railweave.sonic.render.configure import OWN_TABLES, configure, configure_all
+from railweave.sonic.render.configure import OWN_TABLES, configure
 from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.rows import DeviceConfig, Fields
 from railweave.templates import find_templates
@@ -34,14 +35,14 @@ def with_overrides(fabric: Fabric, rows: dict[str, dict[str, dict[str, dict[str,
 
 
 def test_every_row_stands_once_in_natural_order_in_a_table_that_is_ours(lab_fabric: Lab) -> None:
-    for config in configure_all(lab_fabric(), find_templates()):
+    for config in configure_all(lab_fabric()):
         places = [(row.table, natural_key(row.key)) for row in config.rows]
         assert places == sorted(set(places))
         assert {row.table for row in config.rows} <= OWN_TABLES
 
 
 def test_every_row_has_a_reason_and_every_value_is_text(lab_fabric: Lab) -> None:
-    for config in configure_all(lab_fabric(), find_templates()):
+    for config in configure_all(lab_fabric()):
         for row in config.rows:
             assert row.reason.endswith(".")
             assert all(isinstance(value, str) and value for value in row.fields.values()), row

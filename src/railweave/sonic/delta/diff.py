@@ -213,11 +213,6 @@ def _count_foreign(running: ConfigDb, wanted: ConfigDb, scope: Scope, taken: Ite
     return dict(sorted(counts.items()))
 
 
-def list_not_ours(counts: Mapping[str, int]) -> str:
-    """Return the kept rows for people: ``FEATURE 18, MGMT_INTERFACE 1``."""
-    return ", ".join(f"{table} {count}" for table, count in counts.items())
-
-
 def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
     """Return the hash of what runs of ours, with which a plan tells whether the device has moved since.
 

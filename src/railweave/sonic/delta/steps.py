@@ -16,7 +16,6 @@ from typing import Any
 from railweave.names import natural_key
 from railweave.sonic.delta.change import Delta, Edit, Method, Op
 from railweave.sonic.delta.delta import Tables, applied, inverse, lines_of
-from railweave.sonic.delta.merge import MergeDocument, delta_of
 from railweave.sonic.delta.order import Phase, phases, place
 from railweave.sonic.document import PLACEHOLDER, DocumentError, RunningConfig, json_tables
 from railweave.sonic.frr import delta_text, render_frr
@@ -84,16 +83,6 @@ def undo_steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
     if delta.reloads:
         return (_reload(running),)
     return _steps(inverse(delta), applied(delta, running))
-
-
-def apply_steps(merge: MergeDocument, running: RunningConfig) -> tuple[Step, ...]:
-    """Return the steps that put ``merge`` on a switch that runs ``running`` (``steps_of`` its delta)."""
-    return steps_of(delta_of(merge, running), running)
-
-
-def rollback_steps(merge: MergeDocument, running: RunningConfig) -> tuple[Step, ...]:
-    """Return the steps that bring a switch back from ``merge`` to ``running`` (``undo_steps_of`` its delta)."""
-    return undo_steps_of(delta_of(merge, running), running)
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Rows stand in natural order of table and key. Everything about a port follows fr
 so a fabric that grows changes only the switches and ports that the new cables meet.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, groupby
 
 from railweave.diagnostics import Diagnostic, Where
@@ -178,7 +178,7 @@ _latest: Configurator | None = None
 
 
 def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceConfig:
-    """Return everything that railweave owns on ``switch``. For all devices in one go use ``configure_all``.
+    """Return everything that railweave owns on ``switch``.
 
     Raises RefusedError for overrides that meet a rendered row.
     """
@@ -187,13 +187,6 @@ def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceCon
     if latest is None or latest.fabric is not fabric or latest.templates is not templates:
         latest = _latest = Configurator(fabric, templates)
     return latest.device(switch)
-
-
-def configure_all(fabric: Fabric, templates: Templates) -> Iterator[DeviceConfig]:
-    """Yield the configuration of every switch, one at a time."""
-    configurator = Configurator(fabric, templates)
-    for switch in fabric.switches:
-        yield configurator.device(switch)
 
 
 def _tables(rows: Iterable[Row]) -> dict[str, dict[str, Fields]]:
