@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import sonic_sim.commands  # noqa: F401  registers the programs
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import Hash, rows_of
 from sonic_sim.device import CONFIG_FILE, Device

@@ -9,9 +9,10 @@ import signal
 import sys
 from pathlib import Path
 
+import sonic_sim.commands  # noqa: F401  registers the programs
 from lab_node.device import NodeDevice
-from sonic_sim.commands.registry import Call, Result, Wait, find_command
 from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Result, Wait, find_command
 
 _ROUTING = (("show", "ip", "bgp"), ("show", "ip", "route"), ("show", "ipv6", "route"))
 

@@ -1,7 +1,14 @@
-"""The databases beside CONFIG_DB, computed when they are read: what orchagent, lldp and the counters would show."""
+"""The databases beside CONFIG_DB, computed when they are read: what orchagent, lldp and the counters would write."""
+
+import zlib
+from collections.abc import Iterator
 
 from sonic_sim.configdb import Hash
-from sonic_sim.device import Device
+from sonic_sim.device import Device, Fabric
+from sonic_sim.lldp import lldp_rows
+from sonic_sim.neighbors import learned
+from sonic_sim.network import Port
+from sonic_sim.traffic import USED_PACKET_BYTES, Counted, counted
 
 APPL, ASIC, COUNTERS, LOGLEVEL, CONFIG, FLEX_COUNTER, STATE = 0, 1, 2, 3, 4, 5, 6
 NUMBERS = {
@@ -9,13 +16,97 @@ NUMBERS = {
     "FLEX_COUNTER_DB": FLEX_COUNTER, "STATE_DB": STATE,
 }  # fmt: skip
 
+_FIRST_OID = 0x2
+_COUNTERS = ("IN_OCTETS", "IN_UCAST_PKTS", "IN_NON_UCAST_PKTS", "IN_MULTICAST_PKTS", "IN_BROADCAST_PKTS", "IN_DISCARDS",
+             "IN_ERRORS", "OUT_OCTETS", "OUT_UCAST_PKTS", "OUT_NON_UCAST_PKTS", "OUT_MULTICAST_PKTS",
+             "OUT_BROADCAST_PKTS", "OUT_DISCARDS", "OUT_ERRORS")  # fmt: skip
+
 
 def rows_of_database(device: Device, number: int, pattern: str = "*") -> dict[str, Hash]:
     """Return the rows of a database other than CONFIG_DB; only those that ``pattern`` may match need be computed."""
-    rows: dict[str, Hash] = {}
-    if device.daemons and device.network is not None:
-        from sonic_sim.derived import derived_rows
-
-        rows.update(derived_rows(device, number, pattern))
+    rows: dict[str, Hash] = _derived_rows(device, number, pattern) if device.daemons else {}
     rows.update(device.other.get(number, {}))
     return rows
+
+
+def _derived_rows(device: Device, number: int, pattern: str) -> dict[str, Hash]:
+    net = device.network
+    if net is None:
+        return {}
+    rows: dict[str, Hash] = {}
+    if number == APPL:
+        if _asked(pattern, "PORT_TABLE:"):
+            rows.update(_port_rows(device, net))
+        if _asked(pattern, "LLDP_"):
+            rows.update(lldp_rows(device, net))
+        if _asked(pattern, "INTF_TABLE:"):
+            rows.update({f"INTF_TABLE:{one.interface}:{one.address}/{one.length}": {"scope": "global", "family": "IPv4"}
+                         for one in net.addresses(device)})  # fmt: skip
+    elif number == COUNTERS:
+        rows.update(_counter_rows(device, net, pattern))
+    elif number == STATE:
+        rows.update(_state_rows(device, net, pattern))
+    return rows
+
+
+def _asked(pattern: str, start: str) -> bool:
+    fixed = pattern.split("*", maxsplit=1)[0].split("?", maxsplit=1)[0].split("[", maxsplit=1)[0]
+    return fixed.startswith(start) or start.startswith(fixed)
+
+
+def _port_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
+    for port in net.ports(device).values():
+        row = device.db.get(f"PORT|{port.name}")
+        state = "up" if net.link_up(device, port.name) else "down"
+        yield f"PORT_TABLE:{port.name}", {**row, "mtu": str(port.mtu), "oper_status": state, "parent_port": port.name,
+                                          "admin_status": "up" if port.admin_up else "down"}  # fmt: skip
+    yield "PORT_TABLE:PortConfigDone", {"count": str(len(net.ports(device)))}
+    yield "PORT_TABLE:PortInitDone", {"lanes": "0"}
+
+
+def oid(place: int) -> str:
+    """Return the object id of the port at a place in the table: ``oid:0x1`` and twelve digits."""
+    return f"oid:0x1{place + _FIRST_OID:012x}"
+
+
+def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str, Hash]]:
+    names = {port: oid(place) for place, port in enumerate(net.ports(device))}
+    yield "COUNTERS_PORT_NAME_MAP", dict(names)
+    yield "COUNTERS_LAG_NAME_MAP", {}
+    if _asked(pattern, "COUNTERS:oid"):
+        carried = counted(device, net)
+        for port in net.ports(device).values():
+            yield f"COUNTERS:{names[port.name]}", counters(device, net, port, carried[port.name])
+
+
+def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
+    """Return the counters of a port: a link that is up has its keepalives since boot, and what it carried."""
+    values = dict.fromkeys(_COUNTERS, 0)
+    packets_carried, lost = int(carried.packets), int(carried.errors)
+    for way in ("IN", "OUT"):
+        values[f"{way}_UCAST_PKTS"] = packets_carried
+        values[f"{way}_OCTETS"] = packets_carried * USED_PACKET_BYTES
+    values["IN_ERRORS"] = values["OUT_DISCARDS"] = lost
+    if net.link_up(device, port.name):
+        seconds = int(device.clock.now() - device.times.booted) + 1
+        packets = seconds + zlib.crc32(f"{device.name}{port.name}".encode()) % 1000
+        for way in ("IN", "OUT"):
+            values[f"{way}_UCAST_PKTS"] += packets
+            values[f"{way}_MULTICAST_PKTS"] = values[f"{way}_NON_UCAST_PKTS"] = seconds // 30 + 1
+            values[f"{way}_OCTETS"] += packets * 85 + seconds * 8
+    return {f"SAI_PORT_STAT_IF_{name}": str(value) for name, value in values.items()}
+
+
+def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str, Hash]]:
+    if _asked(pattern, "FDB_TABLE|"):
+        yield from learned(device, net)
+    if not _asked(pattern, "PORT_TABLE|"):
+        return
+    for port in net.ports(device).values():
+        up = net.link_up(device, port.name)
+        yield f"PORT_TABLE|{port.name}", {
+            "state": "ok", "netdev_oper_status": "up" if up else "down", "host_tx_ready": "true",
+            "admin_status": "up" if port.admin_up else "down", "mtu": str(port.mtu),
+            "supported_speeds": "10000,25000,40000,50000,100000,200000,400000,800000",
+            "supported_fecs": "N/A,none,rs,fc,auto", "speed": str(port.speed_mbps),
+        }  # fmt: skip

@@ -6,18 +6,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from sonic_sim.buffermgr import make_lossless_rows
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import ConfigDb, Hash, to_json
 from sonic_sim.faults import Faults
 from sonic_sim.files import Files
 from sonic_sim.frr.boot import boot_configuration
 from sonic_sim.frr.running import Frr
+from sonic_sim.network import Network
 from sonic_sim.orchagent import SYSLOG, Orchagent, crash_lines
 from sonic_sim.spec import SimDevice
 
 if TYPE_CHECKING:
     from railweave_switch.guard import Guard
-    from sonic_sim.network import Network
 
 CONFIG_FILE = "/etc/sonic/config_db.json"
 INIT_FILE = "/etc/sonic/init_cfg.json"
@@ -106,7 +107,7 @@ class Device:
         self.orchagent = Orchagent()
         self._reacted_to = -1
         self._lossless_seen: dict[str, tuple[str, str, str]] = {}
-        self.network: Network | None = None
+        self.network: Fabric | None = None
         self.on_effect: Callable[[Device, Effect], None] | None = None
 
     def emit(self, effect: Effect) -> None:
@@ -204,7 +205,8 @@ class Device:
 
     def start_frr(self) -> None:
         """Start the bgp container."""
-        text, keep_file = boot_configuration(self)
+        now = self.clock.now()
+        text, keep_file = boot_configuration(self.routing_mode(), self.db, self.files, self.hostname, now)
         if not keep_file and self.files.exists(FRR_FILE):
             self.files.remove(FRR_FILE)
         self.frr.start(text, self.hostname)
@@ -217,8 +219,6 @@ class Device:
         """Let the daemons that watch CONFIG_DB do their work."""
         if not self.daemons or self._reacted_to == self.db.version:
             return
-        from sonic_sim.buffermgr import make_lossless_rows
-
         wanted = self.db.get("DEVICE_METADATA|localhost").get("hostname")
         if wanted and wanted != self.hostname:
             self.hostname = wanted
@@ -230,3 +230,12 @@ class Device:
             self.files.write(SYSLOG, before + crash_lines(self.hostname, now).encode(), now=now)
             self.db.version += 1  # what is derived from the rows is not as it was
         self._reacted_to = self.db.version
+
+
+class Fabric(Network[Device]):
+    """The network of simulated switches; each knows the one that it is in."""
+
+    def add_device(self, device: Device) -> None:
+        """Take a switch into the fabric, in the place of one with its name; cables stay in their ports."""
+        super().add_device(device)
+        device.network = self

@@ -12,10 +12,9 @@ import orjson
 
 from railweave_switch.state import DamagedError
 from sonic_sim.clock import Clock
-from sonic_sim.device import Device, Times
+from sonic_sim.device import Device, Fabric, Times
 from sonic_sim.faults import faults_from_json
 from sonic_sim.files import Directory, File
-from sonic_sim.network import Network
 from sonic_sim.orchagent import Orchagent, watched_rows
 from sonic_sim.spec import SimCable, SimDevice, SimHost
 from sonic_sim.switch_host import SimulatedHost
@@ -116,7 +115,7 @@ class Keeper:
                 devices.append(device)
         return devices
 
-    def save_fabric(self, network: Network, addresses: Mapping[str, str], port: int, name: str) -> None:
+    def save_fabric(self, network: Fabric, addresses: Mapping[str, str], port: int, name: str) -> None:
         """Write the cables, hosts and addresses."""
         value = {
             "version": 1,
@@ -134,7 +133,7 @@ class Keeper:
         path = self.folder / "fabric.json"
         return dict(orjson.loads(path.read_bytes())) if path.exists() else {}
 
-    def restore_surroundings(self, network: Network) -> None:
+    def restore_surroundings(self, network: Fabric) -> None:
         """Put the kept hosts and cables into a network."""
         fabric = self.load_fabric()
         for one in fabric.get("hosts", []):

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sonic_sim.configdb import Hash
-from sonic_sim.device import Device
-from sonic_sim.network import Network
+from sonic_sim.device import Device, Fabric
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +22,7 @@ class Heard:
     management: str
 
 
-def neighbors(device: Device, net: Network) -> Iterator[Heard]:
+def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
     """Yield what a switch hears, in the order of its ports. The lldp container must run (FEATURE lldp)."""
     if device.db.get("FEATURE|lldp").get("state", "enabled") == "disabled":
         return
@@ -47,7 +46,7 @@ def neighbors(device: Device, net: Network) -> Iterator[Heard]:
         yield Heard(port, other.hostname, alias, "7", far.port, chassis, text, "28 00", "")
 
 
-def lldp_rows(device: Device, net: Network) -> Iterator[tuple[str, Hash]]:
+def lldp_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
     """Yield LLDP_ENTRY_TABLE and LLDP_LOC_CHASSIS of APPL_DB."""
     yield "LLDP_LOC_CHASSIS", {"lldp_loc_sys_name": device.hostname, "lldp_loc_chassis_id": device.spec.mac}
     for number, one in enumerate(neighbors(device, net), start=1):

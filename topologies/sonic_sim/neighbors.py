@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.routes import equal_paths, local_routes, ribs_of
 from sonic_sim.configdb import Hash
-from sonic_sim.device import Device
-from sonic_sim.network import Network
+from sonic_sim.device import Device, Fabric
 
 _HOPS = 64
 
@@ -22,7 +21,7 @@ class Neighbor:
     mac: str
 
 
-def neighbors(device: Device, net: Network) -> Iterator[Neighbor]:
+def neighbors(device: Device, net: Fabric) -> Iterator[Neighbor]:
     """Yield the far ends of the routed ports that are up: switches by their addresses, nodes by the free one."""
     for own in net.addresses(device):
         subnet = network(f"{own.address}/{own.length}")
@@ -47,7 +46,7 @@ def mac_of(device: Device) -> str:
     return device.db.get("DEVICE_METADATA|localhost").get("mac", device.spec.mac)
 
 
-def learned(device: Device, net: Network) -> Iterator[tuple[str, Hash]]:
+def learned(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
     """Yield the rows of STATE_DB's FDB_TABLE: who is behind the member ports of the VLANs."""
     for key in device.db.table("VLAN_MEMBER"):
         vlan, _, port = key.partition("|")
@@ -59,7 +58,7 @@ def learned(device: Device, net: Network) -> Iterator[tuple[str, Hash]]:
         yield f"FDB_TABLE|{vlan}:{mac.lower()}", {"port": port, "type": "dynamic"}
 
 
-def hops_to(device: Device, net: Network, target: str) -> int | None:
+def hops_to(device: Device, net: Fabric, target: str) -> int | None:
     """Return how many switches a packet passes on its way to an address, 0 for an own one; None where none answers."""
     wanted = ipaddress.ip_address(target)
     here = device
@@ -75,7 +74,7 @@ def hops_to(device: Device, net: Network, target: str) -> int | None:
     return None
 
 
-def _next(device: Device, net: Network, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Device | None:
+def _next(device: Device, net: Fabric, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Device | None:
     """Return the switch that a packet is given to, by the longest prefix; None where it is dropped."""
     rib = ribs_of(net).get(device.name)
     routes = equal_paths(rib) if rib is not None else {}

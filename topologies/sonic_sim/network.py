@@ -2,14 +2,25 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
-from sonic_sim.configdb import Hash
-from sonic_sim.device import Device
+from sonic_sim.configdb import ConfigDb, Hash
+from sonic_sim.orchagent import Orchagent
 from sonic_sim.spec import SimCable, SimHost
 
-Value = TypeVar("Value")
 _PAM4_LANE_MBPS = 50000
+
+
+class Switch(Protocol):
+    """What the network knows of a switch."""
+
+    name: str
+    db: ConfigDb
+    orchagent: Orchagent
+
+
+AnySwitch = TypeVar("AnySwitch", bound=Switch)
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +62,21 @@ class Address:
     length: int
 
 
-class Network:
+class Network(Generic[AnySwitch]):
     """All devices and hosts with the cables between them. Derived values are kept until their sources change."""
 
     def __init__(self) -> None:
         """Begin without anything."""
-        self.devices: dict[str, Device] = {}
+        self.devices: dict[str, AnySwitch] = {}
         self.hosts: dict[str, SimHost] = {}
         self.cables: dict[End, End] = {}
         self.version = 0
         self._kept: dict[tuple[str, str], tuple[object, object]] = {}
 
-    def add_device(self, device: Device) -> None:
+    def add_device(self, device: AnySwitch) -> None:
         """Take a switch into the fabric, in the place of one with its name; cables stay in their ports."""
         self._kept = {place: held for place, held in self._kept.items() if place[0] != device.name}
         self.devices[device.name] = device
-        device.network = self
         self.version += 1
 
     def plug(self, cable: SimCable) -> None:
@@ -90,7 +100,7 @@ class Network:
         pairs = {tuple(sorted(((a.node, a.port), (b.node, b.port)))) for a, b in self.cables.items()}
         return [SimCable(":".join(a), ":".join(b)) for a, b in sorted(pairs)]
 
-    def kept(self, device: Device, what: str, version: object, make: Callable[[], Value]) -> Value:
+    def kept(self, device: Switch, what: str, version: object, make: Callable[[], Value]) -> Value:
         """Return a value computed for this version of its sources."""
         found = self._kept.get((device.name, what))
         if found is not None and found[0] == version:
@@ -99,19 +109,19 @@ class Network:
         self._kept[(device.name, what)] = (version, value)
         return value
 
-    def ports(self, device: Device) -> dict[str, Port]:
+    def ports(self, device: Switch) -> dict[str, Port]:
         """Return the ports of a switch by name."""
         return self.kept(device, "ports", device.db.version, lambda: _ports(device))
 
-    def addresses(self, device: Device) -> tuple[Address, ...]:
+    def addresses(self, device: Switch) -> tuple[Address, ...]:
         """Return the addresses of routed ports and loopbacks."""
         return self.kept(device, "addresses", device.db.version, lambda: tuple(_addresses(device)))
 
-    def far_end(self, device: Device, port: str) -> End | None:
+    def far_end(self, device: Switch, port: str) -> End | None:
         """Return the other end of the cable in a port."""
         return self.cables.get(End(device.name, port))
 
-    def link_up(self, device: Device, port: str) -> bool:
+    def link_up(self, device: Switch, port: str) -> bool:
         """Tell whether a port is operationally up: cable, both ends up, and alike in speed, FEC and negotiation."""
         here = self.ports(device).get(port)
         far = self.far_end(device, port)
@@ -133,7 +143,7 @@ def compatible(a: Port, b: Port) -> bool:
     return a.fec == b.fec or "auto" in (a.fec, b.fec)
 
 
-def _ports(device: Device) -> dict[str, Port]:
+def _ports(device: Switch) -> dict[str, Port]:
     return {name: _port(name, row) for name, row in device.db.table("PORT").items()}
 
 
@@ -157,7 +167,7 @@ def _number(text: str, default: int) -> int:
     return int(text) if text.isdigit() else default
 
 
-def _addresses(device: Device) -> Iterable[Address]:
+def _addresses(device: Switch) -> Iterable[Address]:
     for table in ("INTERFACE", "LOOPBACK_INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"):
         for key in device.db.table(table):
             interface, bar, prefix = key.partition("|")

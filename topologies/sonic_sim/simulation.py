@@ -14,12 +14,12 @@ import asyncssh
 
 from sonic_sim.addresses import device_address, free_port, is_free
 from sonic_sim.clock import Clock
-from sonic_sim.device import Device
+from sonic_sim.device import Device, Fabric
 from sonic_sim.errors import SimulatorError
 from sonic_sim.faults import AT_ONCE, FaultKind
 from sonic_sim.kept import Keeper, write_whole
 from sonic_sim.line_editor import use_frugal_line_editor
-from sonic_sim.network import Network, end_of
+from sonic_sim.network import end_of
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
 from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec
@@ -63,7 +63,7 @@ class Simulation:
         self.paths = Paths(folder)
         self.clock = clock
         self.keeper = Keeper(folder)
-        self.network = Network()
+        self.network = Fabric()
         self.listeners: dict[str, DeviceListener] = {}
         self.addresses: dict[str, str] = {}
         self.fabric = ""

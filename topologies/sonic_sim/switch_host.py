@@ -12,11 +12,11 @@ from railweave_switch import main
 from railweave_switch.guard import Guard
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
 from railweave_switch.machine import LOCK_FILE, SESSION_LOCK_FILE
-from sonic_sim.commands.registry import Call, Wait, find_command
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Wait, find_command
 
 _numbers = itertools.count(1)
 

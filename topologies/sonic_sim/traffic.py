@@ -11,9 +11,8 @@ from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.routes import Rib, equal_paths, ribs_of
-from sonic_sim.device import Device
+from sonic_sim.device import Device, Fabric
 from sonic_sim.faults import FaultKind
-from sonic_sim.network import Network
 
 USED_PACKETS_PER_S = 1000
 USED_PACKET_BYTES = 1000
@@ -39,10 +38,10 @@ class _Meter:
 
 
 _meters: WeakKeyDictionary[Device, _Meter] = WeakKeyDictionary()
-_used: WeakKeyDictionary[Network, tuple[dict[str, Rib], Used]] = WeakKeyDictionary()
+_used: WeakKeyDictionary[Fabric, tuple[dict[str, Rib], Used]] = WeakKeyDictionary()
 
 
-def counted(device: Device, net: Network) -> dict[str, Counted]:
+def counted(device: Device, net: Fabric) -> dict[str, Counted]:
     """Return what the ports of a switch have carried until now."""
     meter = _meters.setdefault(device, _Meter(device.clock.monotonic()))
     now = device.clock.monotonic()
@@ -63,7 +62,7 @@ def _errors_per_s(device: Device, port: str) -> float:
     return sum(one.rate for one in faults if one.port in ("", port))
 
 
-def used_ports(net: Network) -> Used:
+def used_ports(net: Fabric) -> Used:
     """Return the ports that carry traffic, calculated again only when routes changed."""
     ribs = ribs_of(net)
     found = _used.get(net)
@@ -72,7 +71,7 @@ def used_ports(net: Network) -> Used:
     return found[1]
 
 
-def _follow(net: Network, ribs: dict[str, Rib]) -> Used:
+def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
     """Follow the traffic to each switch with hosts from all others."""
     targets = {name: prefix for name, rib in ribs.items() if (prefix := _host_network(rib)) and _host_ports(net, name)}
     paths = {name: equal_paths(rib) for name, rib in ribs.items()}
@@ -103,7 +102,7 @@ def _host_network(rib: Rib) -> str:
     return next((prefix for prefix in own if network(prefix).num_addresses > 1), "")
 
 
-def _host_ports(net: Network, name: str) -> set[str]:
+def _host_ports(net: Fabric, name: str) -> set[str]:
     device = net.devices[name]
     ends = ((port, net.far_end(device, port)) for port in net.ports(device))
     return {port for port, far in ends if far is not None and far.node in net.hosts and net.hosts[far.node].powered}

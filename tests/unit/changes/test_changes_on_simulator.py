@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from engine_tools import apply_steps, rollback_steps
 
+import sonic_sim.commands  # noqa: F401  registers the programs
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.delta.steps import HdelStep, LoadStep, PatchStep, ReloadStep, Step, VtyshStep

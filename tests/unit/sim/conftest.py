@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 from sim_switches import sim_device
 
+import sonic_sim.commands  # noqa: F401  registers the programs
 from sonic_sim.clock import Clock
-from sonic_sim.device import Device
-from sonic_sim.network import Network
+from sonic_sim.device import Device, Fabric
 from sonic_sim.shell.run import Shell
 from sonic_sim.shell.streams import Captured
 from sonic_sim.spec import SimCable, SimHost
@@ -36,7 +36,7 @@ def switch() -> Device:
     """Return a switch that has booted from the factory."""
     device = Device(sim_device("leaf1", 1), Clock(0.0))
     device.install()
-    Network().add_device(device)
+    Fabric().add_device(device)
     return device
 
 
@@ -114,9 +114,9 @@ def configure(device: Device, loopback: str, links: dict[str, str], frr: str) ->
 
 
 @pytest.fixture
-def fabric() -> Network:
+def fabric() -> Fabric:
     """Return two leaves and a spine with their sessions up, and a host on leaf1's second port."""
-    network, clock = Network(), Clock(0.0)
+    network, clock = Fabric(), Clock(0.0)
     for number, name in enumerate(("leaf1", "leaf2", "spine1"), start=1):
         device = Device(sim_device(name, number), clock)
         device.install()

@@ -6,36 +6,36 @@ from typing import Any
 
 import pytest
 
-from sonic_sim.network import Network
+from sonic_sim.device import Fabric
 from sonic_sim.spec import SimCable
 
 Run = Callable[..., tuple[int, str, str]]
 
 
-def neighbors(run: Run, fabric: Network, name: str) -> dict[str, Any]:
+def neighbors(run: Run, fabric: Fabric, name: str) -> dict[str, Any]:
     status, out, _ = run(fabric.devices[name], "vtysh -c 'show bgp vrf all neighbors json'")
     assert status == 0
     return dict(json.loads(out)["default"])
 
 
-def states(run: Run, fabric: Network, name: str) -> dict[str, str]:
+def states(run: Run, fabric: Fabric, name: str) -> dict[str, str]:
     peers = neighbors(run, fabric, name)
     return {peer: one["bgpState"] for peer, one in peers.items() if isinstance(one, dict)}
 
 
-def test_sessions_come_up_where_both_ends_agree(run: Run, fabric: Network) -> None:
+def test_sessions_come_up_where_both_ends_agree(run: Run, fabric: Fabric) -> None:
     assert states(run, fabric, "leaf1") == {"10.0.0.0": "Established"}
     assert states(run, fabric, "spine1") == {"10.0.0.1": "Established", "10.0.0.3": "Established"}
 
 
-def test_a_leaf_receives_the_other_leaf_and_the_spine_and_sends_only_itself(run: Run, fabric: Network) -> None:
+def test_a_leaf_receives_the_other_leaf_and_the_spine_and_sends_only_itself(run: Run, fabric: Fabric) -> None:
     peer = neighbors(run, fabric, "leaf1")["10.0.0.0"]
     assert peer["addressFamilyInfo"]["ipv4Unicast"] == {"sentPrefixCounter": 1, "acceptedPrefixCounter": 2}
     assert peer["remoteRouterId"] == "10.255.1.1"
     assert peer["hostname"] == "spine1"
 
 
-def test_a_learned_route_is_in_the_routing_table_with_its_next_hop(run: Run, fabric: Network) -> None:
+def test_a_learned_route_is_in_the_routing_table_with_its_next_hop(run: Run, fabric: Fabric) -> None:
     routes = json.loads(run(fabric.devices["leaf1"], "vtysh -c 'show ip route json'")[1])
     assert routes["10.255.0.2/32"][0]["protocol"] == "bgp"
     assert routes["10.255.0.2/32"][0]["nexthops"][0]["interfaceName"] == "Ethernet0"
@@ -55,7 +55,7 @@ def test_a_learned_route_is_in_the_routing_table_with_its_next_hop(run: Run, fab
     ],
 )
 def test_a_wrong_configuration_keeps_the_session_down_at_both_ends(
-    run: Run, fabric: Network, change: str, state: str
+    run: Run, fabric: Fabric, change: str, state: str
 ) -> None:
     assert run(fabric.devices["leaf1"], change)[0] == 0
     assert states(run, fabric, "leaf1") == {"10.0.0.0": state}
@@ -63,14 +63,14 @@ def test_a_wrong_configuration_keeps_the_session_down_at_both_ends(
     assert states(run, fabric, "spine1")["10.0.0.3"] == "Established"
 
 
-def test_swapped_cables_break_both_sessions_and_show_in_lldp(run: Run, fabric: Network) -> None:
+def test_swapped_cables_break_both_sessions_and_show_in_lldp(run: Run, fabric: Fabric) -> None:
     fabric.plug(SimCable("leaf1:Ethernet0", "spine1:Ethernet4"))
     fabric.plug(SimCable("leaf2:Ethernet0", "spine1:Ethernet0"))
     assert set(states(run, fabric, "spine1").values()) == {"Active"}
     assert "Ethernet4" in run(fabric.devices["leaf1"], "show lldp table")[1]
 
 
-def test_a_smaller_mtu_leaves_the_session_up_and_shows_in_the_kernel(run: Run, fabric: Network) -> None:
+def test_a_smaller_mtu_leaves_the_session_up_and_shows_in_the_kernel(run: Run, fabric: Fabric) -> None:
     leaf = fabric.devices["leaf1"]
     run(leaf, "config interface mtu Ethernet0 1500")
     shown = json.loads(run(leaf, "ip -j addr show Ethernet0")[1])
@@ -79,7 +79,7 @@ def test_a_smaller_mtu_leaves_the_session_up_and_shows_in_the_kernel(run: Run, f
     assert states(run, fabric, "leaf1") == {"10.0.0.0": "Established"}
 
 
-def test_without_policies_an_external_session_carries_nothing(run: Run, fabric: Network) -> None:
+def test_without_policies_an_external_session_carries_nothing(run: Run, fabric: Fabric) -> None:
     words = ("conf t", "router bgp 65001", "address-family ipv4 unicast", "no neighbor SPINES route-map IN in")
     command = "vtysh " + " ".join(f"-c '{one}'" for one in words)
     assert run(fabric.devices["leaf1"], command)[0] == 0
@@ -88,7 +88,7 @@ def test_without_policies_an_external_session_carries_nothing(run: Run, fabric: 
     assert peer["addressFamilyInfo"]["ipv4Unicast"]["acceptedPrefixCounter"] == 0
 
 
-def test_a_route_with_the_own_as_number_is_not_taken(run: Run, fabric: Network) -> None:
+def test_a_route_with_the_own_as_number_is_not_taken(run: Run, fabric: Fabric) -> None:
     leaf2 = fabric.devices["leaf2"]
     prepend = "vtysh -c 'conf t' -c 'route-map OWN permit 10' -c 'set as-path prepend 65001'"
     assert run(leaf2, prepend)[0] == 0
@@ -96,7 +96,7 @@ def test_a_route_with_the_own_as_number_is_not_taken(run: Run, fabric: Network) 
     assert peer["addressFamilyInfo"]["ipv4Unicast"]["acceptedPrefixCounter"] == 1
 
 
-def test_a_community_list_keeps_routes_of_one_side_from_the_other(run: Run, fabric: Network) -> None:
+def test_a_community_list_keeps_routes_of_one_side_from_the_other(run: Run, fabric: Fabric) -> None:
     commands = (
         "bgp community-list standard LEARNED seq 5 permit 64512:1", "route-map ANY deny 5", "match community LEARNED",
         "exit", "route-map MARK permit 10", "set community 64512:1 additive", "exit", "router bgp 65100",
@@ -108,7 +108,7 @@ def test_a_community_list_keeps_routes_of_one_side_from_the_other(run: Run, fabr
     assert peer["addressFamilyInfo"]["ipv4Unicast"]["acceptedPrefixCounter"] == 1
 
 
-def test_lldp_hears_a_switch_by_alias_and_a_host_by_interface(run: Run, fabric: Network) -> None:
+def test_lldp_hears_a_switch_by_alias_and_a_host_by_interface(run: Run, fabric: Fabric) -> None:
     rows = json.loads(run(fabric.devices["leaf1"], "sonic-db-dump -n APPL_DB -y -k 'LLDP_ENTRY_TABLE:*'")[1])
     spine = rows["LLDP_ENTRY_TABLE:Ethernet0"]["value"]
     host = rows["LLDP_ENTRY_TABLE:Ethernet4"]["value"]
@@ -124,13 +124,13 @@ def test_lldp_hears_a_switch_by_alias_and_a_host_by_interface(run: Run, fabric: 
     )
 
 
-def test_lldp_hears_nothing_on_a_port_that_is_down(run: Run, fabric: Network) -> None:
+def test_lldp_hears_nothing_on_a_port_that_is_down(run: Run, fabric: Fabric) -> None:
     run(fabric.devices["spine1"], "config interface shutdown Ethernet0")
     rows = json.loads(run(fabric.devices["leaf1"], "sonic-db-dump -n APPL_DB -y -k 'LLDP_ENTRY_TABLE:*'")[1])
     assert list(rows) == ["LLDP_ENTRY_TABLE:Ethernet4"]
 
 
-def test_unnumbered_neighbors_meet_over_the_cable(run: Run, fabric: Network) -> None:
+def test_unnumbered_neighbors_meet_over_the_cable(run: Run, fabric: Fabric) -> None:
     for name, number in (("leaf1", 65001), ("spine1", 65100)):
         session = (
             f"vtysh -c 'conf t' -c 'router bgp {number}' -c 'no bgp ebgp-requires-policy' "
@@ -146,7 +146,7 @@ def test_unnumbered_neighbors_meet_over_the_cable(run: Run, fabric: Network) -> 
     assert hop["ip"].startswith("fe80::"), "the link-local address of the far end"
 
 
-def test_the_summary_counts_prefixes_both_ways(run: Run, fabric: Network) -> None:
+def test_the_summary_counts_prefixes_both_ways(run: Run, fabric: Fabric) -> None:
     document = json.loads(run(fabric.devices["spine1"], "vtysh -c 'show bgp summary json'")[1])["ipv4Unicast"]
     one_family = json.loads(run(fabric.devices["spine1"], "vtysh -c 'show bgp ipv4 unicast summary json'")[1])
     assert one_family.keys() == document.keys(), "asked for one family, FRR leaves out the level of families"
@@ -158,12 +158,12 @@ def test_the_summary_counts_prefixes_both_ways(run: Run, fabric: Network) -> Non
     assert "10.0.0.1" in run(fabric.devices["spine1"], "vtysh -c 'show bgp summary'")[1]
 
 
-def test_two_ends_with_one_router_id_do_not_meet(run: Run, fabric: Network) -> None:
+def test_two_ends_with_one_router_id_do_not_meet(run: Run, fabric: Fabric) -> None:
     run(fabric.devices["leaf1"], "vtysh -c 'conf t' -c 'router bgp 65001' -c 'bgp router-id 10.255.1.1'")
     assert states(run, fabric, "leaf1") == {"10.0.0.0": "Active"}
 
 
-def test_counters_move_only_on_links_that_are_up(run: Run, fabric: Network) -> None:
+def test_counters_move_only_on_links_that_are_up(run: Run, fabric: Fabric) -> None:
     shown = json.loads(run(fabric.devices["leaf1"], "show interfaces counters -j")[1])
     assert shown["Ethernet0"]["STATE"] == "U"
     assert shown["Ethernet8"]["STATE"] == "D"

@@ -8,8 +8,7 @@ import pytest
 from sim_switches import sim_device
 
 from sonic_sim.clock import Clock
-from sonic_sim.device import Device
-from sonic_sim.network import Network
+from sonic_sim.device import Device, Fabric
 from sonic_sim.spec import SimCable, SimHost
 from sonic_sim.traffic import USED_PACKETS_PER_S
 
@@ -78,9 +77,9 @@ exit
 
 
 @pytest.fixture
-def clos() -> Network:
+def clos() -> Fabric:
     """Two leaves with a node each, two spines, all sessions up."""
-    net, clock = Network(), Clock(0.0)
+    net, clock = Fabric(), Clock(0.0)
     for number, name in enumerate(("leaf1", "leaf2", "spine1", "spine2"), start=1):
         device = Device(sim_device(name, number), clock)
         device.install()
@@ -117,18 +116,18 @@ def configure(run: Run, device: Device, text: str) -> None:
     assert run(device, "vtysh -f /etc/frr/railweave.conf") == (0, "", "")
 
 
-def hops(run: Run, net: Network, name: str, prefix: str) -> set[str]:
+def hops(run: Run, net: Fabric, name: str, prefix: str) -> set[str]:
     routes = json.loads(run(net.devices[name], "vtysh -c 'show ip route json'")[1])
     return {hop["interfaceName"] for hop in routes[prefix][0]["nexthops"]}
 
 
-def settled(run: Run, net: Network, name: str, prefix: str, ports: set[str]) -> None:
+def settled(run: Run, net: Fabric, name: str, prefix: str, ports: set[str]) -> None:
     """Let the time pass in which BGP converges on these ports."""
     net.devices[name].clock.advance(60.0)
     assert hops(run, net, name, prefix) == ports
 
 
-def paths(run: Run, net: Network, name: str, prefix: str) -> dict[str, Any]:
+def paths(run: Run, net: Fabric, name: str, prefix: str) -> dict[str, Any]:
     shown = json.loads(run(net.devices[name], f"vtysh -c 'show bgp ipv4 unicast {prefix} json'")[1])
     return {path["peerId"]: path for path in shown["paths"]}
 
@@ -136,7 +135,7 @@ def paths(run: Run, net: Network, name: str, prefix: str) -> dict[str, Any]:
 SHUTDOWN = "vtysh -c 'conf t' -c 'router bgp 65100' -c '{}bgp graceful-shutdown'"
 
 
-def test_a_drained_spine_stays_in_the_table_and_leaves_the_forwarding(run: Run, clos: Network) -> None:
+def test_a_drained_spine_stays_in_the_table_and_leaves_the_forwarding(run: Run, clos: Fabric) -> None:
     settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet0", "Ethernet4"})
     assert run(clos.devices["spine1"], SHUTDOWN.format("")) == (0, "", "")
     settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet4"})
@@ -153,7 +152,7 @@ def test_a_drained_spine_stays_in_the_table_and_leaves_the_forwarding(run: Run, 
 
 
 @pytest.mark.parametrize("shown", [" bgp graceful-shutdown", "bgp graceful-shutdown"])
-def test_a_saved_drain_survives_a_restart_and_an_unsaved_one_does_not(run: Run, clos: Network, shown: str) -> None:
+def test_a_saved_drain_survives_a_restart_and_an_unsaved_one_does_not(run: Run, clos: Fabric, shown: str) -> None:
     spine = clos.devices["spine1"]
     assert run(spine, "config save -y")[0] == 0
     whole = shown[0] != " "
@@ -168,7 +167,7 @@ def test_a_saved_drain_survives_a_restart_and_an_unsaved_one_does_not(run: Run, 
 
 
 @pytest.mark.parametrize(("name", "peer"), [("spine1", "10.0.1.1"), ("leaf1", "10.0.1.0")])
-def test_one_link_is_drained_both_ways_from_either_end(run: Run, clos: Network, name: str, peer: str) -> None:
+def test_one_link_is_drained_both_ways_from_either_end(run: Run, clos: Fabric, name: str, peer: str) -> None:
     number, ways = ("65100", ("ANY", "ANY")) if name == "spine1" else ("65001", ("FROM-SPINES", "TO-SPINES"))
     maps = "".join(DRAIN_LINK.format(group=base, base=base) for base in dict.fromkeys(ways))
     bound = "".join(
@@ -205,13 +204,13 @@ def rates(run: Run, device: Device, elapsed: Callable[[float], None], place: int
 
 
 @pytest.fixture
-def elapsed(clos: Network) -> Callable[[float], None]:
+def elapsed(clos: Fabric) -> Callable[[float], None]:
     """Return a function that lets time pass on all switches."""
     return clos.devices["leaf1"].clock.advance
 
 
 def test_used_ports_carry_traffic_and_drained_ones_their_keepalives(
-    run: Run, clos: Network, elapsed: Callable[[float], None]
+    run: Run, clos: Fabric, elapsed: Callable[[float], None]
 ) -> None:
     def used(name: str) -> set[str]:
         found = rates(run, clos.devices[name], elapsed)
@@ -231,7 +230,7 @@ def test_used_ports_carry_traffic_and_drained_ones_their_keepalives(
 
 
 def test_a_port_with_errors_counts_them_until_the_fault_is_cleared(
-    run: Run, clos: Network, elapsed: Callable[[float], None]
+    run: Run, clos: Fabric, elapsed: Callable[[float], None]
 ) -> None:
     leaf = clos.devices["leaf1"]
     assert set(rates(run, leaf, elapsed, 1).values()) == {0.0}

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from sonic_sim.clock import Clock
-from sonic_sim.device import Device
+from sonic_sim.device import Device, Fabric
 from sonic_sim.kept import device_from_json, device_to_json
-from sonic_sim.network import Network
 
 Run = Callable[..., tuple[int, str, str]]
 WATCHDOG = {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop", "detection_time": "400"}}
@@ -33,7 +32,7 @@ def load(run: Run, device: Device, rows: Mapping[str, object]) -> None:
         "redis-cli -n 4 DEL 'PFC_WD|GLOBAL'",
     ],
 )
-def test_without_the_watchdog_s_row_for_the_switch_all_ports_go_down(run: Run, fabric: Network, command: str) -> None:
+def test_without_the_watchdog_s_row_for_the_switch_all_ports_go_down(run: Run, fabric: Fabric, command: str) -> None:
     leaf, spine = fabric.devices["leaf1"], fabric.devices["spine1"]
     load(run, leaf, WATCHDOG)
     assert ports_up(leaf) == ["Ethernet0", "Ethernet4"]
@@ -50,7 +49,7 @@ def test_without_the_watchdog_s_row_for_the_switch_all_ports_go_down(run: Run, f
     assert ports_up(leaf) == ["Ethernet0", "Ethernet4"]
 
 
-def test_a_port_s_watchdog_may_go_while_the_port_is_there(run: Run, fabric: Network) -> None:
+def test_a_port_s_watchdog_may_go_while_the_port_is_there(run: Run, fabric: Fabric) -> None:
     leaf = fabric.devices["leaf1"]
     load(run, leaf, {**WATCHDOG, "Ethernet999": {"action": "drop", "detection_time": "400"}})
     load(run, leaf, {"GLOBAL": {"POLL_INTERVAL": "100"}, "Ethernet0": None})
@@ -59,7 +58,7 @@ def test_a_port_s_watchdog_may_go_while_the_port_is_there(run: Run, fabric: Netw
     assert ports_up(leaf) == []
 
 
-def test_a_reload_without_the_row_harms_nothing(run: Run, fabric: Network) -> None:
+def test_a_reload_without_the_row_harms_nothing(run: Run, fabric: Fabric) -> None:
     leaf = fabric.devices["leaf1"]
     assert run(leaf, "config save -y")[0] == 0
     load(run, leaf, WATCHDOG)

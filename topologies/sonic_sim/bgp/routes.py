@@ -8,8 +8,7 @@ from weakref import WeakKeyDictionary
 from sonic_sim.bgp.instance import Instance, Neighbor
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Policies, Route, network
 from sonic_sim.bgp.sessions import Session, bgp_of, policies_of, sessions_of
-from sonic_sim.device import Device
-from sonic_sim.network import Network
+from sonic_sim.device import Device, Fabric
 
 _REST = 4.0
 """A new calculation waits for so many times the length of the last: convergence takes time in large fabrics."""
@@ -35,10 +34,10 @@ class _Memory:
     at: float = 0.0
 
 
-_memories: WeakKeyDictionary[Network, _Memory] = WeakKeyDictionary()
+_memories: WeakKeyDictionary[Fabric, _Memory] = WeakKeyDictionary()
 
 
-def ribs_of(net: Network) -> dict[str, Rib]:
+def ribs_of(net: Fabric) -> dict[str, Rib]:
     """Return the routes of all switches, calculated again only when something changed."""
     memory = _memories.setdefault(net, _Memory())
     signature = _signature(net)
@@ -54,7 +53,7 @@ def ribs_of(net: Network) -> dict[str, Rib]:
     return memory.ribs
 
 
-def _signature(net: Network) -> object:
+def _signature(net: Fabric) -> object:
     devices = net.devices.values()
     parts = [
         (_underlay(net, one), one.frr.version, one.frr.running, one.times.frr_up <= one.clock.now(), one.faults.version)
@@ -65,7 +64,7 @@ def _signature(net: Network) -> object:
     return (net.version, tuple(parts), max(0.0, settling))
 
 
-def _underlay(net: Network, device: Device) -> int:
+def _underlay(net: Fabric, device: Device) -> int:
     """Return a number that changes with the addresses and links of a switch, but not with its other rows."""
 
     def fingerprint() -> int:
@@ -75,7 +74,7 @@ def _underlay(net: Network, device: Device) -> int:
     return net.kept(device, "underlay", device.db.version, fingerprint)
 
 
-def _converge(net: Network) -> dict[str, Rib]:
+def _converge(net: Fabric) -> dict[str, Rib]:
     ribs: dict[str, Rib] = {}
     for name, device in net.devices.items():
         instance = bgp_of(device)

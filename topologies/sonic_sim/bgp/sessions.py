@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from sonic_sim.bgp.instance import Instance, Neighbor, instance_of
 from sonic_sim.bgp.policy import Policies, network
-from sonic_sim.device import Device
+from sonic_sim.device import Device, Fabric
 from sonic_sim.faults import FaultKind
-from sonic_sim.network import Network
 
 _CONVERGENCE_S = 5.0
 
@@ -110,7 +109,7 @@ def _connected(device: Device) -> dict[str, str]:
     return net.kept(device, "connected", device.db.version, lambda: _far_addresses(device, net))
 
 
-def _far_addresses(device: Device, net: Network) -> dict[str, str]:
+def _far_addresses(device: Device, net: Fabric) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in net.addresses(device):
         subnet = network(f"{one.address}/{one.length}")

@@ -1,1 +1,26 @@
-"""The programs of a simulated switch, a module a family, each registered once."""
+"""The programs of a switch; whoever imports this package has them all registered."""
+
+from sonic_sim.commands import (  # noqa: F401
+    cfggen,
+    config_reload,
+    config_save,
+    coreutils,
+    database,
+    dbdump,
+    entry,
+    filetools,
+    gcu,
+    host,
+    interface,
+    netlink,
+    ping,
+    prefix,
+    show_bgp,
+    show_config,
+    show_interfaces,
+    show_qos,
+    show_system,
+    textutils,
+    vlan,
+    vtysh,
+)

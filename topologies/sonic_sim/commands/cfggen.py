@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sonic_sim.commands.registry import Call, Result, Wait, program
 from sonic_sim.configdb import to_json
 from sonic_sim.merge import ProgramError, merge_into, read_document
+from sonic_sim.shell.programs import Call, Result, Wait, program
 
 _VALUED = {"-j": "json", "--json": "json", "--var-json": "var-json", "-v": "var", "--var": "var", "--key": "key",
            "-K": "key", "-a": "additional", "--additional-data": "additional", "-t": "template", "-k": "hwsku",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from sonic_sim.commands.registry import Call, Result
+from sonic_sim.shell.programs import Call, Result
 
 
 class UsageError(Exception):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
 from sonic_sim.commands.config_save import CFGGEN, YES
 from sonic_sim.commands.prompting import ask
-from sonic_sim.commands.registry import Result, Wait
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, SWSS_READY_S, Device, Effect
 from sonic_sim.merge import ProgramError, read_document
 from sonic_sim.refusals import refused
+from sonic_sim.shell.programs import Result, Wait
 from sonic_sim.yang.check import YangError, check_document
 
 LOCK = "/etc/sonic/reload.lock"

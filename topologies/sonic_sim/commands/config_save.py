@@ -2,11 +2,11 @@
 
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
 from sonic_sim.commands.prompting import ask
-from sonic_sim.commands.registry import Result
 from sonic_sim.configdb import ConfigDb, natural_key, to_json
 from sonic_sim.device import CONFIG_FILE
 from sonic_sim.merge import ProgramError, merge_into, read_document
 from sonic_sim.refusals import refused
+from sonic_sim.shell.programs import Result
 
 YES = Option(("-y", "--yes"))
 CFGGEN = "/usr/local/bin/sonic-cfggen"

@@ -2,8 +2,8 @@
 
 import time
 
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Result, find_command, program
 
 
 @program("echo")
@@ -79,7 +79,5 @@ def date(call: Call) -> Result:
 @program("which", "type")
 def which(call: Call) -> Result:
     """Print where a program is."""
-    from sonic_sim.commands.registry import find_command
-
     found = [word for word in call.argv[1:] if find_command(word, call.device)]
     return Result(0 if found else 1, out="".join(f"/usr/bin/{word}\n" for word in found))

@@ -3,10 +3,10 @@
 import fnmatch
 from collections.abc import Callable
 
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.configdb import Hash
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device
+from sonic_sim.shell.programs import Call, Result, program
 
 _USAGE = "usage: sonic-db-cli [-h] [-s] [-n NAMESPACE] db_or_op [cmd [arg ...]]\n"
 Answer = str | int | bool | list[str] | Hash | None

@@ -3,9 +3,9 @@
 import fnmatch
 import json
 
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.configdb import to_json
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
+from sonic_sim.shell.programs import Call, Result, program
 
 
 @program("sonic-db-dump")

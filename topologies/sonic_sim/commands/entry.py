@@ -1,8 +1,8 @@
 """``config`` and ``show``: the two click programs."""
 
 from sonic_sim.commands.clicklike import dispatch
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Result, program
 
 
 def _prompts(argv: list[str]) -> bool:

@@ -5,9 +5,9 @@ import posixpath
 import time
 from collections.abc import Callable
 
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.device import Device
 from sonic_sim.files import Files, canonical
+from sonic_sim.shell.programs import Call, Result, program
 
 ERRORS = {
     FileNotFoundError: "No such file or directory",

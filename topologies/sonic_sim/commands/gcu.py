@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
-from sonic_sim.commands.registry import Result
 from sonic_sim.configdb import to_json
 from sonic_sim.gcu.apply import Applier, ApplyError
 from sonic_sim.gcu.patch import PatchError, difference, read_patch
 from sonic_sim.refusals import refused
+from sonic_sim.shell.programs import Result
 
 _FOLDER = "/etc/sonic/checkpoints"
 _FORMATS = ("CONFIGDB", "SONICYANG")

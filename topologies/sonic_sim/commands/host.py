@@ -1,8 +1,8 @@
 """Programs about the host: hostname, uname, uptime, systemctl, reboot, journalctl."""
 
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.device import Effect
 from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Result, program
 
 
 @program("hostname")

@@ -3,9 +3,9 @@
 import ipaddress
 
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
-from sonic_sim.commands.registry import Result
 from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.device import Device
+from sonic_sim.shell.programs import Result
 
 NOT_SAVED = "Please note loaded setting will be lost after system reboot. To preserve setting, run `config save`.\n"
 _NAME = Argument("<interface_name>")

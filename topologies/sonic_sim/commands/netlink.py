@@ -2,9 +2,9 @@
 
 import json
 
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.interfaces import kernel_interfaces
 from sonic_sim.neighbors import neighbors
+from sonic_sim.shell.programs import Call, Result, program
 
 
 @program("ip")

@@ -3,9 +3,9 @@
 import ipaddress
 from dataclasses import dataclass
 
-from sonic_sim.commands.registry import Call, Result, program
+from sonic_sim.device import Fabric
 from sonic_sim.neighbors import hops_to
-from sonic_sim.network import Network
+from sonic_sim.shell.programs import Call, Result, program
 
 _HOP_MS = 0.12
 _NUMBERS = ("-c", "-W", "-t", "-s")
@@ -27,7 +27,7 @@ def ping(call: Call) -> Result:
     wanted = _wanted(call.argv[1:])
     if isinstance(wanted, str):
         return Result(2, err=f"ping: {wanted}\n")
-    hops = hops_to(call.device, call.device.network or Network(), wanted.target)
+    hops = hops_to(call.device, call.device.network or Fabric(), wanted.target)
     times = [] if hops is None or hops > wanted.ttl else [_rtt_ms(hops, number) for number in range(wanted.count)]
     lines = [f"PING {wanted.target} ({wanted.target}) {wanted.size}({wanted.size + 28}) bytes of data."]
     for number, took in enumerate(times, start=1):

@@ -1,14 +1,11 @@
 """Programs that start other programs: sudo, sh, flock, timeout, nohup, setsid, systemd-run, docker exec, env."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
-from sonic_sim.commands.registry import runner
+from sonic_sim.commands.filetools import read_for
 from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Shell, runner
 from sonic_sim.shell.streams import Captured, Streams
-
-if TYPE_CHECKING:
-    from sonic_sim.shell.run import Shell
 
 _DETACH_DELAY_S = 0.02
 
@@ -21,7 +18,7 @@ def _skip_options(words: list[str], valued: tuple[str, ...] = ()) -> list[str]:
 
 
 @runner("sudo")
-async def sudo(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def sudo(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run a command as root; admin may do so without a password."""
     words = _skip_options(argv[1:], ("-u", "-g", "-p", "-C"))
     user = argv[argv.index("-u") + 1] if "-u" in argv[1:3] else ROOT
@@ -35,7 +32,7 @@ async def sudo(shell: "Shell", argv: list[str], streams: Streams) -> int:
 
 
 @runner("sh", "bash", "dash")
-async def sh(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def sh(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run ``sh -c LINE`` or a script from standard input."""
     child = shell.child()
     for place, word in enumerate(argv[1:], start=1):
@@ -45,21 +42,21 @@ async def sh(shell: "Shell", argv: list[str], streams: Streams) -> int:
 
 
 @runner("exec", "nohup", "nice", "ionice", "command", "stdbuf", "time")
-async def passing_on(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def passing_on(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run the rest of the line."""
     words = _skip_options(argv[1:], ("-n", "-c", "-o", "-e"))
     return await shell.child().execute(words, streams) if words else 0
 
 
 @runner("env")
-async def env(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def env(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run a command with variables set."""
     child, words = shell.child(), _skip_options(argv[1:], ("-u",))
     return await child.execute(words, streams) if words else 0
 
 
 @runner("timeout")
-async def timeout(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def timeout(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run a command for at most so many seconds."""
     words = _skip_options(argv[1:], ("-s", "-k"))
     if len(words) < 2:
@@ -75,7 +72,7 @@ async def timeout(shell: "Shell", argv: list[str], streams: Streams) -> int:
 
 
 @runner("sleep")
-async def sleep(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def sleep(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Wait, on the switch's clock."""
     try:
         await asyncio.sleep(shell.device.clock.real_s(float(argv[1].rstrip("s"))))
@@ -86,7 +83,7 @@ async def sleep(shell: "Shell", argv: list[str], streams: Streams) -> int:
 
 
 @runner("flock")
-async def flock(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def flock(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Hold a lock while a command runs: ``flock [-n] [-w S] [-E N] FILE COMMAND…`` or ``FILE -c LINE``."""
     words, conflict, wait_s = argv[1:], 1, float("inf")
     while words and words[0].startswith("-"):
@@ -118,10 +115,8 @@ async def flock(shell: "Shell", argv: list[str], streams: Streams) -> int:
 
 
 @runner("cat")
-async def cat(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def cat(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Print files, or standard input line by line until it ends."""
-    from sonic_sim.commands.filetools import read_for
-
     names = [word for word in argv[1:] if word == "-" or not word.startswith("-")]
     if not names:
         while line := await streams.stdin.readline():
@@ -139,7 +134,7 @@ async def cat(shell: "Shell", argv: list[str], streams: Streams) -> int:
 
 
 @runner("setsid")
-async def setsid(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def setsid(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run a command in an own session; with ``-f`` it outlives the login."""
     words = _skip_options(argv[1:])
     if "-f" in argv[1:] or "--fork" in argv[1:]:
@@ -149,7 +144,7 @@ async def setsid(shell: "Shell", argv: list[str], streams: Streams) -> int:
 
 
 @runner("systemd-run")
-async def systemd_run(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def systemd_run(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run a command as a transient unit that outlives the login."""
     unit = next((word.partition("=")[2] for word in argv if word.startswith("--unit=")), "run-r1")
     words = _skip_options(argv[1:], ("-u", "-p", "--unit", "--property"))
@@ -161,7 +156,7 @@ async def systemd_run(shell: "Shell", argv: list[str], streams: Streams) -> int:
     return 0
 
 
-def _detach(shell: "Shell", words: list[str]) -> None:
+def _detach(shell: Shell, words: list[str]) -> None:
     child = shell.child(ROOT if shell.user == ROOT else None)
 
     async def later() -> int:
@@ -173,7 +168,7 @@ def _detach(shell: "Shell", words: list[str]) -> None:
 
 
 @runner("docker")
-async def docker(shell: "Shell", argv: list[str], streams: Streams) -> int:
+async def docker(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run ``docker exec [-i] [-t] CONTAINER COMMAND``; ``ps`` and ``images`` list what a switch has."""
     if shell.user != ROOT:
         streams.err("permission denied while trying to connect to the Docker daemon socket\n")

@@ -1,6 +1,6 @@
 """Questions of the ``config`` programs, answered on standard input."""
 
-from sonic_sim.commands.registry import Result
+from sonic_sim.shell.programs import Result
 
 
 def ask(question: str, stdin: str) -> Result | str:

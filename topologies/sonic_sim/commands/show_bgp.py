@@ -1,8 +1,8 @@
 """``show ip bgp …`` and ``show ip route``: SONiC passes them to FRR."""
 
+from sonic_sim.bgp.views import view
 from sonic_sim.commands.clicklike import Argument, Parsed, leaf
-from sonic_sim.commands.registry import Result
-from sonic_sim.frr.views import view
+from sonic_sim.shell.programs import Result
 
 _WORDS = (Argument("words", required=False, many=True),)
 

@@ -1,20 +1,12 @@
 """``show runningconfiguration`` and ``show startupconfiguration``."""
 
-from typing import Any
-
 from sonic_sim.commands.clicklike import Option, Parsed, leaf
-from sonic_sim.commands.registry import Result
 from sonic_sim.configdb import to_json
-from sonic_sim.device import FRR_FILE, Device
+from sonic_sim.device import FRR_FILE
+from sonic_sim.gcu.apply import running_document
+from sonic_sim.shell.programs import Result
 
 _VERBOSE = Option(("--verbose",))
-
-
-def running_document(device: Device) -> dict[str, Any]:
-    """Return CONFIG_DB with ``bgpraw``, empty where FRR does not answer."""
-    document: dict[str, Any] = dict(device.db.document())
-    document["bgpraw"] = device.frr.show() if device.frr_answers() else ""
-    return document
 
 
 @leaf("show runningconfiguration all", options=(_VERBOSE,))

@@ -3,12 +3,12 @@
 import json
 
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
-from sonic_sim.commands.registry import Result
 from sonic_sim.commands.table import grid_table, simple_table
 from sonic_sim.configdb import Hash, natural_key
 from sonic_sim.databases import APPL, COUNTERS, rows_of_database
 from sonic_sim.device import Device
 from sonic_sim.interfaces import kernel_interfaces
+from sonic_sim.shell.programs import Result
 
 _NAME = (Argument("interfacename", required=False),)
 _OPTIONS = (Option(("--verbose",)), Option(("-n", "--namespace"), value=True), Option(("-d", "--display"), value=True))

@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.commands.table import plain_table, simple_table
 from sonic_sim.configdb import ConfigDb, natural_key
+from sonic_sim.shell.programs import Call, Result, program
 
 _VERBOSE = (Option(("--verbose",)),)
 

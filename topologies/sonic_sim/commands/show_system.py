@@ -4,9 +4,9 @@ import json
 import time
 
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
-from sonic_sim.commands.registry import Result
 from sonic_sim.commands.table import simple_table
 from sonic_sim.device import Device
+from sonic_sim.shell.programs import Result
 
 
 @leaf("show version", options=(Option(("--verbose",)),))

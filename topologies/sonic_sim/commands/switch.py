@@ -2,8 +2,8 @@
 
 from railweave_switch import main
 from railweave_switch.packing import FIRST_LINE
-from sonic_sim.commands.registry import Call, Result, program
 from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Result, program
 from sonic_sim.switch_host import SimulatedHost
 
 

@@ -3,7 +3,7 @@
 import re
 
 from sonic_sim.commands.filetools import read_for
-from sonic_sim.commands.registry import Call, Result, always, program
+from sonic_sim.shell.programs import Call, Result, always, program
 
 
 def _number(call: Call, default: int) -> tuple[str, int, list[str]]:

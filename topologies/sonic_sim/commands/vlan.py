@@ -1,7 +1,7 @@
 """``config vlan``."""
 
 from sonic_sim.commands.clicklike import Argument, Option, Parsed, leaf
-from sonic_sim.commands.registry import Result
+from sonic_sim.shell.programs import Result
 
 _VID = Argument("<vid>")
 _LOW, _HIGH = 2, 4094

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from sonic_sim.commands.registry import Call, Result, program
+from sonic_sim.bgp.views import view
 from sonic_sim.device import FRR_FILE, Device
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT
 from sonic_sim.frr.edit import Editor
 from sonic_sim.frr.refusal import RefusedLineError
-from sonic_sim.frr.views import view
 from sonic_sim.refusals import refused
+from sonic_sim.shell.programs import Call, Result, program
 
 _DAEMONS_DOWN = "Exiting: failed to connect to any daemons.\n"
 

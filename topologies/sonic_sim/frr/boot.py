@@ -1,45 +1,40 @@
 """What the bgp container boots with, by ``docker_routing_config_mode`` (sonic-facts §1.4, docker_init.sh)."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sonic_sim.configdb import ConfigDb, Hash
-    from sonic_sim.device import Device
+from sonic_sim.configdb import ConfigDb, Hash
+from sonic_sim.files import Files
 
 FRR_FOLDER = "/etc/sonic/frr"
 FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra nexthop kernel enable")
 
 
-def boot_configuration(device: "Device") -> tuple[str, bool]:
+def boot_configuration(mode: str, db: ConfigDb, files: Files, hostname: str, now: float) -> tuple[str, bool]:
     """Return the boot configuration and whether ``frr.conf`` stays. In split-unified the fpm lines are appended."""
-    mode = device.routing_mode()
     if mode == "split-unified":
-        return _own_file(device), True
+        return _own_file(files, now), True
     if mode == "unified":
-        text = from_config_db(device.db, device.hostname)
-        device.files.write(f"{FRR_FOLDER}/frr.conf", text.encode(), now=device.clock.now())
+        text = from_config_db(db, hostname)
+        files.write(f"{FRR_FOLDER}/frr.conf", text.encode(), now=now)
         return text, True
     if mode == "split":
         names = ("zebra.conf", "staticd.conf", "bgpd.conf")
         paths = [f"{FRR_FOLDER}/{name}" for name in names]
-        texts = [device.files.read(path).decode() for path in paths if device.files.exists(path)]
-        return "\n".join(texts), False
-    return from_config_db(device.db, device.hostname), False
+        return "\n".join(files.read(path).decode() for path in paths if files.exists(path)), False
+    return from_config_db(db, hostname), False
 
 
-def _own_file(device: "Device") -> str:
+def _own_file(files: Files, now: float) -> str:
     path = f"{FRR_FOLDER}/frr.conf"
-    text = device.files.read(path).decode(errors="replace") if device.files.exists(path) else ""
+    text = files.read(path).decode(errors="replace") if files.exists(path) else ""
     missing = [line for line in FPM_LINES if line not in text.splitlines()]
     if missing:
         if text and not text.endswith("\n"):
             text += "\n"
         text += "\n".join(missing) + "\n"
-        device.files.write(path, text.encode(), now=device.clock.now())
+        files.write(path, text.encode(), now=now)
     return text
 
 
-def from_config_db(db: "ConfigDb", hostname: str) -> str:
+def from_config_db(db: ConfigDb, hostname: str) -> str:
     """Return the configuration that the image's templates make of CONFIG_DB, the lines that matter here."""
     lines = [f"hostname {hostname}", "log syslog informational", "service integrated-vtysh-config", *FPM_LINES]
     metadata = db.get("DEVICE_METADATA|localhost")
@@ -67,7 +62,7 @@ def from_config_db(db: "ConfigDb", hostname: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _loopback(db: "ConfigDb") -> str:
+def _loopback(db: ConfigDb) -> str:
     for key in db.table("LOOPBACK_INTERFACE"):
         name, _, address = key.partition("|")
         if name == "Loopback0" and "." in address:
@@ -75,7 +70,7 @@ def _loopback(db: "ConfigDb") -> str:
     return ""
 
 
-def _neighbor(peer: str, row: "Hash", default_status: str) -> list[str]:
+def _neighbor(peer: str, row: Hash, default_status: str) -> list[str]:
     lines = [f" neighbor {peer} remote-as {row['asn']}", f" neighbor {peer} peer-group PEER_V4"]
     if row.get("name"):
         lines.append(f" neighbor {peer} description {row['name']}")

@@ -7,7 +7,6 @@ from typing import Any
 
 from sonic_sim.configdb import encode_fields
 from sonic_sim.device import Device
-from sonic_sim.faults import FaultKind
 from sonic_sim.gcu.order import NoOrderError, check_lanes, sorted_moves
 from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_move, apply_patch, parts_of
 from sonic_sim.gcu.rules import refusal
@@ -16,6 +15,13 @@ from sonic_sim.yang.model import KNOWN
 
 _FIXED_S, _STEP_S = 1.5, 0.33
 """Seconds of a patch on a fast switch CPU, measured (sonic-facts §3.5)."""
+
+
+def running_document(device: Device) -> dict[str, Any]:
+    """Return CONFIG_DB with ``bgpraw``, empty where FRR does not answer."""
+    document: dict[str, Any] = dict(device.db.document())
+    document["bgpraw"] = device.frr.show() if device.frr_answers() else ""
+    return document
 
 
 class ApplyError(Exception):
@@ -51,8 +57,6 @@ class Applier:
 
     def precheck(self, patch: list[Operation]) -> None:
         """Try the patch on the running configuration, as apply-patch does first. Raises ApplyError."""
-        from sonic_sim.commands.show_config import running_document
-
         try:
             target = apply_patch(running_document(self.device), patch)
             check_document({name: rows for name, rows in target.items() if isinstance(rows, dict)})
@@ -171,6 +175,3 @@ def _at(document: Any, parts: tuple[str, ...]) -> Any:
             return None
         value = value[part]
     return value
-
-
-COMMIT_FAULT = FaultKind.REFUSE_COMMIT

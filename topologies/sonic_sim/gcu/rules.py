@@ -2,6 +2,7 @@
 
 import re
 
+from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.device import Device
 from sonic_sim.gcu.patch import Move
 
@@ -65,8 +66,6 @@ def _port(device: Device, move: Move) -> bool:
 
 
 def _state_of(device: Device, port: str) -> dict[str, str]:
-    from sonic_sim.databases import STATE, rows_of_database
-
     key = f"PORT_TABLE|{port}"
     return rows_of_database(device, STATE, key).get(key, {})
 

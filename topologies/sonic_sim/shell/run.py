@@ -8,10 +8,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from sonic_sim.commands.registry import Call, Result, Wait, find_command
 from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT, canonical
+from sonic_sim.shell.programs import Call, Result, Wait, find_command
 from sonic_sim.shell.streams import Captured, Streams, TextStdin
 from sonic_sim.shell.syntax import Pipeline, ShellSyntaxError, Simple, Word, parse
 

@@ -1,19 +1,16 @@
 """What FRR shows: ``show running-config`` and the state of BGP and routes."""
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sonic_sim.bgp.paths import bgp_prefix
+from sonic_sim.bgp.state import JSON_VIEWS, TEXT_VIEWS
 from sonic_sim.configdb import to_json
+from sonic_sim.device import Device
 from sonic_sim.frr.show import FRR_VERSION
 
-if TYPE_CHECKING:
-    from sonic_sim.device import Device
 
-_View = Callable[["Device"], Any]
-
-
-def view(device: "Device", command: str) -> str | None:
+def view(device: Device, command: str) -> str | None:
     """Return the text of a show command, or None where FRR does not know it."""
     if re.match(r"^show run(ning-config)?( no-header)?$", command):
         return device.frr.show() if "no-header" not in command else device.frr.text()
@@ -21,8 +18,6 @@ def view(device: "Device", command: str) -> str | None:
         return f"FRRouting {FRR_VERSION} ({device.hostname}) on Linux(6.1.0-29-2-amd64).\n"
     if command == "show daemons":
         return " mgmtd zebra bgpd watchfrr staticd\n"
-    from sonic_sim.frr.state import TEXT_VIEWS
-
     plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
     plain = plain.replace("show bgp ipv4 unicast", "show bgp").replace("show bgp ipv4", "show bgp")
     every_vrf = " vrf all" in command
@@ -38,10 +33,7 @@ def view(device: "Device", command: str) -> str | None:
     return None if text is None else text(device)
 
 
-def _json_view(device: "Device", command: str, every_vrf: bool) -> dict[str, Any] | None:
-    from sonic_sim.frr.paths import bgp_prefix
-    from sonic_sim.frr.state import JSON_VIEWS
-
+def _json_view(device: Device, command: str, every_vrf: bool) -> dict[str, Any] | None:
     found = JSON_VIEWS.get(command)
     if found is not None:
         return found(device, every_vrf)

@@ -1,21 +1,19 @@
 """The paths that bgpd knows, as ``show ip bgp`` shows them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Route, network
 from sonic_sim.bgp.routes import Rib, equal_paths, ribs_of
 from sonic_sim.bgp.sessions import bgp_of
-
-if TYPE_CHECKING:
-    from sonic_sim.device import Device
+from sonic_sim.device import Device
 
 
-def rib_of(device: "Device") -> Rib | None:
+def rib_of(device: Device) -> Rib | None:
     """Return the routes of a switch, None where BGP does not run."""
     return ribs_of(device.network).get(device.name) if device.network is not None else None
 
 
-def bgp_table(device: "Device", every_vrf: bool) -> dict[str, Any]:
+def bgp_table(device: Device, every_vrf: bool) -> dict[str, Any]:
     """Return ``show ip bgp json``."""
     instance, rib = bgp_of(device), rib_of(device)
     if instance is None or rib is None:
@@ -43,7 +41,7 @@ def _paths(rib: Rib, prefix: str) -> list[tuple[dict[str, Any], Route]]:
     return paths
 
 
-def bgp_prefix(device: "Device", prefix: str) -> dict[str, Any]:
+def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
     """Return ``show ip bgp PREFIX json``: the paths with their communities."""
     rib = rib_of(device)
     if rib is None or prefix not in rib.best:
@@ -57,7 +55,7 @@ def bgp_prefix(device: "Device", prefix: str) -> dict[str, Any]:
     return {"prefix": prefix, "paths": paths}
 
 
-def table_text(device: "Device") -> str:
+def table_text(device: Device) -> str:
     """Return ``show ip bgp`` for a person."""
     instance, rib = bgp_of(device), rib_of(device)
     if instance is None or rib is None:

@@ -2,22 +2,20 @@
 
 from collections.abc import Callable
 from ipaddress import IPv6Address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
+from sonic_sim.bgp.paths import bgp_table, rib_of, table_text
 from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.routes import Rib, equal_paths, local_routes
 from sonic_sim.bgp.sessions import Session, bgp_of, sessions_of
-from sonic_sim.frr.paths import bgp_table, rib_of, table_text
+from sonic_sim.device import Device
 from sonic_sim.frr.show import FRR_VERSION
 
-if TYPE_CHECKING:
-    from sonic_sim.device import Device
-
-_established_since: WeakKeyDictionary["Device", dict[str, float]] = WeakKeyDictionary()
+_established_since: WeakKeyDictionary[Device, dict[str, float]] = WeakKeyDictionary()
 
 
-def _since(device: "Device", one: Session) -> float:
+def _since(device: Device, one: Session) -> float:
     """Return since when a session is up, remembered from the first time it was seen up."""
     since = _established_since.setdefault(device, {})
     if not one.established:
@@ -26,7 +24,7 @@ def _since(device: "Device", one: Session) -> float:
     return since.setdefault(one.neighbor.peer, device.clock.now())
 
 
-def _remote_as(device: "Device", one: Session) -> int:
+def _remote_as(device: Device, one: Session) -> int:
     text = one.neighbor.remote_as
     if text.isdigit():
         return int(text)
@@ -41,7 +39,7 @@ def _counts(rib: Rib | None, peer: str) -> tuple[int, int]:
     return len(rib.received.get(peer, {})), rib.sent.get(peer, 0)
 
 
-def bgp_summary(device: "Device", every_vrf: bool) -> dict[str, Any]:
+def bgp_summary(device: Device, every_vrf: bool) -> dict[str, Any]:
     """Return ``show bgp summary json``: ``{}`` without an instance."""
     instance = bgp_of(device)
     if instance is None:
@@ -76,7 +74,7 @@ def _clock(milliseconds: int) -> str:
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
-def bgp_neighbors(device: "Device", every_vrf: bool) -> dict[str, Any]:
+def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
     """Return ``show bgp neighbors json``, all VRFs under their names."""
     instance = bgp_of(device)
     if instance is None:
@@ -111,7 +109,7 @@ def bgp_neighbors(device: "Device", every_vrf: bool) -> dict[str, Any]:
     return {"default": {"vrfId": 0, "vrfName": "default", **peers}} if every_vrf else peers
 
 
-def ip_routes(device: "Device", every_vrf: bool) -> dict[str, Any]:
+def ip_routes(device: Device, every_vrf: bool) -> dict[str, Any]:
     """Return ``show ip route json``: connected, static and BGP routes with all equal next hops."""
     routes: dict[str, Any] = {}
     for prefix, kind in local_routes(device).items():
@@ -126,7 +124,7 @@ def ip_routes(device: "Device", every_vrf: bool) -> dict[str, Any]:
     return dict(sorted(routes.items(), key=lambda one: (network(one[0]).version, network(one[0]).network_address)))
 
 
-def _next_hop(device: "Device", peer: str, port: str) -> dict[str, Any]:
+def _next_hop(device: Device, peer: str, port: str) -> dict[str, Any]:
     """Return a next hop; a session over an interface gives the neighbor's link-local address (RFC 8950)."""
     unnumbered = peer == port
     address = _link_local(device, port) if unnumbered else peer
@@ -134,7 +132,7 @@ def _next_hop(device: "Device", peer: str, port: str) -> dict[str, Any]:
     return {"fib": True, "ip": address, "afi": family, "interfaceName": port, "active": True}
 
 
-def _link_local(device: "Device", port: str) -> str:
+def _link_local(device: Device, port: str) -> str:
     """Return the address that the far end of a cable makes of its switch's MAC address (RFC 4291, EUI-64)."""
     far = device.network.far_end(device, port) if device.network is not None else None
     other = device.network.devices.get(far.node) if far is not None and device.network is not None else None
@@ -145,7 +143,7 @@ def _link_local(device: "Device", port: str) -> str:
     return str(IPv6Address(b"\xfe\x80" + bytes(6) + interface))
 
 
-def summary_text(device: "Device") -> str:
+def summary_text(device: Device) -> str:
     """Return ``show bgp summary`` for a person."""
     document = bgp_summary(device, False).get("ipv4Unicast")
     if document is None:
@@ -160,7 +158,7 @@ def summary_text(device: "Device") -> str:
     return f"{head}\n" + "\n".join(lines) + f"\n\nTotal number of neighbors {len(document['peers'])}\n"
 
 
-def route_text(device: "Device") -> str:
+def route_text(device: Device) -> str:
     """Return ``show ip route`` for a person."""
     letters = {"connected": "C", "static": "S", "bgp": "B"}
     lines = [
@@ -179,14 +177,14 @@ def route_text(device: "Device") -> str:
     return "\n".join(lines) + "\n"
 
 
-JSON_VIEWS: dict[str, Callable[["Device", bool], dict[str, Any]]] = {
+JSON_VIEWS: dict[str, Callable[[Device, bool], dict[str, Any]]] = {
     "show bgp summary": bgp_summary,
     "show bgp neighbors": bgp_neighbors,
     "show ip route": ip_routes,
     "show bgp": bgp_table,
     "show version": lambda device, every_vrf: {"version": FRR_VERSION},
 }
-TEXT_VIEWS: dict[str, Callable[["Device"], str]] = {
+TEXT_VIEWS: dict[str, Callable[[Device], str]] = {
     "show bgp": table_text,
     "show bgp summary": summary_text,
     "show ip route": route_text,

@@ -1,24 +1,14 @@
 """The list of programs: a handler is a function of (device, words, input) and returns exit status and texts."""
 
-import importlib
 import posixpath
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sonic_sim.device import Device
 from sonic_sim.files import ROOT, canonical
-
-if TYPE_CHECKING:
-    from sonic_sim.shell.run import Shell
-    from sonic_sim.shell.streams import Streams
-
-_MODULES = (
-    "cfggen", "config_reload", "config_save", "coreutils", "database", "dbdump", "entry", "filetools", "gcu",
-    "host", "interface", "netlink", "ping", "prefix", "show_bgp", "show_config", "show_interfaces", "show_qos",
-    "show_system", "textutils", "vlan", "vtysh",
-)  # fmt: skip
+from sonic_sim.shell.streams import Streams
 
 
 class Wait(Enum):
@@ -55,8 +45,28 @@ class Result:
     cwd: str | None = None
 
 
+class Shell(Protocol):
+    """What a program that starts others knows of the shell that it runs in."""
+
+    device: Device
+    user: str
+    cwd: str
+
+    def child(self, user: str | None = None) -> "Shell":
+        """Return a shell for a command inside this one, perhaps of another user."""
+
+    async def run_line(self, line: str, streams: Streams) -> int:
+        """Run a command line; return the exit status."""
+
+    async def execute(self, argv: list[str], streams: Streams) -> int:
+        """Run one command by its words."""
+
+    def spawn(self, work: Coroutine[Any, Any, int]) -> None:
+        """Let something run that outlives this command and the session."""
+
+
 Handler = Callable[[Call], Result]
-Runner = Callable[["Shell", list[str], "Streams"], Awaitable[int]]
+Runner = Callable[[Shell, list[str], Streams], Awaitable[int]]
 
 
 def _never(argv: list[str]) -> bool:
@@ -74,7 +84,6 @@ class Command:
 
 
 _commands: dict[str, Command] = {}
-_loaded: list[str] = []
 
 
 def program(*names: str, reads_stdin: Callable[[list[str]], bool] = _never) -> Callable[[Handler], Handler]:
@@ -104,7 +113,6 @@ _PROGRAM_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", 
 
 def find_command(word: str, device: Device) -> Command | None:
     """Return the program that a word starts, or None."""
-    load_all()
     if "/" not in word:
         return _commands.get(word)
     if posixpath.dirname(word) not in _PROGRAM_FOLDERS:
@@ -112,14 +120,6 @@ def find_command(word: str, device: Device) -> Command | None:
     if word == "/usr/local/bin/railweave-switch" and not device.files.exists(word):
         return None
     return _commands.get(posixpath.basename(word))
-
-
-def load_all() -> None:
-    """Import every module that registers programs."""
-    if not _loaded:
-        _loaded.append("all")
-        for name in _MODULES:
-            importlib.import_module(f"sonic_sim.commands.{name}")
 
 
 def always(argv: list[str]) -> bool:
@@ -130,8 +130,3 @@ def always(argv: list[str]) -> bool:
 def without_operands(argv: list[str]) -> bool:
     """Say of a program that it reads its input when no file is named."""
     return not [word for word in argv[1:] if not word.startswith("-")]
-
-
-def plain(value: Any) -> str:
-    """Return a value as Python prints it."""
-    return str(value)
