@@ -169,6 +169,10 @@ class ContainerSession(Session):
         """Say whether the container still runs what stands for the session; asks nothing of it."""
         return self._kept is not None and not self._kept.closed
 
+    def answers(self) -> bool:
+        """Say the same: Docker tells at once when the container is gone."""
+        return self.alive()
+
     def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
         """Run a command with ``data`` as its input and return what it left, whatever its exit status.
 

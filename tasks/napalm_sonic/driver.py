@@ -70,8 +70,8 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self.device.close()
 
     def is_alive(self) -> dict[str, bool]:
-        """Say whether the session stands; asks nothing of the switch."""
-        return {"is_alive": self.device.alive()}
+        """Say whether the session stands; one that was not used for a while is asked for a sign of life."""
+        return {"is_alive": self.device.answers()}
 
     # Configuration
 

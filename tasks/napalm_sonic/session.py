@@ -9,6 +9,7 @@ import functools
 import io
 import logging
 import select
+import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from napalm.base.exceptions import (
     ConnectTimeoutError,
 )
 
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.host_keys import add_known_keys, known_name
 from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
 from napalm_sonic.sockets import connect
@@ -39,6 +41,9 @@ LONGEST_ANSWER_BYTES = 32 * 1024 * 1024
 """No answer of a switch is longer: a configuration of 1,000 ports is a tenth of it."""
 
 _CHUNK_BYTES = 65536
+_SILENT_S = 15.0
+"""After so long without an answer a session is asked for a sign of life before it is used again."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -69,13 +74,16 @@ class Session:
     command_timeout_s: float = 60.0
     sudo: bool = True
     jump: Jump | None = None
+    clock: Clock = SYSTEM_CLOCK
     _connection: Any = None
+    _heard_s: float = 0.0
     _sftp: "paramiko.SFTPClient | None" = None
 
     def open(self) -> None:
         """Connect. Raises ConnectAuthError, ConnectTimeoutError or ConnectionException, with what to do about it."""
         if self._connection is None:
             self._connection = _connect(self)
+            self._heard_s = self.clock.monotonic()
 
     def close(self) -> None:
         """End the connection; safe to call at any time and more than once."""
@@ -88,6 +96,25 @@ class Session:
         client = getattr(self._connection, "remote_conn_pre", None)
         transport = client.get_transport() if client is not None else None
         return bool(transport is not None and transport.is_active())
+
+    def answers(self) -> bool:
+        """Say whether the session can be used; the far end of one that was silent for a while is asked.
+
+        A switch that was cut off says no goodbye, and its connection seems to stand until TCP gives it up.
+        """
+        if not self.alive():
+            return False
+        if self.clock.monotonic() - self._heard_s < _SILENT_S:
+            return True
+        transport = self._transport()
+        # Its end wakes the wait below, which has no bound of its own.
+        bound = threading.Timer(self.timeout_s, transport.close)
+        bound.start()
+        try:
+            transport.global_request("keepalive@openssh.com", wait=True)
+        finally:
+            bound.cancel()
+        return self.alive()
 
     def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
         """Run a command with ``data`` as its input and return what it left, whatever its exit status.
@@ -108,6 +135,7 @@ class Session:
                 exit_status = self._exit_status(channel, deadline, command)
             finally:
                 channel.close()
+        self._heard_s = self.clock.monotonic()
         if _log.isEnabledFor(logging.DEBUG):
             _log.debug(
                 "%s: %s: exit status %d, %.3f s",

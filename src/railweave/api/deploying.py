@@ -77,21 +77,22 @@ def deploy(
     refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
     _tell_unfinished(project, fabric)
     wait_s = fabric.target.rollout.revert_in_s + TIMER_MARGIN_S
-    with fabric.progress():
-        plan = fabric.plan(remove_conflicting=agreement.remove_conflicting, pending_wait_s=wait_s)
-    _check_binding(bound, plan, reviewed)
-    if not project.operator.approves(plan):
-        return None
-    undertaking = Undertaking(
-        intent=str(project.intent),
-        remove_conflicting=agreement.remove_conflicting,
-        base=fabric.base,
-        phase=fabric.phase,
-    )
-    with audited(f"deploy {reviewed or project.intent}", plan) as note, fabric.progress():
-        result = fabric.deploy(plan, agreement.policy(fabric), undertaking=undertaking)
-        note(result)
-        return result
+    with fabric.connected():
+        with fabric.shown:
+            plan = fabric.plan(remove_conflicting=agreement.remove_conflicting, pending_wait_s=wait_s)
+        _check_binding(bound, plan, reviewed)
+        if not project.operator.approves(plan):
+            return None
+        undertaking = Undertaking(
+            intent=str(project.intent),
+            remove_conflicting=agreement.remove_conflicting,
+            base=fabric.base,
+            phase=fabric.phase,
+        )
+        with audited(f"deploy {reviewed or project.intent}", plan) as note, fabric.shown:
+            result = fabric.deploy(plan, agreement.policy(fabric), undertaking=undertaking)
+            note(result)
+            return result
 
 
 def _read_plan(file: Path) -> "Plan":

@@ -42,13 +42,20 @@ class ReachedFabric:
     phase: int = 0
 
     @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Close the sessions of all devices at the end; until then one login serves all that is done on a device."""
+        from nornir_railweave.target.sessions import close_sessions
+
+        try:
+            yield
+        finally:
+            close_sessions(self.nornir)
+
+    @contextmanager
     def progress(self) -> Iterator[None]:
         """Show progress to the operator while devices are at work, and close their sessions at the end."""
-        try:
-            with self.shown:
-                yield
-        finally:
-            self.nornir.close_connections(on_good=True, on_failed=True)
+        with self.connected(), self.shown:
+            yield
 
     def wanted(self, device: str) -> "DeviceConfig":
         """Return the intended configuration of a device."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
-from nornir_railweave.clock import Clock
+from napalm_sonic.clock import Clock
 from nornir_railweave.device.reading import switch_program
 from railweave.plan.observation import BgpSession, Counters, LldpNeighbor, Observation, PortState
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
-from nornir_railweave.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 
 QUIET_PACKETS_PER_S = 20.0
 """BGP, BFD-less, LLDP and ARP need a few packets a second on a link; applications send thousands."""

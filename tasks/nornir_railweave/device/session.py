@@ -1,14 +1,15 @@
-"""One host's NAPALM session within a task: opened when asked for, closed whatever happens, found again when lost."""
+"""One host's NAPALM session within a task: opened when asked for, left open for the next task, replaced when lost."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from napalm.base.exceptions import NapalmException
 from nornir.core.task import Task
 
-from nornir_railweave.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.target.inventory import CONNECTION
+from nornir_railweave.target.sessions import close_session
 
 _LONGEST_TEXT = 400
 _RETRY_S = 1.0
@@ -29,10 +30,8 @@ class Session:
         return self._task.host.get_connection(CONNECTION, self._task.nornir.config)
 
     def close(self) -> None:
-        """End the connection; a session that is lost already may refuse that, which changes nothing."""
-        if CONNECTION in self._task.host.connections:
-            with suppress(Exception):
-                self._task.host.close_connection(CONNECTION)
+        """End the connection, if there is one."""
+        close_session(self._task.host)
 
     def reconnect(self, within_s: float, clock: Clock = SYSTEM_CLOCK) -> Any:
         """Return a new driver, trying for ``within_s`` seconds; raises the last fault."""
@@ -49,12 +48,13 @@ class Session:
 
 @contextmanager
 def session(task: Task) -> Iterator[Session]:
-    """Give a session of the task's host that ends with the block."""
+    """Give a session of the task's host, and leave it open for the next task unless the block fails."""
     opened = Session(task)
     try:
         yield opened
-    finally:
+    except BaseException:
         opened.close()
+        raise
 
 
 def words(fault: BaseException) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from nornir.core import Nornir
 from nornir.core.task import AggregatedResult
 
-from nornir_railweave.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.device.quiet import QUIET_PACKETS_PER_S
 from nornir_railweave.device.reading import Comparer, Wanted
 from nornir_railweave.events import Announcer, Event, Events, Step, silent

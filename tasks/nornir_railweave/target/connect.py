@@ -16,6 +16,7 @@ from nornir_railweave.target.inventory import CONNECTION, STATE_DIR, build_inven
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.processors import Guarded
 from nornir_railweave.target.runner import FabricRunner
+from nornir_railweave.target.sessions import OpenSessions
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
@@ -31,7 +32,8 @@ def build(
     """Return the Nornir through which the devices of ``fabric`` are reached on ``target``.
 
     ``processors`` (such as ``progress.FabricProgress``) are told of every run, and cannot disturb one. Nothing
-    is connected yet. Raises RefusedError where a device has no address or a secret is missing.
+    is connected yet; what tasks connect stays open until ``session.close_sessions``, for as many devices as a wave has
+    at most. Raises RefusedError where a device has no address or a secret is missing.
     """
     inventory = build_inventory(fabric, target, state_dir, environ)
     _refuse_driver(inventory, target)
@@ -43,8 +45,14 @@ def build(
         inventory=inventory,
         runner=FabricRunner(target.rollout.workers),
         config=Config(),
-        processors=Processors([Guarded(each) for each in processors]),
+        processors=Processors([OpenSessions(_most_sessions(target)), *(Guarded(each) for each in processors)]),
     )
+
+
+def _most_sessions(target: Target) -> int:
+    """Return how many sessions may be open at once: those of a wave, as far as a jump host carries them."""
+    most = max(target.rollout.workers, target.rollout.policy.wave_size)
+    return most if target.login.jump is None else min(most, target.login.jump.channels)
 
 
 def _refuse_driver(inventory: Inventory, target: Target) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nornir_railweave.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.target.inventory import STATE_DIR
 from nornir_railweave.target.model import Rollout, Target
 from railweave.plan.refusal import Consent

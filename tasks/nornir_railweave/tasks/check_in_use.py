@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from nornir.core.task import Result, Task
 
-from nornir_railweave.clock import Clock
+from napalm_sonic.clock import Clock
 from nornir_railweave.device.quiet import packet_rates
 from nornir_railweave.device.session import DEVICE_FAULTS, session
 from railweave.plan.model import LivePort

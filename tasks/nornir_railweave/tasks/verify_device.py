@@ -4,7 +4,7 @@ from collections.abc import Callable, Container
 
 from nornir.core.task import Result, Task
 
-from nornir_railweave.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.device.observing import observe
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step, silent

@@ -1,4 +1,4 @@
-"""The clock of everything that waits: gates, soaks, pauses, new connections. A test drives one of its own."""
+"""The clock of everything that waits: for devices, locks, gates and soaks. A test drives one of its own."""
 
 import time
 from typing import Protocol
