@@ -114,6 +114,7 @@ class Session:
             transport.global_request("keepalive@openssh.com", wait=True)
         finally:
             bound.cancel()
+        self._heard_s = self.clock.monotonic()
         return self.alive()
 
     def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:

@@ -61,7 +61,7 @@ class RecordedSession(BaseTestDouble, Session):  # type: ignore[misc]
         Session.__init__(self, "recorded", "admin", "", 60.0)
         BaseTestDouble.__init__(self)
 
-    def alive(self) -> bool:
+    def answers(self) -> bool:
         return True
 
     def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:

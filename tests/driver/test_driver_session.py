@@ -3,12 +3,14 @@
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import asyncssh
 import pytest
+from driven_clock import DrivenClock
 from napalm.base.exceptions import (
     CommandErrorException,
     CommandTimeoutException,
@@ -211,24 +213,51 @@ class Proxy:
             end.close()
 
 
-def test_a_switch_that_hangs_is_named_within_its_time(served: Any) -> None:
-    proxy = Proxy(served.port)
+@pytest.fixture
+def proxy(served: Any) -> Iterator[Proxy]:
+    """A way to the switch that can be frozen."""
+    made = Proxy(served.port)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def behind(served: Any, proxy: Proxy) -> Iterator[SonicDriver]:
+    """An open driver that reaches the switch through the proxy."""
     known = served.known_hosts.read_text().replace(f":{served.port} ", f":{proxy.port} ")
     served.known_hosts.write_text(known)
     arguments = {**served.driver()._options.netmiko, "port": proxy.port}
     driver = SonicDriver("127.0.0.1", "admin", "right", 1, arguments)
-    driver.open()
-    try:
-        assert driver.cli(["echo on"]) == {"echo on": "on\n"}
-        proxy.frozen = True
-        began = time.monotonic()
-        for ask in (lambda: driver.cli(["echo off"]), lambda: driver.device.upload("/tmp/railweave-y", b"x")):
-            with pytest.raises((ConnectionException, CommandTimeoutException), match=r"127\.0\.0\.1"):
-                ask()
-        assert time.monotonic() - began < 8
-    finally:
-        proxy.close()
-        driver.close()
+    driver.device.clock = DrivenClock()
+    with driver:
+        yield driver
+
+
+def test_a_switch_that_hangs_is_named_within_its_time(behind: SonicDriver, proxy: Proxy) -> None:
+    assert behind.cli(["echo on"]) == {"echo on": "on\n"}
+    proxy.frozen = True
+    began = time.monotonic()
+    for ask in (lambda: behind.cli(["echo off"]), lambda: behind.device.upload("/tmp/railweave-y", b"x")):
+        with pytest.raises((ConnectionException, CommandTimeoutException), match=r"127\.0\.0\.1"):
+            ask()
+    assert time.monotonic() - began < 8
+
+
+def test_a_session_that_was_silent_for_a_while_is_asked_before_it_is_used(behind: SonicDriver, proxy: Proxy) -> None:
+    behind.device.clock.sleep(60)
+    assert behind.is_alive() == {"is_alive": True}
+    proxy.frozen, behind.device.timeout_s = True, 0.1
+    behind.device.clock.sleep(60)
+    assert behind.is_alive() == {"is_alive": False}
+
+
+def test_a_session_that_answered_a_moment_ago_is_believed(behind: SonicDriver, proxy: Proxy) -> None:
+    behind.cli(["echo on"])
+    proxy.frozen, behind.device.timeout_s = True, 0.1
+    behind.device.clock.sleep(10)
+    assert behind.is_alive() == {"is_alive": True}
+    behind.device.clock.sleep(10)
+    assert behind.is_alive() == {"is_alive": False}
 
 
 def test_no_terminal_is_opened_and_ciphers_that_authenticate_themselves_come_first(driver: SonicDriver) -> None:

@@ -45,7 +45,7 @@ def resume(
         from railweave.api.rolling_back import carry_on_rollback
 
         return carry_on_rollback(project, fabric, found, agreement)
-    with closing(reopened(found, project)) as journal:
+    with closing(reopened(found, project)) as journal, fabric.connected():
         return _carry_on(project, fabric, found, journal, agreement)
 
 
@@ -101,7 +101,7 @@ def free(fabric: ReachedFabric, rollout: "Rollout", journal: "Journal") -> None:
     from nornir_railweave.events import Announcer
     from nornir_railweave.rollout.resuming import free_devices
 
-    with fabric.progress():
+    with fabric.shown:
         free_devices(
             fabric.nornir,
             rollout,
@@ -117,7 +117,7 @@ def _carry_on(
     from railweave.plan.resumption import differing, in_journaled_order
 
     free(fabric, rollout, journal)
-    with fabric.progress():
+    with fabric.shown:
         plan = fabric.plan(remove_conflicting=rollout.remove_conflicting)
     if moved := differing(rollout, plan):
         raise RefusedError(moved)
@@ -125,7 +125,7 @@ def _carry_on(
     if not project.operator.approves(plan, f"Carry on rollout {rollout.name}:"):
         return None
     policy = agreement.policy(fabric, remove_conflicting=rollout.remove_conflicting)
-    with audited(f"deploy --resume {rollout.name}", plan) as note, fabric.progress():
+    with audited(f"deploy --resume {rollout.name}", plan) as note, fabric.shown:
         write_down_done(rollout, plan, journal)
         result = fabric.deploy(plan, policy, journal=journal)
         note(result)

@@ -25,6 +25,7 @@ def prove_retirement(
     Raises RefusedError where one of the two does not stand, UsageError for an unknown target.
     """
     from nornir_railweave.target.connect import build
+    from nornir_railweave.target.sessions import close_sessions
     from nornir_railweave.target.target_file import load_target
 
     before, after = designed_at(base, project.intent).fabric, designed_at(head, project.intent).fabric
@@ -38,7 +39,7 @@ def prove_retirement(
         with shown:
             seen = _uses(nornir, before, chosen, gone, wait_s)
     finally:
-        nornir.close_connections(on_good=True, on_failed=True)
+        close_sessions(nornir)
     return gone, proofs(before, gone, seen)
 
 

@@ -34,7 +34,8 @@ def rollback(
     project.operator.require_answer("rollback")
     refuse_while_running(JOURNALS, found.fabric, found.target)
     fabric = fabric_of(found, fabric, project)
-    return _roll_back(fabric, _freed(fabric, found, project), agreement, project)
+    with fabric.connected():
+        return _roll_back(fabric, _freed(fabric, found, project), agreement, project)
 
 
 def rollback_last(project: Project, target: str, agreement: Agreement = PLAN_ALONE) -> "DeployResult | None":
@@ -48,11 +49,12 @@ def rollback_last(project: Project, target: str, agreement: Agreement = PLAN_ALO
     fabric = reached_fabric(project, target)
     project.operator.require_answer("rollback")
     refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
-    with fabric.progress():
-        rollout = _last(fabric)
-        free_devices(fabric.nornir, rollout, reconnect_s=fabric.target.timeouts.reconnect_s, announce=fabric.shown)
-        rollout = _last(fabric, rollout.name)
-    return _roll_back(fabric, rollout, agreement, project)
+    with fabric.connected():
+        with fabric.shown:
+            rollout = _last(fabric)
+            free_devices(fabric.nornir, rollout, reconnect_s=fabric.target.timeouts.reconnect_s, announce=fabric.shown)
+            rollout = _last(fabric, rollout.name)
+        return _roll_back(fabric, rollout, agreement, project)
 
 
 def _last(fabric: ReachedFabric, name: str = "") -> "Rollout":
@@ -76,7 +78,7 @@ def carry_on_rollback(
     from nornir_railweave.rollout.rollouts import journals, named_rollout
 
     project = replace(project, intent=Path(rollback.intent))
-    with closing(reopened(rollback, project)) as journal:
+    with closing(reopened(rollback, project)) as journal, fabric.connected():
         free(fabric, rollback, journal)
         known = any(one.stem == rollback.of for one in journals(JOURNALS, rollback.fabric))
         of = named_rollout(JOURNALS, rollback.of) if known else _last(fabric, rollback.of)
@@ -126,7 +128,7 @@ def _roll_back(
 
     designed = fabric.designed.fabric
     policy = agreement.policy(fabric)
-    with fabric.progress():
+    with fabric.shown:
         planned = plan_rollback(fabric.nornir, designed, fabric.wanted, rollout, policy, fabric.shown)
     plan = planned.plan
     # Going back to what ran is consent to the identities that ran; a reload takes a data plane down all the same.
@@ -142,7 +144,7 @@ def _roll_back(
             )
             journal = stack.enter_context(closing(Journal(JOURNALS, designed.name, plan.target, undertaking)))
         note = stack.enter_context(audited(f"rollback {rollout.name}", plan))
-        stack.enter_context(fabric.progress())
+        stack.enter_context(fabric.shown)
         result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)
         note(result)
         return result

@@ -4,6 +4,7 @@ import json
 import sys
 import types
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +22,7 @@ from nornir_railweave.rollout.planning import plan
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.model import Rollout, Source, Target
 from nornir_railweave.target.policy import Policy
+from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.tasks.verifying import verify
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
@@ -197,6 +199,9 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
         self.switch.step("open")
         self.session = self.switch.alive
 
+    def is_alive(self) -> dict[str, bool]:
+        return {"is_alive": self.session == self.switch.alive}
+
     def close(self) -> None:
         self.switch.calls.append("close")
         self.session = -1
@@ -368,16 +373,25 @@ class Bench:
         target = Target("fake", Source.ADDRESSES, driver=DRIVER, address="{name}", rollout=self.rollout)
         return build(self.world.fabric, target, processors=self.processors)
 
+    @contextmanager
+    def connected(self) -> Iterator[Any]:
+        nr = self.nornir()
+        try:
+            yield nr
+        finally:
+            close_sessions(nr)
+
     def plan(self, **options: Any) -> Plan:
-        return plan(
-            self.nornir(),
-            self.world.fabric,
-            self.world.wanted,
-            target="fake",
-            intent_sha256="0" * 64,
-            clock=self.clock,
-            **options,
-        )
+        with self.connected() as nr:
+            return plan(
+                nr,
+                self.world.fabric,
+                self.world.wanted,
+                target="fake",
+                intent_sha256="0" * 64,
+                clock=self.clock,
+                **options,
+            )
 
     def deploy(
         self,
@@ -400,19 +414,22 @@ class Bench:
             clock=self.clock,
             **options,
         )
-        return deploy(
-            self.nornir(),
-            self.world.fabric,
-            made or self.plan(remove_conflicting=policy.remove_conflicting),
-            self.world.wanted,
-            policy=policy,
-            events=self.events.append,
-            control=control,
-            journal=journal,
-        )
+        made = made or self.plan(remove_conflicting=policy.remove_conflicting)
+        with self.connected() as nr:
+            return deploy(
+                nr,
+                self.world.fabric,
+                made,
+                self.world.wanted,
+                policy=policy,
+                events=self.events.append,
+                control=control,
+                journal=journal,
+            )
 
     def verify(self) -> VerifyResult:
-        return verify(self.nornir(), self.world.fabric)
+        with self.connected() as nr:
+            return verify(nr, self.world.fabric)
 
     def outcomes(self, result: DeployResult) -> dict[str, str]:
         return {name: device.outcome.value for name, device in result.devices.items()}
