@@ -24,7 +24,7 @@ SOURCES = {
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer)
     for layer in (
-        {"units", "names", "diagnostics", "errors", "files", "secrets", "__init__"},
+        {"units", "names", "diagnostics", "errors", "files", "secrets", "wording", "__init__"},
         {"fabric"},
         {"intent", "catalog", "templates"},
         {"cabling"},

@@ -6,9 +6,9 @@ from itertools import combinations
 
 from railweave.diagnostics import Diagnostic, error, warning
 from railweave.fabric.policy import Pool
-from railweave.intent.kinds import listing
 from railweave.intent.model import Intent
 from railweave.units import ipv4_text
+from railweave.wording import either
 
 _PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")))
 _UNUSABLE = (
@@ -99,7 +99,7 @@ def _as_numbers(intent: Intent) -> Iterator[Diagnostic]:
                 "B-1",
                 f"AS number {shared[0]} would belong to {one.replace('_', '-')} and {other.replace('_', '-')} switches",
                 intent.where(stated[-1]),
-                fix=f"move {listing([f'`{path}`' for path in stated])} away from the other range",
+                fix=f"move {either([f'`{path}`' for path in stated])} away from the other range",
             )
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.policy import ClassRole, TrafficClass
-from railweave.intent.kinds import listing
 from railweave.intent.model import Intent
+from railweave.wording import either
 
 BGP_DSCP = 48
 """The code point of BGP and BFD packets where no control class names another (CS6, RFC 4594 section 3.1)."""
@@ -140,7 +140,7 @@ def _priorities(intent: Intent) -> Iterator[Diagnostic]:
             f"classes `{other.name}` and `{one.name}` both have {'lossless ' if lossless else ''}priority"
             f" {one.priority}: {consequence}",
             intent.where(f"traffic_classes[{index}].priority"),
-            fix=f"give one of them {listing(free)}" if free else "take a class out: there are 8 priorities",
+            fix=f"give one of them {either(free)}" if free else "take a class out: there are 8 priorities",
         )
 
 

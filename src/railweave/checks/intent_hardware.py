@@ -6,9 +6,9 @@ from railweave.catalog.load import Catalog
 from railweave.catalog.nics import NicModel
 from railweave.catalog.pcie import PcieSlot
 from railweave.diagnostics import Diagnostic, Where, error, info, warning
-from railweave.intent.kinds import listing, nearest
 from railweave.intent.model import InlineModel, Intent, Nics
 from railweave.units import format_speed
+from railweave.wording import either, suggestion
 
 
 def hardware_findings(intent: Intent, catalog: Catalog) -> Iterator[Diagnostic]:
@@ -63,7 +63,7 @@ def _nic_ports(intent: Intent, path: str, nics: Nics, nic: NicModel) -> Iterator
     use = nic.find(nics.ports, nics.speed_gbps)
     if use is None:
         known = nic.refusal_of(nics.ports, nics.speed_gbps)
-        can_be = listing([f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations])
+        can_be = either([f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations])
         reason = f": {known.reason}" if known else ""
         way_out = f"{known.way_out}; " if known else ""
         yield error(
@@ -105,15 +105,13 @@ def _faster_slots(total_gbps: int, nic: NicModel | None, catalog: Catalog) -> st
     slots = [slot for slot in map(catalog.pcie_slot, catalog.pcie_ids()) if slot.payload_gbps[0] >= total_gbps]
     made_for = [slot.id for slot in slots if nic is not None and slot.id in nic.pcie]
     names = made_for or [slot.id for slot in slots]
-    return f"use a slot of {listing(names)}, or slower ports" if names else "use slower or fewer ports a NIC"
+    return f"use a slot of {either(names)}, or slower ports" if names else "use slower or fewer ports a NIC"
 
 
 def _unknown(intent: Intent, path: str, what: str, wanted: str, known: Sequence[str]) -> Diagnostic:
-    guess = nearest(wanted, known)
-    begin = f"did you mean `{guess}`? " if guess else ""
     return error(
         "RW101",
         f"{path}: the catalog has no {what} `{wanted}`",
         intent.where(path),
-        fix=f"{begin}it has {', '.join(known)}",
+        fix=f"{suggestion(wanted, known)}it has {', '.join(known)}",
     )

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from railweave.diagnostics import Diagnostic, error, warning
-from railweave.intent.kinds import nearest
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
+from railweave.wording import suggestion
 
 _ROLES = ("leaf", "spine")
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -44,13 +44,11 @@ def _scope(intent: Intent, scope: str) -> Iterator[Diagnostic]:
         if scope in _ROLES:
             return
         names = [*_ROLES, f"{intent.fabric}-leaf1", f"{intent.fabric}-spine1"]
-        guess = nearest(scope, names)
-        begin = f"did you mean `{guess}`? " if guess else ""
         yield error(
             "RW110",
             f"overrides for `{scope}`, which is no role and no device of fabric `{intent.fabric}`",
             where,
-            fix=f"{begin}write leaf, spine or a device's name, like {intent.fabric}-leaf1",
+            fix=f"{suggestion(scope, names)}write leaf, spine or a device's name, like {intent.fabric}-leaf1",
         )
         return
     tier = intent.topology.leaf if device[1] == "leaf" else intent.topology.spine

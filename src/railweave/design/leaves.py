@@ -1,12 +1,12 @@
 """Leaves: which stripes have them, as many as the nodes need or as the intent gives."""
 
-from itertools import count as counted
+from itertools import count as numbers
 from itertools import islice
 
 from railweave.design.layout import NodeGroup
-from railweave.design.ratios import count_text
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent, Shape
+from railweave.wording import counted
 
 
 def stripe_leaves(intent: Intent, rails: int) -> int:
@@ -32,14 +32,14 @@ def place_leaves(
         return (), (_too_few(intent, groups, count, len(used), per_stripe),)
     taken = set(used)
     free = count // per_stripe - len(used)
-    extra = islice((stripe for stripe in counted() if stripe not in taken), free)
+    extra = islice((stripe for stripe in numbers() if stripe not in taken), free)
     return tuple(sorted((*used, *extra))), ()
 
 
 def _not_whole_stripes(intent: Intent, count: int, better: int, rails: int) -> Diagnostic:
     return error(
         "RW206",
-        f"{count_text(count, 'leaf')} cannot be shared out over {rails} rails: every stripe has one leaf a rail",
+        f"{counted(count, 'leaf')} cannot be shared out over {rails} rails: every stripe has one leaf a rail",
         intent.where("topology.leaf.count"),
         fix=f"use a multiple of {rails}, such as {better}",
     )
@@ -51,7 +51,7 @@ def _too_few(intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes:
     if len(groups) > 1:
         return error(
             "T-1",
-            f"{nodes} nodes in {stripes} stripes need {needed} leaves; {count_text(count, 'leaf')} cannot hold them",
+            f"{nodes} nodes in {stripes} stripes need {needed} leaves; {counted(count, 'leaf')} cannot hold them",
             intent.where("topology.leaf.count"),
             fix=f"use {needed} leaves, or leave the count to auto",
         )
@@ -59,8 +59,8 @@ def _too_few(intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes:
     room = count // per_stripe * group.stripe_nodes
     return error(
         "T-1",
-        f"{nodes} nodes need {needed} leaves: {count_text(count, 'leaf')} have ports for {room}"
-        f" nodes, {group.stripe_nodes} in a stripe of {count_text(per_stripe, 'leaf')}",
+        f"{nodes} nodes need {needed} leaves: {counted(count, 'leaf')} have ports for {room}"
+        f" nodes, {group.stripe_nodes} in a stripe of {counted(per_stripe, 'leaf')}",
         intent.where("topology.leaf.count"),
         fix=f"use {needed} leaves, or at most {room} nodes",
     )

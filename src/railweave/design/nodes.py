@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from railweave.design.layout import NodeGroup
-from railweave.design.ratios import count_text
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import HostPort
 from railweave.intent.model import Intent, Nodes, Shape
+from railweave.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def place_groups(
 def _node_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diagnostic:
     return error(
         "RW203",
-        f"a node has {count_text(ports.per_leaf, 'port')} on one leaf, which has {downlinks} for nodes",
+        f"a node has {counted(ports.per_leaf, 'port')} on one leaf, which has {downlinks} for nodes",
         intent.where(f"{ports.path}.nics"),
         fix="use a leaf with more ports, more rails or more planes",
     )
@@ -102,7 +102,7 @@ def _stripe_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Di
     nodes = intent.topology.stripe or 0
     return error(
         "RW204",
-        f"a stripe of {nodes} nodes with {count_text(ports.per_leaf, 'port')} each on a leaf needs"
+        f"a stripe of {nodes} nodes with {counted(ports.per_leaf, 'port')} each on a leaf needs"
         f" {nodes * ports.per_leaf} downlinks; a leaf has {downlinks}",
         intent.where("topology.stripe"),
         fix=f"use a stripe of at most {downlinks // ports.per_leaf} nodes, or leave it to auto",

@@ -35,18 +35,3 @@ def asking_text(ratio: Fraction) -> str:
 def bandwidth_text(gbps: int) -> str:
     """Return a bandwidth in the unit people use for it: ``400 Gb/s``, ``51.2 Tb/s``."""
     return f"{gbps / 1000:g} Tb/s" if gbps >= 1000 else f"{gbps} Gb/s"
-
-
-def count_text(count: int, noun: str) -> str:
-    """Return a number with its noun: ``1 leaf``, ``4 leaves``."""
-    if count == 1:
-        return f"1 {noun}"
-    plural = {"leaf": "leaves", "entry": "entries"}.get(noun, f"{noun}s")
-    return f"{count} {plural}"
-
-
-def listed(counts: list[int], conjunction: str = "or") -> str:
-    """Return numbers as a phrase: ``4, 8 or 16``."""
-    if len(counts) == 1:
-        return str(counts[0])
-    return f"{', '.join(map(str, counts[:-1]))} {conjunction} {counts[-1]}"

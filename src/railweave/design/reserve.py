@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from railweave.design.identity import host_block_size, spine_asn
 from railweave.design.layout import Layout
-from railweave.design.ratios import count_text
 from railweave.diagnostics import Diagnostic, error, warning
 from railweave.fabric.policy import Addressing, Pool
 from railweave.intent.model import Intent
 from railweave.units import ipv4_text
+from railweave.wording import counted
 
 PRIVATE_ASNS = ((64512, 65534), (4200000000, 4294967294))
 """Private AS numbers without the reserved last ones (RFC 6996, RFC 7300)."""
@@ -136,9 +136,9 @@ def _asn_faults(intent: Intent, layout: Layout) -> list[Diagnostic]:
     return [
         error(
             "B-1",
-            f"the AS numbers of the reserve's {count_text(count, 'leaf')}, {first} to {first + count - 1}, {obstacle}",
+            f"the AS numbers of the reserve's {counted(count, 'leaf')}, {first} to {first + count - 1}, {obstacle}",
             intent.where("addressing.asn.leaf"),
-            fix=f"begin {count_text(count, 'number')} below {min(met) if met else first + room + 1} or lower,"
+            fix=f"begin {counted(count, 'number')} below {min(met) if met else first + room + 1} or lower,"
             f" or reserve.leaves: {room}",
         )
     ]

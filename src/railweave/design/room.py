@@ -7,13 +7,14 @@ from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout
 from railweave.design.limits import Growth
 from railweave.design.nodes import NodePorts
-from railweave.design.ratios import count_text, ratio_text
+from railweave.design.ratios import ratio_text
 from railweave.design.reserve import pool_needs
 from railweave.design.spines import spine_counts
 from railweave.design.tiers import lay_out
 from railweave.design.wiring import count_moves
 from railweave.fabric.sizing import RoomLeft
 from railweave.intent.model import Intent, Reserve
+from railweave.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     if not stripes:
         ways += _ways_beyond(designed, growth)
     plane = " a plane" if layout.planes > 1 else ""
-    room = f"room left: {count_text(leaves, 'leaf')}{plane}, {count_text(spines, 'spine')}{plane}"
+    room = f"room left: {counted(leaves, 'leaf')}{plane}, {counted(spines, 'spine')}{plane}"
     return RoomLeft(leaves, spines, f"{room}; next: {', or '.join(ways)}" if ways else room)
 
 
@@ -48,14 +49,14 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
     """Yield what can be added now; no cable moves."""
     places = sum(group.stripes * group.stripe_nodes - group.entry.count for group in layout.groups)
     if places:
-        yield f"{count_text(places, 'node')} on the leaves of today (no cable moves)"
+        yield f"{counted(places, 'node')} on the leaves of today (no cable moves)"
     free = next((stripe for stripe in range(growth.stripes) if stripe not in set(layout.stripes)), None)
     if free is not None:
         nodes = layout.owner(free).stripe_nodes
-        yield f"{count_text(layout.stripe_leaves, 'leaf')} for {count_text(nodes, 'node')} (no cable moves)"
+        yield f"{counted(layout.stripe_leaves, 'leaf')} for {counted(nodes, 'node')} (no cable moves)"
     if spines:
         ratio = layout.lowest.ratio * layout.top.count / (layout.top.count + spines)
-        yield f"{count_text(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
+        yield f"{counted(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
 
 
 def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
@@ -101,7 +102,7 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
         if spines == 0:
             return
         topology = replace(topology, spine=replace(topology.spine, count=spines), reserve=Reserve(None, None))
-        words = count_text(spines, "spine")
+        words = counted(spines, "spine")
     grown, _ = lay_out(replace(intent, topology=topology), designed.node_ports, designed.hardware)
     if grown is not None:
-        yield f"{words} ({count_text(count_moves(layout, grown), 'cable')} move)"
+        yield f"{words} ({counted(count_moves(layout, grown), 'cable')} move)"

@@ -4,12 +4,13 @@ from fractions import Fraction
 
 from railweave.design.layout import Layout
 from railweave.design.limits import ENDS, Growth, find_growth
-from railweave.design.ratios import RECOMMENDED_RATIO, count_text, ratio_text
+from railweave.design.ratios import RECOMMENDED_RATIO, ratio_text
 from railweave.design.room import Designed, remaining_capacity
 from railweave.design.steps import explain
 from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.sizing import LeafSplit, LinkCounts, Oversubscription, RoomLeft, Sizing
 from railweave.intent.model import Intent
+from railweave.wording import counted
 
 ADVISED_SPINES = 4
 """Spines of a fabric from which on losing one is mild (fabric-facts 2: Juniper's validated AI design)."""
@@ -92,7 +93,7 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     return [
         info(
             "T-7",
-            f"{count_text(top.count, 'spine')}{' a plane' if layout.planes > 1 else ''}: losing one {lost}",
+            f"{counted(top.count, 'spine')}{' a plane' if layout.planes > 1 else ''}: losing one {lost}",
             intent.where("topology.spine"),
             fix=f"use {ADVISED_SPINES} spines or more where that matters",
         )

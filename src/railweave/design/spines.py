@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from railweave.design.ratios import asking_text, count_text, listed, ratio_text
+from railweave.design.ratios import asking_text, ratio_text
 from railweave.design.split import TierPorts
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent
+from railweave.wording import counted, either
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def multiply_pairs(
 def _single_uplink(intent: Intent, uplinks: int) -> Diagnostic:
     return error(
         "RW203",
-        f"a leaf with {count_text(uplinks, 'uplink')} cannot reach two spines",
+        f"a leaf with {counted(uplinks, 'uplink')} cannot reach two spines",
         intent.where("topology.leaf"),
         fix="use a leaf with more ports",
     )
@@ -96,10 +97,10 @@ def _single_uplink(intent: Intent, uplinks: int) -> Diagnostic:
 def _uneven(intent: Intent, given: int, uplinks: int, fitting: list[int]) -> Diagnostic:
     return error(
         "T-2",
-        f"{count_text(given, 'spine')} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given} is not"
+        f"{counted(given, 'spine')} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given} is not"
         " whole",
         intent.where("topology.spine.count"),
-        fix=f"use {listed(fitting)} spines",
+        fix=f"use {either(fitting)} spines",
     )
 
 
@@ -110,7 +111,7 @@ def _spines_full(intent: Intent, leaves: int, pair: int, ports: int, fitting: li
         "T-3",
         f"{leaves} leaves × {pair} links need {leaves * pair} ports on every spine; a spine has {ports}",
         intent.where("topology.spine.count"),
-        fix=f"use {more} spines ({count_text(uplinks // more, 'link')} a pair; cables of a fabric that stands move),"
+        fix=f"use {more} spines ({counted(uplinks // more, 'link')} a pair; cables of a fabric that stands move),"
         f" or spines with {leaves * pair} ports",
     )
 
@@ -134,7 +135,7 @@ def _ratio_not_met(intent: Intent, spines: int, leaf: TierPorts, demand: UplinkD
         ways.append(f"use links_per_pair: {more}")
     return error(
         "T-4",
-        f"{count_text(spines, 'spine')} × {count_text(pair, 'link')} a pair leave a leaf with {ratio_text(actual)};"
+        f"{counted(spines, 'spine')} × {counted(pair, 'link')} a pair leave a leaf with {ratio_text(actual)};"
         f" {ratio_text(demand.ratio)} is asked for",
         intent.where("topology.spine.count"),
         fix=", or ".join([*ways, f"ask for oversubscription: {asking_text(actual)}"]),
@@ -144,7 +145,7 @@ def _ratio_not_met(intent: Intent, spines: int, leaf: TierPorts, demand: UplinkD
 def _uplinks_exceeded(intent: Intent, spines: int, pair: int, leaf: TierPorts) -> Diagnostic:
     return error(
         "RW207",
-        f"{count_text(spines, 'spine')} × {count_text(pair, 'link')} need {spines * pair} uplinks;"
+        f"{counted(spines, 'spine')} × {counted(pair, 'link')} need {spines * pair} uplinks;"
         f" a leaf with {leaf.down} downlinks has {leaf.room} of its {leaf.total} ports for them",
         intent.where("topology.spine.count" if intent.topology.spine.count else "topology.links_per_pair"),
         fix=f"use at most {leaf.room // pair} spines, fewer links_per_pair or a smaller stripe",

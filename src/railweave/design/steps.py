@@ -7,10 +7,11 @@ from railweave.design.hardware import TierHardware
 from railweave.design.identity import host_block_size
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.limits import ENDS, Growth
-from railweave.design.ratios import bandwidth_text, count_text, ratio_text
+from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.fabric.sizing import Step
 from railweave.intent.model import Intent, Shape
 from railweave.units import format_speed
+from railweave.wording import counted
 
 
 def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], growth: Growth) -> tuple[Step, ...]:
@@ -52,7 +53,7 @@ def _leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]
     if low.fixed_pair:
         given = intent.topology.stripe
         formula = f"stripe of {given} nodes" if given else f"split at {ratio_text(layout.ratio)}"
-        formula += f"; {count_text(low.links_per_pair, 'link')} a pair × {count_text(top.count, 'spine')}"
+        formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.count, 'spine')}"
     elif down.speed_gbps == up.speed_gbps:
         formula = f"down ÷ up ≤ {ratio_text(layout.ratio)}, down + up ≤ {ports.total}"
     else:
@@ -71,7 +72,7 @@ def _stripe_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
         if intent.topology.stripe:
             formula = "given"
         else:
-            formula = f"⌊{low.ports.down} downlinks ÷ {count_text(group.ports_per_leaf, 'port')} of a node⌋"
+            formula = f"⌊{low.ports.down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
         yield Step(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
     yield _leaf_count_step(layout)
     uplink = low.up_gbps
@@ -88,7 +89,7 @@ def _leaf_count_step(layout: Layout) -> Step:
     railed = f"{layout.rails} rails × " if layout.shape is Shape.RAIL_OPTIMIZED else ""
     planes = f"{layout.planes} planes × " if layout.planes > 1 else ""
     spare = len(layout.stripes) - sum(group.stripes for group in layout.groups)
-    extra = f", and {count_text(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes" if spare else ""
+    extra = f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes" if spare else ""
     return Step("leaves", f"{planes}{railed}{stripes}{extra}", str(layout.lowest.count * layout.planes))
 
 
@@ -119,7 +120,7 @@ def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware
     indexed = "leaves" if leaves == low.count else "leaf indexes"  # stripes left out cost ports too
     yield Step(
         "ports in use on a spine",
-        f"{leaves} {indexed} × {count_text(low.links_per_pair, 'link')}",
+        f"{leaves} {indexed} × {counted(low.links_per_pair, 'link')}",
         f"{used} of {ports}",
     )
     links = low.count * low.uplinks * layout.planes
@@ -164,7 +165,7 @@ def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[S
     yield Step(
         f"reserve{plane}",
         _reserve_formula(intent, layout),
-        f"{count_text(layout.lowest.reserve, 'leaf')}, {count_text(layout.top.reserve, 'spine')}",
+        f"{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.top.reserve, 'spine')}",
     )
     yield Step(
         "host block of a leaf",
@@ -173,14 +174,14 @@ def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[S
     )
     yield Step(
         "most nodes without moving a cable",
-        f"{count_text(growth.stripes, 'stripe')}; {ENDS[growth.first]} first",
+        f"{counted(growth.stripes, 'stripe')}; {ENDS[growth.first]} first",
         str(growth.nodes),
     )
 
 
 def _reserve_formula(intent: Intent, layout: Layout) -> str:
     low, top = layout.lowest, layout.top
-    reserve, pair = intent.topology.reserve, count_text(low.links_per_pair, "link")
+    reserve, pair = intent.topology.reserve, counted(low.links_per_pair, "link")
     leaves = "given" if reserve.leaves else f"⌊{top.ports.total} spine ports ÷ {pair}⌋"
     if reserve.spines:
         spines = "given"

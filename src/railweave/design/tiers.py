@@ -11,13 +11,14 @@ from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, NodeGroup, TierLayout
 from railweave.design.leaves import place_leaves, stripe_leaves
 from railweave.design.nodes import NodePorts, place_groups, rail_count
-from railweave.design.ratios import AUTOMATIC_RATIO, count_text, ratio_text
+from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
 from railweave.design.reserve import reserve_faults
 from railweave.design.spines import SpineTier, UplinkDemand, divide_uplinks, multiply_pairs
 from railweave.design.split import TierPorts, all_down, automatic_split, place_ports
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent, Shape
 from railweave.units import format_speed
+from railweave.wording import counted
 
 Faults = tuple[Diagnostic, ...]
 
@@ -73,8 +74,8 @@ def lay_out(
     above = two_tier_faults(intent, lowest, top)
     if above:
         return None, above
-    counted, faults = count_above(intent, lowest, low, top)
-    if counted is None:
+    spines, faults = count_above(intent, lowest, low, top)
+    if spines is None:
         return None, faults
     layout = Layout(
         fabric=intent.fabric,
@@ -85,15 +86,15 @@ def lay_out(
         groups=groups,
         stripes=stripes,
         ratio=asked_ratio(intent),
-        tiers=_tiers(intent, lowest, counted, hardware),
+        tiers=_tiers(intent, lowest, spines, hardware),
     )
     return layout, reserve_faults(intent, layout)
 
 
 def _tiers(
-    intent: Intent, lowest: _Attaching, counted: SpineTier, hardware: Sequence[TierHardware]
+    intent: Intent, lowest: _Attaching, spines: SpineTier, hardware: Sequence[TierHardware]
 ) -> tuple[TierLayout, ...]:
-    (low, top), reserve, pair = hardware, intent.topology.reserve, counted.links_per_pair
+    (low, top), reserve, pair = hardware, intent.topology.reserve, spines.links_per_pair
     fixed = lowest.uplinks is None
     return (
         TierLayout(
@@ -104,17 +105,17 @@ def _tiers(
             down=low.down,
             reserve=reserve.leaves or top.ports // pair,
             up=low.up,
-            uplinks=counted.spines * pair,
+            uplinks=spines.spines * pair,
             links_per_pair=pair,
             fixed_pair=fixed,
         ),
         TierLayout(
             name=top.name,
             level=1,
-            places=tuple(range(counted.spines)),
+            places=tuple(range(spines.spines)),
             ports=all_down(top.cages, top.down),
             down=top.down,
-            reserve=reserve.spines or (lowest.ports.room // pair if fixed else counted.spines),
+            reserve=reserve.spines or (lowest.ports.room // pair if fixed else spines.spines),
         ),
     )
 
@@ -147,7 +148,7 @@ def split_ports(
 def _no_split(intent: Intent, hardware: TierHardware) -> Diagnostic:
     return error(
         "RW203",
-        f"{count_text(hardware.cages, 'cage')} of a leaf cannot be split into downlinks and uplinks at"
+        f"{counted(hardware.cages, 'cage')} of a leaf cannot be split into downlinks and uplinks at"
         f" {ratio_text(asked_ratio(intent))}",
         intent.where("topology.leaf"),
         fix="use a leaf with more ports or another oversubscription",
@@ -159,15 +160,15 @@ def _no_room(intent: Intent, hardware: TierHardware, down: int, block: int | Non
     if block is None:
         return error(
             "RW204",
-            f"a stripe needs {count_text(down, 'downlink')} of {format_speed(hardware.down.speed_gbps)} on a leaf,"
-            f" which has {count_text(hardware.cages * hardware.down.per_cage, 'port')} in all",
+            f"a stripe needs {counted(down, 'downlink')} of {format_speed(hardware.down.speed_gbps)} on a leaf,"
+            f" which has {counted(hardware.cages * hardware.down.per_cage, 'port')} in all",
             intent.where("topology.stripe"),
             fix="use a smaller stripe or a leaf with more ports",
         )
     return error(
         "RW207",
-        f"{count_text(down, 'downlink')} and {count_text(block, 'reserved uplink')} do not fit on a leaf with"
-        f" {count_text(ports, 'port')} of {format_speed(hardware.up.speed_gbps)}",
+        f"{counted(down, 'downlink')} and {counted(block, 'reserved uplink')} do not fit on a leaf with"
+        f" {counted(ports, 'port')} of {format_speed(hardware.up.speed_gbps)}",
         intent.where("topology.reserve.spines"),
         fix="reserve fewer spines, use fewer links_per_pair or a smaller stripe",
     )
@@ -193,8 +194,10 @@ def two_tier_faults(intent: Intent, lower: _Attaching, above: TierHardware) -> F
     endpoints = sum(each.entry.count * each.ports_per_plane for each in lower.groups) * intent.topology.planes
     most = above.ports // lower.per_stripe * group.stripe_nodes
     ceiling = most * group.ports_per_plane * intent.topology.planes
-    held = f"two tiers of these switches hold at most {ceiling} endpoints ({most} nodes, one link a leaf-spine pair)"
-    has = f"{count_text(nodes, 'node')} have {endpoints} endpoints"
+    held = (
+        f"two tiers of these switches hold at most {ceiling:,} endpoints ({most:,} nodes, one link a leaf-spine pair)"
+    )
+    has = f"{counted(nodes, 'node')} have {endpoints:,} endpoints"
     if lower.indexes <= above.ports:
         ways = "use tiers: auto, two are enough"
     else:

@@ -13,6 +13,7 @@ from operator import attrgetter
 from railweave.fabric.buffers import Buffers
 from railweave.fabric.policy import Policies
 from railweave.fabric.sizing import Sizing
+from railweave.wording import counted, plural
 
 LINK_KINDS = ("host_leaf", "leaf_spine", "spine_super_spine")
 """Which tiers a link joins, by the level of its upper end: the words of ``fabric.json`` and ``cables.csv``."""
@@ -85,17 +86,12 @@ class Tier:
 
     def counted(self, count: int) -> str:
         """Return a number of its switches: ``1 leaf``, ``4 leaves``."""
-        return f"{count} {self.name if count == 1 else self.plural}"
+        return counted(count, self.name)
 
     @property
     def plural(self) -> str:
         """Return the name for several: ``leaves``."""
         return plural(self.name)
-
-
-def plural(role: str) -> str:
-    """Return the plural of the name of a tier."""
-    return "leaves" if role == "leaf" else f"{role}s"
 
 
 @dataclass(frozen=True, slots=True)

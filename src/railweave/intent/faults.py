@@ -11,11 +11,12 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.intent.kinds import REFUSED, listing, nearest, shown
+from railweave.intent.kinds import REFUSED, shown
 from railweave.intent.paths import parent, path_text
 from railweave.intent.positions import Document
 from railweave.intent.schema import IntentKeys
 from railweave.secrets import HIDDEN, is_secret, shown_key
+from railweave.wording import either, nearest
 
 Part = str | int
 
@@ -94,7 +95,7 @@ def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
     if guess:
         fix = f"did you mean `{guess}`?"
     elif homes:
-        fix = f"`{key}` belongs in {listing([f'`{home}`' if home else 'the top level' for home in homes])}"
+        fix = f"`{key}` belongs in {either([f'`{home}`' if home else 'the top level' for home in homes])}"
     else:
         fix = f"keys here are {', '.join(known)}"
     return error("RW010", message, where, fix=fix)

@@ -9,7 +9,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Never
@@ -19,6 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from railweave.fabric.policy import Pool
 from railweave.intent.nodes import plain_value
 from railweave.units import parse_speed_gbps
+from railweave.wording import either, suggestion
 
 AUTO = "auto"
 REFUSED = "refused"
@@ -47,20 +47,6 @@ def shown(value: object) -> str:
     # Text that would be something else without its quotes is shown with them.
     quoted = isinstance(value, str) and not isinstance(plain_value(value), str)
     return f'`"{text}"`' if quoted else f"`{text}`"
-
-
-def nearest(word: str, words: Sequence[str]) -> str | None:
-    """Return the word that ``word`` was most probably meant to be."""
-    lowered = {one.lower(): one for one in reversed(words)}
-    found = get_close_matches(word.lower().replace("_", "-"), [one.replace("_", "-") for one in lowered], 1, 0.6)
-    if not found:
-        return None
-    return next(original for low, original in lowered.items() if low.replace("_", "-") == found[0])
-
-
-def listing(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them: ``a, b or c``."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def refuse(code: str, message: str, fix: str) -> Never:
@@ -118,7 +104,7 @@ class Whole(Kind):
     def _range(self) -> str:
         if self.most - self.least < _FEW:
             few = [str(number) for number in range(self.least, self.most + 1)]
-            return f"write {listing([*few, '`auto`'] if self.auto else few)}"
+            return f"write {either([*few, '`auto`'] if self.auto else few)}"
         return f"write a number from {self.least} to {self.most}{self.or_auto}"
 
     def form(self) -> dict[str, Any]:
@@ -213,10 +199,9 @@ class Entry(Kind):
 
 
 def _refuse_word(value: object, what: str, allowed: Sequence[str], *, auto: bool) -> Never:
-    guess = nearest(value, allowed) if isinstance(value, str) else None
-    fix = f"did you mean `{guess}`? " if guess else ""
+    fix = suggestion(value, allowed) if isinstance(value, str) else ""
     words = [*allowed, "`auto`"] if auto else allowed
-    refuse("RW014", f"{shown(value)} is no {what}", f"{fix}write {listing(words)}")
+    refuse("RW014", f"{shown(value)} is no {what}", f"{fix}write {either(words)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +214,8 @@ class Release(Kind):
         """Return the branch as text."""
         text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
         if text not in self.known:
-            guess = nearest(text, self.known)
-            fix = f"did you mean `{guess}`? " if guess else ""
-            refuse("RW014", f"{shown(value)} is no SONiC release that is known", f"{fix}write {listing(self.known)}")
+            fix = f"{suggestion(text, self.known)}write {either(self.known)}"
+            refuse("RW014", f"{shown(value)} is no SONiC release that is known", fix)
         return text
 
     def form(self) -> dict[str, Any]:

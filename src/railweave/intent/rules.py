@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.policy import ClassRole
 from railweave.intent.faults import place_of
-from railweave.intent.kinds import listing
 from railweave.intent.paths import child
 from railweave.intent.positions import Document, Value
+from railweave.wording import either
 
 USUAL_ROLES: Mapping[str, ClassRole] = {
     "roce": ClassRole.RDMA,
@@ -89,7 +89,7 @@ def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
         inline = [key for key in ("ports", "speed") if key in tier]
         if "model" in tier and inline:
             place = place_of(document.keys, f"{path}.{inline[0]}", file)
-            message = f"`{path}` has a model, and {listing([f'`{key}`' for key in inline])} beside it"
+            message = f"`{path}` has a model, and {either([f'`{key}`' for key in inline])} beside it"
             yield error(
                 "RW016",
                 message,
@@ -121,5 +121,5 @@ def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:
                 "RW011",
                 f"class `{name}` needs a `role`, which its name does not imply",
                 place_of(document.places, path, file),
-                fix=f"add `role`: {listing([role.value for role in ClassRole])}",
+                fix=f"add `role`: {either([role.value for role in ClassRole])}",
             )

@@ -7,6 +7,7 @@ devices anew and goes on only where all three still hold.
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.plan.document import change_json
 from railweave.plan.model import DeviceState, Plan
+from railweave.wording import counted
 
 _AGAIN = "make the plan again, review it, and deploy that"
 
@@ -35,7 +36,7 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
         found.append(
             error(
                 "RW503",
-                f"{_devices(len(moved))} changed since this plan was made: {', '.join(moved)}",
+                f"{counted(len(moved), 'device')} changed since this plan was made: {', '.join(moved)}",
                 where,
                 devices=moved,
                 fix=_AGAIN,
@@ -54,10 +55,6 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
             )
         )
     return tuple(found)
-
-
-def _devices(count: int) -> str:
-    return "one device" if count == 1 else f"{count} devices"
 
 
 def _moved(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 A port whose cable moves to another place is none of them: its far end stays in the fabric (``plan.cables``).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
@@ -11,8 +11,7 @@ from railweave.names import natural_key
 from railweave.plan.model import Plan
 from railweave.sonic.delta.closing import ClosingPort, closing_ports
 from railweave.sonic.delta.diff import DeviceDiff
-
-_SHOWN = 8
+from railweave.wording import counted, first_few
 
 
 def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[ClosingPort, ...]:
@@ -31,19 +30,9 @@ def live_port_findings(plan: Plan) -> Iterator[Diagnostic]:
     far_ends = sorted({one.far_end or f"unknown on {name}:{one.port}" for name, one in live}, key=natural_key)
     yield error(
         "RW523",
-        f"{_counted(len(live), 'port')} of {_counted(len(devices), 'switch', 'switches')} would close for good while"
-        f" something uses {'it' if len(live) == 1 else 'them'}: {_listed(far_ends)}",
+        f"{counted(len(live), 'port')} of {counted(len(devices), 'switch')} would close for good while"
+        f" something uses {'it' if len(live) == 1 else 'them'}: {first_few(far_ends)}",
         devices=devices,
         fix="shut down the removed nodes, or drain the removed switches, until their links are down or without traffic,"
         " then plan again; or deploy with --remove-live if they may lose these links",
     )
-
-
-def _counted(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = tuple(names)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"

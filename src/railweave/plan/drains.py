@@ -12,9 +12,9 @@ from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.plan.capacity import capacity
 from railweave.plan.expectation import ExpectedSession, expect
+from railweave.wording import first_few
 
 WHOLE = ("*",)
-_MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic
     far = next(iter(fabric.above(target.device)), "SWITCH")
     yield error(
         "RW520",
-        f"{target.device} is the only path of {len(nodes)} GPU nodes{on} ({_some(nodes)}): their traffic stays on it "
-        f"however it is drained, and work on it cuts them off",
+        f"{target.device} is the only path of {len(nodes)} GPU nodes{on} ({first_few(nodes)}): their traffic stays on "
+        "it however it is drained, and work on it cuts them off",
         fix=f"drain single uplinks: `railweave drain {target.device} --links {far}`; for work on the switch itself "
         f"take these nodes out of the scheduler first",
         devices=(target.device,),
@@ -136,8 +136,8 @@ def refusals(
         found.append(
             error(
                 "RW522",
-                f"with {_some(sorted(names))} drained some leaves have no other way to each other: their traffic would "
-                f"stay where it is{_beside(touched, silent)}",
+                f"with {first_few(sorted(names))} drained some leaves have no other way to each other: their traffic "
+                f"would stay where it is{_beside(touched, silent)}",
                 fix="drain fewer at once, or undrain others first (`railweave undrain DEVICE`)",
                 devices=tuple(sorted(names)),
             )
@@ -160,7 +160,7 @@ def _second_of_a_plane(
         if len(ours) + len(others) > 1:
             yield error(
                 "RW521",
-                f"{_some(ours)} would not be the only switch of plane {plane} that is out of service"
+                f"{first_few(ours)} would not be the only switch of plane {plane} that is out of service"
                 f"{_beside(others, silent)}",
                 fix="drain them one by one, or allow more at once with `--several`",
                 devices=tuple(ours),
@@ -169,15 +169,10 @@ def _second_of_a_plane(
 
 def _beside(others: Collection[str], silent: Collection[str]) -> str:
     drained = sorted(set(others) - set(silent))
-    parts = [f"drained already: {_some(drained)}"] if drained else []
+    parts = [f"drained already: {first_few(drained)}"] if drained else []
     away = sorted(set(others) & set(silent))
-    parts += [f"without an answer: {_some(away)}"] if away else []
+    parts += [f"without an answer: {first_few(away)}"] if away else []
     return f" ({'; '.join(parts)})" if parts else ""
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def neighborhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, ...]:

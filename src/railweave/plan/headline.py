@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from railweave.fabric.model import TIER_NAMES
-from railweave.fabric.model import plural as tier_plural
 from railweave.plan.cables import moved_cables
 from railweave.plan.identity import Renumbering, find_renumbering
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE
+from railweave.wording import counted, listed
 
 WORDS = {
     Disruption.NONE: "no disruption",
@@ -24,7 +24,6 @@ WORDS = {
 }
 """What a disruption means to a person."""
 
-_PLURALS = {"address": "addresses", "switch": "switches"}
 _ROLE_OF_TYPE = {SONIC_TYPE[role]: role for role in reversed(TIER_NAMES)}
 _NODE = "Server"
 
@@ -32,7 +31,7 @@ _NODE = "Server"
 def headline(plan: Plan) -> str:
     """Return one sentence that says what will happen."""
     unread = plan.names(DeviceState.UNREACHABLE)
-    tail = [f"{_count(len(unread), 'device')} could not be read"] if unread else []
+    tail = [f"{counted(len(unread), 'device')} could not be read"] if unread else []
     if not plan.deltas:
         leaving = _first(_taken_out(plan))
         return f"{plan.fabric}: {'; '.join([*leaving, f'no changes, {_all_fine(plan)}', *tail])}."
@@ -59,7 +58,7 @@ def _first(clause: str) -> Sequence[str]:
 
 def _all_fine(plan: Plan) -> str:
     count = len(plan.names(DeviceState.UNCHANGED))
-    return f"{_count(count, 'device')} {'is' if count == 1 else 'are'} as intended"
+    return f"{counted(count, 'device')} {'is' if count == 1 else 'are'} as intended"
 
 
 def _added(plan: Plan) -> str:
@@ -67,7 +66,7 @@ def _added(plan: Plan) -> str:
     fresh = [name for name, device in plan.devices.items() if device.unprovisioned and device.state.value == "changed"]
     links, nodes = _links(plan, Op.ADD)
     parts = [*_roles(plan.devices[name].role for name in fresh), *_link_words(links, nodes)]
-    return f"adds {_listed(parts)}" if parts else ""
+    return f"adds {listed(parts)}" if parts else ""
 
 
 def _taken_out(plan: Plan) -> str:
@@ -84,7 +83,7 @@ def _taken_out(plan: Plan) -> str:
     links, nodes = _links(plan, Op.REMOVE)
     roles = (_ROLE_OF_TYPE.get(types.get(name, ""), "switch") for name in gone)
     parts = [*_roles(roles), *_link_words(links, nodes)]
-    return f"removes {_listed(parts)}" if parts else ""
+    return f"removes {listed(parts)}" if parts else ""
 
 
 def _links(plan: Plan, op: Op) -> tuple[int, int]:
@@ -135,9 +134,9 @@ def _far_of_unprovisioned(change: Change, op: Op) -> str:
 
 def _link_words(links: int, nodes: int) -> Iterable[str]:
     if links:
-        yield _count(links, "link")
+        yield counted(links, "link")
     if nodes:
-        yield _count(nodes, "node port")
+        yield counted(nodes, "node port")
 
 
 def _touched(plan: Plan, running: Collection[str]) -> str:
@@ -146,7 +145,7 @@ def _touched(plan: Plan, running: Collection[str]) -> str:
         (change.disruption for name in running for change in plan.deltas[name]), key=DISRUPTION_RANK.__getitem__
     )
     disruptive = [name for name in running if plan.devices[name].disruptive]
-    what = f"touches {_listed(_roles(plan.devices[name].role for name in running))}"
+    what = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
     if worst is Disruption.NONE:
         return f"{what} without disruption"
     if not disruptive:
@@ -158,12 +157,12 @@ def _moved(plan: Plan) -> Iterable[str]:
     """Yield what of identities and cables moves; that no address does is worth saying."""
     cables = moved_cables(plan)
     if cables:
-        yield f"moves {_count(len(cables), 'cable')}"
+        yield f"moves {counted(len(cables), 'cable')}"
     found = find_renumbering(plan)
     addresses = [one for one in found if not _is_asn(one)]
     if len(addresses) < len(found):
-        yield f"changes {_count(len(found) - len(addresses), 'AS number')}"
-    yield f"moves {_count(len(addresses), 'address')}" if addresses else "moves no address"
+        yield f"changes {counted(len(found) - len(addresses), 'AS number')}"
+    yield f"moves {counted(len(addresses), 'address')}" if addresses else "moves no address"
 
 
 def _is_asn(one: Renumbering) -> bool:
@@ -180,16 +179,16 @@ def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
     )
     speeds, modes = updated["speed"], updated["brkout_mode"]
     if speeds:
-        yield f"changes the speed of {_count(speeds, 'port')}"
+        yield f"changes the speed of {counted(speeds, 'port')}"
     if modes:
-        yield f"changes the breakout of {_count(modes, 'port')}"
+        yield f"changes the breakout of {counted(modes, 'port')}"
 
 
 def _qos(plan: Plan, running: Collection[str]) -> str:
     touched = {name for name in running if _changes_qos(plan.deltas[name])}
     if not touched:
         return "no QoS change"
-    return f"changes QoS on {_listed(_roles(plan.devices[name].role for name in plan.devices if name in touched))}"
+    return f"changes QoS on {listed(_roles(plan.devices[name].role for name in plan.devices if name in touched))}"
 
 
 def _changes_qos(delta: Delta) -> bool:
@@ -201,17 +200,4 @@ def _changes_qos(delta: Delta) -> bool:
 
 
 def _roles(roles: Iterable[str]) -> list[str]:
-    return [_count(count, role) for role, count in Counter(roles).items()]
-
-
-def _count(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count:,} {plural(noun)}"
-
-
-def plural(noun: str) -> str:
-    """Return the plural of a role or of another noun of a plan's sentence."""
-    return _PLURALS.get(noun) or tier_plural(noun)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return [counted(count, role) for role, count in Counter(roles).items()]

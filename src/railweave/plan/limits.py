@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from railweave.fabric.model import Fabric, Link, Switch, Tier
 from railweave.plan.capacity import Service
 from railweave.plan.policy import RolloutPolicy, Share
+from railweave.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ class Limits:
         if paths is not None and paths < self._policy.path_floor:
             return PolicyViolation(
                 "floor.paths",
-                f"two leaves keep {_paths(paths)} between them, and the floor is {self._policy.path_floor}",
+                f"two leaves keep {counted(paths, 'path') if paths else 'no path'} between them, and the floor is"
+                f" {self._policy.path_floor}",
                 f"lower `floor.paths` to {paths}" + (", which accepts that leaves are cut off" if not paths else ""),
             )
         return None
@@ -119,7 +121,3 @@ def _ceil_percent(total: int) -> int:
 
 def _floor_percent(percent: float) -> int:
     return int(percent + 1e-9)
-
-
-def _paths(count: int) -> str:
-    return "no path" if not count else f"{count} path{'' if count == 1 else 's'}"

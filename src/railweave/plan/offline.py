@@ -12,8 +12,7 @@ from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import Templates
-
-_SHOWN = 8
+from railweave.wording import first_few
 
 
 def plan_offline(
@@ -53,13 +52,11 @@ def _difference(before: Configurator, old: Switch | None, after: Configurator, s
 def _refuse_renumbering(base: Fabric, head: Fabric) -> None:
     found = renumbered(base, head)
     if found:
-        shown = "; ".join(str(one) for one in found[:_SHOWN])
-        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise RefusedError(
             [
                 error(
                     "RW506",
-                    f"the intent renumbers devices that exist: {shown}{more}",
+                    f"the intent renumbers devices that exist: {first_few(found, separator='; ')}",
                     devices=tuple(dict.fromkeys(one.device for one in found)),
                     fix="revert the change of pools, AS number bases, reserve or stripes, or say --renumber",
                 )

@@ -23,6 +23,7 @@ from railweave.plan.mtu_change import nodes_go_first, switches_go_first
 from railweave.plan.restriping import restriping_steps
 from railweave.plan.rewiring import Move, rewired, with_switches
 from railweave.plan.speed_change import speed_steps
+from railweave.wording import counted
 
 
 class PhaseKind(StrEnum):
@@ -146,7 +147,7 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
     why = "configure both ends, then move the cables: no leaf-spine pair loses more than one link at a time"
     for number, step in enumerate(steps, start=1):
         fabric = rewired(fabric, step)
-        title = f"move {_counted(len(step), 'cable')}, step {number} of {len(steps)}"
+        title = f"move {counted(len(step), 'cable')}, step {number} of {len(steps)}"
         cables = tuple(_cable(fabric, move) for move in step)
         pending = tuple(move.after for move in step if move.after is not None)
         yield Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables, pending)
@@ -204,10 +205,6 @@ def _words_of_accepting(base: Fabric, head: Fabric, *, marks: bool, grows: bool)
     if grows:
         return "switches raise their MTU", "every hop carries the larger packets before a node sends them"
     return "the change of the switches without their MTU", "GPU nodes still send larger packets"
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _cable(fabric: Fabric, move: Move) -> CableMove:

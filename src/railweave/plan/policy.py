@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from railweave.diagnostics import Where
 from railweave.fabric.model import Tier
+from railweave.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class RolloutPolicy:
         """Return the policy in a phrase."""
         floors = [] if self.uplink_floor_percent is None else [f"{self.uplink_floor_percent:g}% of its uplinks"]
         if self.path_floor:
-            floors.append(f"{self.path_floor} path{'' if self.path_floor == 1 else 's'} to any other")
+            floors.append(f"{counted(self.path_floor, 'path')} to any other")
         kept = f"; every leaf in service keeps {' and '.join(floors)}" if floors else ""
         return f"disturbed at once: spines of a plane {self.spines}, leaves of a stripe {self.leaves}{kept}"
 

@@ -12,8 +12,7 @@ from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
-
-_SHOWN = 8
+from railweave.wording import first_few
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,9 @@ def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
     found = () if consent.renumber else find_renumbering(plan)
     if found:
         devices = tuple(dict.fromkeys(one.device for one in found))
-        shown = "; ".join(str(one) for one in found[:_SHOWN])
-        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         yield error(
             "RW506",
-            f"the intent renumbers devices that run: {shown}{more}",
+            f"the intent renumbers devices that run: {first_few(found, separator='; ')}",
             devices=devices,
             fix="revert the change of pools, AS number bases, reserve or stripes, or deploy with --renumber",
         )
@@ -99,8 +96,7 @@ def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
     if reloading:
         yield error(
             "RW507",
-            f"the plan reloads {', '.join(reloading[:_SHOWN])}{' …' if len(reloading) > _SHOWN else ''}: "
-            "their data plane is down for minutes",
+            f"the plan reloads {first_few(reloading)}: their data plane is down for minutes",
             devices=reloading,
             fix="deploy with --provision if these devices may go down",
         )
@@ -111,7 +107,7 @@ def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
     for dscp, devices in found:
         yield error(
             "RW517",
-            f"DSCP {dscp} is lossless on {devices[0]}{f' and {len(devices) - 1} more' if len(devices) > 1 else ''}, and"
+            f"DSCP {dscp} is lossless on {first_few(devices, 1)}, and"
             " would be no more, or on another priority: whatever GPU nodes still send with it would be dropped",
             devices=devices,
             fix="go through switches that accept both with `railweave deploy --from REV`, REV being what runs;"
@@ -130,11 +126,10 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
     if lowered:
         devices = tuple(lowered)
         smallest = min(lowered.values())
-        more = f" and {len(devices) - 1} more" if len(devices) > 1 else ""
         yield error(
             "RW524",
-            f"the MTU goes down, to {smallest} bytes on {devices[0]}{more}: larger packets that GPU nodes still send"
-            " would be dropped",
+            f"the MTU goes down, to {smallest} bytes on {first_few(devices, 1)}: larger packets that GPU nodes still"
+            " send would be dropped",
             devices=devices,
             fix="lower the nodes before the switches with `railweave deploy --from REV`, REV being what runs;"
             " or, where no node sends larger packets any more, deploy with --single-step",

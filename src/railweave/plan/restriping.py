@@ -10,12 +10,13 @@ a new spine is reached from every leaf.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link
 from railweave.plan.rewiring import Move
+from railweave.wording import first_few
 
 _Port = tuple[str, int]
 
@@ -64,17 +65,13 @@ def _refuse_other_ports(base: Fabric, head: Fabric) -> None:
             [
                 error(
                     "RW519",
-                    f"cables move to other spines while the ports of {_listed(changed)} change: in between, there is no"
-                    " name of a port that holds before and after",
+                    f"cables move to other spines while the ports of {first_few(changed, 1)} change: in between, there"
+                    " is no name of a port that holds before and after",
                     devices=tuple(changed),
                     fix="change ports (model, speeds, split) and the number of spines in two changes",
                 )
             ]
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 class _Schedule:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from railweave.design.renumbering import MovedCable, moved_cables
 from railweave.fabric.model import Fabric, Switch
+from railweave.wording import first_few
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +67,12 @@ def proofs(base: Fabric, gone: Leaving, seen: Mapping[str, Use]) -> tuple[Proof,
 
 def _of_switch(base: Fabric, gone: Leaving, switch: Switch, use: Use) -> Iterator[Proof]:
     if use.fault:
-        yield Proof(switch.name, "links to it at the far ends", "down", _list(use.far_ends_up) or "down")
+        yield Proof(switch.name, "links to it at the far ends", "down", first_few(use.far_ends_up) or "down")
         return
     if switch.tier.attaches_nodes:
         staying = sorted(set(base.nodes_on(switch.name)) - set(gone.hosts), key=lambda host: base.host_of[host].number)
-        yield Proof(switch.name, "GPU nodes of the newer intent on it", "none", _list(staying) or "none")
-        yield Proof(switch.name, "GPU nodes that are up on it", "none", _list(use.hosts_up) or "none")
+        yield Proof(switch.name, "GPU nodes of the newer intent on it", "none", first_few(staying) or "none")
+        yield Proof(switch.name, "GPU nodes that are up on it", "none", first_few(use.hosts_up) or "none")
     else:
         yield Proof(switch.name, "out of traffic", "drained", "drained" if use.drained else "not drained")
     yield Proof(switch.name, "traffic on its ports", "quiet", use.busy or "quiet")
-
-
-def _list(names: tuple[str, ...] | list[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.outcome import OUTCOME_TEXT, DeployResult, Outcome, Progress, Result
-from railweave.report.listing import compact, counted
 from railweave.report.verification import verify_json, verify_view
+from railweave.wording import compact, counted
 
 _STYLES = {Outcome.NEW: "green", Outcome.OLD: "yellow", Outcome.UNREACHABLE: "bold red", Outcome.NOT_ATTEMPTED: "dim"}
 

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from railweave.diagnostics import Diagnostic, Severity, in_order
-from railweave.report.listing import compact, counted
 from railweave.secrets import shown_text
+from railweave.wording import compact, counted
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _LONGEST_LINE = 160

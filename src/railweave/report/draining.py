@@ -9,8 +9,8 @@ from rich.text import Text
 from railweave.plan.drains import WHOLE, DrainResult, DrainTarget
 from railweave.plan.outcome import VerifyResult
 from railweave.report.verification import check_json
+from railweave.wording import first_few
 
-_MOST_NAMED = 4
 _MOST_FAILED = 10
 
 
@@ -21,9 +21,9 @@ def intention_view(
     lines = []
     for target in targets:
         links = f"{len(target.links)} links"
-        what = f"the whole switch, {links}," if target.whole else f"{links} ({_some(target.ports)})"
+        what = f"the whole switch, {links}," if target.whole else f"{links} ({first_few(target.ports)})"
         had = drained.get(target.device, ())
-        note = "" if not had else "; drained already" if had == WHOLE else f"; drained already: {_some(had)}"
+        note = "" if not had else "; drained already" if had == WHOLE else f"; drained already: {first_few(had)}"
         lines.append(Text(f"{target.device}: {what} will be de-preferred by all neighbors (graceful shutdown){note}"))
     lines.append(Text(f"sessions and routes stay; the worst leaf keeps {uplinks_left_percent:g}% of its uplinks"))
     return Group(*lines)
@@ -40,7 +40,7 @@ def drain_view(results: Sequence[DrainResult], asked: int) -> RenderableType:
 def _drain_line(one: DrainResult) -> tuple[str, str]:
     if one.error:
         return f"{one.device}: not drained: {one.error}", "bold red"
-    links = "" if one.after == WHOLE else f" over its peers {_some(one.after)}"
+    links = "" if one.after == WHOLE else f" over its peers {first_few(one.after)}"
     undo = f"undo: railweave undrain {one.device}"
     if one.flows:
         return f"{one.device} is drained{links}, but {one.flows}; not safe to work on yet; {undo}", "yellow"
@@ -49,15 +49,10 @@ def _drain_line(one: DrainResult) -> tuple[str, str]:
     return f"{one.device} is drained{links}; its counters were not read; {undo}", "yellow"
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
 def drained_view(found: Sequence[DrainResult]) -> RenderableType:
     """Return what is drained of a fabric, and which switches do not say."""
     lines = [
-        Text(f"{one.device}: {'drained' if one.after == WHOLE else f'drained towards {_some(one.after)}'}")
+        Text(f"{one.device}: {'drained' if one.after == WHOLE else f'drained towards {first_few(one.after)}'}")
         for one in found
         if one.after
     ]

@@ -14,10 +14,10 @@ from railweave.plan.grouping import ChangeGroup, group_changes
 from railweave.plan.model import DeviceState
 from railweave.report.diagnostics import diagnostics_json
 from railweave.report.groups import devices, effect, subject
-from railweave.report.listing import compact, counted
 from railweave.report.markdown import LIMIT_CHARS, cell, code, table
 from railweave.report.plan_summary import hand_drained_lines
 from railweave.sonic.delta.change import Op
+from railweave.wording import compact, counted
 
 _WORDS = {Op.ADD: "missing", Op.UPDATE: "differs", Op.REMOVE: "extra"}
 _STYLES = {Op.ADD: "green", Op.UPDATE: "yellow", Op.REMOVE: "red"}

@@ -1,10 +1,10 @@
 """A group of changes in words; the same for the terminal and for markdown."""
 
 from railweave.plan.grouping import ChangeGroup
-from railweave.report.listing import compact, counted
 from railweave.report.values import value_text
 from railweave.sonic.delta.change import Change, Op
 from railweave.sonic.rows import FRR_TABLE
+from railweave.wording import compact, counted
 
 GLYPHS = {Op.ADD: "+", Op.UPDATE: "~", Op.REMOVE: "-"}
 """The three things that can happen, as they are shown everywhere."""

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.hosts.outcome import HostChange, HostsRun, HostState
-from railweave.report.listing import compact, counted
+from railweave.wording import compact, counted
 
 _STYLES = {
     HostState.UNCHANGED: "green",

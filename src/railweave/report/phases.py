@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.phases import CableEnd, CableMove, Phase, PhaseKind
-from railweave.report.listing import counted
 from railweave.report.markdown import cell
 from railweave.units import format_speed
+from railweave.wording import counted
 
 _BY = {
     PhaseKind.PROVISION: "railweave",

@@ -7,10 +7,9 @@ room, and where they are too many, those of one switch of each kind as an exampl
 from collections.abc import Iterable, Mapping, Sequence
 
 from railweave.plan.grouping import ChangeGroup, group_changes
-from railweave.plan.headline import headline, plural
+from railweave.plan.headline import headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
-from railweave.report.listing import compact, counted
 from railweave.report.markdown import LIMIT_CHARS, cell, code, table
 from railweave.report.plan_summary import (
     cable_lines,
@@ -24,6 +23,7 @@ from railweave.report.plan_summary import (
 )
 from railweave.report.plan_waves import drained_lines, wave_lines
 from railweave.sonic.delta.change import Change, Delta
+from railweave.wording import compact, counted
 
 _RESERVED = 400
 _MOST_GROUPS = 120
@@ -183,7 +183,7 @@ def _examples(plan: Plan) -> Iterable[tuple[str, str]]:
     """Yield the first running device of each role and worst disruption, with how many are like it."""
     for row in disruption_by_role(plan):
         if not row.fresh:
-            yield row.devices[0], f"{counted(len(row.devices), row.role, plural(row.role))} ({row.words})"
+            yield row.devices[0], f"{counted(len(row.devices), row.role)} ({row.words})"
 
 
 def _block(title: str, delta: Delta, room_chars: int) -> str | None:

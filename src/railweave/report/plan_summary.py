@@ -11,8 +11,8 @@ from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DISRUPTION_RANK, Plan
 from railweave.plan.refusal import lowered_mtu
 from railweave.plan.waves import violation_diagnostics
-from railweave.report.listing import compact
 from railweave.sonic.delta.change import Disruption, Method
+from railweave.wording import compact
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from railweave.plan.grouping import ChangeGroup, group_changes
 from railweave.plan.headline import headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.report.groups import GLYPHS, change_line, devices, effect, subject
-from railweave.report.listing import compact, counted
 from railweave.report.plan_summary import (
     cable_lines,
     disruption_by_role,
@@ -24,6 +23,7 @@ from railweave.report.plan_summary import (
 )
 from railweave.report.plan_waves import wave_lines
 from railweave.sonic.delta.change import Disruption, Op
+from railweave.wording import compact, counted
 
 _MOST_CABLES = 16
 

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from railweave.plan.draining import WHOLE
 from railweave.plan.model import Plan
-from railweave.report.listing import compact, counted
+from railweave.wording import compact, counted
 
 
 @dataclass(frozen=True, slots=True)

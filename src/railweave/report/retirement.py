@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.retirement import Leaving, Proof
-from railweave.report.listing import compact, counted
+from railweave.wording import compact, counted
 
 
 def retirement_json(gone: Leaving, found: tuple[Proof, ...]) -> dict[str, Any]:

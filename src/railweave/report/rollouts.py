@@ -11,7 +11,7 @@ from rich.text import Text
 
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import DeviceRecord, Entry, Rollout
-from railweave.report.listing import compact, counted
+from railweave.wording import compact, counted
 
 _STATE_STYLES = {
     "running": "bold cyan",

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.fabric.sizing import Sizing
-from railweave.report.listing import counted
+from railweave.wording import counted
 
 _RESOURCES = {
     "spine_ports": "ports of the spines",
@@ -48,7 +48,7 @@ def _rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
     yield "nodes", f"{sizing.nodes:,} with {sizing.gpus:,} GPUs in {counted(sizing.stripes, 'stripe')}"
     yield "shape", f"{sizing.tiers} tiers, {counted(sizing.rails, 'rail')}{planes}"
     supers = f", {counted(sizing.super_spines, 'super-spine')}" if sizing.super_spines else ""
-    yield "switches", f"{counted(sizing.leaves, 'leaf', 'leaves')}, {counted(sizing.spines, 'spine')}{supers}"
+    yield "switches", f"{counted(sizing.leaves, 'leaf')}, {counted(sizing.spines, 'spine')}{supers}"
     yield "leaf", f"{leaf.down} ports down ({_bandwidth(leaf.down_gbps)}), {leaf.up} up ({_bandwidth(leaf.up_gbps)})"
     yield (
         "links",

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
-from railweave.report.listing import counted
+from railweave.wording import counted
 
 _MEANING = {
     CheckKind.REACHABLE: "devices answer",

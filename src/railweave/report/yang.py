@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from rich.text import Text
 
 from railweave.diagnostics import Diagnostic, has_errors
-from railweave.report.listing import counted
+from railweave.wording import counted
 
 
 def yang_summary(diagnostics: Iterable[Diagnostic], switches: int, releases: Sequence[str]) -> Text:
@@ -15,4 +15,4 @@ def yang_summary(diagnostics: Iterable[Diagnostic], switches: int, releases: Seq
         return Text.assemble(("! ", "yellow"), f"no switch was validated by {models}: the intent has no fabric yet")
     if has_errors(diagnostics):
         return Text.assemble(("✗ ", "red"), f"validated by {models}; see the errors above")
-    return Text.assemble(("✓ ", "green"), f"CONFIG_DB of {counted(switches, 'switch', 'switches')}: valid by {models}")
+    return Text.assemble(("✓ ", "green"), f"CONFIG_DB of {counted(switches, 'switch')}: valid by {models}")
