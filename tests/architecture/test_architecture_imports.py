@@ -1,11 +1,13 @@
 """Imports go one way (design rule); a module that looks upwards fails here with the line to mend."""
 
 import ast
+import functools
 from collections.abc import Collection, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from sources import Module, by_folder, nodes_of
 
 from railweave.sonic.delta.methods import RULES
 from railweave.sonic.ownership import OWNED
@@ -59,7 +61,7 @@ DEVICE_LIBRARIES = frozenset(
 )
 
 
-def modules() -> list[tuple[str, Path]]:
+def modules() -> list[Module]:
     return [
         (f"{package}.{'.'.join(path.relative_to(folder).with_suffix('').parts)}", path)
         for package, folder in SOURCES.items()
@@ -67,9 +69,10 @@ def modules() -> list[tuple[str, Path]]:
     ]
 
 
+@functools.cache
 def imports_of(path: Path) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -84,15 +87,16 @@ def layer_of(module: str) -> str:
 
 
 ALL = modules()
+FOLDERS = by_folder(ALL, ROOT)
 
 
-@pytest.mark.parametrize(("module", "path"), ALL, ids=[module for module, _ in ALL])
-def test_a_module_imports_only_what_lies_below_it(module: str, path: Path) -> None:
-    package = module.split(".", maxsplit=1)[0]
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_module_imports_only_what_lies_below_it(folder: str) -> None:
     wrong = [
         f"{path}:{line}: {module} imports {name}"
+        for module, path in FOLDERS[folder]
         for line, name in imports_of(path)
-        if not allowed(package, module, name)
+        if not allowed(module.split(".", maxsplit=1)[0], module, name)
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -133,12 +137,17 @@ def engine_allowed(module: str, name: str) -> bool:
     return target in RANK and RANK[target] <= RANK[layer]
 
 
-@pytest.mark.parametrize(("module", "path"), [m for m in ALL if m[0].startswith("railweave.")], ids=str)
-def test_the_engine_reaches_no_device(module: str, path: Path) -> None:
-    if layer_of(module) in {API, CLI}:
-        return
-    reached = {name.split(".")[0] for _, name in imports_of(path)} & DEVICE_LIBRARIES
-    assert not reached, f"{path} imports {sorted(reached)}"
+ENGINE = [(name, path) for name, path in ALL if name.startswith("railweave.") and layer_of(name) not in {API, CLI}]
+
+
+def test_the_engine_reaches_no_device() -> None:
+    reached = [
+        f"{path}:{line}: imports {name}"
+        for _, path in ENGINE
+        for line, name in imports_of(path)
+        if name.split(".")[0] in DEVICE_LIBRARIES
+    ]
+    assert not reached, "\n".join(reached)
 
 
 def test_the_import_rule_notices_a_module_that_looks_upwards() -> None:
@@ -232,5 +241,4 @@ def test_only_sonic_knows_which_table_says_what() -> None:
 
 def strings_of(path: Path) -> set[str]:
     """Return the texts that stand in a module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {node.value for node in nodes_of(path) if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -6,10 +6,11 @@ hold them; a third tier then changes the design and these few.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from sources import Module, by_folder, nodes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "src" / "railweave"
@@ -40,7 +41,7 @@ NOT_ABOUT_FABRICS = ("railweave/yang/",)
 """A YANG model's own leaves."""
 
 
-def modules() -> list[tuple[str, Path]]:
+def modules() -> list[Module]:
     return [
         (f"{folder.name}/{path.relative_to(folder).as_posix()}", path)
         for folder in FOLDERS
@@ -48,9 +49,9 @@ def modules() -> list[tuple[str, Path]]:
     ]
 
 
-def named_tiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def named_tiers(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield where a module holds the name of a tier, in a text of its own or in what it asks of a value."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES:
             yield node.lineno, repr(node.value)
         elif isinstance(node, ast.Attribute) and ASKING.fullmatch(node.attr):
@@ -61,9 +62,9 @@ def named_tiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"{node.target.id}:"
 
 
-def asked_roles(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def asked_roles(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield where a module decides by the name of a tier: by comparing it, or by looking something up under it."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Compare):
             for one in (node.left, *node.comparators):
                 if isinstance(one, ast.Attribute) and ast.unparse(one).endswith(".tier.name"):
@@ -79,17 +80,23 @@ def listed(name: str) -> bool:
     return any(name == one or name.startswith(f"{one}/") for one in MAY_NAME_TIERS)
 
 
-@pytest.mark.parametrize(("name", "path"), [one for one in ALL if not listed(one[0])], ids=str)
-def test_only_listed_modules_hold_the_names_of_tiers(name: str, path: Path) -> None:
-    if name.startswith(NOT_ABOUT_FABRICS):
-        return
-    found = [f"{path}:{line}: {what}" for line, what in named_tiers(ast.parse(path.read_text(encoding="utf-8")))]
+FOUND_IN = by_folder(ALL, ROOT)
+
+
+@pytest.mark.parametrize("folder", FOUND_IN)
+def test_only_listed_modules_hold_the_names_of_tiers(folder: str) -> None:
+    found = [
+        f"{path}:{line}: {what}"
+        for name, path in FOUND_IN[folder]
+        if not listed(name) and not name.startswith(NOT_ABOUT_FABRICS)
+        for line, what in named_tiers(nodes_of(path))
+    ]
     assert not found, "ask the graph instead (tier.attaches_nodes, uplinks_of, above, …):\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize(("name", "path"), ALL, ids=str)
-def test_no_module_decides_by_the_role_of_a_switch(name: str, path: Path) -> None:
-    found = [f"{path}:{line}: {what}" for line, what in asked_roles(ast.parse(path.read_text(encoding="utf-8")))]
+@pytest.mark.parametrize("folder", FOUND_IN)
+def test_no_module_decides_by_the_role_of_a_switch(folder: str) -> None:
+    found = [f"{path}:{line}: {what}" for _, path in FOUND_IN[folder] for line, what in asked_roles(nodes_of(path))]
     assert not found, "ask the graph instead (tier.attaches_nodes, tier.level):\n" + "\n".join(found)
 
 
@@ -98,16 +105,16 @@ def test_every_listed_module_is_there_and_holds_names() -> None:
         package, _, rest = one.partition("/")
         folder = next(each for each in FOLDERS if each.name == package) / rest
         paths = [folder] if folder.is_file() else sorted(folder.rglob("*.py"))
-        assert any(any(named_tiers(ast.parse(path.read_text(encoding="utf-8")))) for path in paths), one
+        assert any(any(named_tiers(nodes_of(path))) for path in paths), one
 
 
 @pytest.mark.parametrize(
     "line", ["x.leaves", "if kind == 'spine': pass", "f(is_leaf=True)", "spine: str", "names = {'leaf': 1}"]
 )
 def test_a_module_that_names_a_tier_is_noticed(line: str) -> None:
-    assert list(named_tiers(ast.parse(line)))
+    assert list(named_tiers(ast.walk(ast.parse(line))))
 
 
 @pytest.mark.parametrize("line", ["a.tier.name == b", "switch.role is Role.LEAF", "link.kind is LinkKind.LEAF_SPINE"])
 def test_a_module_that_decides_by_a_role_is_noticed(line: str) -> None:
-    assert list(asked_roles(ast.parse(line)))
+    assert list(asked_roles(ast.walk(ast.parse(line))))

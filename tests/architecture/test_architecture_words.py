@@ -34,14 +34,17 @@ REPLACED = {
     "--at-once": "--single-step",
 }
 """Each phrase as a regular expression, matched without regard to case, with what is said instead."""
+PATTERNS = [(re.compile(phrase.replace(" ", r"\s+") + r"(?!\w)"), instead) for phrase, instead in REPLACED.items()]
+"""They begin with the phrase's own letters, which Python looks for fast; that a word begins there is asked after."""
 
 
 def replaced_in(text: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the phrase to use for each replaced phrase in ``text``, also across a line's end."""
-    for phrase, instead in REPLACED.items():
-        pattern = r"(?<!\w)" + phrase.replace(" ", r"\s+") + r"(?!\w)"
-        for found in re.finditer(pattern, text, re.IGNORECASE):
-            yield text.count("\n", 0, found.start()) + 1, instead
+    lowered = text.lower()
+    for pattern, instead in PATTERNS:
+        for found in pattern.finditer(lowered):
+            if not re.match(r"\w", lowered[found.start() - 1 : found.start()]):
+                yield text.count("\n", 0, found.start()) + 1, instead
 
 
 def texts(place: Path) -> Iterator[Path]:
