@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{self.format_usage().strip()}\n{message}")
 
 
+@functools.cache
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     whole = _Parser(prog="railweave-switch", description="The switch's side of railweave's transactions.")
