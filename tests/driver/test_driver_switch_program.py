@@ -1,5 +1,6 @@
 """The program as real processes: detached from the session, guarded twice, on every Python that SONiC ships."""
 
+import json
 import os
 import shutil
 import signal
@@ -30,9 +31,18 @@ def is_restored(switch: Bench) -> bool:
 
 def awaited(switch: Bench, status: str) -> None:
     limit = time.monotonic() + 30
-    while switch.call("status")["status"]["status"] != status:
+    while f'"status": "{status}"' not in (switch.root / STATE).read_text():
         assert time.monotonic() < limit, switch.call("status")
-        time.sleep(0.05)
+        time.sleep(0.02)
+    assert switch.call("status")["status"]["status"] == status
+
+
+def end_time(switch: Bench) -> None:
+    """Let the deadline of the armed change be now, in the file that the guard reads."""
+    state = switch.root / STATE
+    moved = state.with_suffix(".moved")
+    moved.write_text(json.dumps({**json.loads(state.read_text()), "ends_s": 0.0}, sort_keys=True))
+    moved.replace(state)
 
 
 def test_a_change_is_applied_confirmed_and_rolled_back_later(switch: Bench) -> None:
@@ -53,9 +63,10 @@ def test_a_change_is_applied_confirmed_and_rolled_back_later(switch: Bench) -> N
 
 
 def test_the_deadline_restores_all_even_if_one_guard_is_killed(switch: Bench) -> None:
-    assert switch.apply(transaction(deadline_s=6.0))["outcome"] == "applied"
+    assert switch.apply(transaction(deadline_s=600.0))["outcome"] == "applied"
     assert len(switch.guards()) == 2
     os.kill(switch.guards()[-1], signal.SIGKILL)
+    end_time(switch)
     awaited(switch, "reverted")
     assert is_restored(switch)
 
@@ -70,27 +81,27 @@ def test_a_damaged_state_is_told_and_the_guard_restores_out_of_its_memory(switch
 
 
 def test_a_change_goes_on_when_the_session_dies(switch: Bench) -> None:
-    (switch.root / "slow").touch()
+    held, log = switch.root / "held", switch.root / "commands.log"
+    held.write_text("apply-patch")
+    log.touch()
     words, data = switch.sent(transaction(deadline_s=60.0))
     session = switch.start(*words)
     assert session.stdin is not None
     session.stdin.write(data)
     session.stdin.close()
     limit = time.monotonic() + 20
-    while (
-        not (switch.root / "commands.log").exists() or "apply-patch" not in (switch.root / "commands.log").read_text()
-    ):
+    while "apply-patch" not in log.read_text():
         assert time.monotonic() < limit
-        time.sleep(0.02)
+        time.sleep(0.01)
     session.kill()
     session.wait()
     for stream in (session.stdout, session.stderr):
         if stream is not None:
             stream.close()
+    held.unlink()
     told = switch.call("status", "--wait", "20261122-000000-aaaa")
     assert told["status"]["status"] == "armed"
     assert told["answer"]["outcome"] == "applied"
-    (switch.root / "slow").unlink()
     assert switch.call("revert")["outcome"] == "reverted"
     assert is_restored(switch)
 

@@ -62,8 +62,8 @@ def vtysh(text: str) -> None:
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
 with open(ROOT + "/commands.log", "a") as log:
     log.write(" ".join([name, *words]) + "\n")
-if os.path.exists(ROOT + "/slow"):
-    time.sleep(1.0)
+while os.path.exists(ROOT + "/held") and content(ROOT + "/held") in words:
+    time.sleep(0.01)
 if name == "config" and words[0] == "load":
     load(json.loads(content(words[-1])))
 elif name == "config" and words[0] == "apply-patch":
