@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command_rig import CommandRig
-from jsonschema import Draft202012Validator
+from json_schemas import Draft202012Validator
 
 from railweave.hosts.outcome import ChangeKind, HostChange, HostNote, HostResult, HostsRun, HostState
 from railweave.report.documents import COMMANDS, ERROR, named_schema, schema_name, versioned
@@ -150,7 +150,8 @@ def test_what_a_command_prints_is_as_published(command: str, printed: Documents)
 @RUNNABLE
 def test_a_schema_refuses_a_key_that_it_does_not_know_wherever_it_stands(command: str, printed: Documents) -> None:
     validator = strict(command)
-    for document in printed[command]:
+    for document in map(cut_short, printed[command]):
+        assert validator.is_valid(document)
         for place in mappings(document):
             place["strange"] = [[["key"]]]
             found = validator.is_valid(document)
@@ -159,14 +160,21 @@ def test_a_schema_refuses_a_key_that_it_does_not_know_wherever_it_stands(command
             assert found is (command == "audit" and "began_at" in place)
 
 
+def cut_short(node: Any) -> Any:
+    """Return a document with the first two entries of its lists."""
+    if isinstance(node, dict):
+        return {name: cut_short(value) for name, value in node.items()}
+    return [cut_short(one) for one in node[:2]] if isinstance(node, list) else node
+
+
 def mappings(node: Any) -> Iterator[dict[str, Any]]:
-    """Return the mappings of a document; of long lists those of the first two entries."""
+    """Return the mappings of a document."""
     if isinstance(node, dict):
         yield node
         for value in list(node.values()):
             yield from mappings(value)
     elif isinstance(node, list):
-        for one in node[:2]:
+        for one in node:
             yield from mappings(one)
 
 

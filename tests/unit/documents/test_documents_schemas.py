@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import typer
-from jsonschema import Draft202012Validator
+from json_schemas import Draft202012Validator
 
 from railweave.cli.main import app, main
 from railweave.diagnostics import Severity

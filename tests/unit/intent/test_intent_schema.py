@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from json_schemas import Draft202012Validator
 
 from railweave.errors import RefusedError
 from railweave.intent.load import load_intent, load_intent_text
@@ -24,14 +24,14 @@ def objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def accepts(text: str) -> bool:
-    return bool(jsonschema.Draft202012Validator(json_schema()).is_valid(read_document(text, "i.yml").value))
+    return bool(Draft202012Validator(json_schema()).is_valid(read_document(text, "i.yml").value))
 
 
 def test_it_is_a_valid_2020_12_schema_with_an_id_of_its_own() -> None:
     schema = json_schema()
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["$id"] == SCHEMA_ID
-    jsonschema.Draft202012Validator.check_schema(schema)
+    Draft202012Validator.check_schema(schema)
 
 
 @pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.name)
@@ -54,7 +54,7 @@ def test_every_default_is_a_value_that_may_be_written() -> None:
     for one in objects(schema):
         for key, form in one.get("properties", {}).items():
             if "default" in form:
-                validator = jsonschema.Draft202012Validator({**form, "$defs": schema["$defs"]})
+                validator = Draft202012Validator({**form, "$defs": schema["$defs"]})
                 assert validator.is_valid(form["default"]), (key, form)
 
 
