@@ -53,7 +53,7 @@ def apply_difference(project: Path, text: str) -> None:
 def carry_out(tmp_path: Path) -> Carry:
     def carry(title: str) -> Example:
         for folder in ("src", "templates", "intent"):
-            shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / folder, tmp_path / folder)
         printed = ""
         for block in _BLOCK.finditer(section(title)):
             if block["kind"] == "diff":
