@@ -1,9 +1,24 @@
 """What holds for every test."""
 
+import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import nothing of the folder of a marker that the run leaves out."""
+    left_out = f"not {collection_path.name}" in config.getoption("markexpr")
+    return True if left_out and collection_path.parent == Path(__file__).parent else None
+
+
+def pytest_collection_finish() -> None:
+    """Let garbage be searched among what tests make, not again and again among all that was imported."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
 
 
 @pytest.fixture(scope="session", autouse=True)
