@@ -14,8 +14,8 @@ from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.offline import plan_offline
-from railweave.report.markdown import LIMIT_CHARS
-from railweave.report.plan_markdown import plan_markdown
+from railweave.report.layout import LIMIT_CHARS
+from railweave.report.plan import plan_markdown
 from railweave.templates import find_templates
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "plan-of-1000-switches.md"

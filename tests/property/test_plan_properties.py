@@ -15,8 +15,8 @@ from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.grouping import group_changes
 from railweave.plan.model import DeviceState
 from railweave.plan.offline import plan_offline
-from railweave.report.markdown import LIMIT_CHARS
-from railweave.report.plan_markdown import plan_markdown
+from railweave.report.layout import LIMIT_CHARS
+from railweave.report.plan import plan_markdown
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import diff, running_sha256
 from railweave.sonic.delta.merge import apply, merge_document

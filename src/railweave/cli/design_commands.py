@@ -62,7 +62,7 @@ def check(
         print_diagnostics(found.diagnostics, stderr=False)
         print_view(diagnostics_summary(found.diagnostics, str(project.intent)))
     if yang and not json:
-        from railweave.report.yang import yang_summary
+        from railweave.report.diagnostics import yang_summary
 
         switches = found.fabric.switches if found.fabric else ()
         print_view(yang_summary(found.diagnostics, len(switches), [folder.resolve().name for folder in yang]))

@@ -13,8 +13,7 @@ def show_plan(plan: "Plan", *, as_json: bool, as_markdown: bool, problems: Seque
     """Print ``plan`` as JSON, as markdown for a pull request, or for a person; then what keeps it from being done."""
     from railweave.cli.show import print_diagnostics, print_document, print_view
     from railweave.plan.document import plan_json
-    from railweave.report.plan_markdown import plan_markdown
-    from railweave.report.plan_view import plan_view
+    from railweave.report.plan import plan_markdown, plan_view
 
     if as_json:
         print_document(plan_json(plan))

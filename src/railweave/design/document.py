@@ -1,56 +1,16 @@
 """Sizing and fabric as plain documents: the shapes of ``size --json`` and ``fabric.json`` (contract)."""
 
-from math import isinf
 from typing import Any
 
-from railweave.diagnostics import Diagnostic
 from railweave.fabric.model import Fabric, Host, Link, Switch
 from railweave.fabric.sizing import Sizing
+from railweave.jsonable import as_json, members
 from railweave.units import ipv4_text
-
-_HOST_ROLE = "host"
 
 
 def size_json(sizing: Sizing) -> dict[str, Any]:
     """Return a sizing as ``size --json`` prints it; a ratio without a bound (one spine, lost) is null."""
-    ratios = sizing.oversubscription
-    return {
-        "fabric": sizing.fabric,
-        "tiers": sizing.tiers,
-        "planes": sizing.planes,
-        "rails": sizing.rails,
-        "stripes": sizing.stripes,
-        "nodes": sizing.nodes,
-        "gpus": sizing.gpus,
-        "leaves": sizing.leaves,
-        "spines": sizing.spines,
-        "super_spines": sizing.super_spines,
-        "leaf": {
-            "down": sizing.leaf.down,
-            "up": sizing.leaf.up,
-            "down_gbps": sizing.leaf.down_gbps,
-            "up_gbps": sizing.leaf.up_gbps,
-        },
-        "links": {
-            "host_leaf": sizing.links.host_leaf,
-            "leaf_spine": sizing.links.leaf_spine,
-            "spine_super_spine": sizing.links.spine_super_spine,
-            "per_leaf_spine_pair": sizing.links.per_leaf_spine_pair,
-        },
-        "oversubscription": {
-            "target": ratios.target,
-            "leaf": ratios.leaf,
-            "after_spine_loss": None if isinf(ratios.after_spine_loss) else ratios.after_spine_loss,
-        },
-        "limits": {"nodes": sizing.limits.nodes, "first": sizing.limits.first},
-        "room": {
-            "leaves": sizing.room.leaves,
-            "spines": sizing.room.spines,
-            "next_step": sizing.room.next_step,
-        },
-        "steps": [{"name": step.name, "formula": step.formula, "result": step.result} for step in sizing.steps],
-        "diagnostics": [_diagnostic_json(one) for one in sizing.diagnostics],
-    }
+    return dict(as_json(sizing))
 
 
 def fabric_json(fabric: Fabric) -> dict[str, Any]:
@@ -66,45 +26,23 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
     }
 
 
-def _diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    where = diagnostic.where
-    return {
-        "code": diagnostic.code,
-        "severity": str(diagnostic.severity),
-        "message": diagnostic.message,
-        "where": {"file": where.file, "line": where.line, "column": where.column, "path": where.path},
-        "devices": list(diagnostic.devices),
-        "fix": diagnostic.fix,
-    }
-
-
 def _switch_json(switch: Switch) -> dict[str, Any]:
     return {
         "name": switch.name,
         "role": switch.tier.name,
-        "plane": switch.plane,
-        "stripe": switch.stripe,
-        "rail": switch.rail,
+        **members(switch, "plane", "stripe", "rail"),
         "index": switch.place,
         "asn": switch.asn,
         "loopback": ipv4_text(switch.loopback),
-        "model": switch.panel.model,
-        "hwsku": switch.panel.hwsku,
+        **members(switch.panel, "model", "hwsku"),
     }
 
 
 def _host_json(host: Host) -> dict[str, Any]:
+    own = {"name": host.name, "role": "host", "stripe": host.stripe, "index": host.number, "model": host.nic_model}
     return {
-        "name": host.name,
-        "role": _HOST_ROLE,
-        "plane": None,
-        "stripe": host.stripe,
-        "rail": None,
-        "index": host.number,
-        "asn": None,
-        "loopback": None,
-        "model": host.nic_model,
-        "hwsku": None,
+        key: own.get(key)
+        for key in ("name", "role", "plane", "stripe", "rail", "index", "asn", "loopback", "model", "hwsku")
     }
 
 

@@ -22,7 +22,7 @@ RECOMMENDED_RATIO = {
 """The highest oversubscription that is recommended (fabric-facts 2.3)."""
 
 
-def ratio_text(ratio: Fraction) -> str:
+def ratio_text(ratio: Fraction | float) -> str:
     """Return a ratio with at most two decimals: ``1:1``, ``1.33:1``."""
     return f"{round(float(ratio), 2):g}:1"
 

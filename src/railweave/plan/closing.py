@@ -21,7 +21,7 @@ def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[Closin
     return tuple(one for one in closing_ports(difference.delta) if one.far_end not in fabric.switch_of)
 
 
-def live_port_findings(plan: Plan) -> Iterator[Diagnostic]:
+def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
     """Yield an error where ports would close that something still uses."""
     live = [(name, one) for name, device in plan.devices.items() for one in device.live_ports]
     if not live:

@@ -71,7 +71,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "running_sha256": device.running_sha256,
         "state": device.state.value,
         "role": device.role,
-        "not_ours": dict(device.not_ours or {}),
+        "not_ours": dict(device.unmanaged or {}),
         "conflicts": [
             {"table": one.table, "key": one.key, "port": one.port, "reason": one.reason} for one in device.conflicts
         ],
@@ -82,7 +82,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "disruptive": device.disruptive,
         "out_of_service": device.out_of_service,
         "drain": list(device.drain),
-        "given_up": list(device.given_up),
+        "given_up": list(device.lossless_removed),
         "drained": list(device.drained),
         "live_ports": [{"port": one.port, "far_end": one.far_end} for one in device.live_ports],
     }
@@ -233,7 +233,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         state=DeviceState(document["state"]),
         role=document["role"],
         running_sha256=document["running_sha256"],
-        not_ours=document["not_ours"],
+        unmanaged=document["not_ours"],
         conflicts=tuple(Conflict(**one) for one in document["conflicts"]),
         refusals=tuple(DeviceRefusal(**one) for one in document["refusals"]),
         unprovisioned=document["unprovisioned"],
@@ -242,7 +242,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         disruptive=document["disruptive"],
         out_of_service=document["out_of_service"],
         drain=tuple(document["drain"]),
-        given_up=tuple(document["given_up"]),
+        lossless_removed=tuple(document["given_up"]),
         drained=tuple(document["drained"]),
         live_ports=tuple(LivePort(one["port"], one["far_end"]) for one in document["live_ports"]),
     )

@@ -55,20 +55,20 @@ class DevicePlan:
     """One device of a plan.
 
     ``running_sha256`` is of the rows and FRR lines that we own, as they were read; empty where the device could not be
-    reached, and ``error`` then says why. ``not_ours`` counts the rows kept by table. ``pending`` tells that a commit
+    reached, and ``error`` then says why. ``unmanaged`` counts the rows kept by table. ``pending`` tells that a commit
     still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
     ``disruptive`` tells that its changes take it out of service for a while: the one value that the order of the waves,
     the report and the rollout go by (``plan.draining``). ``out_of_service`` tells that it answers nobody and forwards
     nothing. ``drain`` are the BGP peers whose traffic is led away before the change: ``("*",)`` is the whole device,
-    nothing is none. ``given_up`` are the code points that are lossless on it and would be no more. ``drained`` are the
-    peers that somebody drained by hand, written like ``drain``; a rollout leaves them so. ``live_ports`` are those that
-    close for good although something at their far end still uses them.
+    nothing is none. ``lossless_removed`` are the code points that are lossless on it and no longer would be.
+    ``drained`` are the peers that somebody drained by hand, written like ``drain``; a rollout leaves them so.
+    ``live_ports`` are those that close for good although something at their far end still uses them.
     """
 
     state: DeviceState
     role: str = ""
     running_sha256: str = ""
-    not_ours: Mapping[str, int] | None = None
+    unmanaged: Mapping[str, int] | None = None
     conflicts: tuple[Conflict, ...] = ()
     refusals: tuple[DeviceRefusal, ...] = ()
     unprovisioned: bool = False
@@ -77,7 +77,7 @@ class DevicePlan:
     disruptive: bool = False
     out_of_service: bool = False
     drain: tuple[str, ...] = ()
-    given_up: tuple[int, ...] = ()
+    lossless_removed: tuple[int, ...] = ()
     drained: tuple[str, ...] = ()
     live_ports: tuple[LivePort, ...] = ()
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.plan.cables import moved_cables
-from railweave.plan.closing import live_port_findings
+from railweave.plan.closing import live_port_diagnostics
 from railweave.plan.identity import find_renumbering
-from railweave.plan.markings import given_up_markings
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
@@ -44,7 +43,7 @@ def refusals(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> 
         *_markings(plan, consent),
         *(() if consent.single_step else lowered_mtu(plan)),
         *_moves(plan, consent),
-        *(() if consent.remove_live else live_port_findings(plan)),
+        *(() if consent.remove_live else live_port_diagnostics(plan)),
         *_pending(plan),
     )
 
@@ -102,8 +101,17 @@ def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
         )
 
 
+def removed_markings(plan: Plan) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Return the code points with the devices on which they are lossless and would be no longer, ascending."""
+    found: dict[int, list[str]] = {}
+    for name, device in plan.devices.items():
+        for dscp in device.lossless_removed:
+            found.setdefault(dscp, []).append(name)
+    return tuple((dscp, tuple(names)) for dscp, names in sorted(found.items()))
+
+
 def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    found = () if consent.single_step else given_up_markings(plan)
+    found = () if consent.single_step else removed_markings(plan)
     for dscp, devices in found:
         yield error(
             "RW517",

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.outcome import outcome_text
+from railweave.report.layout import table
 
 _STYLES = {
     "done": "green",
@@ -88,25 +87,23 @@ def audit_view(log: AuditLog) -> RenderableType:
     """Return the log for a person, the latest entry last."""
     if not log.entries:
         return Text("no deployments yet")
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in ("when (UTC)", "who", "command", "fabric → target", "intent", "plan", "result", "devices"):
-        table.add_column(column, overflow="fold")
-    for entry in log.entries:
-        begun = entry.begun
-        table.add_row(
-            str(begun.get("at", ""))[:19].replace("T", " "),
-            f"{begun.get('user', '?')}@{begun.get('host', '?')}",
-            str(begun.get("command", "")),
-            f"{begun.get('fabric', '?')} → {begun.get('target', '?')}",
-            str(begun.get("intent_sha256", ""))[:8],
-            str(begun.get("plan_digest", ""))[:8],
-            Text(entry.result, style=_STYLES.get(entry.result, "")),
-            Text(_devices(entry)),
-        )
-    parts: list[RenderableType] = [table]
-    if log.torn:
-        parts.append(Text(f"{log.torn} incomplete lines are ignored", style="yellow"))
-    return Group(*parts)
+    columns = ("when (UTC)", "who", "command", "fabric → target", "intent", "plan", "result", "devices")
+    torn = [Text(f"{log.torn} incomplete lines are ignored", style="yellow")] if log.torn else []
+    return Group(table(*columns, rows=map(_row, log.entries)), *torn)
+
+
+def _row(entry: AuditEntry) -> tuple[str | Text, ...]:
+    begun = entry.begun
+    return (
+        str(begun.get("at", ""))[:19].replace("T", " "),
+        f"{begun.get('user', '?')}@{begun.get('host', '?')}",
+        str(begun.get("command", "")),
+        f"{begun.get('fabric', '?')} → {begun.get('target', '?')}",
+        str(begun.get("intent_sha256", ""))[:8],
+        str(begun.get("plan_digest", ""))[:8],
+        Text(entry.result, style=_STYLES.get(entry.result, "")),
+        _devices(entry),
+    )
 
 
 def _devices(entry: AuditEntry) -> str:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.outcome import OUTCOME_TEXT, DeployResult, Outcome, Progress, Result
+from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.verification import verify_json, verify_view
 from railweave.wording import compact, counted
 
@@ -59,21 +59,14 @@ def next_steps(result: DeployResult) -> list[str]:
 
 def deploy_view(result: DeployResult) -> RenderableType:
     """Return how a deployment ended: the sentence, the devices by outcome, what went wrong, the verification."""
-    parts: list[RenderableType] = [_headline(result), Text()]
-    if result.result is not Result.UNCHANGED:
-        parts += [_outcomes(result), Text()]
-    if result.progress.waves and not result.ok:
-        parts += [_waves(result), Text()]
-    if result.verification is not None:
-        parts += [verify_view(result.verification), Text()]
-    steps = next_steps(result)
-    if steps:
-        parts += [
-            *(Text(f"next: {step}" if number == 0 else f"      {step}") for number, step in enumerate(steps)),
-            Text(),
-        ]
-    parts.append(Text(f"journal: {result.journal}", style="dim"))
-    return Group(*parts)
+    return paragraphs(
+        _headline(result),
+        None if result.result is Result.UNCHANGED else _outcomes(result),
+        _waves(result) if result.progress.waves and not result.ok else None,
+        None if result.verification is None else verify_view(result.verification),
+        [Text(f"{'      ' if number else 'next: '}{step}") for number, step in enumerate(next_steps(result))],
+        Text(f"journal: {result.journal}", style="dim"),
+    )
 
 
 def _headline(result: DeployResult) -> Text:
@@ -81,13 +74,13 @@ def _headline(result: DeployResult) -> Text:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
     standing = f"as before rollout {result.of}" if result.of else "as intended"
     if result.result is Result.UNCHANGED:
-        return Text.assemble(("✓ ", "green"), f"no changes: every device is {standing}")
+        return verdict(True, f"no changes: every device is {standing}")
     done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} {standing}"
     if result.progress.saved:
         done += f"; saved the running configuration of {compact(result.progress.saved)}"
     if result.progress.failed:
-        return Text.assemble(("✗ ", "bold red"), f"{done}, {len(result.progress.failed)} failed")
-    return Text.assemble(("✓ ", "green"), done)
+        return verdict(False, f"{done}, {len(result.progress.failed)} failed")
+    return verdict(True, done)
 
 
 def _how_far(progress: Progress) -> str:
@@ -95,28 +88,20 @@ def _how_far(progress: Progress) -> str:
     return f" after {progress.waves_done} of {counted(len(progress.waves), 'wave')}" if progress.waves else ""
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
 def _waves(result: DeployResult) -> Table:
-    """Return what was done and what was not: the waves that were done, the one that was not, those not begun."""
-    table = _table("wave", "devices", "result")
-    progress = result.progress
+    """Return what was done and what was not: the waves that were done, the one that failed, those not started."""
+    progress, rows = result.progress, []
     done, count = progress.waves_done, len(progress.waves)
     for first, last in ((0, done), (done, done + 1), (done + 1, count)):
         names = [name for wave in progress.waves[first:last] for name in wave]
         if names:
             label = f"{first + 1}…{min(last, count)}" if min(last, count) - first > 1 else str(first + 1)
-            table.add_row(label, f"{compact(names)} ({len(names)})", _counts(result, names))
-    return table
+            rows.append((label, f"{compact(names)} ({len(names)})", _counts(result, names)))
+    return table("wave", "devices", "result", rows=rows)
 
 
 def _counts(result: DeployResult, names: Sequence[str]) -> str:
-    """Return how many of ``names`` ended how, those that were taken back with their wave apart."""
+    """Return how many of ``names`` ended how, those that were rolled back with their wave apart."""
     undone = set(result.progress.undone)
     words = Counter("rolled back with its wave" if name in undone else _end(result, name) for name in names)
     return ", ".join(f"{count} {word}" for word, count in words.items())
@@ -128,13 +113,13 @@ def _end(result: DeployResult, name: str) -> str:
 
 
 def _outcomes(result: DeployResult) -> Table:
-    """Return one line an outcome and error; devices that share both stand in one."""
-    table = _table("outcome", "devices", "error")
+    """Return one line for each outcome and error; devices that share both are in one."""
+    rows = []
     for outcome in Outcome:
         by_error: dict[str, list[str]] = {}
         for name in result.names(outcome):
             by_error.setdefault(result.devices[name].error, []).append(name)
         for error, names in sorted(by_error.items(), key=lambda item: bool(item[0])):
             shown = names[0] if error and len(names) == 1 else f"{compact(names)} ({len(names)})"
-            table.add_row(Text(OUTCOME_TEXT[outcome], style=_STYLES[outcome]), shown, Text(error))
-    return table
+            rows.append((Text(OUTCOME_TEXT[outcome], style=_STYLES[outcome]), shown, error))
+    return table("outcome", "devices", "error", rows=rows)

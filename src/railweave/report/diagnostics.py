@@ -1,6 +1,7 @@
 """Diagnostics for a person: the place, the source line with a caret, the way out; and as JSON."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from railweave.diagnostics import Diagnostic, Severity, in_order
+from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
+from railweave.jsonable import as_json
+from railweave.report.layout import verdict
 from railweave.secrets import shown_text
 from railweave.wording import compact, counted
 
@@ -20,20 +23,7 @@ _TOP_KEY = re.compile(r"""[A-Za-z"']""")
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
     """Return ``{"diagnostics": [...]}``, errors first (the contract of ``check --json``)."""
-    return {"diagnostics": [diagnostic_json(one) for one in in_order(diagnostics)]}
-
-
-def diagnostic_json(one: Diagnostic) -> dict[str, Any]:
-    """Return one diagnostic as the contract has it."""
-    where = one.where
-    return {
-        "code": one.code,
-        "severity": one.severity.value,
-        "message": one.message,
-        "where": {"file": where.file, "line": where.line, "column": where.column, "path": where.path},
-        "devices": list(one.devices),
-        "fix": one.fix,
-    }
+    return {"diagnostics": as_json(in_order(diagnostics))}
 
 
 def diagnostics_view(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None) -> RenderableType:
@@ -104,10 +94,18 @@ def _is_override(lines: Sequence[str]) -> bool:
 
 def diagnostics_summary(diagnostics: Iterable[Diagnostic], subject: str) -> Text:
     """Return one line: how many errors and warnings ``subject`` has."""
-    found = in_order(diagnostics)
-    errors = sum(one.severity is Severity.ERROR for one in found)
-    warnings = sum(one.severity is Severity.WARNING for one in found)
+    severities = Counter(one.severity for one in in_order(diagnostics))
+    errors, warnings = severities[Severity.ERROR], severities[Severity.WARNING]
     if not errors and not warnings:
-        return Text.assemble(("✓ ", "green"), f"{subject}: no errors, no warnings")
-    mark = ("✗ ", "red") if errors else ("! ", "yellow")
-    return Text.assemble(mark, f"{subject}: {counted(errors, 'error')}, {counted(warnings, 'warning')}")
+        return verdict(True, f"{subject}: no errors, no warnings")
+    return verdict(False if errors else None, f"{subject}: {counted(errors, 'error')}, {counted(warnings, 'warning')}")
+
+
+def yang_summary(diagnostics: Iterable[Diagnostic], switches: int, releases: Sequence[str]) -> Text:
+    """Return how many switches were valid by the models of ``releases``; with ``switches`` 0, that none was asked."""
+    models = f"the YANG models of {', '.join(releases)}"
+    if not switches:
+        return verdict(None, f"no switch was validated by {models}: the intent has no fabric yet")
+    if has_errors(diagnostics):
+        return verdict(False, f"validated by {models}; see the errors above")
+    return verdict(True, f"CONFIG_DB of {counted(switches, 'switch')}: valid by {models}")

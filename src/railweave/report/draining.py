@@ -6,9 +6,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from railweave.jsonable import as_json, members
 from railweave.plan.drains import WHOLE, DrainResult, DrainTarget
 from railweave.plan.outcome import VerifyResult
-from railweave.report.verification import check_json
 from railweave.wording import first_few
 
 _MOST_FAILED = 10
@@ -30,7 +30,7 @@ def intention_view(
 
 
 def drain_view(results: Sequence[DrainResult], asked: int) -> RenderableType:
-    """Return what came of each switch, and the way back."""
+    """Return the result of each switch, and how to undo it."""
     lines = [_drain_line(one) for one in results]
     if len(results) < asked:
         lines.append((f"{asked - len(results)} switches were not started", "yellow"))
@@ -62,18 +62,19 @@ def drained_view(found: Sequence[DrainResult]) -> RenderableType:
 
 def drained_json(found: Sequence[DrainResult]) -> dict[str, Any]:
     """Return the contract of ``drain --json`` without a switch: those that are drained or do not say."""
-    told = [one for one in found if one.after or one.error]
-    return {"devices": {one.device: {"drained": list(one.after), "error": one.error} for one in told}}
+    return {
+        "devices": {one.device: {"drained": one.after, "error": one.error} for one in found if one.after or one.error}
+    }
 
 
 def undrain_view(results: Sequence[DrainResult], verification: VerifyResult | None) -> RenderableType:
-    """Return what came of each switch, and whether its sessions hold."""
-    parts: list[RenderableType] = []
-    for one in results:
-        if one.error:
-            parts.append(Text(f"{one.device}: not undrained: {one.error}", style="bold red"))
-        else:
-            parts.append(Text(f"{one.device}: {'traffic is back' if one.changed else 'was not drained'}"))
+    """Return the result of each switch, and whether its sessions hold."""
+    parts = [
+        Text(f"{one.device}: not undrained: {one.error}", style="bold red")
+        if one.error
+        else Text(f"{one.device}: {'traffic is back' if one.changed else 'was not drained'}")
+        for one in results
+    ]
     if verification is not None:
         failed = verification.failed
         good = f"{len(verification.checks)} checks of links, sessions and prefixes passed"
@@ -87,25 +88,16 @@ def undrain_view(results: Sequence[DrainResult], verification: VerifyResult | No
 
 
 def draining_json(results: Sequence[DrainResult], verification: VerifyResult | None = None) -> dict[str, Any]:
-    """Return the contract of ``drain --json`` and ``undrain --json``."""
+    """Return the contract of ``drain --json`` and ``undrain --json``; ``quiet`` is null where nobody looked."""
+    devices = {
+        one.device: {
+            **members(one, "before", "after", "changed", "flows", "error"),
+            "quiet": not one.flows if one.waited else None,
+        }
+        for one in results
+    }
     verified: dict[str, Any] = {}
     if verification is not None:
-        failed = [check_json(one) for one in verification.failed]
-        verified = {"checks": len(verification.checks), "failed": failed}
-    return {
-        "ok": all(one.ok for one in results) and (verification is None or verification.ok),
-        "devices": {one.device: result_json(one) for one in results},
-        **verified,
-    }
-
-
-def result_json(one: DrainResult) -> dict[str, Any]:
-    """Return one switch as the contract has it; ``quiet`` is null where no counter was looked at."""
-    return {
-        "before": list(one.before),
-        "after": list(one.after),
-        "changed": one.changed,
-        "quiet": not one.flows if one.waited else None,
-        "flows": one.flows,
-        "error": one.error,
-    }
+        verified = {"checks": len(verification.checks), "failed": as_json(verification.failed)}
+    ok = all(one.ok for one in results) and (verification is None or verification.ok)
+    return {"ok": ok, "devices": devices, **verified}

@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from railweave.hosts.outcome import HostChange, HostsRun, HostState
+from railweave.hosts.outcome import HostsRun, HostState
+from railweave.jsonable import as_json, members
+from railweave.report.layout import paragraphs, table, verdict
 from railweave.wording import compact, counted
 
 _STYLES = {
@@ -26,24 +27,20 @@ def hosts_json(run: HostsRun) -> dict[str, Any]:
 
     An applied run has ``result`` and ``stopped_by`` too.
     """
-    document: dict[str, Any] = {"fabric": run.fabric, "target": run.target}
-    if run.applied:
-        document["result"] = _result(run)
-        document["stopped_by"] = run.stopped_by or None
-    document["hosts"] = {
+    applied = {"result": _result(run), "stopped_by": run.stopped_by or None} if run.applied else {}
+    hosts = {
         host.name: {
             "state": host.state.value,
-            "changes": [_change_json(change) for change in host.changes],
+            "changes": [{name: value or None for name, value in as_json(change).items()} for change in host.changes],
             "error": host.error or None,
             "notes": [
-                {"subject": note.subject, "what": note.what, "text": note.text, "restart_pending": note.is_pending}
-                for note in host.notes
+                {**members(note, "subject", "what", "text"), "restart_pending": note.is_pending} for note in host.notes
             ],
         }
         for host in run.hosts
     }
-    document["summary"] = {state.value: len(run.named(state)) for state in HostState}
-    return document
+    summary = {state.value: len(run.named(state)) for state in HostState}
+    return {**members(run, "fabric", "target"), **applied, "hosts": hosts, "summary": summary}
 
 
 def _result(run: HostsRun) -> str:
@@ -52,53 +49,38 @@ def _result(run: HostsRun) -> str:
     return "done" if run.named(HostState.CHANGED) else "unchanged"
 
 
-def _change_json(change: HostChange) -> dict[str, Any]:
-    return {
-        "kind": change.kind.value,
-        "subject": change.subject,
-        "what": change.what,
-        "before": change.before or None,
-        "after": change.after or None,
-        "diff": change.diff or None,
-    }
-
-
 def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
-    """Return how the nodes stand: a sentence, what changes with the nodes that it changes on, what went wrong.
+    """Return how the nodes are: a sentence, what changes with the nodes that it changes on, what went wrong.
 
     ``files`` adds the differences of files, line by line.
     """
-    parts: list[RenderableType] = [_headline(run)]
-    groups = _groups(run)
-    if groups:
-        parts += [Text(), _changes(groups)]
-    parts += list(_notes(run))
-    if files:
-        parts += list(_file_differences(run))
-    faults = [host for host in run.hosts if host.error]
-    if faults:
-        parts += [Text()]
-        parts += [
-            Text.assemble((f"{host.state.value:<12}", _STYLES[host.state]), f" {host.name}: {host.error}")
-            for host in faults
-        ]
-    left = run.named(HostState.NOT_ATTEMPTED)
-    if left:
-        parts.append(Text(f"not attempted: {compact(left)} ({len(left)})", style="dim"))
-    return Group(*parts)
+    groups, left = _groups(run), run.named(HostState.NOT_ATTEMPTED)
+    wrong = [
+        Text.assemble((f"{host.state.value:<12}", _STYLES[host.state]), f" {host.name}: {host.error}")
+        for host in run.hosts
+        if host.error
+    ]
+    skipped = [Text(f"not attempted: {compact(left)} ({len(left)})", style="dim")] if left else []
+    return paragraphs(
+        _headline(run),
+        _changes(groups) if groups else None,
+        list(_notes(run)),
+        *(_file_differences(run) if files else ()),
+        [*wrong, *skipped],
+    )
 
 
 def _headline(run: HostsRun) -> Text:
     changed = counted(len(run.named(HostState.CHANGED)), "node")
     same = counted(len(run.named(HostState.UNCHANGED)), "node")
+    words = f"{changed} changed" if run.applied else f"{changed} would change"
     if run.stopped_by:
         return Text.assemble(("✗ stopped: ", "bold red"), run.stopped_by)
     if not run.ok:
-        return Text.assemble(("✗ ", "bold red"), f"{changed} changed" if run.applied else f"{changed} would change")
+        return verdict(False, words)
     if not run.named(HostState.CHANGED):
-        return Text.assemble(("✓ ", "green"), f"no changes: {same} as intended")
-    words = f"done: {changed} changed" if run.applied else f"{changed} would change"
-    return Text.assemble(("✓ ", "green"), f"{words}, {same} as intended")
+        return verdict(True, f"no changes: {same} as intended")
+    return verdict(True, f"{'done: ' if run.applied else ''}{words}, {same} as intended")
 
 
 def _groups(run: HostsRun) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
@@ -111,15 +93,11 @@ def _groups(run: HostsRun) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
 
 
 def _changes(groups: dict[tuple[str, str], dict[str, tuple[str, str]]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in ("where", "what", "before", "after", "nodes"):
-        table.add_column(column, overflow="fold")
-    for (subject, what), nodes in groups.items():
-        before, after = (_common(values) for values in zip(*nodes.values(), strict=True))
-        table.add_row(
-            *(Text(cell) for cell in (subject, what, before, after, f"{compact(tuple(nodes))} ({len(nodes)})"))
-        )
-    return table
+    rows = (
+        (subject, what, *map(_common, zip(*nodes.values(), strict=True)), f"{compact(nodes)} ({len(nodes)})")
+        for (subject, what), nodes in groups.items()
+    )
+    return table("where", "what", "before", "after", "nodes", rows=rows)
 
 
 def _notes(run: HostsRun) -> Iterator[RenderableType]:
@@ -129,9 +107,9 @@ def _notes(run: HostsRun) -> Iterator[RenderableType]:
         for note in host.notes:
             groups[note.subject, note.what, note.text].append(host.name)
     if groups:
-        yield Text("\nNIC firmware (reported, never changed by railweave):")
+        yield Text("NIC firmware (reported, never changed by railweave):")
     for (subject, what, text), names in groups.items():
-        yield Text(f"  {subject} {what}: {text}  [{compact(tuple(names))}]")
+        yield Text(f"  {subject} {what}: {text}  [{compact(names)}]")
 
 
 def _common(values: Sequence[str]) -> str:
@@ -140,9 +118,8 @@ def _common(values: Sequence[str]) -> str:
     return first if len(set(values)) == 1 else f"{first}, …"
 
 
-def _file_differences(run: HostsRun) -> Iterator[RenderableType]:
+def _file_differences(run: HostsRun) -> Iterator[list[RenderableType]]:
     for host in run.hosts:
         for change in host.changes:
             if change.diff:
-                yield Text(f"\n{host.name} {change.subject}", style="bold")
-                yield Text(change.diff.rstrip("\n"))
+                yield [Text(f"{host.name} {change.subject}", style="bold"), Text(change.diff.rstrip("\n"))]

@@ -1,15 +1,14 @@
 """Phases of a change: a table for a person, JSON, and the work order that a technician takes to the racks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.jsonable import as_json, members
 from railweave.plan.phases import CableEnd, CableMove, Phase, PhaseKind
-from railweave.report.markdown import cell
+from railweave.report.layout import cell, paragraphs, table
 from railweave.units import format_speed
 from railweave.wording import counted
 
@@ -26,29 +25,22 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
     """Return the phases as a table; ``base`` is what the command calls the fabric that runs."""
     if len(phases) == 1:
         return Text("one phase: `railweave deploy` does it in one step")
-    table = _table("phase", "what", "by", "cables")
-    said = ""
-    for phase in phases:
-        # What several phases are for is said once.
-        what = phase.title if phase.why == said else f"{phase.title}: {phase.why}"
-        table.add_row(str(phase.number), what, _BY[phase.kind], _count(phase))
-        said = phase.why
+    # What several phases are for is said once.
+    said = ["", *(phase.why for phase in phases)]
+    rows = (
+        (
+            str(phase.number),
+            phase.title if phase.why == before else f"{phase.title}: {phase.why}",
+            _BY[phase.kind],
+            str(len(phase.cables) or ""),
+        )
+        for phase, before in zip(phases, said, strict=False)
+    )
     words = (
         f"`railweave deploy --from {base}` runs up to the next manual step and says what to do there;"
         " with `--phase N` it runs one phase"
     )
-    return Group(table, Text(), Text(words))
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
-def _count(phase: Phase) -> str:
-    return str(len(phase.cables)) if phase.cables else ""
+    return paragraphs(table("phase", "what", "by", "cables", rows=rows), Text(words))
 
 
 def deploy_command(phase: Phase, base: str) -> str:
@@ -64,9 +56,8 @@ def verify_command(phase: Phase, base: str) -> str:
 def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = None) -> RenderableType:
     """Return what hands must do in a phase: the cables, or those that are ``missing`` still, and the proof."""
     left = phase.cables if missing is None else tuple(missing)
-    table = _table("cable of", "from", "to", "speed", "length", "medium")
-    for cable in left:
-        table.add_row(
+    rows = (
+        (
             rack(cable.stays),
             rack(cable.before),
             "taken out" if cable.after is None else rack(cable.after),
@@ -74,10 +65,11 @@ def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = N
             f"{cable.length_m} m",
             cable.media,
         )
-    return Group(
-        Text(f"phase {phase.number}: now {counted(len(left), 'cable')} must be moved by hand", style="bold yellow"),
-        table,
-        Text(),
+        for cable in left
+    )
+    title = f"phase {phase.number}: now {counted(len(left), 'cable')} must be moved by hand"
+    return paragraphs(
+        [Text(title, style="bold yellow"), table("cable of", "from", "to", "speed", "length", "medium", rows=rows)],
         Text(f"then: {verify_command(phase, base)}, and on with railweave deploy --from {base}"),
     )
 
@@ -108,42 +100,20 @@ def rack(end: CableEnd) -> str:
 
 def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
     """Return the phases for programs."""
-    return {
-        "phases": [
-            {
-                "number": phase.number,
-                "title": phase.title,
-                "kind": phase.kind.value,
-                "why": phase.why,
-                "switches": len(phase.fabric.switches),
-                "cables": [cable_json(cable) for cable in phase.cables],
-            }
-            for phase in phases
-        ],
-        "cables": sum(len(phase.cables) for phase in phases),
-    }
+    shown = [
+        {
+            **members(one, "number", "title", "kind", "why"),
+            "switches": len(one.fabric.switches),
+            **members(one, "cables"),
+        }
+        for one in phases
+    ]
+    return {"phases": shown, "cables": sum(len(phase.cables) for phase in phases)}
 
 
-def cable_json(cable: CableMove) -> Mapping[str, Any]:
+def cable_json(cable: CableMove) -> dict[str, Any]:
     """Return one cable."""
-    return {
-        "stays": _end_json(cable.stays),
-        "before": _end_json(cable.before),
-        "after": None if cable.after is None else _end_json(cable.after),
-        "speed_gbps": cable.speed_gbps,
-        "length_m": cable.length_m,
-        "media": cable.media,
-    }
-
-
-def _end_json(end: CableEnd) -> Mapping[str, Any]:
-    return {
-        "device": end.device,
-        "port": end.port,
-        "alias": end.alias,
-        "panel": end.panel,
-        "subport": end.subport,
-    }
+    return dict(as_json(cable))
 
 
 def work_order(phases: Sequence[Phase], base: str) -> str:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.jsonable import members
 from railweave.plan.retirement import Leaving, Proof
+from railweave.report.layout import paragraphs, table, verdict
 from railweave.wording import compact, counted
 
 
@@ -16,12 +16,9 @@ def retirement_json(gone: Leaving, found: tuple[Proof, ...]) -> dict[str, Any]:
     return {
         "ok": is_proven(gone, found),
         "devices": [switch.name for switch in gone.switches],
-        "nodes": list(gone.hosts),
+        "nodes": gone.hosts,
         "cables_to_move": [str(cable) for cable in gone.moved],
-        "proofs": [
-            {"device": one.device, "what": one.what, "expected": one.expected, "actual": one.actual, "ok": one.ok}
-            for one in found
-        ],
+        "proofs": [members(one, "device", "what", "expected", "actual", "ok") for one in found],
     }
 
 
@@ -34,37 +31,32 @@ def retirement_view(gone: Leaving, found: tuple[Proof, ...], target: str) -> Ren
     """Return the proof as a table, and the next step in words."""
     if not gone.switches:
         return Text("no switch is removed: the newer intent has every device of the older one")
-    parts: list[RenderableType] = [
-        Text(f"leaving: {compact([switch.name for switch in gone.switches])}", style="bold"),
-        *([Text(f"with {counted(len(gone.hosts), 'GPU node')}: {compact(list(gone.hosts))}")] if gone.hosts else []),
-        Text(),
-        _table(found),
-        Text(),
-        *_next(gone, found, target),
-    ]
-    return Group(*parts)
+    rows = (
+        (
+            Text("✓", style="green") if one.ok else Text("✗", style="bold red"),
+            *(one.device, one.what, one.expected),
+            Text(one.actual, style="" if one.ok else "red"),
+        )
+        for one in found
+    )
+    nodes = [Text(f"with {counted(len(gone.hosts), 'GPU node')}: {compact(gone.hosts)}")] if gone.hosts else []
+    return paragraphs(
+        [Text(f"leaving: {compact([switch.name for switch in gone.switches])}", style="bold"), *nodes],
+        table("", "device", "what", "must be", "is", rows=rows),
+        _next(gone, found, target),
+    )
 
 
-def _table(found: tuple[Proof, ...]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in ("", "device", "what", "must be", "is"):
-        table.add_column(column, overflow="fold")
-    for one in found:
-        glyph = Text("✓", style="green") if one.ok else Text("✗", style="bold red")
-        table.add_row(glyph, one.device, one.what, one.expected, Text(one.actual, style="" if one.ok else "red"))
-    return table
-
-
-def _next(gone: Leaving, found: tuple[Proof, ...], target: str) -> list[RenderableType]:
+def _next(gone: Leaving, found: tuple[Proof, ...], target: str) -> list[Text]:
     if gone.moved:
         count = counted(len(gone.moved), "cable")
-        return [Text(f"✗ {count} must move first: `railweave phases BASE` lists them, in safe steps", style="red")]
+        return [verdict(False, f"{count} must move first: `railweave phases BASE` lists them, in safe steps")]
     if is_proven(gone, found):
         return [
-            Text.assemble(("✓ ", "green"), "nothing uses the switches to be removed"),
+            verdict(True, "nothing uses the switches to be removed"),
             Text(f"next: `railweave deploy --target {target}`, then power it off and remove it from the inventory"),
         ]
     undrained = sorted({one.device for one in found if not one.ok and one.what == "out of traffic"})
     advice = f"railweave drain {' '.join(undrained)} --target {target}" if undrained else ""
     words = f"next: `{advice}`, then run this again" if advice else "remove what uses it first, then run this again"
-    return [Text.assemble(("✗ ", "bold red"), "not proven unused"), Text(words)]
+    return [verdict(False, "not proven unused"), Text(words)]

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from railweave.jsonable import members
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import DeviceRecord, Entry, Rollout
+from railweave.report.layout import paragraphs, table
 from railweave.wording import compact, counted
 
 _STATE_STYLES = {
@@ -37,53 +38,37 @@ def rollout_json(rollout: Rollout) -> dict[str, Any]:
     """Return the contract of ``rollout show --json``: the rollout, its devices, and every step."""
     return {
         **_head(rollout),
-        "devices": {name: _device(record) for name, record in rollout.devices.items()},
-        "steps": [
-            {"at": entry.at, "step": entry.step, "device": entry.device, "text": entry.text}
-            for entry in rollout.entries
-        ],
+        "devices": {
+            name: {
+                **members(record, "wave", "before_sha256", "changes_sha256", "drain"),
+                **_or_null(record, "outcome", "step", "error", "commit_id", "after_sha256"),
+            }
+            for name, record in rollout.devices.items()
+        },
+        "steps": [members(entry, "at", "step", "device", "text") for entry in rollout.entries],
     }
+
+
+_TOLD = (
+    *("kind", "fabric", "target", "intent", "intent_sha256", "plan_digest", "by", "begun_at", "last_at"),
+    *("state", "finished", "waves", "torn"),
+)
 
 
 def _head(rollout: Rollout) -> dict[str, Any]:
     return {
         "rollout": rollout.name,
-        "kind": rollout.kind.value,
-        "of": rollout.of or None,
-        "base": rollout.base or None,
-        "phase": rollout.phase or None,
-        "fabric": rollout.fabric,
-        "target": rollout.target,
-        "intent": rollout.intent,
-        "intent_sha256": rollout.intent_sha256,
-        "plan_digest": rollout.plan_digest,
-        "by": rollout.by,
-        "begun_at": rollout.begun_at,
-        "last_at": rollout.last_at,
-        "state": rollout.state,
-        "finished": rollout.finished,
-        "stopped_by": rollout.stopped_by or None,
+        **members(rollout, *_TOLD),
+        **_or_null(rollout, "of", "base", "phase", "stopped_by"),
         "counts": dict(_counts(rollout)),
-        "waves": [list(wave) for wave in rollout.waves],
-        "torn": rollout.torn,
         "unread_lines": rollout.unread,
-        "unknown_steps": list(rollout.unknown),
+        "unknown_steps": rollout.unknown,
         "journal": str(rollout.path),
     }
 
 
-def _device(record: DeviceRecord) -> dict[str, Any]:
-    return {
-        "wave": record.wave,
-        "outcome": record.outcome or None,
-        "step": record.step or None,
-        "error": record.error or None,
-        "commit_id": record.commit_id or None,
-        "before_sha256": record.before_sha256,
-        "after_sha256": record.after_sha256 or None,
-        "changes_sha256": record.changes_sha256,
-        "drain": list(record.drain),
-    }
+def _or_null(value: Rollout | DeviceRecord, *names: str) -> dict[str, Any]:
+    return {name: told or None for name, told in members(value, *names).items()}
 
 
 def _counts(rollout: Rollout) -> Counter[str]:
@@ -94,9 +79,8 @@ def rollouts_view(found: Sequence[Rollout], left_out: int = 0) -> RenderableType
     """Return a table of rollouts, newest first; ``left_out`` counts older ones that are not shown."""
     if not found:
         return Text("no rollouts yet")
-    table = _table("rollout", "kind", "fabric → target", "started (UTC)", "state", "devices")
-    for rollout in found:
-        table.add_row(
+    rows = (
+        (
             rollout.name,
             rollout.kind.value,
             f"{rollout.fabric or '?'} → {rollout.target or '?'}",
@@ -104,22 +88,21 @@ def rollouts_view(found: Sequence[Rollout], left_out: int = 0) -> RenderableType
             Text(rollout.state, style=_STATE_STYLES.get(rollout.state, "")),
             ", ".join(f"{count} {outcome_text(outcome)}" for outcome, count in _counts(rollout).items()) or "none",
         )
-    parts: list[RenderableType] = [table]
-    if left_out:
-        parts.append(Text(f"and {counted(left_out, 'older rollout')}: `railweave rollout list --all`", style="dim"))
-    return Group(*parts)
+        for rollout in found
+    )
+    shown = table("rollout", "kind", "fabric → target", "started (UTC)", "state", "devices", rows=rows)
+    more = f"and {counted(left_out, 'older rollout')}: `railweave rollout list --all`" if left_out else ""
+    return Group(shown, *([Text(more, style="dim")] if more else []))
 
 
 def rollout_view(rollout: Rollout) -> RenderableType:
     """Return one rollout: what it is, each device, each step, and what the journal does not tell."""
-    parts: list[RenderableType] = [_about(rollout), Text()]
-    if rollout.devices:
-        parts += [_devices(rollout), Text()]
-    if rollout.entries:
-        parts += [_steps(rollout.entries), Text()]
-    parts += [Text(sentence, style="yellow") for sentence in _gaps(rollout)]
-    parts.append(_next(rollout))
-    return Group(*parts)
+    return paragraphs(
+        _about(rollout),
+        _devices(rollout) if rollout.devices else None,
+        _steps(rollout.entries) if rollout.entries else None,
+        [*(Text(sentence, style="yellow") for sentence in _gaps(rollout)), _next(rollout)],
+    )
 
 
 def _about(rollout: Rollout) -> Table:
@@ -146,25 +129,21 @@ def _state(rollout: Rollout) -> str:
 
 
 def _devices(rollout: Rollout) -> Table:
-    table = _table("wave", "device", "outcome", "last step", "commit", "error")
-    for name, record in rollout.devices.items():
-        table.add_row(
-            str(record.wave or ""),
-            name,
+    rows = (
+        (
+            *(str(record.wave or ""), name),
             Text(outcome_text(record.outcome) or IN_DOUBT, style=_OUTCOME_STYLES.get(record.outcome, "")),
-            record.step,
-            record.commit_id,
-            Text(record.error),
+            *(record.step, record.commit_id, record.error),
         )
-    return table
+        for name, record in rollout.devices.items()
+    )
+    return table("wave", "device", "outcome", "last step", "commit", "error", rows=rows)
 
 
 def _steps(entries: Iterable[Entry]) -> Table:
-    """Return every step with its time; a wave's devices stand in its line."""
-    table = _table("at (UTC)", "device", "step", "what")
-    for entry in entries:
-        table.add_row(_time(entry.at, milliseconds=True), entry.device, entry.step, Text(_words(entry)))
-    return table
+    """Return every step with its time; a wave's devices are in its line."""
+    rows = ((_time(entry.at, milliseconds=True), entry.device, entry.step, _words(entry)) for entry in entries)
+    return table("at (UTC)", "device", "step", "what", rows=rows)
 
 
 def _words(entry: Entry) -> str:
@@ -198,13 +177,6 @@ def _next(rollout: Rollout) -> Text:
     if rollout.finished:
         return Text(f"railweave rollback {rollout.name}" if rollout.changed else "", style="dim")
     return Text(f"railweave deploy --resume {rollout.name}, or railweave rollback {rollout.name}", style="dim")
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
 
 
 def _time(at: str, *, milliseconds: bool = False) -> str:

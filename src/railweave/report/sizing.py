@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from math import isinf
 
-from rich import box
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.fabric.sizing import Sizing
+from railweave.report.layout import paragraphs, table
 from railweave.wording import counted
 
 _RESOURCES = {
@@ -22,24 +23,20 @@ _RESOURCES = {
 
 def sizing_view(sizing: Sizing) -> RenderableType:
     """Return the sizes of a fabric with the steps that led to them, the room left and the next step of growth."""
-    return Group(
-        Text(f"Fabric {sizing.fabric}", style="bold"),
-        _figures(sizing),
-        Text(),
-        Text("Every number with its formula", style="bold"),
-        _steps(sizing),
-        Text(),
+    figures = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    figures.add_column(style="dim", no_wrap=True)
+    figures.add_column()
+    for name, value in _rows(sizing):
+        figures.add_row(name, value)
+    steps = ((step.name, Text(step.formula, style="cyan"), Text(step.result, style="bold")) for step in sizing.steps)
+    return paragraphs(
+        [Text(f"Fabric {sizing.fabric}", style="bold"), figures],
+        [
+            Text("Every number with its formula", style="bold"),
+            table("step", "formula", "result", rows=steps),
+        ],
         _room(sizing),
     )
-
-
-def _figures(sizing: Sizing) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    for name, value in _rows(sizing):
-        table.add_row(name, value)
-    return table
 
 
 def _rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
@@ -49,35 +46,18 @@ def _rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
     yield "shape", f"{sizing.tiers} tiers, {counted(sizing.rails, 'rail')}{planes}"
     supers = f", {counted(sizing.super_spines, 'super-spine')}" if sizing.super_spines else ""
     yield "switches", f"{counted(sizing.leaves, 'leaf')}, {counted(sizing.spines, 'spine')}{supers}"
-    yield "leaf", f"{leaf.down} ports down ({_bandwidth(leaf.down_gbps)}), {leaf.up} up ({_bandwidth(leaf.up_gbps)})"
     yield (
-        "links",
-        (f"{links.host_leaf:,} host-leaf, {links.leaf_spine:,} leaf-spine, {links.per_leaf_spine_pair} of each pair"),
+        "leaf",
+        f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)}), {leaf.up} up ({bandwidth_text(leaf.up_gbps)})",
     )
-    yield (
-        "oversubscription",
-        f"{_ratio(ratio.leaf)} (target {_ratio(ratio.target)}), {_ratio(ratio.after_spine_loss)} with one spine lost",
-    )
+    pair = f"{links.per_leaf_spine_pair} of each pair"
+    yield "links", f"{links.host_leaf:,} host-leaf, {links.leaf_spine:,} leaf-spine, {pair}"
+    lost = f"{_ratio_text(ratio.after_spine_loss)} with one spine lost"
+    yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {lost}"
 
 
-def _bandwidth(gbps: int) -> str:
-    return f"{gbps / 1000:g} Tb/s" if gbps >= 1000 else f"{gbps} Gb/s"
-
-
-def _ratio(value: float) -> str:
-    if isinf(value):
-        return "no path"
-    return f"{value:.2f}".rstrip("0").rstrip(".") + ":1"
-
-
-def _steps(sizing: Sizing) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    table.add_column("step", no_wrap=True)
-    table.add_column("formula", style="cyan")
-    table.add_column("result", style="bold")
-    for step in sizing.steps:
-        table.add_row(Text(step.name), Text(step.formula), Text(step.result))
-    return table
+def _ratio_text(value: float) -> str:
+    return "no path" if isinf(value) else ratio_text(value)
 
 
 def _room(sizing: Sizing) -> Text:

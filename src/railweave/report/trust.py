@@ -3,28 +3,24 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
+
+from railweave.report.layout import table
 
 _STYLES = {"known": "dim", "new": "yellow", "changed": "bold red", "unreachable": "bold red"}
 
 
 def trust_view(keys: Iterable[Mapping[str, str]]) -> RenderableType:
     """Return a table of keys: ``device, name, trust, algorithm, fingerprint, error`` of each."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in ("device", "address", "key", "kind", "fingerprint"):
-        table.add_column(column, overflow="fold")
-    for one in keys:
-        table.add_row(
-            one["device"],
-            Text(one["name"]),
-            Text(one["trust"], style=_STYLES[one["trust"]]),
-            one["algorithm"],
-            Text(one["fingerprint"] or one["error"]),
+    rows = (
+        (
+            *(one["device"], one["name"], Text(one["trust"], style=_STYLES[one["trust"]])),
+            *(one["algorithm"], one["fingerprint"] or one["error"]),
         )
-    return table
+        for one in keys
+    )
+    return table("device", "address", "key", "kind", "fingerprint", rows=rows)
 
 
 def trust_json(keys: Iterable[Mapping[str, str]], file: str, recorded: Iterable[str]) -> dict[str, Any]:

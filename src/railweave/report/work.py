@@ -6,8 +6,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from railweave.jsonable import as_json
 from railweave.plan.replacement import Progress, WorkStep
-from railweave.report.markdown import cell, code
+from railweave.report.layout import cell, code, verdict
 
 _GLYPHS = {Progress.DONE: ("✓", "green"), Progress.NEXT: ("→", "bold yellow"), Progress.LATER: ("·", "dim")}
 _MOST_SHOWN = 6
@@ -19,15 +20,7 @@ def work_json(title: str, steps: Sequence[WorkStep]) -> dict[str, Any]:
     return {
         "work": title,
         "next": upcoming[0] if upcoming else None,
-        "steps": [
-            {
-                "title": step.title,
-                "command": step.command or None,
-                "details": list(step.details),
-                "progress": step.progress.value,
-            }
-            for step in steps
-        ],
+        "steps": [{**as_json(step), "command": step.command or None} for step in steps],
     }
 
 
@@ -44,7 +37,7 @@ def work_view(title: str, steps: Sequence[WorkStep]) -> RenderableType:
         hidden = len(step.details) - len(shown)
         parts += [Text(f"     and {hidden} more", style="dim")] if hidden else []
     if all(step.progress is Progress.DONE for step in steps):
-        parts += [Text(), Text.assemble(("✓ ", "green"), "all done")]
+        parts += [Text(), verdict(True, "all done")]
     return Group(*parts)
 
 

@@ -17,8 +17,7 @@ from railweave.intent.load import load_intent_text
 from railweave.plan.document import plan_json
 from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
-from railweave.report.plan_markdown import plan_markdown
-from railweave.report.plan_view import plan_view
+from railweave.report.plan import plan_markdown, plan_view
 from railweave.templates import find_templates
 
 _DIGEST = re.compile(r'"[0-9a-f]{64}"')

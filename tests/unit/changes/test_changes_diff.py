@@ -111,7 +111,7 @@ def test_rows_of_our_ports_go_and_rows_of_service_ports_stay() -> None:
     ]
     assert {one.reason for one in found.delta.changes} == {NOT_IN_THE_INTENT}
     # The scheduler that the service port's queue names is kept with it.
-    assert found.not_ours == {"INTERFACE": 1, "PORT": 1, "QUEUE": 1, "SCHEDULER": 1}
+    assert found.unmanaged == {"INTERFACE": 1, "PORT": 1, "QUEUE": 1, "SCHEDULER": 1}
 
 
 def test_rows_for_the_whole_switch_are_ours_though_their_table_goes_by_port() -> None:
@@ -126,7 +126,7 @@ def test_without_a_watchdog_its_ports_go_and_its_row_for_the_whole_switch_stays(
     device = running({"PFC_WD": WATCHDOG})
     found = compare(device, wanted())
     assert lines(found.delta.changes) == ["remove PFC_WD|Ethernet0"]
-    assert found.not_ours == {"PORT": 1}
+    assert found.unmanaged == {"PORT": 1}
     after = apply(merge_document(found.delta), device)
     assert after.config_db["PFC_WD"] == {"GLOBAL": WATCHDOG["GLOBAL"]}
     assert compare(after, wanted()).delta.changes == ()
@@ -156,7 +156,7 @@ def test_a_row_of_the_watchdog_that_a_way_back_left_is_as_good_as_none() -> None
 def test_tables_of_others_are_never_touched(table: str) -> None:
     found = compare(running({table: {"a": {"b": "c"}, "d": {}}}), wanted())
     assert found.delta.changes == ()
-    assert found.not_ours == {"PORT": 1, table: 2}
+    assert found.unmanaged == {"PORT": 1, table: 2}
 
 
 def test_rows_that_sonic_makes_are_neither_a_difference_nor_somebody_s() -> None:
@@ -172,7 +172,7 @@ def test_rows_that_sonic_makes_are_neither_a_difference_nor_somebody_s() -> None
     )
     found = compare(device, wanted())
     assert found.delta.changes == ()
-    assert found.not_ours == {"BUFFER_PG": 1, "BUFFER_PROFILE": 1, "PORT": 1}
+    assert found.unmanaged == {"BUFFER_PG": 1, "BUFFER_PROFILE": 1, "PORT": 1}
 
 
 def test_an_override_owns_its_row_and_no_other_of_its_table() -> None:
@@ -180,7 +180,7 @@ def test_an_override_owns_its_row_and_no_other_of_its_table() -> None:
     intent = wanted({"SYSLOG_SERVER": {"10.9.9.9": {"severity": "info"}}})
     found = compare(device, intent)
     assert lines(found.delta.changes) == ["remove SYSLOG_SERVER|10.9.9.9|port", "add SYSLOG_SERVER|10.9.9.9|severity"]
-    assert found.not_ours["SYSLOG_SERVER"] == 1
+    assert found.unmanaged["SYSLOG_SERVER"] == 1
 
 
 def test_an_override_of_a_row_that_belongs_to_many_owns_its_fields_only() -> None:
@@ -226,7 +226,7 @@ def test_a_foreign_row_on_a_fabric_port_is_a_conflict_and_can_be_taken(
     assert taken.delta.changes[0].reason == TAKEN
     assert taken.delta.changes[0].before == fields
     assert taken.conflicts == ()
-    assert taken.not_ours[table] == 1
+    assert taken.unmanaged[table] == 1
 
 
 def test_a_port_that_the_intent_keeps_in_reserve_conflicts_only_when_it_would_go_down() -> None:

@@ -62,9 +62,9 @@ def test_rows_that_are_not_ours_survive(deployed: "Bench") -> None:
     for name in ALL:
         assert running(deployed, name).config_db["SNMP_COMMUNITY"] == {"public": {"TYPE": "RO"}}
         assert "MGMT_INTERFACE" in running(deployed, name).config_db
-    not_ours = deployed.plan().devices["lab-leaf1"].not_ours
-    assert not_ours is not None
-    assert not_ours["SNMP_COMMUNITY"] == 1
+    unmanaged = deployed.plan().devices["lab-leaf1"].unmanaged
+    assert unmanaged is not None
+    assert unmanaged["SNMP_COMMUNITY"] == 1
 
 
 def test_waves_run_the_canary_spine_first_and_leaves_last(bench: "Bench") -> None:

@@ -14,11 +14,10 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.expectation import expect
-from railweave.plan.markings import given_up_markings
 from railweave.plan.offline import plan_offline
 from railweave.plan.pending import expecting_only, expecting_without
 from railweave.plan.phases import PhaseKind, phases
-from railweave.plan.refusal import Consent, refusals
+from railweave.plan.refusal import Consent, refusals, removed_markings
 from railweave.plan.standing import Standing, standing_faults
 from railweave.templates import find_templates
 
@@ -234,7 +233,7 @@ def test_a_neighboring_priority_rewrites_a_group_under_traffic_and_that_is_said(
 
 def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_word_for_it() -> None:
     plan = plan_offline(weave(), weave(2, CLASSES % (24, 3)), find_templates())
-    assert given_up_markings(plan) == ((26, ("weave-leaf1", "weave-leaf2", "weave-spine1", "weave-spine2")),)
+    assert removed_markings(plan) == ((26, ("weave-leaf1", "weave-leaf2", "weave-spine1", "weave-spine2")),)
     (refused,) = refusals(plan, Consent())
     assert refused.code == "RW517"
     assert "--from" in refused.fix
@@ -246,7 +245,7 @@ def test_no_phase_before_the_nodes_takes_a_lossless_code_point_away() -> None:
     base = weave()
     for phase in phases(base, weave(2, CLASSES % (24, 4))):
         plan = plan_offline(base, phase.fabric, find_templates())
-        assert bool(given_up_markings(plan)) == (phase.kind is PhaseKind.CLEANUP)
+        assert bool(removed_markings(plan)) == (phase.kind is PhaseKind.CLEANUP)
         base = phase.fabric
 
 

@@ -15,9 +15,8 @@ from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import CheckKind, DeployResult, DeviceOutcome, Outcome, Result, VerifyCheck, VerifyResult
 from railweave.report.deployment import deploy_json, deploy_view
 from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, diagnostics_view
-from railweave.report.markdown import LIMIT_CHARS
-from railweave.report.plan_markdown import plan_markdown
-from railweave.report.plan_view import plan_view
+from railweave.report.layout import LIMIT_CHARS
+from railweave.report.plan import plan_markdown, plan_view
 from railweave.report.sizing import sizing_view
 from railweave.report.verification import verify_json, verify_view
 from railweave.sonic.delta.change import Change, Op

@@ -12,7 +12,7 @@ from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.conflicts import Conflict, find_conflicts, planned_edits
 from railweave.sonic.delta.delta import treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
-from railweave.sonic.delta.lossless import changes_lossless, given_up
+from railweave.sonic.delta.lossless import changes_lossless, lossless_removed
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
 from railweave.sonic.document import RunningConfig, canonical
 from railweave.sonic.frr import frr_difference
@@ -46,20 +46,20 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DeviceDiff:
-    """What a device needs. ``not_ours`` counts the kept rows of each table. With refusals the delta is empty.
+    """What a device needs. ``unmanaged`` counts the kept rows of each table. With refusals the delta is empty.
 
     ``drained`` names the BGP peers that are drained, ``("*",)`` for the whole switch: operational state, so neither a
-    change nor part of ``running_sha256``. ``given_up`` are the code points of a provisioned switch that are lossless
-    and would be no more, or on another priority.
+    change nor part of ``running_sha256``. ``lossless_removed`` are the code points of a provisioned switch that
+    are lossless and no longer would be, or on another priority.
     """
 
     delta: Delta
-    not_ours: Mapping[str, int]
+    unmanaged: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
     unprovisioned: bool
     refusals: tuple[Refusal, ...] = ()
     drained: tuple[str, ...] = ()
-    given_up: tuple[int, ...] = ()
+    lossless_removed: tuple[int, ...] = ()
 
 
 def diff(
@@ -79,7 +79,9 @@ def diff(
     unprovisioned = is_unprovisioned(device, running)
     found = running.frr_document
     if found is None or refusals:
-        return DeviceDiff(Delta(), not_ours(running, wanted), (), unprovisioned, refusals, drained=drained(running))
+        return DeviceDiff(
+            Delta(), unmanaged_rows(running, wanted), (), unprovisioned, refusals, drained=drained(running)
+        )
     wanted_db = wanted.config_db()
     scope = scope_of(running.config_db, wanted_db)
     edits = list(_edits(running.config_db, wanted_db, scope))
@@ -95,7 +97,7 @@ def diff(
         unprovisioned,
         (),
         drained_peers(found),
-        () if unprovisioned or not changes_lossless(edits) else given_up(running.config_db, wanted_db),
+        () if unprovisioned or not changes_lossless(edits) else lossless_removed(running.config_db, wanted_db),
     )
 
 
@@ -194,7 +196,7 @@ def sort_key(edit: Edit) -> tuple[object, ...]:
     return False, edit.table, natural_key(edit.key), natural_key(edit.field or ""), True
 
 
-def not_ours(running: RunningConfig, wanted: DeviceConfig) -> dict[str, int]:
+def unmanaged_rows(running: RunningConfig, wanted: DeviceConfig) -> dict[str, int]:
     """Return how many rows of each table are nobody's of ours and stay."""
     wanted_db = wanted.config_db()
     return _count_foreign(running.config_db, wanted_db, scope_of(running.config_db, wanted_db), ())

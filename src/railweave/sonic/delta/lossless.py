@@ -29,7 +29,7 @@ def changes_lossless(edits: Iterable[Edit]) -> bool:
     return any(edit.table in _TABLES for edit in edits)
 
 
-def given_up(running: ConfigDb, wanted: ConfigDb) -> tuple[int, ...]:
+def lossless_removed(running: ConfigDb, wanted: ConfigDb) -> tuple[int, ...]:
     """Return the code points that are lossless in ``running`` and in ``wanted`` are not, or on another priority."""
     after = lossless_code_points(wanted)
     before = lossless_code_points(running)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from railweave.sonic.delta.delta import judged
-from railweave.sonic.delta.diff import DeviceDiff, not_ours, sort_key
+from railweave.sonic.delta.diff import DeviceDiff, sort_key, unmanaged_rows
 from railweave.sonic.delta.edits import frr_edits
 from railweave.sonic.delta.merge import MergeDocument, apply, edits
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
@@ -48,4 +48,4 @@ def restoring_diff(running: RunningConfig, goal: Goal, wanted: DeviceConfig, rea
         lines, drained = frr_difference(document, target), drained_peers(document)
     found = sorted([*edits(goal.rows, running), *frr_edits(*lines)], key=sort_key)
     delta = judged(found, running.config_db, lambda _: reason)
-    return DeviceDiff(delta, not_ours(running, wanted), (), False, drained=drained)
+    return DeviceDiff(delta, unmanaged_rows(running, wanted), (), False, drained=drained)

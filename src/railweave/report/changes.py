@@ -1,9 +1,10 @@
-"""A group of changes in words; the same for the terminal and for markdown."""
+"""Changes and groups of them in words; the same for the terminal and for markdown."""
+
+from collections.abc import Mapping
 
 from railweave.plan.grouping import ChangeGroup
-from railweave.report.values import value_text
 from railweave.sonic.delta.change import Change, Op
-from railweave.sonic.rows import FRR_TABLE
+from railweave.sonic.rows import FRR_TABLE, Fields, Value
 from railweave.wording import compact, counted
 
 GLYPHS = {Op.ADD: "+", Op.UPDATE: "~", Op.REMOVE: "-"}
@@ -11,6 +12,7 @@ GLYPHS = {Op.ADD: "+", Op.UPDATE: "~", Op.REMOVE: "-"}
 
 _FEW = 4
 _LONGEST = 80
+_LONGEST_VALUE = 72
 
 
 def subject(group: ChangeGroup) -> str:
@@ -78,3 +80,19 @@ def devices(group: ChangeGroup) -> str:
     """Return the devices of a group, each counted where every one has its own changes."""
     names = compact(group.devices, _FEW)
     return names if len(group.devices) <= 2 else f"{names} ({len(group.devices)})"
+
+
+def value_text(value: Value | Fields | None, longest: int = _LONGEST_VALUE) -> str:
+    """Return a field's value, or a row as ``field=value field=value``; ``-`` where there is none."""
+    if value is None:
+        return "-"
+    if isinstance(value, Mapping):
+        text = " ".join(f"{name}={_plain(held)}" for name, held in value.items())
+    else:
+        text = _plain(value)
+    text = text.replace("\n", "⏎")
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _plain(value: Value) -> str:
+    return value if isinstance(value, str) else ",".join(value)

@@ -1,0 +1,176 @@
+"""What a reviewer looks for after a plan's sentence: disruption by role, waves, what needs attention, what stays."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from railweave.plan.cables import moved_cables
+from railweave.plan.closing import live_port_diagnostics
+from railweave.plan.draining import WHOLE
+from railweave.plan.headline import WORDS
+from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
+from railweave.plan.refusal import lowered_mtu, removed_markings
+from railweave.plan.waves import violation_diagnostics
+from railweave.sonic.delta.change import Disruption, Method
+from railweave.wording import compact, counted
+
+
+@dataclass(frozen=True, slots=True)
+class RoleDisruption:
+    """The devices of one role that have the same worst-case impact."""
+
+    role: str
+    disruption: Disruption
+    devices: tuple[str, ...]
+    changes: int
+    methods: tuple[Method, ...]
+    fresh: bool
+
+    @property
+    def words(self) -> str:
+        """Return the disruption in words."""
+        return "first provisioning: no traffic yet" if self.fresh else WORDS[self.disruption]
+
+
+def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
+    """Return the worst disruption of each changed device, gathered by role; the worst first, those that
+    are provisioned for the first time last."""
+    gathered: dict[tuple[str, Disruption, bool], list[str]] = {}
+    changes = plan.deltas
+    for name, own in changes.items():
+        worst = max((one.disruption for one in own), key=DISRUPTION_RANK.__getitem__)
+        device = plan.devices[name]
+        gathered.setdefault((device.role, worst, device.unprovisioned), []).append(name)
+    rows = [
+        RoleDisruption(
+            role,
+            disruption,
+            tuple(names),
+            sum(len(changes[name]) for name in names),
+            tuple(sorted({one.method for name in names for one in changes[name]})),
+            fresh,
+        )
+        for (role, disruption, fresh), names in gathered.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.fresh, -DISRUPTION_RANK[row.disruption], row.role)))
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is no change and still matters, in a line with its style for a terminal."""
+
+    text: str
+    style: str
+
+
+def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
+    """Return everything that a reviewer must know beside the changes; beyond ``most_cables`` cables are counted."""
+    marking = (
+        f"warning: DSCP {dscp} is no longer lossless, or on another priority, on {compact(devices)}: GPU nodes that"
+        " send it would lose packets; `railweave phases` shows how to change it without loss"
+        for dscp, devices in removed_markings(plan)
+    )
+    mtu = (
+        f"warning: {one.message}; `railweave phases` shows how to change it without loss" for one in lowered_mtu(plan)
+    )
+    broken = (*violation_diagnostics(plan.violations, plan.policy), *live_port_diagnostics(plan))
+    return (
+        *(Remark(line, "bold yellow") for line in (*_cable_lines(plan, most_cables), *marking, *mtu)),
+        *(Remark(f"{one.code}: {one.message}", "bold red") for one in broken),
+        *device_remarks(plan),
+        *([Remark(f"no longer in the intent, left untouched: {compact(plan.gone)}", "yellow")] if plan.gone else ()),
+    )
+
+
+def device_remarks(plan: Plan) -> Iterator[Remark]:
+    """Yield what is the matter with single devices: not reached, in conflict, a commit that waits, a drain by hand."""
+    for name, device in plan.devices.items():
+        if device.state is DeviceState.UNREACHABLE:
+            yield Remark(f"unreachable: {name}: {device.error}", "bold red")
+        for one in device.conflicts:
+            row = f"{one.table}|{one.key} is unmanaged and holds {one.port}: {one.reason}"
+            yield Remark(f"conflict: {name}: {row}", "bold red")
+        if device.pending:
+            text = f"waiting: a commit on {name} is not confirmed; it may revert by itself"
+            yield Remark(text, "bold yellow")
+    whole = [name for name, device in plan.devices.items() if device.drained == WHOLE]
+    if whole:
+        yield Remark(f"drained by hand: {compact(whole)}; `railweave undrain` ends it", "yellow")
+    for name, device in plan.devices.items():
+        if device.drained and device.drained != WHOLE:
+            peers = ", ".join(device.drained)
+            yield Remark(f"drained by hand on {name}: {peers}; `railweave undrain {name}` ends it", "yellow")
+
+
+def _cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
+    """Return a line for each cable that has to be moved, and how to move them without taking all links of a leaf."""
+    cables = moved_cables(plan)
+    if not cables:
+        return ()
+    lines = [f"cable to move: {cable}" for cable in cables[:most]]
+    if hidden := len(cables) - len(lines):
+        lines.append(f"cables to move: {hidden} more, all in the JSON output")
+    return (*lines, "`railweave phases BASE` and `deploy --from BASE` move cables a few at a time, with a work order")
+
+
+def unmanaged(plan: Plan) -> str:
+    """Return how many rows that railweave does not own stay, by table, over all devices: ``AAA 8, SNMP 4``."""
+    counts: Counter[str] = Counter()
+    for device in plan.devices.values():
+        counts.update(device.unmanaged or {})
+    return ", ".join(f"{name} {rows}" for name, rows in sorted(counts.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What waves have in common that are told in one line."""
+
+    role: str
+    devices: int
+    disruptive: bool
+    drained: str
+
+
+def wave_lines(plan: Plan) -> tuple[str, ...]:
+    """Return a line for every run of waves of one kind: their numbers, their devices, what is done to them."""
+    numbered = list(enumerate(plan.waves, start=1))
+    return tuple(_line(kind, list(run)) for kind, run in groupby(numbered, key=lambda one: _kind(plan, one[1])))
+
+
+def _line(kind: _Kind, run: Sequence[tuple[int, tuple[str, ...]]]) -> str:
+    names = [name for _, wave in run for name in wave]
+    numbers = f"{run[0][0]}" if len(run) == 1 else f"{run[0][0]}–{run[-1][0]}"
+    pace = "" if len(run) == 1 else ", one at a time" if kind.devices == 1 else f", {kind.devices} at a time"
+    count = f" ({len(names)})" if len(names) > 2 else ""
+    return f"{numbers}. {compact(names)}{count}{pace}{', disruptive' if kind.disruptive else ''}{kind.drained}"
+
+
+def _kind(plan: Plan, wave: Sequence[str]) -> _Kind:
+    first = plan.devices.get(wave[0])
+    return _Kind(
+        first.role if first is not None else "",
+        len(wave),
+        any(plan.devices[name].disruptive for name in wave if name in plan.devices),
+        _drained(plan, wave),
+    )
+
+
+def _drained(plan: Plan, wave: Iterable[str]) -> str:
+    drains = {plan.devices[name].drain for name in wave if name in plan.devices}
+    if drains == {WHOLE}:
+        return ", drained first"
+    return ", with drained links" if any(drains) else ""
+
+
+def drained_lines(plan: Plan) -> tuple[str, ...]:
+    """Return what is drained before its change: whole switches, and links of others."""
+    whole = [name for name, device in plan.devices.items() if device.drain == WHOLE]
+    partly = [name for name, device in plan.devices.items() if device.drain and device.drain != WHOLE]
+    lines = []
+    if whole:
+        lines.append(f"drained as a whole before its change: {compact(whole)} ({len(whole)})")
+    if partly:
+        links = sum(len(plan.devices[name].drain) for name in partly)
+        lines.append(f"drained on the links concerned: {compact(partly)}, {counted(links, 'session')}")
+    return tuple(lines)
