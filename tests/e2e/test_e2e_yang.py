@@ -26,8 +26,7 @@ from railweave.sonic.document import parse_running
 from railweave.sonic.render.configure import configure
 from railweave.sonic.rows import Fields, Value
 from railweave.templates import find_templates
-from railweave.yang.check import check_yang
-from railweave.yang.device import whole_document
+from railweave.yang.check import check_yang, whole_document
 from railweave.yang.models import load_models
 from railweave.yang.validate import findings
 from sonic_sim.factory import factory_config

@@ -5,11 +5,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railweave.catalog.lanes import LANE_RATES_GBPS
 from railweave.catalog.load import load_catalog
-from railweave.catalog.model import SwitchModel
-from railweave.catalog.panel import PortGroup, build_panel, logical_ports_per_cage, speeds
-from railweave.catalog.refusal import Refusal
+from railweave.catalog.model import Refusal, SwitchModel
+from railweave.catalog.panel import LANE_RATES_GBPS, PortGroup, build_panel, logical_ports_per_cage, speeds
 
 CATALOG = load_catalog()
 SPEEDS = (10, 25, 40, 50, 100, 200, 400, 800, 1600)

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from railweave.catalog.lanes import lane_rates
 from railweave.catalog.load import Catalog
 from railweave.catalog.media import Medium, Pmd
-from railweave.catalog.model import SwitchModel
+from railweave.catalog.model import Refusal, SwitchModel
 from railweave.catalog.nics import NicModel
-from railweave.catalog.panel import cage_use, speeds
-from railweave.catalog.refusal import Refusal
+from railweave.catalog.panel import cage_use, lane_rates, speeds
 from railweave.units import format_speed
 
 __all__ = ["LaneEnd", "Refusal", "choose_medium", "linking_pmds", "nic_end", "switch_end"]

@@ -1,21 +1,12 @@
 """Catalog files into values, with errors that name the file and the field."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from railweave.catalog.breakout import parse_breakout_mode
 from railweave.catalog.media import Medium, Pmd
-from railweave.catalog.model import (
-    Asic,
-    BreakoutMode,
-    Cage,
-    CageType,
-    Hwsku,
-    ServicePort,
-    SwitchModel,
-)
-from railweave.catalog.nics import NicModel, NicPorts, NotSupported, VendorPack
-from railweave.catalog.pcie import PcieSlot
+from railweave.catalog.model import Asic, BreakoutMode, BreakoutPart, Cage, CageType, Hwsku, ServicePort, SwitchModel
+from railweave.catalog.nics import NicModel, NicPorts, NotSupported, PcieSlot, VendorPack
 from railweave.errors import RailweaveError
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, HeadroomChip, PgProfile
 from railweave.fabric.policy import BufferModel
@@ -197,3 +188,29 @@ def decode_pcie(document: Mapping[str, Any]) -> dict[str, PcieSlot]:
         name: PcieSlot(name, generation, lanes, slots, float(raw), (float(low), float(high)))
         for name, generation, lanes, slots, raw, low, high in document["slots"]
     }
+
+
+# SONiC's breakout modes, such as 4x100G[50G,25G], 1x100G(4), 2x25G(2)+1x50G(2): ports and speed, in brackets the other
+# speeds that the mode allows, in parentheses the lanes that it uses (sonic-facts section 1.3), in either order.
+_PART = re.compile(
+    r"(?P<count>[1-9][0-9]*)x(?P<speed>[1-9][0-9]*)G"
+    r"(?:\[(?P<before>[0-9G,]+)\])?(?:\((?P<lanes>[1-9][0-9]*)\))?(?:\[(?P<after>[0-9G,]+)\])?"
+)
+
+
+def parse_breakout_mode(text: str) -> tuple[BreakoutPart, ...]:
+    """Return the parts of a breakout mode; ValueError when it is none."""
+    return tuple(_parse_part(part, text) for part in text.split("+"))
+
+
+def _parse_part(part: str, whole: str) -> BreakoutPart:
+    match = _PART.fullmatch(part)
+    if match is None:
+        raise ValueError(f"{whole!r} is not a breakout mode; write it like 2x400G[200G]")
+    alternatives = match["before"] or match["after"] or ""
+    return BreakoutPart(
+        count=int(match["count"]),
+        speed_gbps=int(match["speed"]),
+        alternatives=tuple(int(speed.removesuffix("G")) for speed in alternatives.split(",") if speed),
+        lanes=int(match["lanes"]) if match["lanes"] else None,
+    )

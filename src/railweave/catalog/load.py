@@ -21,8 +21,7 @@ from railweave.catalog.decode import (
 )
 from railweave.catalog.media import Medium
 from railweave.catalog.model import SwitchModel
-from railweave.catalog.nics import NicModel, VendorPack
-from railweave.catalog.pcie import PcieSlot
+from railweave.catalog.nics import NicModel, PcieSlot, VendorPack
 
 _SUFFIX = ".json"
 _Named = TypeVar("_Named", SwitchModel, VendorPack)

@@ -78,3 +78,19 @@ class VendorPack:
     steps: tuple[Step, ...]
     names: Mapping[str, Mapping[str, Any]]
     facts: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class PcieSlot:
+    """A slot: ``raw_gbps`` is the link after its line coding, the bound for pass or fail.
+
+    ``payload_gbps`` is the lower and upper estimate of what is left for data with payloads of 256 and 512 bytes.
+    ``slots`` is 2 where one NIC uses two slots (socket direct).
+    """
+
+    id: str
+    generation: int
+    lanes: int
+    slots: int
+    raw_gbps: float
+    payload_gbps: tuple[float, float]

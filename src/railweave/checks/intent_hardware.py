@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from railweave.catalog.load import Catalog
-from railweave.catalog.nics import NicModel
-from railweave.catalog.pcie import PcieSlot
+from railweave.catalog.nics import NicModel, PcieSlot
 from railweave.diagnostics import Diagnostic, Where, error, info, warning
 from railweave.intent.model import InlineModel, Intent, Nics
 from railweave.units import format_speed

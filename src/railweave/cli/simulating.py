@@ -47,8 +47,8 @@ def _device(switch: "Switch", fabric: "Fabric", catalog: "Catalog") -> "SimDevic
 
 def _factory_ports(model: "SwitchModel") -> dict[str, dict[str, str]]:
     """Return the PORT rows of the base HWSKU, service ports included, as the factory leaves them."""
+    from railweave.catalog.model import Refusal
     from railweave.catalog.panel import PortGroup, build_panel
-    from railweave.catalog.refusal import Refusal
 
     panel = build_panel(model, (PortGroup(len(model.cages), model.hwskus[0].speed_gbps),))
     if isinstance(panel, Refusal):

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import SwitchModel
+from railweave.catalog.model import Refusal, SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
-from railweave.catalog.refusal import Refusal
 from railweave.design.graph import build_fabric
 from railweave.design.hardware import TierHardware, choose_hardware
 from railweave.design.layout import TierLayout

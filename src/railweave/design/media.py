@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import Catalog
-from railweave.catalog.refusal import Refusal
+from railweave.catalog.model import Refusal
 from railweave.design.hardware import TierHardware
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent

@@ -3,9 +3,8 @@
 from fractions import Fraction
 
 from railweave.design.layout import Layout
-from railweave.design.limits import ENDS, Growth, find_growth
 from railweave.design.ratios import RECOMMENDED_RATIO, ratio_text
-from railweave.design.room import Designed, remaining_capacity
+from railweave.design.room import ENDS, Designed, Growth, find_growth, remaining_capacity
 from railweave.design.steps import explain
 from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.sizing import LeafSplit, LinkCounts, Oversubscription, RoomLeft, Sizing

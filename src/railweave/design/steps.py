@@ -6,8 +6,8 @@ from fractions import Fraction
 from railweave.design.hardware import TierHardware
 from railweave.design.identity import host_block_size
 from railweave.design.layout import Layout, NodeGroup
-from railweave.design.limits import ENDS, Growth
 from railweave.design.ratios import bandwidth_text, ratio_text
+from railweave.design.room import ENDS, Growth
 from railweave.fabric.sizing import Step
 from railweave.intent.model import Intent, Shape
 from railweave.units import format_speed

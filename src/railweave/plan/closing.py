@@ -1,6 +1,6 @@
 """Ports that close for good because their far end leaves the intent, and whether something still uses them.
 
-A port whose cable moves to another place is none of them: its far end stays in the fabric (``plan.cables``).
+A port whose cable moves to another place is none of them: its far end stays in the fabric (``plan.moves``).
 """
 
 from collections.abc import Iterator

@@ -12,10 +12,10 @@ from typing import Any
 
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
-from railweave.plan.cables import moved_cables
 from railweave.plan.headline import headline
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
+from railweave.plan.moves import moved_cables
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 

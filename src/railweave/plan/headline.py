@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from railweave.fabric.model import TIER_NAMES
-from railweave.plan.cables import moved_cables
-from railweave.plan.identity import Renumbering, find_renumbering
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
+from railweave.plan.moves import Renumbering, find_renumbering, moved_cables
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE

@@ -5,8 +5,8 @@ are moved a few at a time (``restriping``). Fabric links with another speed are 
 goes after the other (``speed_change``). A lossless class that gets another code point or priority loses packets
 wherever a GPU node and a switch disagree: the switches first accept both, then the nodes change, then the switches drop
 the old (``class_change``; fabric-facts section 10). A smaller MTU drops what nodes still send in the larger size: the
-nodes change before the switches, and after them where it grows (``mtu_change``). Everything else is one phase: the head
-itself.
+nodes change before the switches, and after them where it grows (rule M-1, fabric-facts section 5).
+Everything else is one phase: the head itself.
 
 In a phase that moves cables the configuration goes first, then people move the cables. ``Phase.pending`` names the
 links that are in their hands meanwhile, of which a deployment must expect nothing yet (``railweave.plan.pending``).
@@ -18,10 +18,9 @@ from enum import StrEnum
 
 from railweave.design.renumbering import renumbered
 from railweave.fabric.model import Fabric, Link
+from railweave.fabric.policy import Mtu
 from railweave.plan.class_change import Classes, accept_both, moved_markings
-from railweave.plan.mtu_change import nodes_go_first, switches_go_first
-from railweave.plan.restriping import restriping_steps
-from railweave.plan.rewiring import Move, rewired, with_switches
+from railweave.plan.restriping import Move, restriping_steps, rewired, with_switches
 from railweave.plan.speed_change import speed_steps
 from railweave.wording import counted
 
@@ -222,3 +221,13 @@ def _cable(fabric: Fabric, move: Move) -> CableMove:
 def _end(fabric: Fabric, device: str, index: int) -> CableEnd:
     port = fabric.switch_of[device].panel.ports[index]
     return CableEnd(device, port.name, port.alias, port.panel, port.subport)
+
+
+def nodes_go_first(base: Mtu, head: Mtu) -> bool:
+    """Tell whether nodes of ``base`` send packets that the switches of ``head`` drop."""
+    return base.hosts_bytes > head.fabric_bytes
+
+
+def switches_go_first(base: Mtu, head: Mtu) -> bool:
+    """Tell whether nodes of ``head`` send packets that the switches of ``base`` drop."""
+    return head.hosts_bytes > base.fabric_bytes

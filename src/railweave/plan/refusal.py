@@ -5,10 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
-from railweave.plan.cables import moved_cables
 from railweave.plan.closing import live_port_diagnostics
-from railweave.plan.identity import find_renumbering
 from railweave.plan.model import DeviceState, Plan
+from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
 from railweave.wording import first_few

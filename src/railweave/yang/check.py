@@ -9,9 +9,8 @@ from railweave.fabric.model import Fabric, Switch
 from railweave.secrets import HIDDEN, is_secret, is_secret_key, shown_text
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import path_of
-from railweave.sonic.rows import DeviceConfig
+from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields
 from railweave.templates import Templates
-from railweave.yang.device import whole_document
 from railweave.yang.findings import Finding, Place
 from railweave.yang.validate import Models, findings
 
@@ -117,3 +116,28 @@ _MEND_RENDERED = (
     "see with `railweave explain` which part of the intent the row follows, and whether the models are of the release "
     "that the switches run; if both are right, report it: railweave renders a row that SONiC refuses"
 )
+
+
+OWN_METADATA: Fields = {
+    # Written at first boot from the EEPROM; any address is as good to the models.
+    "mac": "02:00:00:00:00:01",
+    # The default of every image; `suppress-fib-pending` is refused without it.
+    "synchronous_mode": "enable",
+}
+
+OWN_ROWS: ConfigDb = {
+    # A MGMT_INTERFACE row, which an override may state, points here.
+    "MGMT_PORT": {"eth0": {"admin_status": "up", "alias": "eth0"}},
+}
+
+
+def whole_document(rendered: ConfigDb, platform: str) -> dict[str, dict[str, Fields]]:
+    """Return ``rendered`` with what a switch of this ``platform`` has of its own; the input stays as it is."""
+    whole = {table: dict(rows) for table, rows in rendered.items()}
+    metadata = whole.setdefault("DEVICE_METADATA", {})
+    metadata["localhost"] = {**OWN_METADATA, "platform": platform, **metadata.get("localhost", {})}
+    for table, rows in OWN_ROWS.items():
+        present = whole.setdefault(table, {})
+        for key, fields in rows.items():
+            present.setdefault(key, fields)
+    return whole

@@ -5,7 +5,7 @@ import pytest
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import load_catalog
 from railweave.catalog.media import Medium
-from railweave.catalog.refusal import Refusal
+from railweave.catalog.model import Refusal
 
 CATALOG = load_catalog()
 

@@ -5,11 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from railweave.catalog.lanes import lane_rates
 from railweave.catalog.load import load_catalog
 from railweave.catalog.media import Medium
 from railweave.catalog.model import BreakoutMode, Hwsku, SwitchModel
-from railweave.catalog.panel import cage_use
+from railweave.catalog.panel import cage_use, lane_rates
 
 CATALOG = load_catalog()
 SWITCHES = pytest.mark.parametrize("model_id", CATALOG.switch_ids())

@@ -2,9 +2,9 @@
 
 import pytest
 
-from railweave.catalog.breakout import parse_breakout_mode
-from railweave.catalog.lanes import fec_of, lane_rates
+from railweave.catalog.decode import parse_breakout_mode
 from railweave.catalog.model import BreakoutPart
+from railweave.catalog.panel import fec_of, lane_rates
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from railweave.catalog.load import load_catalog
+from railweave.catalog.model import Refusal
 from railweave.catalog.panel import (
     PortGroup,
     build_panel,
@@ -10,7 +11,6 @@ from railweave.catalog.panel import (
     logical_ports_per_cage,
     speeds,
 )
-from railweave.catalog.refusal import Refusal
 from railweave.fabric.model import Panel, SwitchPort
 
 CATALOG = load_catalog()

@@ -10,8 +10,7 @@ import pytest
 from railweave.cli.main import main
 from railweave.fabric.model import Fabric
 from railweave.hosts.render import HostRenderer, host_files
-from railweave.report.artifacts import MOST_HOST_PORTS, write_artifacts, writes_hosts
-from railweave.report.host_artifacts import write_hosts
+from railweave.report.artifacts import MOST_HOST_PORTS, write_artifacts, write_hosts, writes_hosts
 from railweave.templates import find_templates
 
 Pod = Callable[..., Fabric]

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from railweave.plan.cables import moved_cables
 from railweave.plan.grouping import MOST_VARIANTS, group_changes
 from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.moves import moved_cables
 from railweave.sonic.delta.change import Change, Disruption, Op
 
 

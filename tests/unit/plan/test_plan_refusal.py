@@ -9,8 +9,8 @@ import pytest
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.identity import find_renumbering
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
+from railweave.plan.moves import find_renumbering
 from railweave.plan.offline import plan_offline
 from railweave.plan.refusal import Consent, refusals
 from railweave.sonic.delta.change import Change, Disruption, Method, Op

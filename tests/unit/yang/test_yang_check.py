@@ -10,8 +10,7 @@ from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.intent.load import load_intent_text
 from railweave.templates import find_templates
-from railweave.yang.check import check_yang
-from railweave.yang.device import whole_document
+from railweave.yang.check import check_yang, whole_document
 from railweave.yang.findings import Fault
 from railweave.yang.schema import RowSchema, SchemaIndex, TableSchema
 

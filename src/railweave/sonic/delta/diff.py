@@ -12,7 +12,6 @@ from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.conflicts import Conflict, find_conflicts, planned_edits
 from railweave.sonic.delta.delta import treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
-from railweave.sonic.delta.lossless import changes_lossless, lossless_removed
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
 from railweave.sonic.document import RunningConfig, canonical
 from railweave.sonic.frr import frr_difference
@@ -238,3 +237,30 @@ def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
 
 def _hashed(fields: Fields, stated: Fields | None) -> list[tuple[str, Value]]:
     return sorted((name, canonical(value)) for name, value in fields.items() if stated is None or name in stated)
+
+
+_TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")
+
+
+def lossless_code_points(tables: ConfigDb) -> Mapping[int, str]:
+    """Return the priority of every code point that a port's map leads to a priority that the port pauses."""
+    ports, maps = (tables.get(table, {}) for table in _TABLES)
+    uses = {(str(port.get("dscp_to_tc_map", "")), str(port.get("pfc_enable", ""))) for port in ports.values()}
+    return {
+        int(dscp): str(priority)
+        for name, paused in sorted(uses)
+        for dscp, priority in maps.get(name, {}).items()
+        if dscp.isdecimal() and priority in paused.split(",")
+    }
+
+
+def changes_lossless(edits: Iterable[Edit]) -> bool:
+    """Tell whether ``edits`` touch what makes a code point lossless."""
+    return any(edit.table in _TABLES for edit in edits)
+
+
+def lossless_removed(running: ConfigDb, wanted: ConfigDb) -> tuple[int, ...]:
+    """Return the code points that are lossless in ``running`` and in ``wanted`` are not, or on another priority."""
+    after = lossless_code_points(wanted)
+    before = lossless_code_points(running)
+    return tuple(sorted(dscp for dscp, priority in before.items() if after.get(dscp) != priority))
