@@ -124,7 +124,10 @@ class Machine(Host):
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
         """Carry out commands on CONFIG_DB in one transaction."""
         with Redis(DATABASES["CONFIG_DB"], self.sockets) as redis:
-            redis.pipeline([("MULTI",), *commands, ("EXEC",)])
+            done = redis.pipeline([("MULTI",), *commands, ("EXEC",)])[-1]
+        for answer in done or ():
+            if isinstance(answer, DatabaseError):
+                raise answer
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
         """Run a command in a process group of its own, which is killed when the time is up; no terminal is asked."""

@@ -1,8 +1,8 @@
-"""The steps of a transaction and of its way back, one command of the switch each.
+"""The steps of a transaction and of its rollback document, one command of the switch each.
 
 {"kind": "patch", "operations": […]}           config apply-patch
 {"kind": "load", "document": {TABLE: …}}       config load -y
-{"kind": "hdel", "key": …, "fields": […]}      sonic-db-cli CONFIG_DB HDEL
+{"kind": "hdel", "key": …, "fields": […]}      HDEL in CONFIG_DB, to Redis itself
 {"kind": "vtysh", "text": …}                   vtysh -f
 {"kind": "reload", "config_db": …, "frr": …}   config reload -y -f
 {"kind": "save"}                               config save -y, vtysh -c 'write memory'
@@ -42,7 +42,7 @@ class StepError(Exception):
 
 
 def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
-    """Carry a step out; raises StepError, OSError. ``name`` is the file that its command reads.
+    """Carry a step out; raises StepError, DatabaseError, OSError. ``name`` is the file that its command reads.
 
     ``back``: on the way back a file that was written before is used, and FRR may complain about lines that never came.
     """
@@ -50,7 +50,7 @@ def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", 
     if kind == "vtysh":
         apply_frr(host, step["text"], timeout_s, lenient=back)
     elif kind == "hdel":
-        _command(host, ["sonic-db-cli", "CONFIG_DB", "HDEL", step["key"], *step["fields"]], timeout_s)
+        host.write_rows([("HDEL", step["key"], *step["fields"])])  # keys may be secrets, which no process list shows
     elif kind == "save":
         save(host, timeout_s)
     else:
@@ -62,7 +62,7 @@ def _with_file(host: Host, step: Step, timeout_s: float, name: str, *, back: boo
     if step["kind"] == "reload":
         refuse_hanging_reload(step)
         if back and step["config_db"]["DEVICE_METADATA"]["localhost"].get(MODE) == "split-unified":
-            host.write_file(f"{host.frr_directory}/frr.conf", (step.get("frr") or "").encode(), 0o640)
+            host.write_file(f"{host.frr_directory}/frr.conf", (step.get("frr") or "").encode())
     where = path(host, name)
     if not back or not _holds(host, where, content_of(step)):
         host.write_file(where, content_of(step))
@@ -104,7 +104,7 @@ def apply_frr(host: Host, text: str, timeout_s: float, *, lenient: bool) -> None
     name = "railweave.conf"
     where = f"{host.frr_directory}/{name}"
     try:
-        host.write_file(where, text.encode(), 0o644)
+        host.write_file(where, text.encode())
     except OSError:
         if not lenient:
             raise

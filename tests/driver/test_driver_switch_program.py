@@ -106,6 +106,25 @@ def test_a_change_goes_on_when_the_session_dies(switch: Bench) -> None:
     assert is_restored(switch)
 
 
+def test_no_process_list_and_no_readable_file_shows_a_secret(switch: Bench) -> None:
+    """Keys of SNMP_COMMUNITY and passwords of neighbors go to Redis and to files for root alone, never into argv."""
+    switch.rows["SNMP_COMMUNITY|s3cret"] = {"TYPE": "RO", "OLD": "1"}
+    document = transaction()
+    document["before"]["SNMP_COMMUNITY"] = {"s3cret": {"OLD": "1"}}
+    document["after"]["SNMP_COMMUNITY"] = {"s3cret": {"OLD": None}}
+    document["steps"] += [
+        {"kind": "hdel", "key": "SNMP_COMMUNITY|s3cret", "fields": ["OLD"]},
+        {"kind": "vtysh", "text": "router bgp 65001\n neighbor 10.0.0.1 password s3cret\nexit\n"},
+    ]
+    assert switch.apply(document)["outcome"] == "applied"
+    assert switch.rows["SNMP_COMMUNITY|s3cret"] == {"TYPE": "RO"}
+    assert "neighbor 10.0.0.1 password s3cret" in (switch.root / "frr.txt").read_text()
+    assert "s3cret" not in (switch.root / "commands.log").read_text()
+    assert set((switch.root / "modes.log").read_text().split()) == {"600"}
+    for file in (switch.root / "var/lib/railweave").iterdir():
+        assert file.stat().st_mode & 0o077 == 0, file
+
+
 def test_a_transaction_that_was_cut_on_its_way_changes_nothing(switch: Bench) -> None:
     words, data = switch.sent(transaction())
     answer = switch.call(*words, stdin=data[:-20])

@@ -119,7 +119,6 @@ class SmallSwitch:
             "config apply-patch ": self._patch,
             "config load -y ": self._load,
             "config save -y": self._save,
-            "sonic-db-cli CONFIG_DB HDEL ": self._hdel,
             "vtysh -f ": self._vtysh_file,
             "vtysh -c 'write memory'": lambda _: (0, "", ""),
             "vtysh -c 'show running-config'": lambda _: (0, self.frr, "") if self.frr else (1, "", "no FRR\n"),
@@ -167,15 +166,6 @@ class SmallSwitch:
                     self.tables.setdefault(table, {}).setdefault(key, {}).update(row)
             if not self.tables.get(table):
                 self.tables.pop(table, None)
-
-    def _hdel(self, words: str) -> Answer:
-        import shlex
-
-        key, *fields = shlex.split(words)
-        table, _, row = key.partition("|")
-        for name in fields:
-            self.tables.get(table, {}).get(row, {}).pop(name.removesuffix("@"), None)
-        return 0, f"{len(fields)}\n", ""
 
     def _vtysh_file(self, path: str) -> Answer:
         text = self.files.get(path.replace("/etc/frr", "/etc/sonic/frr"))
@@ -257,7 +247,8 @@ class SmallHost(Host):
             if name == "DEL":
                 self.switch.load({table: {row: None}})
             elif name == "HDEL":
-                self.switch._hdel(shlex.join([key, *words]))
+                for one in words:
+                    self.switch.tables.get(table, {}).get(row, {}).pop(one.removesuffix("@"), None)
             else:
                 self.switch.load({table: {row: decoded(dict(zip(words[::2], words[1::2], strict=True)))}})
 

@@ -95,7 +95,7 @@ def bench(root: Path) -> Iterator[Bench]:
     """Give a switch before the change; nothing of it outlives the block."""
     for name in ("bin", "etc/sonic/frr", "var/lock", "var/lib", "var/run/redis"):
         (root / name).mkdir(parents=True)
-    for name in ("config", "vtysh", "sonic-db-cli"):
+    for name in ("config", "vtysh"):
         (root / "bin" / name).write_text(f"#!{sys.executable} -IS\n{TOOLS.read_text()}")
         (root / "bin" / name).chmod(0o755)
     # Whatever process 1 is here, the guard starts as on a switch without systemd.

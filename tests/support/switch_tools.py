@@ -68,9 +68,10 @@ if name == "config" and words[0] == "load":
     load(json.loads(content(words[-1])))
 elif name == "config" and words[0] == "apply-patch":
     patch(json.loads(content(words[-1])))
-elif name == "sonic-db-cli":
-    redis("HDEL", *words[2:])
 elif name == "vtysh" and words[0] == "-f":
-    vtysh(content(ROOT + words[1].replace("/etc/frr", "/etc/sonic/frr")))
+    path = ROOT + words[1].replace("/etc/frr", "/etc/sonic/frr")
+    with open(ROOT + "/modes.log", "a") as log:
+        log.write(f"{os.stat(path).st_mode & 0o777:o}\n")
+    vtysh(content(path))
 elif name == "vtysh" and words[1] == "show running-config":
     print("frr version 10.3\n!\n" + content(ROOT + "/frr.txt") + "end")

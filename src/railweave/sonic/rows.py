@@ -1,9 +1,10 @@
 """Typed rows of CONFIG_DB tables, each able to say why it is there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from railweave.secrets import shown_frr, shown_key, shown_row
 from railweave.sonic.frr import FrrDocument, parse_frr
 
 FRR_TABLE = "frr"
@@ -18,14 +19,21 @@ ConfigDb = Mapping[str, Table]
 """``{table: {key: {field: value}}}``, the shape of ``sonic-cfggen -d --print-data`` with lists as tuples."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Row:
-    """One row: ``TABLE|key`` with its fields. ``reason`` is one sentence that names the rule and the intent path."""
+    """One row: ``TABLE|key`` with its fields. ``reason`` is one sentence that names the rule and the intent path.
+
+    Its ``repr`` hides secrets.
+    """
 
     table: str
     key: str
     fields: Fields
     reason: str
+
+    def __repr__(self) -> str:
+        """Return the row as it may be shown."""
+        return f"Row({self.table}|{shown_key(self.table, self.key)} {dict(shown_row(self.table, self.fields))})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -38,14 +46,18 @@ class Block:
     shared: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FrrLine:
     """One line of an FRR configuration in its context (``router bgp 4210000000``, sub-contexts joined by `` / ``;
-    empty at top level), with its reason."""
+    empty at top level), with its reason. Its ``repr`` hides secrets."""
 
     context: str
     line: str
     reason: str
+
+    def __repr__(self) -> str:
+        """Return the line as it may be shown."""
+        return f"FrrLine({self.context} / {shown_frr(self.line)})"
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ class DeviceConfig:
 
     device: str
     rows: tuple[Row, ...]
-    frr: str
+    frr: str = field(repr=False)
 
     @cached_property
     def frr_document(self) -> FrrDocument:

@@ -31,21 +31,21 @@ RELOAD_NEEDS = ("hwsku", "mac", "platform")
 class PatchStep:
     """``config apply-patch`` with these RFC 6902 operations."""
 
-    operations: tuple[Mapping[str, Any], ...]
+    operations: tuple[Mapping[str, Any], ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadStep:
     """``config load -y`` of a document: named fields are set, a row of None is deleted."""
 
-    document: Mapping[str, Any]
+    document: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class HdelStep:
-    """``sonic-db-cli CONFIG_DB HDEL KEY FIELD…``; list fields carry their ``@``."""
+    """``HDEL KEY FIELD…`` in CONFIG_DB; list fields carry their ``@``."""
 
-    key: str
+    key: str = field(repr=False)
     fields: tuple[str, ...]
 
 

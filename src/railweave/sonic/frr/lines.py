@@ -106,9 +106,9 @@ _LINE_RANK = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FrrEntry:
-    """One line in its context. Its text may hold a secret; ``shown`` never does."""
+    """One line in its context. Its text may hold a secret; ``shown`` and ``repr`` never do."""
 
     context: str
     line: str
@@ -122,6 +122,10 @@ class FrrEntry:
     def shown(self) -> str:
         """Return the line as people and plans may see it."""
         return shown_frr(self.line)
+
+    def __repr__(self) -> str:
+        """Return the entry as it may be shown."""
+        return f"FrrEntry({self.context!r}, {self.shown!r})"
 
 
 _LIST_ENTRY = re.compile(
