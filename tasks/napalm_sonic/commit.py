@@ -26,7 +26,7 @@ from railweave.sonic.delta.merge import MergeDocument, merge_document
 from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, same_fields
 from railweave.sonic.frr import FrrDocument, frr_delta, frr_difference, parse_frr
-from railweave.sonic.frr.document import SYSTEM
+from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drained_as
 from railweave.sonic.rows import FRR_TABLE
 from railweave_switch.state import COMMIT, VERSION
@@ -167,7 +167,7 @@ class Committer:
             "supersedes": "" if drain is None else drain.commit_id,
             "before": _part(changes, before),
             "frr_before": work.before.frr_digest if _changes_frr(work.delta) else "",
-            "frr_ignored": SYSTEM.pattern,
+            "frr_ignored": never_compared(_frr_version(before)),
             "steps": [step_document(step) for step in work.steps],
             "after": _part(changes, work.after),
             "rollback": {
@@ -263,6 +263,10 @@ def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
 
 def _changes_frr(delta: Delta) -> bool:
     return any(change.table == FRR_TABLE for change in delta)
+
+
+def _frr_version(running: RunningConfig) -> str:
+    return "" if running.frr_document is None else running.frr_document.version
 
 
 def _frr_of(answer: Mapping[str, Any]) -> FrrDocument | None:

@@ -17,7 +17,7 @@ from napalm_sonic.program import SwitchProgram, refuse_when_pending
 from napalm_sonic.running import read_frr
 from napalm_sonic.words import told_of
 from railweave.sonic.frr import parse_frr
-from railweave.sonic.frr.document import SYSTEM
+from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, undo_text, undrain_text
 from railweave_switch.state import DRAIN, VERSION
 
@@ -52,7 +52,8 @@ class Drainer:
         before = self._frr_when_free()
         text = drain_text(before, peers)
         if text:
-            self._transact("drain", text, undo_text(before, peers), None, "", lambda now: drain_text(now, peers))
+            back = undo_text(before, peers)
+            self._transact("drain", before, text, back, None, "", lambda now: drain_text(now, peers))
 
     def drain_for(self, peers: Sequence[str] | None, revert_in_s: int, message: str) -> TemporaryDrain:
         """Drain for a change, for so many seconds at most; raises CommitError with the lines gone again."""
@@ -61,7 +62,7 @@ class Drainer:
         if not text:
             return TemporaryDrain("", drain_lines(before))
         back = undo_text(before, peers)
-        name = self._transact("drain", text, back, revert_in_s, message, lambda now: drain_text(now, peers))
+        name = self._transact("drain", before, text, back, revert_in_s, message, lambda now: drain_text(now, peers))
         return TemporaryDrain(name, drain_lines(before))
 
     def undrain(self, standing: TemporaryDrain | None) -> None:
@@ -80,14 +81,21 @@ class Drainer:
         text = undrain_text(before, kept)
         if text:
             back = drain_lines(before)
-            self._transact("undrain", text, back, None, "", lambda now: undrain_text(now, kept))
+            self._transact("undrain", before, text, back, None, "", lambda now: undrain_text(now, kept))
 
     def _transact(
-        self, what: str, text: str, back: str, revert_in_s: int | None, message: str, left: Callable[[str], str]
+        self,
+        what: str,
+        before: str,
+        text: str,
+        back: str,
+        revert_in_s: int | None,
+        message: str,
+        left: Callable[[str], str],
     ) -> str:
         """Let the switch apply FRR lines; where something is ``left`` to do afterwards, take them back."""
-        name = new_id()
-        answer = self.program.apply(_transaction(name, text, back, revert_in_s, message))
+        name, ignored = new_id(), never_compared(parse_frr(before).version)
+        answer = self.program.apply(_transaction(name, text, back, revert_in_s, message, ignored))
         if answer.get("error") and answer["outcome"] == "confirmed":
             raise CommitError(
                 f"{self.session.hostname}: done, but it could not be saved, so a reboot takes it back: "
@@ -98,7 +106,7 @@ class Drainer:
         now = (answer.get("frr") or {}).get("text")
         if now is None or left(now):
             if revert_in_s is None:
-                self.program.apply(_transaction(new_id(), back, text, None, ""))
+                self.program.apply(_transaction(new_id(), back, text, None, "", ignored))
             else:
                 self.program.revert(commit_id=name)
             raise CommitError(f"{self.session.hostname}: FRR did not {what}: FRR does not show the lines")
@@ -119,7 +127,9 @@ class Drainer:
         return found
 
 
-def _transaction(name: str, text: str, back: str, revert_in_s: int | None, message: str) -> Mapping[str, Any]:
+def _transaction(
+    name: str, text: str, back: str, revert_in_s: int | None, message: str, ignored: str
+) -> Mapping[str, Any]:
     return {
         "version": VERSION,
         "id": name,
@@ -129,7 +139,7 @@ def _transaction(name: str, text: str, back: str, revert_in_s: int | None, messa
         "deadline_s": revert_in_s,
         "before": {},
         "after": {},
-        "frr_ignored": SYSTEM.pattern,
+        "frr_ignored": ignored,
         "steps": [{"kind": "vtysh", "text": text}],
         "rollback": {"steps": [{"kind": "vtysh", "text": back}], "undo": None},
     }

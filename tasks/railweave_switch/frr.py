@@ -8,33 +8,36 @@ from collections.abc import Iterable
 Line = tuple[str, ...]
 """A line after the lines that it stands under: ``("router bgp 65001", "address-family ipv4 unicast", "network …")``."""
 
-_NOT_COMPARED = re.compile(
-    r"(!|Building configuration|Current configuration|frr version |frr defaults |hostname |end$)"
-)
+JOIN = " / "
 _EXIT = re.compile(r"(exit(-[a-z0-9-]+)?|quit)$")
 
 
-def lines_of(text: str, ignored: str = "") -> dict[Line, None]:
-    """Return the lines of a ``show running-config``, in order. ``ignored`` is a pattern of lines that never matter."""
-    pattern = re.compile(ignored) if ignored else None
+def lines_of(text: str, ignored: str) -> dict[Line, None]:
+    """Return the lines of a ``show running-config``, in order, but for those that are never compared.
+
+    ``ignored`` is a pattern of these, matched against a line after all that it stands under, joined by `` / ``. The
+    client sends it, so that one table says it for both; an empty one matches none.
+    """
+    pattern = re.compile(ignored or "(?!)")
     found: dict[Line, None] = {}
     above: list[tuple[int, str]] = []
     for raw in text.splitlines():
         line = raw.strip()
-        if not line or _NOT_COMPARED.match(line) or _EXIT.match(line):
+        if not line or line.startswith("!") or _EXIT.match(line):
             continue
         depth = len(raw) - len(raw.lstrip())
         while above and above[-1][0] >= depth:
             above.pop()
-        if pattern is None or not pattern.match(line):
-            found[(*(one for _, one in above), line)] = None
         above.append((depth, line))
+        path = tuple(one for _, one in above)
+        if not pattern.match(JOIN.join(path)):
+            found[path] = None
     return found
 
 
 def shown(line: Iterable[str]) -> str:
     """Return a line for a person."""
-    return "FRR " + " / ".join(line)
+    return "FRR " + JOIN.join(line)
 
 
 def text_of(lines: Iterable[Line]) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from virtual_switch import STATE, World, encoded
+from virtual_switch import STATE, World, encoded, frr_lines
 
-from railweave_switch import frr
+from railweave.sonic.frr.document import never_compared
 from railweave_switch.rows import tables_of, unmet
 
 BEFORE: dict[str, Any] = {
@@ -41,6 +41,7 @@ def transaction(deadline_s: float | None = 30.0, **changes: Any) -> dict[str, An
         "id": "20261122-000000-aaaa",
         "kind": "commit",
         "deadline_s": deadline_s,
+        "frr_ignored": never_compared("10.3"),
         "before": {
             "PORT": {"Ethernet0": {"mtu": "9100", "description": None}, "Ethernet4": {"mtu": "9100"}},
             "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "24": None}},
@@ -93,14 +94,14 @@ def new_world() -> World:
     """Return a switch before the change, its saved configuration the same."""
     world = World()
     world.rows = {f"{table}|{key}": encoded(row) for table, rows in BEFORE.items() for key, row in rows.items()}
-    world.lines = list(frr.lines_of(FRR_BEFORE))
+    world.lines = frr_lines(FRR_BEFORE)
     world.boot_lines = list(world.lines)
     return world
 
 
 def is_restored(world: World) -> bool:
     """Tell whether all is as before the change."""
-    return tables_of(world.rows) == BEFORE and set(world.lines) == set(frr.lines_of(FRR_BEFORE))
+    return tables_of(world.rows) == BEFORE and set(world.lines) == set(frr_lines(FRR_BEFORE))
 
 
 def is_changed(world: World, asked: Mapping[str, Any]) -> bool:
@@ -253,7 +254,7 @@ def _refuse(world: World, rng: random.Random) -> None:
     from railweave_switch.host import Done
 
     left = [rng.randint(1, 3)]
-    words_of = rng.choice((["config", "load"], ["vtysh", "-f"], ["config", "apply-patch"], ["sonic-db-cli"]))
+    words_of = rng.choice((["config", "load"], ["vtysh", "-f"], ["config", "apply-patch"], ["config", "save"]))
 
     def refuse(words: Any) -> Done | None:
         if list(words[: len(words_of)]) == words_of and left[0] > 0:

@@ -14,6 +14,7 @@ from typing import Any
 
 import jsonpatch
 
+from railweave.sonic.frr.document import never_compared
 from railweave_switch import frr, main
 from railweave_switch.guard import Guard
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
@@ -163,9 +164,6 @@ class World:
             return Done(1, "", "Error: Unable to connect to redis")
         if list(words[:2]) == ["config", "save"]:
             return Done(0, "", "")
-        if words[0] == "sonic-db-cli":
-            self._drop_fields(words[3], words[4:])
-            return Done(0, "1\n", "")
         data = json.loads(self.files[words[-1]])
         if words[1] == "apply-patch":
             self._replace(jsonpatch.apply_patch(tables_of(self.rows), data))
@@ -174,7 +172,7 @@ class World:
         else:
             self._replace(data)
             boot = self.files.get("/etc/sonic/frr/frr.conf")
-            self.lines = list(frr.lines_of(boot.decode())) if boot is not None else list(self.boot_lines)
+            self.lines = frr_lines(boot.decode()) if boot is not None else list(self.boot_lines)
         return Done(0, "", "")
 
     def _merge(self, document: Mapping[str, Any]) -> None:
@@ -206,7 +204,7 @@ class World:
             return Done(0, "", "")
         if words[1:2] == ["-f"]:
             stdin = self.files[words[2].replace("/etc/frr", "/etc/sonic/frr")].decode()
-        for line in frr.lines_of(stdin.replace("configure terminal\n", "")):
+        for line in frr_lines(stdin.replace("configure terminal\n", "")):
             self.frr_line(line)
         return Done(0, "", "")
 
@@ -216,6 +214,10 @@ class World:
             self.lines = [one for one in self.lines if one[: len(gone)] != gone]
         elif line not in self.lines:
             self.lines.append(line)
+
+
+def frr_lines(text: str) -> list[frr.Line]:
+    return list(frr.lines_of(text, never_compared("10.3")))
 
 
 def encoded(fields: Mapping[str, Any]) -> dict[str, str]:

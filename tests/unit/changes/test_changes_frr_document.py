@@ -3,6 +3,8 @@
 import pytest
 
 from railweave.sonic.frr import FrrEntry, apply_delta, frr_delta, frr_difference, parse_frr, render_frr
+from railweave.sonic.frr.document import never_compared
+from railweave_switch.frr import JOIN, lines_of
 
 BGP = "router bgp 65001\n no bgp default ipv4-unicast\n"
 
@@ -129,6 +131,53 @@ def test_what_a_version_does_anyway_is_no_difference_whether_it_is_printed_or_no
     assert frr_difference(running, parse_frr(wanted)) == ((), ())
     # The way back compares the same documents the other way round.
     assert frr_difference(parse_frr(wanted), running) == ((), ())
+
+
+SHOWN = """Building configuration...
+
+Current configuration:
+!
+frr version 10.3
+frr defaults traditional
+hostname leaf1
+log syslog informational
+no zebra nexthop kernel enable
+password s3cret
+service integrated-vtysh-config
+!
+vrf mgmt
+ ip nht resolve-via-default
+ ip route 0.0.0.0/0 192.0.2.1
+ ipv6 nht resolve-via-default
+exit-vrf
+!
+router bgp 65001
+ bgp router-id 10.0.0.1
+ neighbor 10.0.0.1 remote-as 65000
+ !
+ address-family ipv6 unicast
+  neighbor 10.0.0.1 activate
+ exit-address-family
+exit
+!
+ip prefix-list A seq 5 permit any
+ip nht resolve-via-default
+ipv6 nht resolve-via-default
+!
+line vty
+ exec-timeout 0 0
+exit
+!
+end
+"""
+
+
+@pytest.mark.parametrize("version", ["10.3", "8.5.4"])
+def test_the_program_on_the_switch_compares_the_lines_that_the_client_does(version: str) -> None:
+    text = SHOWN.replace("10.3", version)
+    compared = {FrrEntry(JOIN.join(line[:-1]), line[-1]) for line in lines_of(text, never_compared(version))}
+    assert compared == set(parse_frr(text).entries)
+    assert any("nht" in entry.line for entry in compared) == (version == "8.5.4")
 
 
 @pytest.mark.parametrize("version", ["frr version 8.5.4\n", ""])

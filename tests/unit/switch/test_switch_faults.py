@@ -140,6 +140,16 @@ def test_frr_that_lost_everything_is_restored_line_by_line() -> None:
     assert is_restored(world)
 
 
+def test_defaults_that_frr_prints_in_a_new_vrf_are_neither_left_over_nor_removed() -> None:
+    """SONiC's FRR prints them in the block of every VRF, and keeps the block while somebody's route is in it."""
+    world = new_world()
+    world.send("apply", transaction())
+    vrf = [("vrf mgmt",), *(("vrf mgmt", f"{ip} nht resolve-via-default") for ip in ("ip", "ipv6"))]
+    world.lines += vrf
+    assert world.call("revert")["outcome"] == "reverted"
+    assert set(vrf) <= set(world.lines)
+
+
 def test_what_changed_since_it_was_read_is_named_and_nothing_is_done() -> None:
     world, _ = watched()
     world.rows["PORT|Ethernet4"]["mtu"] = "1500"

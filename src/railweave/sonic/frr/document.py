@@ -6,7 +6,7 @@ version to version. ``parse_frr`` removes these differences; the tables below ar
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from railweave.names import natural_key
@@ -108,7 +108,7 @@ class FrrDocument:
     """
 
     entries: tuple[FrrEntry, ...]
-    system: tuple[str, ...] = ()
+    system: tuple[str, ...] = field(default=(), repr=False)
     version: str = ""
     drain: tuple[FrrEntry, ...] = ()
 
@@ -140,6 +140,20 @@ def with_lines(document: FrrDocument, removed: Iterable[FrrEntry], added: Iterab
 def is_foreign(entry: FrrEntry) -> bool:
     """Tell whether a line is never compared: none of the routing's, or of a drain."""
     return _says_nothing(entry) or _is_system(entry) or is_drain_line(entry.context, entry.line)
+
+
+def never_compared(version: str) -> str:
+    """Return the pattern of what ``frr_difference`` never compares, for the program on a switch of this FRR version.
+
+    It is matched against a line after all that it stands under, joined by ``JOIN``. Lines that drain are compared
+    there: a drain is a transaction of its own.
+    """
+    implied = "|".join(map(re.escape, sorted(_implied(version)))) or "(?!)"
+    whole_blocks = SYSTEM.pattern.replace("$", f"(?:{JOIN}|$)")
+    return (
+        rf"(?:{whole_blocks})|(?:{_VRF_BLOCK.pattern}{JOIN})?(?:{implied})$"
+        rf"|(?:.*{JOIN})?(?!.*{JOIN})(?:{OMITTED.pattern}|{IMPLICIT.pattern})"
+    )
 
 
 def _says_nothing(entry: FrrEntry) -> bool:
