@@ -45,7 +45,8 @@ _BROKEN_PIPE = re.compile(r"Exception ignored in: .*\nBrokenPipeError: .*\n")
 
 def normal(text: str) -> str:
     """Remove what differs from run to run: the order of Python sets, and a writer's complaint about ``head``."""
-    text = _BROKEN_PIPE.sub("", text)
+    text = _BROKEN_PIPE.sub("", text).replace("-?, -h, --help", "-h, -?, --help")
+    text = re.sub(r"(?<=Valid interface types:).*", lambda found: ",".join(sorted(found.group().split(","))), text)
     text = re.sub(r"\{('[^']*'(?:, '[^']*')+)\}", lambda found: str(sorted(found.group(1).split(", "))), text)
     return re.sub(r"(?<=localhost: Patch: )\[.*\]$", _sorted_patch, text, flags=re.MULTILINE)
 

@@ -72,6 +72,15 @@ class Locks:
             del self.held[holder.path]
 
 
+@dataclass(slots=True)
+class Link:
+    """An interface that was made by ``ip link add``; one with a ``peer`` has a carrier while that is up."""
+
+    peer: str = ""
+    up: bool = False
+    addresses: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Image:
     """The software of a switch, as ``show version`` names it."""
@@ -104,6 +113,7 @@ class Device:
         self.faults = Faults()
         self.guard: Guard | None = None
         self.processes: set[int] = set()
+        self.links: dict[str, Link] = {}
         self.orchagent = Orchagent()
         self._reacted_to = -1
         self._lossless_seen: dict[str, tuple[str, str, str]] = {}
@@ -155,6 +165,7 @@ class Device:
         """Start from the files: the startup configuration becomes the running one; timers and locks are gone."""
         self.guard = None
         self.processes.clear()
+        self.links.clear()
         self.locks.held.clear()
         self.other.clear()
         self.times.booted = self.clock.now()

@@ -13,6 +13,20 @@ _FIRST_DIRECTORIES = (
 )  # fmt: skip
 
 
+_WORDS = {
+    FileNotFoundError: "No such file or directory",
+    PermissionError: "Permission denied",
+    IsADirectoryError: "Is a directory",
+    NotADirectoryError: "Not a directory",
+    FileExistsError: "File exists",
+}
+
+
+def words_of(error: OSError) -> str:
+    """Return the operating system's words for an error."""
+    return _WORDS.get(type(error), "Input/output error")
+
+
 @dataclass(slots=True)
 class File:
     """One file: ``mtime`` in seconds since 1970."""

@@ -14,20 +14,24 @@ def kernel_interfaces(device: Device) -> list[dict[str, Any]]:
     interfaces[0]["addr_info"].append(_address("127.0.0.1/8", "host"))
     management = _entry(_MANAGEMENT, 1500, "UP", device.spec.mac, _flags(True, True))
     interfaces.append(management)
-    for key in device.db.table("MGMT_INTERFACE"):
+    for key in device.db.table("MGMT_INTERFACE") if device.daemons else ():
         name, bar, prefix = key.partition("|")
         if bar and name == _MANAGEMENT:
             management["addr_info"].append(_address(prefix))
-    if network is None:
-        return _numbered(interfaces)
     by_name: dict[str, dict[str, Any]] = {}
     mac = device.db.get("DEVICE_METADATA|localhost").get("mac", device.spec.mac)
+    for name, link in device.links.items():
+        up = link.up and (not link.peer or device.links[link.peer].up)
+        by_name[name] = _entry(name, 1500, "UP" if up else "DOWN", mac, _flags(link.up, up))
+        by_name[name]["addr_info"] += map(_address, link.addresses)
+    if network is None or not device.daemons:
+        return _numbered([*interfaces, *by_name.values()])
     for port in network.ports(device).values():
         up = network.link_up(device, port.name)
         by_name[port.name] = _entry(port.name, port.mtu, "UP" if up else "DOWN", mac, _flags(port.admin_up, up))
-    for key in device.db.table("LOOPBACK_INTERFACE"):
-        name = key.partition("|")[0]
-        by_name.setdefault(name, _entry(name, 65536, "UNKNOWN", mac, ["BROADCAST", "NOARP", "UP", "LOWER_UP"]))
+    for table, mtu in (("LOOPBACK_INTERFACE", 65536), ("VLAN", 9100), ("PORTCHANNEL", 9100)):
+        for name in {key.partition("|")[0]: None for key in device.db.table(table)}:
+            by_name.setdefault(name, _entry(name, mtu, "UNKNOWN", mac, ["BROADCAST", "NOARP", "UP", "LOWER_UP"]))
     for address in network.addresses(device):
         if address.interface in by_name:
             by_name[address.interface]["addr_info"].append(_address(f"{address.address}/{address.length}"))

@@ -31,6 +31,11 @@ Run = Callable[..., tuple[int, str, str]]
         ("sh -c 'echo inner; exit' ", 127, "inner\n"),
         ("timeout 5 echo quick", 0, "quick\n"),
         ("cat < /etc/hostname", 1, ""),
+        ("for name in a b; do echo $name; done | grep b", 0, "b\n"),
+        ("if false; then echo no; else echo yes; fi", 0, "yes\n"),
+        ('x=$(echo two words); echo $x "in $(echo quotes)"', 0, "two words in quotes\n"),
+        ("(cd /tmp && pwd); pwd", 0, "/tmp\n/root\n"),
+        ("false | true; echo ${PIPESTATUS[0]}", 0, "1\n"),
         ("ls /etc/sonic/*.json", 0, "/etc/sonic/config_db.json\n/etc/sonic/init_cfg.json\n"),
     ],
 )
@@ -38,7 +43,9 @@ def test_the_shell_runs_a_line(run: Run, switch: Device, line: str, status: int,
     assert run(switch, line)[:2] == (status, out)
 
 
-@pytest.mark.parametrize("line", ["echo 'open", "| cat", "true &&", "echo >"])
+@pytest.mark.parametrize(
+    "line", ["echo 'open", "| cat", "true &&", "echo >", "for a in b; do echo", "if true; fi", "echo $(ls"]
+)
 def test_the_shell_refuses_what_is_no_command(run: Run, switch: Device, line: str) -> None:
     status, _, err = run(switch, line)
     assert status == 2
@@ -117,9 +124,10 @@ def test_a_patch_flaps_a_port_once_for_all_its_queues(run: Run, switch: Device) 
 def test_a_click_program_takes_beginnings_of_words(run: Run, switch: Device) -> None:
     assert run(switch, "config int shut Ethernet0")[0] == 0
     assert switch.db.get("PORT|Ethernet0")["admin_status"] == "down"
-    status, _, err = run(switch, "config i Ethernet0 x")
+    status, _, err = run(switch, "config int Ethernet0 x")
     assert status == 2
     assert 'No such command "Ethernet0"' in err
+    assert "Too many matches: interface, interface_naming_mode, ipv6" in run(switch, "config i")[2]
 
 
 def test_the_prompt_may_become_root(run: Run, switch: Device) -> None:

@@ -1,120 +1,196 @@
-"""``sonic-cfggen``: print, merge and write configuration documents."""
+"""``sonic-cfggen``: print, merge, render and write configuration documents."""
 
-import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import argparse
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
+from sonic_sim.commands.merge import merge_into, read_document
+from sonic_sim.commands.parsing import Parser
 from sonic_sim.configdb import to_json
-from sonic_sim.merge import ProgramError, merge_into, read_document
-from sonic_sim.shell.programs import Call, Result, Wait, program
+from sonic_sim.shell.programs import Call, ProgramError, Result, Wait, program
 
-_VALUED = {"-j": "json", "--json": "json", "--var-json": "var-json", "-v": "var", "--var": "var", "--key": "key",
-           "-K": "key", "-a": "additional", "--additional-data": "additional", "-t": "template", "-k": "hwsku",
-           "--preset": "preset", "-y": "yaml", "-T": "folder", "-n": "namespace"}  # fmt: skip
+if TYPE_CHECKING:
+    import jinja2
 
-
-@dataclass(slots=True)
-class _Options:
-    flags: set[str] = field(default_factory=set)
-    values: dict[str, list[str]] = field(default_factory=dict)
-
-    def last(self, name: str) -> str | None:
-        """Return the last value of an option."""
-        found = self.values.get(name)
-        return found[-1] if found else None
+_SECONDS = 0.15
+_PRESETS = ("t1", "l2", "t1-smartswitch", "empty", "l1", "l3")
+_TEMPLATES = "/usr/share/sonic/templates"
 
 
-@program("sonic-cfggen")
+def _parser() -> Parser:
+    about = "Render configuration file from minigraph data and jinja2 template."
+    parser = Parser("sonic-cfggen", description=about)
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("-m", "--minigraph", help="minigraph xml file", nargs="?", const="/etc/sonic/minigraph.xml")
+    group.add_argument("-Y", "--yang", help="yang data json file", nargs="?", const="/etc/sonic/config_yang.json")
+    group.add_argument("-M", "--device-description", help="device description xml file")
+    group.add_argument("-k", "--hwsku", help="HwSKU")
+    parser.add_argument("-n", "--namespace", help="namespace name", nargs="?")
+    parser.add_argument("-p", "--port-config", help="port config file, used with -m or -k", nargs="?")
+    parser.add_argument("-S", "--hwsku-config", help="hwsku config file, used with -p and -m or -k", nargs="?")
+    variables = "file that contains additional variables"
+    parser.add_argument("-y", "--yaml", help=f"yaml {variables}", action="append", default=[])
+    parser.add_argument("-j", "--json", help=f"json {variables}", action="append", default=[])
+    parser.add_argument("-a", "--additional-data", help="addition data, in json string")
+    parser.add_argument("-d", "--from-db", help="read config from configdb", action="store_true")
+    parser.add_argument("-H", "--platform-info", help="read platform and hardware info", action="store_true")
+    parser.add_argument("-s", "--redis-unix-sock-file", help="unix sock file for redis connection")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("-t", "--template", help="render the data with the template file", action="append", default=[])
+    parser.add_argument("-T", "--template_dir", help="search base for the template files", action="store")
+    group.add_argument("-v", "--var", help="print the value of a variable, support jinja2 expression")
+    group.add_argument("--var-json", help="print the value of a variable, in json format")
+    group.add_argument("--preset", help="generate sample configuration from a preset template", choices=_PRESETS)
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--print-data", help="print all data", action="store_true")
+    group.add_argument("-w", "--write-to-db", help="write config into configdb", action="store_true")
+    group.add_argument("-K", "--key", help="Lookup for a specific key")
+    return parser
+
+
+_PARSER = _parser()
+
+
+@program("sonic-cfggen", reads_stdin=lambda argv: "/dev/stdin" in argv)
 def cfggen(call: Call) -> Result:
     """Run ``sonic-cfggen``."""
-    options = _options(call.argv[1:])
-    if "-d" in options.flags and not call.device.initialized:
+    parsed = _PARSER.parse(call.argv[1:])
+    if isinstance(parsed, Result):
+        return parsed
+    for option in ("minigraph", "yang", "device_description", "hwsku", "preset"):
+        if getattr(parsed, option) is not None:
+            return Result(1, err=f"sonic-cfggen --{option.replace('_', '-')}: this option is not simulated\n")
+    if parsed.from_db and not call.device.initialized:
         return Result(1, seconds=Wait.FOR_EVER)
     try:
-        data = _data(call, options)
-        return _output(call, options, data)
+        return Result(out=_output(call, parsed, _data(call, parsed)), seconds=_SECONDS)
     except ProgramError as error:
         return Result(1, err=error.traceback())
+    except (TypeError, AttributeError, IndexError) as error:
+        # what a document of another shape does to the program
+        return Result(1, err=ProgramError(f"{type(error).__name__}: {error}").traceback())
 
 
-def _options(words: list[str]) -> _Options:
-    options = _Options()
-    rest = iter(words)
-    for word in rest:
-        name, equals, inline = word.partition("=")
-        if name in _VALUED:
-            options.values.setdefault(_VALUED[name], []).append(inline if equals else next(rest, ""))
-        else:
-            options.flags.add(word)
-    return options
-
-
-def _data(call: Call, options: _Options) -> dict[str, Any]:
+def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
     data: dict[str, Any] = {}
-    for path in options.values.get("json", []):
-        _deep_update(data, read_document(_read(call, path)))
-    for text in options.values.get("additional", []):
-        _deep_update(data, read_document(text))
-    if "-d" in options.flags:
-        _deep_update(data, call.device.db.document())
+    for path in parsed.json:
+        _update(data, _with_tuples(read_document(_read(call, path))))
+    if parsed.additional_data is not None:
+        _update(data, read_document(parsed.additional_data))
+    if parsed.from_db:
+        _update(data, _with_tuples(call.device.db.document()))
+    if parsed.platform_info:
+        hardware = {"platform": call.device.platform, "mac": call.device.spec.mac}
+        _update(data, {"DEVICE_METADATA": {"localhost": hardware}})
     return data
 
 
 def _read(call: Call, path: str) -> str:
     try:
-        return call.device.files.read(call.path(path), call.user).decode()
+        return call.read(path)
     except FileNotFoundError as error:
         raise ProgramError(f"FileNotFoundError: [Errno 2] No such file or directory: '{path}'") from error
     except PermissionError as error:
         raise ProgramError(f"PermissionError: [Errno 13] Permission denied: '{path}'") from error
 
 
-def _deep_update(target: dict[str, Any], source: Any) -> None:
-    if not isinstance(source, Mapping):
-        raise ProgramError("IndexError: list index out of range")
+def _with_tuples(document: Any) -> Any:
+    """Return a document with keys of several parts as tuples, as templates see them."""
+    for table in document:
+        rows = document[table]
+        if isinstance(rows, dict):
+            document[table] = {tuple(key.split("|")) if "|" in key else key: row for key, row in rows.items()}
+    return document
+
+
+def _update(target: dict[Any, Any], source: Any) -> None:
     for name, value in source.items():
-        if isinstance(value, Mapping) and isinstance(target.get(name), dict):
-            _deep_update(target[name], value)
+        if isinstance(value, dict):
+            _update(target.setdefault(name, {}), value)
         else:
-            target[name] = value if not isinstance(value, Mapping) else json.loads(json.dumps(value))
+            target[name] = value
 
 
-def _output(call: Call, options: _Options, data: dict[str, Any]) -> Result:
-    table = options.last("var-json")
-    expression = options.last("var")
-    if table is not None:
-        return Result(out=_table(data, table, options.last("key")))
-    if expression is not None:
-        return Result(out=_value(data, expression) + "\n")
-    if "--print-data" in options.flags:
-        return Result(out=to_json(data) + "\n", seconds=0.15)
-    if "--write-to-db" in options.flags:
-        merge_into(call.device.db, data)
-    return Result(seconds=0.15)
+def _with_keys(value: Any) -> Any:
+    """Return a document with tuples as keys of text again; these come last."""
+    if not isinstance(value, dict):
+        return value
+    plain = {key: _with_keys(one) for key, one in value.items() if not isinstance(key, tuple)}
+    return plain | {"|".join(key): _with_keys(one) for key, one in value.items() if isinstance(key, tuple)}
 
 
-def _table(data: dict[str, Any], table: str, key: str | None) -> str:
+def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> str:
+    """Return what ``--var-json`` prints of a table, or of the row of a key."""
     if table not in data:
         return ""
-    rows = data[table]
+    rows = _with_keys(data[table])
     if key is not None:
-        rows = {key: rows[key]} if key in rows else {}
+        found = next((name for name in rows if key == name or ("|" in name and key in name.split("|"))), None)
+        rows = {} if found is None else {found: rows[found]}
     return to_json(rows) + "\n"
 
 
-def _value(data: dict[str, Any], expression: str) -> str:
-    """Return the value of ``A['b']['c']`` or ``A.b.c``; a missing last part is an empty text."""
-    parts = re.findall(r"[^.\[\]'\"]+", expression) if "[" not in expression else re.findall(r"[^\[\]'\"]+", expression)
-    value: Any = data
-    for position, part in enumerate(parts):
-        if not isinstance(value, Mapping):
-            return ""
-        if part not in value:
-            if position < len(parts) - 1 or position == 0:
-                reason = f"'{part}' is undefined" if position == 0 else f"'dict object' has no attribute '{part}'"
-                raise ProgramError(f"jinja2.exceptions.UndefinedError: {reason}")
-            return ""
-        value = value[part]
-    return str(value)
+def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str:
+    out = "".join(_render(call, parsed, data, *template.partition(",")[::2]) for template in parsed.template)
+    if parsed.var is not None:
+        out += _value(data, parsed.var) + "\n"
+    if parsed.var_json is not None:
+        out += table_text(data, parsed.var_json, parsed.key)
+    if parsed.write_to_db:
+        merge_into(call.device.db, {name: _with_keys(rows) for name, rows in data.items()})
+    if parsed.print_data:
+        out += to_json(_with_keys(data)) + "\n"
+    return out
+
+
+def _environment(**settings: Any) -> "jinja2.Environment":
+    # templates come over the network of the simulated switch: they get at data alone
+    from jinja2.sandbox import SandboxedEnvironment
+
+    return SandboxedEnvironment(**settings)
+
+
+def _value(data: Mapping[str, Any], expression: str) -> str:
+    return _rendered(lambda: _environment().from_string("{{" + expression + "}}").render(data))
+
+
+def _render(call: Call, parsed: argparse.Namespace, data: dict[str, Any], path: str, target: str) -> str:
+    """Render a template: to standard output, a file, or (``config-db``) into the data."""
+    folders = [
+        "/",
+        _TEMPLATES,
+        *([parsed.template_dir] if parsed.template_dir else []),
+        call.path(path).rpartition("/")[0],
+    ]
+    name = path.rpartition("/")[2]
+    text = _rendered(lambda: _template(call, folders, name).render(data))
+    if target == "config-db":
+        _update(data, _with_tuples(read_document(text)))
+    elif target:
+        call.device.files.write(call.path(target), f"{text}\n".encode(), user=call.user, now=call.device.clock.now())
+    return "" if target else f"{text}\n"
+
+
+def _template(call: Call, folders: Iterable[str], name: str) -> "jinja2.Template":
+    import jinja2
+
+    def load(wanted: str) -> str:
+        for folder in folders:
+            path = f"{folder.rstrip('/')}/{wanted}"
+            if call.device.files.exists(path):
+                return call.device.files.read(path, call.user).decode()
+        places = ", ".join(repr(folder) for folder in folders)
+        raise jinja2.TemplateNotFound(wanted, f"{wanted!r} not found in search paths: {places}")
+
+    environment = _environment(loader=jinja2.FunctionLoader(load), trim_blocks=True)
+    return environment.get_template(name)
+
+
+def _rendered(render: Any) -> str:
+    """Return a rendered text. Raises ProgramError with the template's error."""
+    import jinja2
+
+    try:
+        return str(render())
+    except jinja2.TemplateError as error:
+        raise ProgramError(f"jinja2.exceptions.{type(error).__name__}: {error}") from error

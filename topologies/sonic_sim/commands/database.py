@@ -1,35 +1,69 @@
-"""``sonic-db-cli`` and ``redis-cli``: single commands to the databases, each with its own way of printing."""
+"""``sonic-db-cli``, ``redis-cli`` and ``sonic-db-dump``: the databases, each program with its own way of printing."""
 
 import fnmatch
+import json
 from collections.abc import Callable
 
-from sonic_sim.configdb import Hash
+from sonic_sim.configdb import Hash, to_json
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device
 from sonic_sim.shell.programs import Call, Result, program
 
-_USAGE = "usage: sonic-db-cli [-h] [-s] [-n NAMESPACE] db_or_op [cmd [arg ...]]\n"
+_INITIALIZED = "CONFIG_DB_INITIALIZED"
+_USAGE = r"""usage: sonic-db-cli [-h] [-s] [-n NAMESPACE] db_or_op [cmd [cmd ...]]
+
+SONiC DB CLI:
+
+positional arguments:
+  db_or_op              Database name Or Unary operation(only PING/SAVE/FLUSHALL supported)
+  cmd                   Command to execute in database
+
+optional arguments:
+  -h, --help            show this help message and exit
+  -s, --unixsocket      Override use of tcp_port and use unixsocket
+  -n NAMESPACE, --namespace NAMESPACE
+                        Namespace string to use asic0/asic1.../asicn
+
+**sudo** needed for commands accesing a different namespace [-n], or using unixsocket connection [-s]
+
+Example 1: sonic-db-cli -n asic0 CONFIG_DB keys \*
+Example 2: sonic-db-cli -n asic2 APPL_DB HGETALL VLAN_TABLE:Vlan10
+Example 3: sonic-db-cli APPL_DB HGET VLAN_TABLE:Vlan10 mtu
+Example 4: sonic-db-cli -n asic3 APPL_DB EVAL "return {KEYS[1],KEYS[2],ARGV[1],ARGV[2]}" 2 k1 k2 v1 v2
+Example 5: sonic-db-cli PING | sonic-db-cli -s PING
+Example 6: sonic-db-cli SAVE | sonic-db-cli -s SAVE
+Example 7: sonic-db-cli FLUSHALL | sonic-db-cli -s FLUSHALL
+"""
 Answer = str | int | bool | list[str] | Hash | None
+
+
+class RedisError(Exception):
+    """Redis refuses a command; the text is its own."""
 
 
 @program("sonic-db-cli")
 def sonic_db_cli(call: Call) -> Result:
     """Run ``sonic-db-cli [-s] [-n NS] DB COMMAND…``."""
-    words = call.argv[1:]
+    words, namespace = call.argv[1:], ""
     while words and words[0] in ("-s", "--unixsocket", "-n", "--namespace"):
-        words = words[2:] if words[0] in ("-n", "--namespace") else words[1:]
-    if not words or words[0] in ("-h", "--help"):
+        if words.pop(0) in ("-n", "--namespace"):
+            namespace = words.pop(0) if words else ""
+    if not words or words[0] in ("-h", "--help") or (len(words) == 1 and words[0] in NUMBERS and not namespace):
         return Result(out=_USAGE)
     if words[0] in ("PING", "SAVE", "FLUSHALL"):
         return Result(out="PONG\n" if words[0] == "PING" else "OK\n")
+    invalid = f"Invalid database name input : '{words[0]}'\n"
+    if namespace:
+        return Result(1, err=f"{invalid}Key :{namespace} is not a valid key name in config file\n")
     if words[0] not in NUMBERS:
-        return Result(1, err=f"Invalid database name input : '{words[0]}'\n")
-    if len(words) == 1:
-        return Result(0, out=_USAGE)
-    answer = _execute(call.device, NUMBERS[words[0]], words[1:])
-    if isinstance(answer, Exception):
-        return Result(1, err=f"An exception of type RedisError occurred. Arguments:\n('{answer}',)\n")
-    return Result(out=_python_text(answer) + "\n")
+        return Result(1, err=f"{invalid}Failed to find {words[0]} database in : key\n")
+    try:
+        return Result(out=_python_text(execute(call.device, NUMBERS[words[0]], words[1:])) + "\n")
+    except RedisError as error:
+        protocol = "".join(f"${len(word.encode())}\\r\\n{word}\\r\\n" for word in words[1:])
+        sent = f"*{len(words) - 1}\\r\\n{protocol}"
+        why = f"reason: {error}: Input/output error: Input/output error"
+        return Result(1, err=f"RedisReply catches system_error: command: {sent}, {why}\n")
 
 
 @program("redis-cli", "sonic-redis-cli")
@@ -42,10 +76,28 @@ def redis_cli(call: Call) -> Result:
         words = words[2:] if words[0] in ("-n", "-s", "-h", "-p") else words[1:]
     if not words:
         return Result()
-    answer = _execute(call.device, number, words)
-    if isinstance(answer, Exception):
-        return Result(out=f"ERR {answer}\n\n")
-    return Result(out=_plain_text(answer))
+    try:
+        return Result(out=_plain_text(execute(call.device, number, words)))
+    except RedisError as error:
+        return Result(1, out=f"{error}\n\n")
+
+
+@program("sonic-db-dump")
+def db_dump(call: Call) -> Result:
+    """Run ``sonic-db-dump -n DB [-y] [-k PATTERN]`` (sonic-py-common, redisdl's form)."""
+    words = call.argv[1:]
+    values = {name: words[place + 1] for place, name in enumerate(words[:-1]) if name in ("-n", "-k")}
+    database, pattern = values.get("-n", ""), values.get("-k", "*")
+    if database not in NUMBERS:
+        return Result(1, err=f"Invalid database name input : '{database}'\n")
+    rows = _rows(call.device, NUMBERS[database], pattern)
+    dumped = {
+        key: {"expireat": call.device.clock.now(), "ttl": -0.001, "type": "hash", "value": dict(sorted(row.items()))}
+        for key, row in sorted(rows.items())
+        if fnmatch.fnmatchcase(key, pattern)
+    }
+    text = to_json(dumped, step="  ") if "-y" in words else json.dumps(dumped)
+    return Result(out=text + "\n", seconds=0.2)
 
 
 def _python_text(answer: Answer) -> str:
@@ -71,46 +123,48 @@ def _plain_text(answer: Answer) -> str:
     return ("" if answer is None else str(answer)) + "\n"
 
 
-def _execute(device: Device, number: int, words: list[str]) -> Answer | Exception:
+def execute(device: Device, number: int, words: list[str]) -> Answer:
+    """Carry out a command of Redis. Raises RedisError."""
     name, arguments = words[0].upper(), words[1:]
-    if name == "PING":
-        return True
-    function = _COMMANDS.get(name)
-    if function is None:
-        return ValueError(f"unknown command '{words[0]}'")
-    try:
-        return function(device, number, arguments)
-    except IndexError:
-        return ValueError(f"wrong number of arguments for '{words[0].lower()}' command")
+    if name not in _COMMANDS:
+        shown = "".join(f"'{word}' " for word in arguments)
+        raise RedisError(f"ERR unknown command '{words[0]}', with args beginning with: {shown}")
+    function, least, kind = _COMMANDS[name]
+    odd = name in ("HSET", "HMSET") and len(arguments) % 2 == 0
+    if len(arguments) < least or odd:
+        raise RedisError(f"ERR wrong number of arguments for '{words[0].lower()}' command")
+    if kind and _type(device, number, arguments[:1]) not in (kind, "none"):
+        raise RedisError("WRONGTYPE Operation against a key holding the wrong kind of value")
+    return function(device, number, arguments)
 
 
-def _get(device: Device, number: int, arguments: list[str]) -> Answer:
-    if number == CONFIG and arguments[0] == "CONFIG_DB_INITIALIZED":
-        return "1" if device.initialized else None
-    return None
+def _rows(device: Device, number: int, pattern: str = "*") -> dict[str, Hash]:
+    return device.db.rows if number == CONFIG else rows_of_database(device, number, pattern)
 
 
 def _row(device: Device, number: int, key: str) -> Hash:
-    if number == CONFIG:
-        return device.db.rows.get(key, {})
-    return rows_of_database(device, number, key).get(key, {})
+    return _rows(device, number, key).get(key, {})
+
+
+def _strings(device: Device, number: int) -> dict[str, str]:
+    """Return the plain values of a database: the one that says that CONFIG_DB is filled."""
+    return {_INITIALIZED: "1"} if number == CONFIG and device.initialized else {}
+
+
+def _set(device: Device, number: int, arguments: list[str]) -> Answer:
+    if number != CONFIG or arguments[0] != _INITIALIZED:
+        raise RedisError(f"ERR the simulator holds no plain value but {_INITIALIZED}")
+    device.initialized = True
+    return True
 
 
 def _keys(device: Device, number: int, arguments: list[str]) -> Answer:
-    pattern = arguments[0]
-    rows = device.db.rows if number == CONFIG else rows_of_database(device, number, pattern)
-    names = [*rows, "CONFIG_DB_INITIALIZED"] if number == CONFIG and device.initialized else list(rows)
-    return [key for key in names if fnmatch.fnmatchcase(key, pattern)]
+    names = [*_rows(device, number, arguments[0]), *_strings(device, number)]
+    return [key for key in names if fnmatch.fnmatchcase(key, arguments[0])]
 
 
-def _pairs(words: list[str]) -> Hash:
-    if not words or len(words) % 2:
-        raise IndexError
-    return dict(zip(words[::2], words[1::2], strict=True))
-
-
-def _hset(device: Device, number: int, arguments: list[str]) -> Answer:
-    fields = _pairs(arguments[1:])
+def _hset(device: Device, number: int, arguments: list[str]) -> int:
+    fields = dict(zip(arguments[1::2], arguments[2::2], strict=True))
     if number == CONFIG:
         return device.db.set_fields(arguments[0], fields)
     row = device.other.setdefault(number, {}).setdefault(arguments[0], {})
@@ -125,39 +179,49 @@ def _hmset(device: Device, number: int, arguments: list[str]) -> Answer:
 
 
 def _hdel(device: Device, number: int, arguments: list[str]) -> Answer:
-    if len(arguments) < 2:
-        raise IndexError
-    return device.db.delete_fields(arguments[0], arguments[1:]) if number == CONFIG else 0
-
-
-def _del(device: Device, number: int, arguments: list[str]) -> Answer:
-    if not arguments:
-        raise IndexError
     if number == CONFIG:
-        return sum(device.db.delete(key) for key in arguments)
-    return sum(1 for key in arguments if device.other.get(number, {}).pop(key, None) is not None)
+        return device.db.delete_fields(arguments[0], arguments[1:])
+    row = device.other.get(number, {}).get(arguments[0], {})
+    return sum(1 for name in arguments[1:] if row.pop(name, None) is not None)
 
 
-def _type(device: Device, number: int, arguments: list[str]) -> Answer:
-    if arguments[0] == "CONFIG_DB_INITIALIZED":
+def _del(device: Device, number: int, arguments: list[str]) -> int:
+    gone = 0
+    for key in arguments:
+        if key in _strings(device, number):
+            device.initialized = False
+            gone += 1
+        elif number == CONFIG:
+            gone += device.db.delete(key)
+        else:
+            gone += device.other.get(number, {}).pop(key, None) is not None
+    return gone
+
+
+def _type(device: Device, number: int, arguments: list[str]) -> str:
+    if arguments[0] in _strings(device, number):
         return "string"
     return "hash" if _row(device, number, arguments[0]) else "none"
 
 
-_COMMANDS: dict[str, Callable[[Device, int, list[str]], Answer]] = {
-    "GET": _get,
-    "HGET": lambda device, number, words: _row(device, number, words[0]).get(words[1]),
-    "HGETALL": lambda device, number, words: dict(_row(device, number, words[0])),
-    "HKEYS": lambda device, number, words: list(_row(device, number, words[0])),
-    "HVALS": lambda device, number, words: list(_row(device, number, words[0]).values()),
-    "HEXISTS": lambda device, number, words: int(words[1] in _row(device, number, words[0])),
-    "HLEN": lambda device, number, words: len(_row(device, number, words[0])),
-    "EXISTS": lambda device, number, words: int(bool(_row(device, number, words[0]))),
-    "KEYS": _keys,
-    "HSET": _hset,
-    "HMSET": _hmset,
-    "HDEL": _hdel,
-    "DEL": _del,
-    "TYPE": _type,
-    "DBSIZE": lambda device, number, words: len(device.db.rows) if number == CONFIG else 0,
+_Function = Callable[[Device, int, list[str]], Answer]
+_COMMANDS: dict[str, tuple[_Function, int, str]] = {
+    # what does it, the least number of words, the kind of value that the first of them must hold
+    "PING": (lambda device, number, words: True, 0, ""),
+    "GET": (lambda device, number, words: _strings(device, number).get(words[0]), 1, "string"),
+    "SET": (_set, 2, ""),
+    "HGET": (lambda device, number, words: _row(device, number, words[0]).get(words[1]), 2, "hash"),
+    "HGETALL": (lambda device, number, words: dict(_row(device, number, words[0])), 1, "hash"),
+    "HKEYS": (lambda device, number, words: list(_row(device, number, words[0])), 1, "hash"),
+    "HVALS": (lambda device, number, words: list(_row(device, number, words[0]).values()), 1, "hash"),
+    "HEXISTS": (lambda device, number, words: int(words[1] in _row(device, number, words[0])), 2, "hash"),
+    "HLEN": (lambda device, number, words: len(_row(device, number, words[0])), 1, "hash"),
+    "EXISTS": (lambda device, number, words: sum(_type(device, number, [key]) != "none" for key in words), 1, ""),
+    "KEYS": (_keys, 1, ""),
+    "HSET": (_hset, 3, "hash"),
+    "HMSET": (_hmset, 3, "hash"),
+    "HDEL": (_hdel, 2, "hash"),
+    "DEL": (_del, 1, ""),
+    "TYPE": (_type, 1, ""),
+    "DBSIZE": (lambda device, number, words: len(_rows(device, number)) + len(_strings(device, number)), 0, ""),
 }

@@ -6,17 +6,8 @@ import time
 from collections.abc import Callable
 
 from sonic_sim.device import Device
-from sonic_sim.files import Files, canonical
+from sonic_sim.files import Files, canonical, words_of
 from sonic_sim.shell.programs import Call, Result, program
-
-ERRORS = {
-    FileNotFoundError: "No such file or directory",
-    PermissionError: "Permission denied",
-    IsADirectoryError: "Is a directory",
-    NotADirectoryError: "Not a directory",
-    FileExistsError: "File exists",
-}
-
 
 _PROC = {
     "/proc/1/comm": "systemd\n",
@@ -25,11 +16,6 @@ _PROC = {
     "/proc/meminfo": "MemTotal:        8129780 kB\nMemFree:         1904772 kB\nMemAvailable:    4320112 kB\n",
 }
 """What a small switch under little load shows of itself."""
-
-
-def words_of(error: OSError) -> str:
-    """Return the operating system's words for an error."""
-    return ERRORS.get(type(error), "Input/output error")
 
 
 def read_for(device: Device, name: str, user: str, cwd: str) -> tuple[str, str]:

@@ -2,6 +2,8 @@
 
 import json
 
+from sonic_sim.device import Link
+from sonic_sim.files import ROOT
 from sonic_sim.interfaces import kernel_interfaces
 from sonic_sim.neighbors import neighbors
 from sonic_sim.shell.programs import Call, Result, program
@@ -15,6 +17,8 @@ def ip(call: Call) -> Result:
         return _neighbors(call, words[1:])
     if not words or not any(kind.startswith(words[0]) for kind in ("address", "link")):
         return Result(255, err=f'Object "{words[0] if words else ""}" is unknown, try "ip help".\n')
+    if words[1:] and words[1] in ("add", "set", "del", "delete"):
+        return _change(call, words)
     names = [word for word in words[1:] if word not in ("show", "dev", "list", "ls")]
     shown = [one for one in kernel_interfaces(call.device) if not names or one["ifname"] == names[0]]
     if names and not shown:
@@ -27,6 +31,30 @@ def ip(call: Call) -> Result:
         lines.append(f"{one['ifindex']}: {one['ifname']}: <{flags}> mtu {one['mtu']} state {one['operstate']}")
         lines += [f"    {a['family']} {a['local']}/{a['prefixlen']} scope {a['scope']}" for a in one["addr_info"]]
     return Result(out="\n".join(lines) + "\n")
+
+
+def _change(call: Call, words: list[str]) -> Result:
+    """Make, set up or remove an interface of one's own, or give it an address."""
+    if call.user != ROOT:
+        return Result(2, err="RTNETLINK answers: Operation not permitted\n")
+    links, verb = call.device.links, words[1]
+    name = words[words.index("dev") + 1] if "dev" in words[:-1] else words[2] if words[2:] else ""
+    if "link".startswith(words[0]) and verb == "add":
+        if name in {one["ifname"] for one in kernel_interfaces(call.device)}:
+            return Result(2, err="RTNETLINK answers: File exists\n")
+        peer = words[words.index("peer") + 2] if "peer" in words[:-2] else ""
+        links[name] = Link(peer)
+        if peer:
+            links[peer] = Link(name)
+    elif name not in links:
+        return Result(1, err=f'Cannot find device "{name}"\n')
+    elif "address".startswith(words[0]):
+        (links[name].addresses.append if verb == "add" else links[name].addresses.remove)(words[2])
+    elif verb == "set":
+        links[name].up = "up" in words or (links[name].up and "down" not in words)
+    else:
+        links.pop(links.pop(name).peer, None)
+    return Result()
 
 
 def _neighbors(call: Call, words: list[str]) -> Result:

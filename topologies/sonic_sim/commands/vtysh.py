@@ -8,7 +8,6 @@ from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT
 from sonic_sim.frr.edit import Editor
 from sonic_sim.frr.refusal import RefusedLineError
-from sonic_sim.refusals import refused
 from sonic_sim.shell.programs import Call, Result, program
 
 _DAEMONS_DOWN = "Exiting: failed to connect to any daemons.\n"
@@ -74,7 +73,7 @@ def _file(call: Call, options: _Options) -> Result:
     visible = path.startswith("/etc/sonic/frr/")
     if not visible or not device.files.exists(path):
         return Result(1, err=f"% Can't open configuration file {options.file} due to 'No such file or directory'.\n")
-    if not options.dry and refused(device, "vtysh -f"):
+    if not options.dry and device.faults.strike(FaultKind.REFUSE_COMMIT, "vtysh -f"):
         return Result(13, err="line 1: Failure to communicate[13] to bgpd, line: router bgp\n\n")
     text = device.files.read(path).decode(errors="replace")
     applied = device.frr.apply(text, dry=options.dry)

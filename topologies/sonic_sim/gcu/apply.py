@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sonic_sim.configdb import encode_fields
@@ -41,19 +41,10 @@ class Applier:
     """One run of the patch applier on one switch."""
 
     device: Device
+    say: Callable[[str], None]
     dry: bool = False
     ignore_without_model: bool = False
-    lines: list[str] = field(default_factory=list)
     seconds: float = _FIXED_S
-
-    def say(self, text: str) -> None:
-        """Print a line."""
-        self.lines.append(text + "\n")
-
-    @property
-    def out(self) -> str:
-        """Everything printed."""
-        return "".join(self.lines)
 
     def precheck(self, patch: list[Operation]) -> None:
         """Try the patch on the running configuration, as apply-patch does first. Raises ApplyError."""

@@ -33,6 +33,10 @@ class Call:
         """Return an absolute path for a path argument."""
         return canonical(text, self.cwd)
 
+    def read(self, text: str) -> str:
+        """Return the text of a file, or of standard input. Raises FileNotFoundError, PermissionError."""
+        return self.stdin if text == "/dev/stdin" else self.device.files.read(self.path(text), self.user).decode()
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -43,6 +47,14 @@ class Result:
     err: str = ""
     seconds: float | Wait = 0.0
     cwd: str | None = None
+
+
+class ProgramError(Exception):
+    """A Python program on the switch ended with a traceback; the text is its last line."""
+
+    def traceback(self) -> str:
+        """Return the traceback without its frames."""
+        return f"Traceback (most recent call last):\n  ...\n{self}\n"
 
 
 class Shell(Protocol):

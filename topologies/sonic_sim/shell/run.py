@@ -10,12 +10,12 @@ from typing import Any
 
 from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
-from sonic_sim.files import ROOT, canonical
+from sonic_sim.files import ROOT, canonical, words_of
 from sonic_sim.shell.programs import Call, Result, Wait, find_command
 from sonic_sim.shell.streams import Captured, Streams, TextStdin
-from sonic_sim.shell.syntax import Pipeline, ShellSyntaxError, Simple, Word, parse
+from sonic_sim.shell.syntax import Compound, Pipeline, ShellSyntaxError, Simple, Word, parse
 
-_VARIABLE = re.compile(r"\$(\?|\w+|\{\w+\})")
+_VARIABLE = re.compile(r"\$(\?|\w+|\{\w+(?:\[\d+\])?\})")
 
 
 class SessionDroppedError(Exception):
@@ -49,6 +49,9 @@ class Shell:
             streams.err(f"{error}\n")
             self.status = 2
             return 2
+        return await self._list(pipelines, streams)
+
+    async def _list(self, pipelines: list[Pipeline], streams: Streams) -> int:
         for pipeline in pipelines:
             if (pipeline.join == "&&" and self.status != 0) or (pipeline.join == "||" and self.status == 0):
                 continue
@@ -75,26 +78,41 @@ class Shell:
             self.when_done()
 
     async def _pipeline(self, pipeline: Pipeline, streams: Streams) -> int:
-        status = 0
-        stdin = streams.stdin
-        for position, command in enumerate(pipeline.commands):
-            if position == len(pipeline.commands) - 1:
-                return await self._simple(command, Streams(stdin, streams.out, streams.err, terminal=streams.terminal))
+        stdin, statuses = streams.stdin, []
+        for command in pipeline.commands[:-1]:
             captured = Captured(stdin)
             captured.streams.err = streams.err
-            status = await self._simple(command, captured.streams)
+            statuses.append(await self._command(command, captured.streams))
             stdin = TextStdin(captured.stdout)
-        return status
+        last = Streams(stdin, streams.out, streams.err, terminal=streams.terminal)
+        statuses.append(await self._command(pipeline.commands[-1], last))
+        self.variables["PIPESTATUS"] = " ".join(map(str, statuses))
+        return statuses[-1]
 
-    async def _simple(self, command: Simple, streams: Streams) -> int:
-        argv = [text for word in command.words for text in self._expand(word)]
-        redirected, finish = self._redirect(command, streams)
+    async def _command(self, command: Simple | Compound, streams: Streams) -> int:
+        redirected, finish = await self._redirect(command.redirections, streams)
         if redirected is None:
             return 1
-        if not argv:
-            return finish() or 0
-        status = await self.execute(argv, redirected)
-        return finish() or status
+        if isinstance(command, Compound):
+            status = await self._compound(command, redirected)
+        else:
+            argv = [text for word in command.words for text in await self._expand(word)]
+            status = await self.execute(argv, redirected) if argv else 0
+        finish()
+        return status
+
+    async def _compound(self, command: Compound, streams: Streams) -> int:
+        if command.kind == "(":
+            return await self.child()._list(command.bodies[0], streams)
+        if command.kind == "for":
+            status = 0
+            for text in [text for word in command.words for text in await self._expand(word)]:
+                self.variables[command.name] = text
+                status = await self._list(command.bodies[0], streams)
+            return status
+        condition, *branches = command.bodies
+        place = 0 if await self._list(condition, streams) == 0 else 1
+        return await self._list(branches[place], streams) if place < len(branches) else 0
 
     async def execute(self, argv: list[str], streams: Streams) -> int:
         """Run one command by its words."""
@@ -130,10 +148,16 @@ class Shell:
         self.device.react()
         return result.exit
 
-    def _expand(self, word: Word) -> list[str]:
-        text = ""
-        pattern = False
+    async def _expand(self, word: Word) -> list[str]:
+        """Return the words that a word becomes: a substituted command and a pattern of names may make several."""
+        text, pattern = "", False
         for part, quote in word.parts:
+            if quote in ("$", '$"'):
+                captured = Captured()
+                await self.child().run_line(part, captured.streams)
+                printed = captured.stdout.rstrip("\n")
+                text += printed if quote == '$"' else " ".join(printed.split())
+                continue
             if quote != "'":
                 part = _VARIABLE.sub(self._value, part)  # noqa: PLW2901  a part expands into itself
             if quote == "":
@@ -141,12 +165,18 @@ class Shell:
                 if not text and (part == "~" or part.startswith("~/")):
                     part = self._home() + part[1:]  # noqa: PLW2901
             text += part
+        if len(word.parts) == 1 and word.parts[0][1] == "$":
+            return text.split()
         return (self._names(text) if pattern else []) or [text]
 
     def _value(self, match: re.Match[str]) -> str:
         name = match.group(1).strip("{}")
         if name == "?":
             return str(self.status)
+        name, bracket, place = name.partition("[")
+        if bracket:
+            values = self.variables.get(name, "").split()
+            return values[int(place[:-1])] if int(place[:-1]) < len(values) else ""
         fixed = {"HOME": self._home(), "USER": self.user, "PWD": self.cwd, "HOSTNAME": self.device.hostname}
         return self.variables.get(name, fixed.get(name, ""))
 
@@ -161,25 +191,26 @@ class Shell:
         names = fnmatch.filter(self.device.files.listing(where), last)
         return [posixpath.join(folder, name) for name in names if not name.startswith(".")]
 
-    def _redirect(self, command: Simple, streams: Streams) -> tuple[Streams | None, Callable[[], int]]:
+    async def _redirect(
+        self, redirections: list[tuple[str, Word | None]], streams: Streams
+    ) -> tuple[Streams | None, Callable[[], None]]:
         """Return streams with the redirections in place and what writes the files at the end."""
         result = Streams(streams.stdin, streams.out, streams.err, terminal=streams.terminal)
         pending: list[tuple[str, list[str]]] = []
         files = self.device.files
 
-        def finish() -> int:
+        def finish() -> None:
             for path, texts in pending:
                 files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
-            return 0
 
-        for operator, target in command.redirections:
+        for operator, target in redirections:
             if target is None:
                 if operator == "2>&1":
                     result.err = result.out
                 else:
                     result.out = result.err
                 continue
-            path = canonical(self._expand(target)[0], self.cwd)
+            path = canonical((await self._expand(target))[0], self.cwd)
             try:
                 if operator == "<":
                     result.stdin = TextStdin(files.read(path, self.user).decode(errors="replace"))
@@ -187,7 +218,7 @@ class Shell:
                 texts = [files.read(path, self.user).decode()] if ">>" in operator and files.exists(path) else []
                 files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
             except OSError as error:
-                streams.err(f"bash: {target.raw()}: {_words(error)}\n")
+                streams.err(f"bash: {target.raw()}: {words_of(error)}\n")
                 return None, finish
             pending.append((path, texts))
             if operator.startswith("2"):
@@ -197,16 +228,6 @@ class Shell:
                 result.terminal = False
                 result.err = texts.append if operator == "&>" else result.err
         return result, finish
-
-
-def _words(error: OSError) -> str:
-    return {
-        FileNotFoundError: "No such file or directory",
-        PermissionError: "Permission denied",
-        IsADirectoryError: "Is a directory",
-        NotADirectoryError: "Not a directory",
-        FileExistsError: "File exists",
-    }.get(type(error), "Input/output error")
 
 
 async def run_command(shell: Shell, line: str, streams: Streams) -> int:

@@ -1,10 +1,11 @@
-"""Cut a command line into pipelines: quotes, ``;`` ``&&`` ``||`` ``|`` ``&``, and redirections."""
+"""Cut a command line into pipelines: quotes, substitutions, ``;`` ``&&`` ``||`` ``|`` ``&``, redirections, loops."""
 
 from dataclasses import dataclass, field
 
-_OPERATORS = ("&&", "||", "2>&1", ">&2", "1>&2", "2>>", "2>", "1>", "&>", ">>", ">", "<", ";", "|", "&", "\n")
+_OPERATORS = ("&&", "||", "2>&1", ">&2", "1>&2", "2>>", "2>", "1>", "&>", ">>", ">", "<", ";", "|", "&", "(", ")", "\n")
 _REDIRECTIONS = frozenset({"2>>", "2>", "1>", "&>", ">>", ">", "<"})
 _JOINS = frozenset({"2>&1", ">&2", "1>&2"})
+_RESERVED = frozenset({"for", "in", "do", "done", "if", "then", "else", "fi"})
 
 
 class ShellSyntaxError(Exception):
@@ -13,13 +14,17 @@ class ShellSyntaxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word: its parts with whether each was quoted (then no expansion), single (``'``) or double (``"``)."""
+    """A word: its parts, each with its quotes: none, ``'`` or ``"``; of a substituted command ``$`` or ``$"``."""
 
     parts: tuple[tuple[str, str], ...]
 
     def raw(self) -> str:
         """Return the text without expansion."""
         return "".join(text for text, _ in self.parts)
+
+    def reserved(self) -> str:
+        """Return the word of the shell's grammar that it is, empty where it is none."""
+        return self.raw() if len(self.parts) == 1 and self.parts[0][1] == "" and self.raw() in _RESERVED else ""
 
 
 @dataclass(slots=True)
@@ -31,12 +36,32 @@ class Simple:
 
 
 @dataclass(slots=True)
+class Compound:
+    """Lists that run as one command: of a loop over ``words``, of a condition with its branches, or in a subshell."""
+
+    kind: str
+    bodies: "list[list[Pipeline]]"
+    name: str = ""
+    words: list[Word] = field(default_factory=list)
+    redirections: list[tuple[str, Word | None]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Pipeline:
     """Commands joined by ``|``, and how the pipeline is joined to the one before: ``;``, ``&&`` or ``||``."""
 
-    commands: list[Simple]
+    commands: list[Simple | Compound]
     join: str
     background: bool = False
+
+
+def parse(line: str) -> list[Pipeline]:
+    """Return the pipelines of a line. Raises ShellSyntaxError."""
+    parser = _Parser(_tokens(line))
+    pipelines = parser.list()
+    if parser.tokens:
+        raise _unexpected(parser.tokens[0])
+    return pipelines
 
 
 def _tokens(line: str) -> list[Word | str]:
@@ -49,11 +74,12 @@ def _tokens(line: str) -> list[Word | str]:
             _close(parts, tokens)
             position += 1
         elif char in "'\"":
-            text, position = _quoted(line, position)
-            parts.append((text, char))
+            position = _quoted(line, position, parts)
         elif char == "\\" and position + 1 < len(line):
             parts.append((line[position + 1], "'"))
             position += 2
+        elif line.startswith("$(", position):
+            position = _substitution(line, position, parts, "$")
         elif char == "#" and not parts:
             position = (line + "\n").index("\n", position)
         else:
@@ -61,10 +87,9 @@ def _tokens(line: str) -> list[Word | str]:
             if operator:
                 _close(parts, tokens)
                 tokens.append(operator)
-                position += len(operator)
             else:
                 _plain(parts, char)
-                position += 1
+            position += len(operator) or 1
     _close(parts, tokens)
     return tokens
 
@@ -89,65 +114,140 @@ def _close(parts: list[tuple[str, str]], tokens: list[Word | str]) -> None:
         parts.clear()
 
 
-def _quoted(line: str, start: int) -> tuple[str, int]:
+def _quoted(line: str, start: int, parts: list[tuple[str, str]]) -> int:
+    """Read up to the closing quote; return the place behind it."""
     quote, text, position = line[start], "", start + 1
     while position < len(line) and line[position] != quote:
+        if quote == '"' and line.startswith("$(", position):
+            parts.append((text, quote))
+            text, position = "", _substitution(line, position, parts, '$"')
+            continue
         if quote == '"' and line[position] == "\\" and line[position + 1 : position + 2] in ('"', "\\", "$", "`"):
             position += 1
         text += line[position]
         position += 1
     if position >= len(line):
-        raise ShellSyntaxError(f"bash: -c: line 1: unexpected EOF while looking for matching `{quote}'")
-    return text, position + 1
+        raise _unclosed(quote)
+    parts.append((text, quote))
+    return position + 1
 
 
-def parse(line: str) -> list[Pipeline]:
-    """Return the pipelines of a line. Raises ShellSyntaxError."""
-    parser = _Parser()
-    words = iter(_tokens(line))
-    for piece in words:
-        if isinstance(piece, Word):
-            parser.commands[-1].words.append(piece)
-        elif piece in _REDIRECTIONS:
-            target = next(words, None)
-            if not isinstance(target, Word):
-                raise ShellSyntaxError("bash: -c: line 1: syntax error near unexpected token `newline'")
-            parser.commands[-1].redirections.append((piece, target))
-        elif piece in _JOINS:
-            parser.commands[-1].redirections.append((piece, None))
-        else:
-            parser.operator(piece)
-    return parser.end()
+def _substitution(line: str, start: int, parts: list[tuple[str, str]], kind: str) -> int:
+    """Read ``$(…)``; return the place behind it."""
+    depth, position = 1, start + 2
+    while position < len(line) and depth:
+        depth += {"(": 1, ")": -1}.get(line[position], 0)
+        position += 1
+    if depth:
+        raise _unclosed(")")
+    parts.append((line[start + 2 : position - 1], kind))
+    return position
+
+
+def _unclosed(mark: str) -> ShellSyntaxError:
+    return ShellSyntaxError(f"bash: -c: line 1: unexpected EOF while looking for matching `{mark}'")
+
+
+def _unexpected(found: Word | str) -> ShellSyntaxError:
+    text = found.raw() if isinstance(found, Word) else "newline" if found == "\n" else found
+    return ShellSyntaxError(f"bash: -c: line 1: syntax error near unexpected token `{text}'")
 
 
 class _Parser:
-    """Pipelines found so far, and the one that grows."""
+    """What is left of the tokens."""
 
-    def __init__(self) -> None:
-        self.done: list[Pipeline] = []
-        self.commands = [Simple()]
-        self.join = ";"
+    def __init__(self, tokens: list[Word | str]) -> None:
+        self.tokens = tokens
 
-    def _is_empty(self) -> bool:
-        return not self.commands[-1].words and not self.commands[-1].redirections
+    def _reserved(self) -> str:
+        first = self.tokens[0] if self.tokens else ""
+        return first.reserved() if isinstance(first, Word) else ""
 
-    def operator(self, operator: str) -> None:
-        """Take an operator between commands."""
-        if self._is_empty():
-            if operator in (";", "\n") and len(self.commands) == 1:
-                return
-            raise ShellSyntaxError(f"bash: -c: line 1: syntax error near unexpected token `{operator}'")
-        if operator == "|":
-            self.commands.append(Simple())
-            return
-        self.done.append(Pipeline(self.commands, self.join, operator == "&"))
-        self.join = ";" if operator in ("&", "\n") else operator
-        self.commands = [Simple()]
-
-    def end(self) -> list[Pipeline]:
-        """Return all pipelines."""
-        if not self._is_empty():
-            self.done.append(Pipeline(self.commands, self.join))
-        elif len(self.commands) > 1 or (self.done and self.join in ("&&", "||")):
+    def _expect(self, wanted: str) -> None:
+        if not self.tokens:
             raise ShellSyntaxError("bash: -c: line 2: syntax error: unexpected end of file")
-        return self.done
+        if wanted not in (self._reserved(), self.tokens[0]):
+            raise _unexpected(self.tokens[0])
+        self.tokens.pop(0)
+
+    def list(self) -> list[Pipeline]:
+        """Return the pipelines up to the end, a closing parenthesis or a word that ends a body."""
+        done: list[Pipeline] = []
+        join = ";"
+        while True:
+            while self.tokens and self.tokens[0] in (";", "\n") and join == ";":
+                self.tokens.pop(0)
+            ended = not self.tokens or self.tokens[:1] == [")"] or self._reserved() not in ("", "for", "if")
+            if ended and join == ";":
+                return done
+            commands = [self._command()]
+            while self.tokens and self.tokens[0] == "|":
+                self.tokens.pop(0)
+                commands.append(self._command())
+            operator = self.tokens[0] if self.tokens else "\n"
+            done.append(Pipeline(commands, join, operator == "&"))
+            if operator not in (";", "&", "&&", "||", "\n"):
+                return done
+            del self.tokens[:1]
+            join = str(operator) if operator in ("&&", "||") else ";"
+
+    def _command(self) -> Simple | Compound:
+        if not self.tokens:
+            raise ShellSyntaxError("bash: -c: line 2: syntax error: unexpected end of file")
+        made = self._compound()
+        result = made or Simple()
+        while self.tokens:
+            token = self.tokens[0]
+            if isinstance(token, Word) and isinstance(result, Simple):
+                result.words.append(token)
+            elif isinstance(token, str) and token in _JOINS | _REDIRECTIONS:
+                result.redirections.append((token, self._target() if token in _REDIRECTIONS else None))
+            else:
+                break
+            self.tokens.pop(0)
+        if isinstance(result, Simple) and not result.words and not result.redirections:
+            raise _unexpected(self.tokens[0])
+        return result
+
+    def _target(self) -> Word:
+        """Return where a redirection leads; it stays the next token."""
+        self.tokens.pop(0)
+        target = self.tokens[0] if self.tokens else "\n"
+        if not isinstance(target, Word):
+            raise _unexpected(target)
+        return target
+
+    def _compound(self) -> Compound | None:
+        if self.tokens[0] == "(":
+            self.tokens.pop(0)
+            body = self.list()
+            self._expect(")")
+            return Compound("(", [body])
+        if self._reserved() == "for":
+            return self._loop()
+        if self._reserved() == "if":
+            self.tokens.pop(0)
+            bodies = [self.list()]
+            self._expect("then")
+            bodies.append(self.list())
+            if self._reserved() == "else":
+                self.tokens.pop(0)
+                bodies.append(self.list())
+            self._expect("fi")
+            return Compound("if", bodies)
+        return None
+
+    def _loop(self) -> Compound:
+        self.tokens.pop(0)
+        name = self.tokens.pop(0) if self.tokens else "\n"
+        if not isinstance(name, Word):
+            raise _unexpected(name)
+        self._expect("in")
+        words = []
+        while self.tokens and isinstance(self.tokens[0], Word):
+            words.append(self.tokens.pop(0))
+        del self.tokens[:1]
+        self._expect("do")
+        body = self.list()
+        self._expect("done")
+        return Compound("for", [body], name.raw(), [word for word in words if isinstance(word, Word)])

@@ -1,0 +1,335 @@
+"""The click of SONiC's programs: version 7.0, here with the texts and habits of 7.0 on a current click.
+
+SONiC pins click 7.0 (sonic-utilities, setup.py). Later versions word usage errors and help otherwise; all of that is
+put right here and nowhere else. A program is a tree of groups that is built once; each run of it has a `Run` as the
+object of its context, which holds the switch and collects what is printed.
+"""
+
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from sonic_sim.configdb import ConfigDb
+from sonic_sim.device import Device
+from sonic_sim.shell.programs import Call, ProgramError, Result, Wait
+
+_HELP_NAMES = ("-h", "-?", "--help")
+_WIDTH = 78
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a program: how it was called, what it has printed, and the seconds that it takes."""
+
+    call: Call
+    out: list[str] = field(default_factory=list)
+    err: list[str] = field(default_factory=list)
+    seconds: float | Wait = 0.0
+
+    @property
+    def device(self) -> Device:
+        """The switch."""
+        return self.call.device
+
+    @property
+    def db(self) -> ConfigDb:
+        """The rows of CONFIG_DB."""
+        return self.call.device.db
+
+    def say(self, text: str = "", end: str = "\n") -> None:
+        """Print a line."""
+        self.out.append(text + end)
+
+    def complain(self, text: str) -> None:
+        """Print a line on standard error."""
+        self.err.append(text + "\n")
+
+    def fail(self, message: str) -> NoReturn:
+        """End as ``ctx.fail`` does: the usage line, the message, exit 2."""
+        click.get_current_context().fail(message)
+
+    def stop(self, text: str = "", status: int = 1) -> NoReturn:
+        """End with a line on standard output."""
+        if text:
+            self.say(text)
+        raise click.exceptions.Exit(status)
+
+    def leave(self, text: str, status: int = 1) -> NoReturn:
+        """End with a line on standard error, as Python's ``sys.exit(text)``."""
+        self.complain(text)
+        raise click.exceptions.Exit(status)
+
+    def wait_for_ever(self) -> NoReturn:
+        """Never end."""
+        self.seconds = Wait.FOR_EVER
+        raise click.exceptions.Exit(1)
+
+    def confirm(self, question: str) -> None:
+        """Ask; no, or no answer, aborts."""
+        for line in (self.call.stdin + "\n").split("\n"):
+            self.say(f"{question} [y/N]: ", end="")
+            answer = line.strip().lower()
+            if answer in ("y", "yes"):
+                return
+            if answer in ("", "n", "no"):
+                break
+            self.say("Error: invalid input")
+        raise click.Abort
+
+    def finish(self, result: Result) -> None:
+        """Print what another program printed, and end as it did where it failed."""
+        self.out.append(result.out)
+        self.err.append(result.err)
+        if result.exit:
+            raise click.exceptions.Exit(result.exit)
+
+    def result(self, status: int = 0) -> Result:
+        """Return what the run leaves."""
+        return Result(status, "".join(self.out), "".join(self.err), self.seconds)
+
+
+def pass_run(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command its run as the first argument."""
+
+    @wraps(function)
+    def with_run(*arguments: Any, **named: Any) -> None:
+        function(click.get_current_context().find_root().obj, *arguments, **named)
+
+    return with_run
+
+
+class Argument(click.Argument):
+    """An argument; the usage line shows it in brackets where it may be left out."""
+
+    def make_metavar(self, ctx: click.Context | None = None) -> str:
+        """Return how the usage line names it."""
+        if self.metavar is not None:
+            return self.metavar
+        choices = getattr(self.type, "choices", None)
+        name = f"[{'|'.join(choices)}]" if choices else (self.name or "").upper()
+        name = name if self.required else f"[{name}]"
+        return name if self.nargs == 1 else f"{name}..."
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return its name in an error."""
+        return f'"{self.make_metavar()}"'
+
+
+class Option(click.Option):
+    """An option; errors name all its spellings."""
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return its names in an error."""
+        return " / ".join(f'"{name}"' for name in self.opts)
+
+
+argument = partial(click.argument, cls=Argument)
+option = partial(click.option, cls=Option)
+flag = partial(click.option, cls=Option, is_flag=True)
+
+
+if TYPE_CHECKING:
+    _Type = click.ParamType[Any]
+else:
+    # generic since 8.4; a node of the lab has Debian's 8.1
+    _Type = click.ParamType
+
+
+class Integer(_Type):
+    """A whole number."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value} is not a valid integer", param, ctx)
+
+
+class Range(Integer):
+    """A whole number between two others."""
+
+    name = "integer range"
+
+    def __init__(self, low: int, high: int) -> None:
+        """Take both bounds."""
+        self.low, self.high = low, high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not self.low <= number <= self.high:
+            self.fail(f"{value} is not in the valid range of {self.low} to {self.high}.", param, ctx)
+        return number
+
+
+class Choice(_Type):
+    """One of some words."""
+
+    name = "choice"
+
+    def __init__(self, choices: Sequence[str], case_sensitive: bool = True) -> None:
+        """Take the words."""
+        self.choices = tuple(choices)
+        self.case_sensitive = case_sensitive
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return how help names it."""
+        return f"[{'|'.join(self.choices)}]"
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return what there is to choose from."""
+        return "Choose from:\n\t" + ",\n\t".join(self.choices) + "."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word."""
+        if value in self.choices:
+            return str(value)
+        same = [] if self.case_sensitive else [one.lower() for one in self.choices if one.lower() == value.lower()]
+        if not same:
+            self.fail(f"invalid choice: {value}. (choose from {', '.join(self.choices)})", param, ctx)
+        return same[0]
+
+
+class Command(click.Command):
+    """A command whose help is printed into its run."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return the help option with the spellings that no other option has."""
+        if self._help is None:
+            taken = {name for param in self.params for name in param.opts}
+            names = [name for name in ctx.help_option_names if name not in taken]
+            help_text = "Show this message and exit."
+            self._help = Option(
+                names, is_flag=True, is_eager=True, expose_value=False, callback=_show_help, help=help_text
+            )
+        return self._help
+
+    _help: click.Option | None = None
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the help's first sentence, cut at a word."""
+        if self.short_help:
+            return self.short_help
+        line = ""
+        for word in (self.help or "").split():
+            longer = f"{line} {word}" if line else word
+            if len(longer) > limit:
+                return f"{line}..."
+            line = longer
+            if word.endswith("."):
+                break
+        return line
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the section of the options."""
+        params = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for one in params if (record := one.get_help_record(ctx))])
+
+
+class Group(Command, click.Group):
+    """A group that takes beginnings of its commands' names (AliasedGroup of utilities_common/cli.py)."""
+
+    command_class = Command
+    group_class = type
+    shortest_wins = False
+    """Where all that match begin with the shortest one, it is meant (AbbreviationGroup)."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name or of its beginning."""
+        found = self.commands.get(cmd_name)
+        if found is not None:
+            return found
+        matches = sorted(one for one in self.commands if one.lower().startswith(cmd_name.lower()))
+        if len(matches) > 1:
+            shortest = min(matches, key=len)
+            if not self.shortest_wins or not all(one.startswith(shortest) for one in matches):
+                ctx.fail(f"Too many matches: {', '.join(matches)}")
+            matches = [shortest]
+        return self.commands[matches[0]] if matches else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the next word names."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f'No such command "{args[0]}".')
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; without any word a group shows its help."""
+        if not args and self.no_args_is_help:
+            _show_help(ctx, None, True)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections of options and commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+class AbbreviationGroup(Group):
+    """A group of ``config``."""
+
+    shortest_wins = True
+
+
+class PlainGroup(Group):
+    """A group whose commands are to be spelled out."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name."""
+        return self.commands.get(cmd_name)
+
+
+def _show_help(ctx: click.Context, param: click.Parameter | None, value: Any) -> None:
+    if value:
+        ctx.find_root().obj.say(ctx.get_help())
+        ctx.exit()
+
+
+def run(root: click.Command, call: Call) -> Result:
+    """Run a command line of a program."""
+    made = Run(call)
+    settings: dict[str, Any] = {"obj": made, "terminal_width": _WIDTH, "help_option_names": list(_HELP_NAMES)}
+    try:
+        with root.make_context(posixpath.basename(call.argv[0]), call.argv[1:], **settings) as context:
+            root.invoke(context)
+        status = 0
+    except click.UsageError as error:
+        usage = f'{error.ctx.get_usage()}\nTry "{error.ctx.command_path} -h" for help.\n\n' if error.ctx else ""
+        made.complain(f"{usage}Error: {_message(error)}")
+        status = error.exit_code
+    except click.exceptions.Exit as end:
+        status = end.exit_code
+    except click.Abort:
+        made.complain("Aborted!")
+        status = 1
+    except ProgramError as error:
+        made.err.append(error.traceback())
+        status = 1
+    return made.result(status)
+
+
+def _message(error: click.UsageError) -> str:
+    """Return a usage error in the words of click 7.0."""
+    if isinstance(error, click.NoSuchOption):
+        options = [name for one in error.ctx.command.params for name in one.opts] if error.ctx else []
+        near = sorted(name for name in options if name.startswith("--") and name.startswith(error.option_name))
+        hint = f"  Did you mean {near[0]}?" if len(near) == 1 else f"  (Possible options: {', '.join(near)})"
+        return f"no such option: {error.option_name}{hint if near else ''}"
+    if isinstance(error, click.BadOptionUsage):
+        what = "requires an argument" if "requires" in error.message else "does not take a value"
+        return f"{error.option_name} option {what}"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        choices = error.param.type.get_missing_message(error.param, error.ctx)
+        hint = f"{error.param.param_type_name} {error.param.get_error_hint(error.ctx)}"
+        return f"Missing {hint}.  {choices}" if choices else f"Missing {hint}."
+    return error.format_message()

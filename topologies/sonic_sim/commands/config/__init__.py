@@ -1,0 +1,19 @@
+"""The commands of ``config``, a family a module; whoever imports this package has them all."""
+
+from sonic_sim.commands.config import (  # noqa: F401
+    aaa,
+    acl,
+    bgp,
+    files,
+    interface,
+    portchannel,
+    portconfig,
+    qos,
+    reload,
+    route,
+    sflow,
+    system,
+    updater,
+    vlan,
+    vrf,
+)

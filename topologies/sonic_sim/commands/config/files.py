@@ -1,0 +1,70 @@
+"""``config save`` and ``config load``: files to and from the running CONFIG_DB."""
+
+from sonic_sim.commands.click7 import Run, argument, flag, pass_run
+from sonic_sim.commands.config.root import config
+from sonic_sim.commands.merge import merge_into, read_document
+from sonic_sim.configdb import ConfigDb, natural_key, to_json
+from sonic_sim.device import CONFIG_FILE
+from sonic_sim.faults import FaultKind
+from sonic_sim.shell.programs import ProgramError
+
+CFGGEN = "/usr/local/bin/sonic-cfggen"
+_SECONDS = 0.35
+
+
+def saved_text(db: ConfigDb) -> str:
+    """Return what ``config save`` writes: tables and rows in natural order, indent 4, no newline at the end."""
+    document = db.document()
+    return to_json(
+        {table: {key: rows[key] for key in sorted(rows, key=natural_key)} for table, rows in document.items()}
+    )
+
+
+@config.command()
+@flag("-y", "--yes")
+@argument("filename", required=False)
+@pass_run
+def save(one: Run, yes: bool, filename: str | None) -> None:
+    """Export current config DB to a file on disk.
+
+    <filename> : Names of configuration file(s) to save, separated by comma with no spaces in between
+    """
+    if not yes:
+        one.confirm("Existing files will be overwritten, continue?")
+    path = filename or CONFIG_FILE
+    _refuse_several(one, path)
+    one.say(f"Running command: {CFGGEN} -d --print-data > {path}")
+    try:
+        one.device.files.write(one.call.path(path), saved_text(one.db).encode(), now=one.device.clock.now())
+    except OSError:
+        one.leave(f"/bin/sh: 1: cannot create {path}: Directory nonexistent", 2)
+    one.seconds = _SECONDS
+
+
+def _refuse_several(one: Run, path: str) -> None:
+    if "," in path:
+        one.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
+
+
+@config.command()
+@flag("-y", "--yes")
+@argument("filename", required=False)
+@pass_run
+def load(one: Run, yes: bool, filename: str | None) -> None:
+    """Import a previous saved config DB dump file.
+
+    <filename> : Names of configuration file(s) to load, separated by comma with no spaces in between
+    """
+    path = filename or CONFIG_FILE
+    if not yes:
+        where = f"the file(s) {filename}" if filename else "the default config file(s)"
+        one.confirm(f"Load config from {where} ?")
+    _refuse_several(one, path)
+    if not one.device.files.exists(one.call.path(path)):
+        one.stop(f"The config_db file {path} doesn't exist", 0)
+    one.say(f"Running command: {CFGGEN} -j {path} --write-to-db")
+    one.seconds = _SECONDS
+    if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config load"):
+        reason = "redis.exceptions.ConnectionError: Error 111 connecting to 127.0.0.1:6379. Connection refused."
+        raise ProgramError(reason)
+    merge_into(one.db, read_document(one.device.files.read(one.call.path(path)).decode()))

@@ -1,0 +1,407 @@
+"""``config interface``: state, addresses, VRFs, PFC."""
+
+import ipaddress
+from typing import Any
+
+import click
+
+from sonic_sim.bgp.views import view
+from sonic_sim.commands.click7 import Choice, PlainGroup, Run, argument, flag, option, pass_run
+from sonic_sim.commands.config.names import (
+    INVALID_NAME,
+    VALID_KINDS,
+    Address,
+    addresses_of,
+    expand_filter,
+    interface_table,
+    is_interface,
+    port_channel_of,
+    remove_addresses,
+    vlans_of,
+    vrf_exists,
+)
+from sonic_sim.commands.config.root import config, not_simulated
+from sonic_sim.interfaces import kernel_interfaces
+
+name_argument = argument("interface_name", metavar="<interface_name>")
+verbose_flag = flag("-v", "--verbose", help="Enable verbose output")
+
+
+@config.group()
+@option("-n", "--namespace", help="Namespace name", type=Choice([]))
+def interface(namespace: str | None) -> None:
+    """Interface-related configuration tasks"""
+
+
+not_simulated(
+    interface,
+    """
+    dhcp-mitigation-rate  Set interface DHCP rate limit attribute
+    storm-control         Configure storm-control
+    transceiver           SFP transceiver configuration
+    vrrp                  Vrrp configuration
+    vrrp6                 Vrrpv6 configuration
+""",
+)
+
+
+@interface.command()
+@name_argument
+@pass_run
+def startup(one: Run, interface_name: str) -> None:
+    """Start up interface"""
+    _set_admin(one, interface_name, "up")
+
+
+@interface.command()
+@name_argument
+@pass_run
+def shutdown(one: Run, interface_name: str) -> None:
+    """Shut down interface"""
+    _set_admin(one, interface_name, "down")
+
+
+def _set_admin(one: Run, text: str, state: str) -> None:
+    """Set the state of all interfaces that a filter names; only a single unknown one is refused."""
+    names = list(expand_filter(text))
+    if len(names) == 1 and not is_interface(one.db, text):
+        one.fail(INVALID_NAME)
+    for table in ("PORT", "PORTCHANNEL", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE"):
+        for name in names:
+            if f"{table}|{name}" in one.db.rows:
+                one.db.set_fields(f"{table}|{name}", {"admin_status": state})
+
+
+@interface.group()
+def ip() -> None:
+    """Set IP interface attributes"""
+
+
+@ip.command("add")
+@name_argument
+@argument("ip_addr", metavar="<ip_addr>")
+@argument("gw", metavar="<default gateway IP address>", required=False)
+@flag("--secondary", "-s")
+@pass_run
+def ip_add(one: Run, interface_name: str, ip_addr: str, gw: str | None, secondary: bool) -> None:
+    """Add an IP address towards the interface"""
+    db = one.db
+    _check_routable(one, interface_name)
+    address = _address(one, ip_addr)
+    if interface_name == "eth0":
+        _set_management(one, address, gw)
+        return
+    table = interface_table(interface_name)
+    if not table:
+        one.fail(VALID_KINDS)
+    if table == "VLAN_INTERFACE" and f"VLAN|{interface_name}" not in db.rows:
+        one.fail(f"Error: {interface_name} does not exist. Vlan must be created before adding an IP address")
+    if f"{table}|{interface_name}" not in db.rows:
+        db.put(f"{table}|{interface_name}", {"admin_status": "up"} if table == "VLAN_SUB_INTERFACE" else {})
+    key = f"{table}|{interface_name}|{address}"
+    if not secondary:
+        db.put(key, {})
+    elif table == "VLAN_INTERFACE":
+        if all("secondary" in db.get(one_key) for one_key in addresses_of(db, interface_name)):
+            one.fail(f"Primary for the interface {interface_name} is not set, so skipping adding the interface")
+        db.put(key, {"secondary": "true"})
+
+
+def _check_routable(one: Run, name: str) -> None:
+    """Refuse an interface that is a member of something."""
+    db = one.db
+    if vlans_of(db, name):
+        one.stop(f"Interface {name} is a member of vlan\nAborting!", 0)
+    if port_channel_of(db, name):
+        one.fail(f"{name} is configured as a member of portchannel.")
+    mode = (db.get(f"PORT|{name}") or db.get(f"PORTCHANNEL|{name}")).get("mode")
+    if mode in ("trunk", "access"):
+        one.stop(f"Interface {name} is in {mode} mode and needs to be in routed mode!", 0)
+
+
+def _address(one: Run, text: str) -> Address:
+    try:
+        return ipaddress.ip_interface(text)
+    except ValueError as error:
+        one.fail(f"IP address is not valid: {error}")
+
+
+def _set_management(one: Run, address: Address, gateway: str | None) -> None:
+    """Give eth0 its one address of a version."""
+    for key in list(one.db.table("MGMT_INTERFACE")):
+        if ipaddress.ip_interface(key.partition("|")[2]).version == address.version:
+            one.db.delete(f"MGMT_INTERFACE|{key}")
+    one.db.put(f"MGMT_INTERFACE|eth0|{address}", {"gwaddr": gateway} if gateway else {})
+
+
+@ip.command("remove")
+@name_argument
+@argument("ip_addr", metavar="<ip_addr>")
+@pass_run
+def ip_remove(one: Run, interface_name: str, ip_addr: str) -> None:
+    """Remove an IP address from the interface"""
+    db, address = one.db, _address(one, ip_addr)
+    if interface_name == "eth0":
+        db.delete(f"MGMT_INTERFACE|eth0|{address}")
+        return
+    table = interface_table(interface_name)
+    if not table:
+        one.fail(VALID_KINDS)
+    held = addresses_of(db, interface_name)
+    if set(held.values()) == {address}:
+        _check_static_routes(one, interface_name)
+    if interface_name not in {link["ifname"] for link in kernel_interfaces(one.device)}:
+        one.leave(f'Cannot find device "{interface_name}"')
+    for key, value in held.items():
+        if value == address:
+            db.delete(key)
+    row = db.get(f"{table}|{interface_name}")
+    bound = row.get("vrf_name") or row.get("vnet_name") or row.get("ipv6_use_link_local_only") == "enable"
+    if not addresses_of(db, interface_name) and not bound and table != "VLAN_SUB_INTERFACE":
+        db.delete(f"{table}|{interface_name}")
+
+
+def _check_static_routes(one: Run, name: str) -> None:
+    """Refuse to take the last address while a static route leaves by the interface."""
+    if not one.device.frr_answers():
+        return
+    for version in ("ip", "ipv6"):
+        shown = view(one.device, f"show {version} route vrf all static") or ""
+        if any(name in line for line in shown.splitlines()):
+            why = f"A static {version} route is still bound to the RIF."
+            one.fail(f"Cannot remove the last IP entry of interface {name}. {why}")
+
+
+@ip.command("loopback-action")
+@name_argument
+@argument("action", metavar="<action>")
+@pass_run
+def loopback_action(one: Run, interface_name: str, action: str) -> None:
+    """Set IP interface loopback action"""
+    table = interface_table(interface_name)
+    if f"{table}|{interface_name}" not in one.db.rows:
+        one.fail(f"Interface {interface_name} is not an IP interface")
+    if action not in ("drop", "forward"):
+        one.fail("Invalid action")
+    one.db.set_fields(f"{table}|{interface_name}", {"loopback_action": action})
+
+
+@interface.group()
+def vrf() -> None:
+    """Bind or unbind VRF"""
+
+
+@vrf.command()
+@name_argument
+@argument("vrf_name", metavar="<vrf_name>")
+@pass_run
+def bind(one: Run, interface_name: str, vrf_name: str) -> None:
+    """Bind the interface to VRF"""
+    db = one.db
+    if vrf_name.startswith("Vnet_"):
+        if f"VNET|{vrf_name}" not in db.rows:
+            one.fail(f"VNET {vrf_name} does not exist!")
+    elif not vrf_exists(db, vrf_name):
+        one.fail(f"VRF {vrf_name} does not exist!")
+    field = "vnet_name" if vrf_name.startswith("Vnet_") else "vrf_name"
+    key = _bindable(one, interface_name)
+    row = db.get(key)
+    if row.get(field) == vrf_name:
+        return
+    remove_addresses(db, interface_name)
+    db.put(key, {**(row if key.startswith("VLAN_SUB_INTERFACE") else {}), field: vrf_name})
+    one.say(f"Interface {interface_name} IP disabled and address(es) removed due to binding VRF {vrf_name}.")
+
+
+def _bindable(one: Run, name: str) -> str:
+    table = interface_table(name)
+    if not table:
+        one.fail(VALID_KINDS)
+    return f"{table}|{name}"
+
+
+@vrf.command()
+@name_argument
+@pass_run
+def unbind(one: Run, interface_name: str) -> None:
+    """Unbind the interface to VRF"""
+    db, key = one.db, _bindable(one, interface_name)
+    row = db.get(key)
+    if not row.get("vrf_name") and not row.get("vnet_name"):
+        return
+    remove_addresses(db, interface_name)
+    if key.startswith("VLAN_SUB_INTERFACE"):
+        db.put(key, {name: value for name, value in row.items() if name not in ("vrf_name", "vnet_name")})
+    else:
+        db.delete(key)
+    one.say(f"Interface {interface_name} IP disabled and address(es) removed due to unbinding VRF.")
+
+
+@interface.group(cls=PlainGroup)
+def ipv6() -> None:
+    """Enable or Disable IPv6 processing on interface"""
+
+
+@ipv6.group(cls=PlainGroup)
+def enable() -> None:
+    """Enable IPv6 processing on interface"""
+
+
+@ipv6.group(cls=PlainGroup)
+def disable() -> None:
+    """Disble IPv6 processing on interface"""
+
+
+@enable.command("use-link-local-only")
+@name_argument
+@pass_run
+def enable_link_local(one: Run, interface_name: str) -> None:
+    """Enable IPv6 link local address on interface"""
+    key = _link_local_key(one, interface_name)
+    one.db.set_fields(key, {"ipv6_use_link_local_only": "enable"})
+
+
+@disable.command("use-link-local-only")
+@name_argument
+@pass_run
+def disable_link_local(one: Run, interface_name: str) -> None:
+    """Disable IPv6 link local address on interface"""
+    db, key = one.db, _link_local_key(one, interface_name)
+    row = db.get(key)
+    if row.get("ipv6_use_link_local_only", "disable") == "disable":
+        return
+    if row.get("vrf_name") or addresses_of(db, interface_name):
+        db.set_fields(key, {"ipv6_use_link_local_only": "disable"})
+    else:
+        db.delete(key)
+
+
+def _link_local_key(one: Run, name: str) -> str:
+    """Return the row of an interface that may carry IPv6 by itself."""
+    db, table = one.db, interface_table(name)
+    if table not in ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE"):
+        one.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
+    known = f"VLAN|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(db, name)
+    if not known:
+        one.fail(f"Interface name {name} is invalid. Please enter a valid interface name!!")
+    for held, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
+        if held:
+            one.fail(f"{name} is configured as a member of {group}. Cannot configure the IPv6 link local mode!")
+    return f"{table}|{name}"
+
+
+@interface.group()
+def mpls() -> None:
+    """Add or remove MPLS"""
+
+
+@mpls.command("add")
+@name_argument
+@pass_run
+def mpls_add(one: Run, interface_name: str) -> None:
+    """Add MPLS operation on the interface"""
+    _set_mpls(one, interface_name, "enable")
+
+
+@mpls.command("remove")
+@name_argument
+@pass_run
+def mpls_remove(one: Run, interface_name: str) -> None:
+    """Remove MPLS operation from the interface"""
+    _set_mpls(one, interface_name, "disable")
+
+
+def _set_mpls(one: Run, name: str, state: str) -> None:
+    key = f"{interface_table(name)}|{name}"
+    if key not in one.db.rows:
+        one.fail(f"interface {name} doesn`t exist")
+    one.db.put(key, {"mpls": state})
+
+
+@interface.group()
+def pfc() -> None:
+    """Set PFC configuration."""
+
+
+_on_off = argument("status", type=Choice(["on", "off"]))
+_namespace = option("-n", "--namespace", help="Namespace name")
+
+
+@pfc.command()
+@name_argument
+@_on_off
+@_namespace
+@pass_run
+def asymmetric(one: Run, interface_name: str, status: str, namespace: str | None) -> None:
+    """Set asymmetric PFC configuration."""
+    if f"PORT|{interface_name}" not in one.db.rows:
+        one.stop(f"Cannot find interface {interface_name}", 0)
+    one.db.set_fields(f"PORT|{interface_name}", {"pfc_asym": status})
+
+
+@pfc.command()
+@name_argument
+@argument("priority", type=Choice([str(number) for number in range(8)]))
+@_on_off
+@_namespace
+@pass_run
+def priority(one: Run, interface_name: str, priority: str, status: str, namespace: str | None) -> None:
+    """Set PFC priority configuration."""
+    key = f"PORT_QOS_MAP|{interface_name}"
+    if key not in one.db.rows:
+        one.stop(f"Cannot find interface {interface_name}", 0)
+    enabled = {one_priority for one_priority in one.db.get(key).get("pfc_enable", "").split(",") if one_priority}
+    if (priority in enabled) == (status == "on"):
+        state = "has already been enabled" if status == "on" else "is not enabled"
+        one.stop(f"Priority {priority} {state} on {interface_name}", 0)
+    enabled ^= {priority}
+    one.db.set_fields(key, {"pfc_enable": ",".join(sorted(enabled))})
+
+
+@interface.command("cable-length")
+@name_argument
+@argument("length", metavar="<length>")
+@pass_run
+def cable_length(one: Run, interface_name: str, length: str) -> None:
+    """Set interface cable length"""
+    if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
+        one.fail("This command can only be supported on a system with dynamic buffer enabled")
+    if f"PORT|{interface_name}" not in one.db.rows:
+        one.fail(f"Port {interface_name} doesn't exist")
+    if not length.endswith("m"):
+        one.fail("Invalid cable length. Should be in format <num>m, like 300m")
+    one.db.set_fields(f"CABLE_LENGTH|{next(iter(one.db.table('CABLE_LENGTH')))}", {interface_name: length})
+
+
+@interface.group()
+@pass_run
+def buffer(one: Run) -> None:
+    """Set or clear buffer configuration"""
+    if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
+        one.fail("This command can only be executed on a system with dynamic buffer enabled")
+
+
+not_simulated(
+    buffer,
+    """
+    priority-group  Set or clear buffer configuration
+    queue           Set lossless PGs for the interface
+""",
+)
+
+
+@interface.command()
+@name_argument
+@argument("mode")
+@flag("-f", "--force-remove-dependencies", help="Clear all dependencies internally first.")
+@flag("-l", "--load-predefined-config", help="load predefied user configuration (alias, lanes, speed etc) first.")
+@flag("-y", "--yes")
+@verbose_flag
+@pass_run
+def breakout(one: Run, yes: bool, **others: Any) -> None:
+    """Set interface breakout mode"""
+    if not yes:
+        one.confirm("Do you want to Breakout the port, continue?")
+    # the simulated image has no platform.json; a reload with the new ports does it
+    one.say("[ERROR] Breakout feature is not available without platform.json file")
+    raise click.Abort

@@ -1,0 +1,69 @@
+"""Names of interfaces, as the commands of ``config`` check them (config/main.py, utilities_common/cli.py)."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from sonic_sim.configdb import ConfigDb
+
+INVALID_NAME = "Interface name is invalid. Please enter a valid interface name!!"
+NAME_MAX = 15
+VALID_KINDS = "'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan/Loopback]"
+
+Address = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+
+
+def interface_table(name: str) -> str:
+    """Return the table of an interface's addresses, empty for a name of no kind."""
+    if name.startswith(("Ethernet", "PortChannel", "Eth", "Po")) and "." in name:
+        return "VLAN_SUB_INTERFACE"
+    kinds = {"Ethernet": "INTERFACE", "PortChannel": "PORTCHANNEL_INTERFACE", "Vlan": "VLAN_INTERFACE",
+             "Loopback": "LOOPBACK_INTERFACE"}  # fmt: skip
+    return next((table for start, table in kinds.items() if name.startswith(start)), "")
+
+
+def is_interface(db: ConfigDb, name: str) -> bool:
+    """Tell whether a name is that of a port, port channel, subinterface or loopback."""
+    return any(
+        f"{table}|{name}" in db.rows for table in ("PORT", "PORTCHANNEL", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE")
+    )
+
+
+def vlans_of(db: ConfigDb, name: str) -> list[str]:
+    """Return the VLANs that an interface is a member of."""
+    return [key.partition("|")[0] for key in db.table("VLAN_MEMBER") if key.partition("|")[2] == name]
+
+
+def port_channel_of(db: ConfigDb, name: str) -> str:
+    """Return the port channel that a port is a member of, empty where none."""
+    members = (key.partition("|") for key in db.table("PORTCHANNEL_MEMBER"))
+    return next((channel for channel, _, port in members if port == name), "")
+
+
+def addresses_of(db: ConfigDb, name: str) -> dict[str, Address]:
+    """Return the addresses of an interface by the key of their row."""
+    start = f"{interface_table(name)}|{name}|"
+    return {key: ipaddress.ip_interface(key.removeprefix(start)) for key in db.rows if key.startswith(start)}
+
+
+def remove_addresses(db: ConfigDb, name: str) -> None:
+    """Remove the addresses of an interface."""
+    for key in addresses_of(db, name):
+        db.delete(key)
+
+
+def vrf_exists(db: ConfigDb, name: str) -> bool:
+    """Tell whether a VRF is configured."""
+    if name in ("mgmt", "management"):
+        return db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true"
+    return f"VRF|{name}" in db.rows
+
+
+def expand_filter(text: str) -> Iterator[str]:
+    """Yield the names of a filter (utilities_common/intf_filter.py): ``Ethernet0,Ethernet4-8``."""
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        start = next((kind for kind in ("Ethernet", "PortChannel") if part.startswith(kind)), "")
+        if not dash:
+            yield part
+        elif start and first.removeprefix(start).isdigit() and last.isdigit():
+            yield from (f"{start}{number}" for number in range(int(first.removeprefix(start)), int(last) + 1))

@@ -1,0 +1,202 @@
+"""``portconfig``, and what of ``config interface`` hands its words to it (sonic-utilities, scripts/portconfig)."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from sonic_sim.commands.click7 import Choice, Range, Run, argument, pass_run
+from sonic_sim.commands.config.interface import interface, name_argument, verbose_flag
+from sonic_sim.commands.config.names import port_channel_of
+from sonic_sim.commands.parsing import Parser
+from sonic_sim.databases import STATE, rows_of_database
+from sonic_sim.shell.programs import Call, Result, program
+
+_TYPES = ("CR", "CR2", "CR4", "CR8", "SR", "SR2", "SR4", "SR8", "LR", "LR4", "LR8", "KR", "KR4", "KR8", "CAUI", "GMII",
+          "SFI", "XLAUI", "KR2", "CAUI4", "XAUI", "XFI", "XGMII", "none")  # fmt: skip
+_TPIDS = ("0x8100", "0x9100", "0x9200", "0x88A8", "0x88a8")
+_FECS = "rs,fc,none,auto"
+
+
+class _RefusedError(Exception):
+    """What the program prints before it ends with 1; ``on_error``: on standard error."""
+
+    def __init__(self, text: str, *, on_error: bool = True) -> None:
+        super().__init__(text)
+        self.on_error = on_error
+
+
+def _parser() -> Parser:
+    parser = Parser("portconfig", description="Set SONiC port parameters")
+    parser.add_argument("-p", "--port", required=True)
+    parser.add_argument("-l", "--list", action="store_true")
+    parser.add_argument("-s", "--speed", type=int)
+    parser.add_argument("-f", "--fec")
+    parser.add_argument("-m", "--mtu", type=int)
+    parser.add_argument("-tp", "--tpid")
+    parser.add_argument("-v", "--version", action="version", version="%(prog)s 1.0")
+    parser.add_argument("-vv", "--verbose", action="store_true")
+    parser.add_argument("-n", "--namespace", metavar="namespace details")
+    parser.add_argument("-an", "--autoneg")
+    parser.add_argument("-S", "--adv-speeds")
+    parser.add_argument("-t", "--interface-type")
+    parser.add_argument("-T", "--adv-interface-types")
+    parser.add_argument("-lt", "--link-training")
+    parser.add_argument("-P", "--tx-power", type=float)
+    parser.add_argument("-F", "--laser-freq", type=int)
+    return parser
+
+
+_PARSER = _parser()
+
+
+@program("portconfig")
+def portconfig(call: Call) -> Result:
+    """Set parameters of a port."""
+    parsed = _PARSER.parse(call.argv[1:])
+    if isinstance(parsed, Result):
+        return parsed
+    try:
+        return Result(out=_Port(call, parsed).set_all())
+    except _RefusedError as error:
+        text = f"{error}\n"
+        return Result(1, err=text) if error.on_error else Result(1, out=text)
+
+
+class _Port:
+    """One run: the port or port channel and what is to be set."""
+
+    def __init__(self, call: Call, parsed: argparse.Namespace) -> None:
+        self.call, self.parsed, self.name, self.db = call, parsed, parsed.port, call.device.db
+        self.is_lag = f"PORT|{self.name}" not in self.db.rows
+        if self.is_lag and f"PORTCHANNEL|{self.name}" not in self.db.rows:
+            raise _RefusedError(f"Invalid port {self.name}")
+
+    def set_all(self) -> str:
+        """Set what was asked for, in the program's order; return what it prints."""
+        printed = ""
+        for option, (field, check) in _FIELDS.items():
+            value = getattr(self.parsed, option)
+            if not value:
+                continue
+            if self.is_lag and option != "tpid":
+                raise _RefusedError(f"Invalid port {self.name}")
+            if self.parsed.verbose:
+                printed += f"Setting {option.replace('link_training', 'link-training')} {value} on port {self.name}\n"
+            table = "PORTCHANNEL" if self.is_lag else "PORT"
+            self.db.set_fields(f"{table}|{self.name}", {field: check(self, str(value))})
+        return printed
+
+    def state(self, field: str) -> str:
+        """Return a field of the port's row in STATE_DB."""
+        return _state(self.call, f"PORT_TABLE|{self.name}").get(field, "")
+
+
+def _state(call: Call, key: str) -> dict[str, str]:
+    return rows_of_database(call.device, STATE, key).get(key, {})
+
+
+def _any(port: _Port, value: str) -> str:
+    return value
+
+
+def _speed(port: _Port, value: str) -> str:
+    listed = port.state("supported_speeds")
+    if listed and value not in listed.split(","):
+        raise _RefusedError(f"Invalid speed specified: {value}\nValid speeds:{listed}", on_error=False)
+    return value
+
+
+def _fec(port: _Port, value: str) -> str:
+    listed = port.state("supported_fecs") or _FECS
+    modes = [] if listed == "N/A" else listed.split(",")
+    if value not in modes:
+        text = f"fec {value} is not in {modes}" if modes else f"Setting fec is not supported on port {port.name}"
+        raise _RefusedError(text, on_error=False)
+    return value
+
+
+def _autoneg(port: _Port, value: str) -> str:
+    return "on" if value == "enabled" else "off"
+
+
+def _speeds(port: _Port, value: str) -> str:
+    listed = port.state("supported_speeds")
+    if value == "all" or not listed:
+        return value
+    _several(value, listed.split(","), "speed", f"Valid speeds:{listed}")
+    return value
+
+
+def _several(value: str, allowed: "list[str] | tuple[str, ...]", what: str, valid: str) -> None:
+    """Refuse a list with a word twice or one that is not allowed."""
+    words = [word.strip() for word in value.split(",")]
+    if len(set(words)) < len(words):
+        raise _RefusedError(f"Invalid {what} specified: {value}. Please remove duplicate {what}", on_error=False)
+    wrong = [word for word in words if word not in allowed]
+    if wrong:
+        raise _RefusedError(f"Invalid {what} specified: {','.join(wrong)}\n{valid}", on_error=False)
+
+
+def _type(port: _Port, value: str) -> str:
+    if value not in _TYPES:
+        valid = f"Valid interface types:{','.join(_TYPES)}"
+        raise _RefusedError(f"Invalid interface type specified: {value}\n{valid}", on_error=False)
+    return value
+
+
+def _types(port: _Port, value: str) -> str:
+    if value != "all":
+        _several(value, _TYPES, "interface type", f"Valid interface types:{','.join(_TYPES)}")
+    return value
+
+
+def _tpid(port: _Port, value: str) -> str:
+    capable = _state(port.call, "SWITCH_CAPABILITY|switch")
+    if not {"PORT_TPID_CAPABLE", "LAG_TPID_CAPABLE"} & set(capable):
+        raise _RefusedError("System not ready to accept TPID config. Please try again later.")
+    if value not in _TPIDS:
+        raise _RefusedError(f"TPID {value} is not allowed. Allowed: 0x8100, 9100, 9200, or 88A8.")
+    parent = port_channel_of(port.db, port.name)
+    if parent:
+        raise _RefusedError(f"{port.name} is already member of {parent}. Set TPID NOT allowed.")
+    field, kind = ("LAG_TPID_CAPABLE", "PortChannel") if port.is_lag else ("PORT_TPID_CAPABLE", "Port")
+    if capable.get(field) != "true":
+        raise _RefusedError(f"HW is not capable to support {kind} TPID config.")
+    return "0x88A8" if value == "0x88a8" else value
+
+
+_FIELDS: dict[str, tuple[str, Callable[[_Port, str], str]]] = {
+    "speed": ("speed", _speed), "fec": ("fec", _fec), "mtu": ("mtu", _any), "link_training": ("link_training", _any),
+    "autoneg": ("autoneg", _autoneg), "adv_speeds": ("adv_speeds", _speeds),
+    "interface_type": ("interface_type", _type),
+    "adv_interface_types": ("adv_interface_types", _types), "tpid": ("tpid", _tpid),
+    "tx_power": ("tx_power", _any), "laser_freq": ("laser_freq", _any),
+}  # fmt: skip
+
+
+def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) -> None:
+    """Add a command that hands its value to portconfig."""
+
+    @interface.command(name, help=text)
+    @name_argument
+    @argument(value, metavar=f"<{value}>", type=kind)
+    @verbose_flag
+    @pass_run
+    def command(one: Run, interface_name: str, verbose: bool, **values: Any) -> None:
+        if option == "-m" and port_channel_of(one.db, interface_name):
+            one.fail("'interface_name' is in portchannel!")
+        words = ["portconfig", "-p", interface_name, option, str(values[value]), *(["-vv"] if verbose else [])]
+        if verbose:
+            one.say(f"Running command: {' '.join(words)}")
+        one.finish(portconfig(Call(one.device, words)))
+
+
+_passed_on("speed", "-s", "Set interface speed", "interface_speed")
+_passed_on("link-training", "-lt", "Set interface link training mode", "mode", Choice(["on", "off"]))
+_passed_on("autoneg", "-an", "Set interface auto negotiation mode", "mode", Choice(["enabled", "disabled"]))
+_passed_on("advertised-speeds", "-S", "Set interface advertised speeds", "speed_list")
+_passed_on("type", "-t", "Set interface type", "interface_type_value")
+_passed_on("advertised-types", "-T", "Set interface advertised types", "interface_type_list")
+_passed_on("mtu", "-m", "Set interface mtu", "interface_mtu", Range(68, 9216))
+_passed_on("tpid", "-tp", "Set interface tpid", "interface_tpid")
+_passed_on("fec", "-f", "Set interface fec", "interface_fec")

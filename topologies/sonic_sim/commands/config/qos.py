@@ -1,0 +1,168 @@
+"""``config qos``, ``ecn``, ``pfcwd`` and ``buffer``."""
+
+from typing import Any
+
+from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option, pass_run
+from sonic_sim.commands.config.root import config, not_simulated
+from sonic_sim.commands.ecnconfig import FIELDS, run_ecnconfig
+from sonic_sim.commands.pfcwd import run_pfcwd
+from sonic_sim.shell.programs import Call, Handler
+
+_TABLES = (
+    "PORT_QOS_MAP", "QUEUE", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP",
+    "DSCP_TO_TC_MAP", "MPLS_TC_TO_TC_MAP", "SCHEDULER", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "WRED_PROFILE",
+    "CABLE_LENGTH", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",
+    "BUFFER_PORT_EGRESS_PROFILE_LIST", "BUFFER_PROFILE", "BUFFER_POOL", "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
+    "LOSSLESS_TRAFFIC_PATTERN",
+)  # fmt: skip
+_verbose = flag("--verbose", help="Enable verbose output")
+
+
+@config.group()
+def qos() -> None:
+    """QoS-related configuration tasks"""
+
+
+@qos.command()
+@_verbose
+@pass_run
+def clear(one: Run, verbose: bool) -> None:
+    """Clear QoS configuration"""
+    for table in _TABLES:
+        one.db.delete_table(table)
+
+
+@qos.command("reload", help="")
+@option("--ports", help="List of ports that needs to be updated")
+@flag("--no-dynamic-buffer", help="Disable dynamic buffer calculation")
+@flag("--no-delay", hidden=True)
+@_verbose
+@option("--json-data", help="json string with additional data, valid with --dry-run option")
+@option("--dry_run", help="Dry run, writes config to the given file")
+@pass_run
+def reload(one: Run, ports: str | None, **others: Any) -> None:
+    """Refuse: the templates of the SKU are not on a simulated switch."""
+    names = ports.split(",") if ports else []
+    unknown = [name for name in names if f"PORT|{name}" not in one.db.rows]
+    if names and len(unknown) == len(names):
+        one.stop(f"The port(s) {{{str(unknown).strip('[]')}}} are not updated because they do not exist", 0)
+    one.leave("config qos reload: the QoS and buffer templates of the SKU are not simulated")
+
+
+@config.command()
+@option("-profile", metavar="<profile_name>", required=True, help="Profile name")
+@pass_run
+def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: int | None) -> None:
+    """ECN-related configuration tasks"""
+    words = ["ecnconfig", "-p", profile]
+    for color in "ryg":
+        for kind in ("max", "min"):
+            value = values[f"{color}{kind}"]
+            words += [f"-{color}{kind}", str(value)] if value is not None else []
+    for color in "ryg":
+        value = values[f"{color}drop"]
+        words += [f"-{color}drop", str(value)] if value is not None else []
+    _pass_on(one, run_ecnconfig, words + (["-vv"] if verbose else []), verbose)
+
+
+for _short, _field in FIELDS.items():
+    _color, _kind, _what = _field.split("_")
+    _probability = _what == "probability"
+    option(
+        f"-{_short}",
+        metavar=f"<{_color} {'drop probability' if _probability else f'threshold {_kind}'}>",
+        type=Range(0, 100) if _probability else Integer(),
+        help=f"Set {_color} {'drop probability' if _probability else f'{_kind} threshold'}",
+    )(ecn)
+flag("-v", "--verbose", help="Enable verbose output")(ecn)
+option("-n", "--namespace", help="Namespace name")(ecn)
+
+
+def _pass_on(one: Run, handler: Handler, words: list[str], verbose: bool) -> None:
+    """Run another program and end as it does."""
+    if verbose:
+        one.say(f"Running command: {' '.join(words)}")
+    one.finish(handler(Call(one.device, words)))
+
+
+@config.group()
+def pfcwd() -> None:
+    """Configure pfc watchdog"""
+
+
+@pfcwd.command()
+@option("--action", "-a", type=Choice(["drop", "forward", "alert"]))
+@option("--restoration-time", "-r", type=Range(100, 60000))
+@_verbose
+@argument("ports", nargs=-1)
+@argument("detection-time", type=Range(100, 5000))
+@pass_run
+def start(
+    one: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int,
+    verbose: bool,
+) -> None:  # fmt: skip
+    """Start PFC watchdog on port(s). To config all ports, use all as input.
+
+    Example:
+        config pfcwd start --action drop all 400 --restoration-time 400
+
+    """
+    words = ["pfcwd", "start", *(["--action", action] if action else [])]
+    words += [port for port in dict.fromkeys(ports) if port not in ("ports", "detection-time")]
+    words += [str(detection_time), *(["--restoration-time", str(restoration_time)] if restoration_time else [])]
+    _pass_on(one, run_pfcwd, words, verbose)
+
+
+@pfcwd.command()
+@_verbose
+@pass_run
+def stop(one: Run, verbose: bool) -> None:
+    """Stop PFC watchdog"""
+    _pass_on(one, run_pfcwd, ["pfcwd", "stop"], verbose)
+
+
+@pfcwd.command()
+@_verbose
+@argument("poll_interval", type=Range(100, 3000))
+@pass_run
+def interval(one: Run, poll_interval: int, verbose: bool) -> None:
+    """Set PFC watchdog counter polling interval (ms)"""
+    _pass_on(one, run_pfcwd, ["pfcwd", "interval", str(poll_interval)], verbose)
+
+
+def _switch(name: str, text: str) -> None:
+    @pfcwd.command(name, help=text)
+    @_verbose
+    @argument(name, type=Choice(["enable", "disable"]))
+    @pass_run
+    def command(one: Run, verbose: bool, **values: str) -> None:
+        _pass_on(one, run_pfcwd, ["pfcwd", name, values[name]], verbose)
+
+
+_switch("counter_poll", "Enable/disable counter polling")
+_switch("big_red_switch", "Enable/disable BIG_RED_SWITCH mode")
+
+
+@pfcwd.command("start_default")
+@_verbose
+@pass_run
+def start_default(one: Run, verbose: bool) -> None:
+    """Start PFC WD by default configurations"""
+    _pass_on(one, run_pfcwd, ["pfcwd", "start_default"], verbose)
+
+
+@config.group()
+@pass_run
+def buffer(one: Run) -> None:
+    """Configure buffer_profile"""
+    if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
+        one.fail("This command can only be supported on a system with dynamic buffer enabled")
+
+
+not_simulated(
+    buffer,
+    """
+    profile               Configure buffer profile
+    shared-headroom-pool  Configure buffer shared headroom pool
+""",
+)

@@ -1,0 +1,171 @@
+"""``config reload``: lock, readiness, YANG check, stop, flush, load, migrate, restart (sonic-facts §3.1)."""
+
+import json
+from typing import Any
+
+import click
+
+from sonic_sim.commands.click7 import Choice, Run, argument, flag, option, pass_run
+from sonic_sim.commands.config.files import CFGGEN
+from sonic_sim.commands.config.root import config
+from sonic_sim.device import CONFIG_FILE, INIT_FILE, SWSS_READY_S, Device, Effect
+from sonic_sim.faults import FaultKind
+from sonic_sim.shell.programs import ProgramError
+from sonic_sim.yang.check import YangError, check_document
+from sonic_sim.yang.model import KNOWN
+
+LOCK = "/etc/sonic/reload.lock"
+_NOT_READY = "SwSS container is not ready. Retry later or use -f to avoid system checks"
+_SECONDS = 30.0
+
+
+@config.command()
+@flag("-y", "--yes")
+@flag("-l", "--load-sysinfo", help="load system default information (mac, portmap etc) first.")
+@flag("-n", "--no_service_restart", help="Do not restart docker services")
+@flag("-f", "--force", help="Force config reload without system checks")
+@option(
+    "-t",
+    "--file_format",
+    default="config_db",
+    type=Choice(["config_yang", "config_db"]),
+    show_default=True,
+    help="specify the file format",
+)
+@flag("-b", "--bypass-lock", help="Do reload without acquiring lock")
+@argument("filename", required=False)
+@pass_run
+def reload(one: Run, bypass_lock: bool, **options: Any) -> None:
+    """Clear current configuration and import a previous saved config DB dump file.
+    <filename> : Names of configuration file(s) to load, separated by comma with no spaces in between
+    """
+    if bypass_lock:
+        one.say(f"Bypass lock on {LOCK}")
+        _reload(one, **options)
+        return
+    holder = one.device.locks.take(LOCK)
+    if holder is None:
+        one.stop(f"Failed to acquire lock on {LOCK}")
+    one.say(f"Acquired lock on {LOCK}")
+    try:
+        _reload(one, **options)
+    finally:
+        one.device.locks.release(holder)
+        one.say(f"Released lock on {LOCK}")
+
+
+def _reload(
+    one: Run,
+    yes: bool,
+    load_sysinfo: bool,
+    no_service_restart: bool,
+    force: bool,
+    file_format: str,
+    filename: str | None,
+) -> None:
+    if not force and not no_service_restart:
+        _check_readiness(one)
+    if not yes:
+        form = f"{file_format} format" if filename is None else file_format
+        where = "default config file(s)" if filename is None else f"file(s) {filename}"
+        one.confirm(f"Clear current config and reload config in {form} from the {where} ?")
+    if filename is not None:
+        if len([part for part in filename.split(",") if part.strip()]) != 1:
+            one.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
+        _validate(one, filename, _document(one, filename))
+    if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config reload"):
+        one.stop(_NOT_READY)
+    restart = not no_service_restart
+    if restart:
+        one.say("Disabling container and routeCheck monitoring ...\nStopping SONiC target ...")
+        one.device.frr.stop()
+    path = filename or CONFIG_FILE
+    if one.device.files.exists(one.call.path(path)):
+        _load(one, path, load_sysinfo)
+    else:
+        one.say(f"The config file {path} doesn't exist")
+    if restart:
+        one.say("Restarting SONiC target ...\nEnabling container and routeCheck monitoring ...")
+        one.say("Reloading Monit configuration ...")
+        _overwrite_mode(one.device)
+        one.device.start_services()
+        one.device.emit(Effect.DROP_SESSIONS)
+    one.seconds = _SECONDS if restart else 1.0
+
+
+def _check_readiness(one: Run) -> None:
+    device, now = one.device, one.device.clock.now()
+    if device.times.frr_up > now:
+        one.stop("System is not up. Retry later or use -f to avoid system checks")
+    if now < device.times.swss_up + device.clock.real_s(SWSS_READY_S):
+        one.stop(_NOT_READY)
+
+
+def _document(one: Run, path: str) -> Any:
+    """Return the JSON of a file. Raises ProgramError as ``read_json_file`` of config/main.py does."""
+    try:
+        return json.loads(one.call.read(path))
+    except json.JSONDecodeError as error:
+        raise ProgramError(f"Exception: {error}") from error
+    except OSError as error:
+        raise ProgramError(f"Exception: {error_text(error, path)}") from error
+
+
+def error_text(error: OSError, path: str) -> str:
+    """Return what Python says of a file that cannot be read."""
+    kinds = {FileNotFoundError: "[Errno 2] No such file or directory", IsADirectoryError: "[Errno 21] Is a directory"}
+    return f"{kinds.get(type(error), '[Errno 13] Permission denied')}: '{path}'"
+
+
+def _validate(one: Run, path: str, document: Any) -> None:
+    """Refuse a file that YANG refuses, or that has a table without a model."""
+    if not isinstance(document, dict):
+        return
+    try:
+        check_document(document)
+    except YangError as error:
+        one.say(error.printed, end="")
+        one.say(f"{path} fails YANG validation! Error: Data Loading Failed\n{error.message}")
+        one.err.append(error.libyang)
+        raise click.Abort from error
+    unknown = [table for table in document if table not in KNOWN and table != "bgpraw"]
+    if unknown:
+        one.say(f"Config tables are missing yang models: dict_keys({unknown})")
+        raise click.Abort
+
+
+def _load(one: Run, path: str, load_sysinfo: bool) -> None:
+    """Flush the database and fill it from the file."""
+    device, document = one.device, _document(one, path)
+    metadata = document.get("DEVICE_METADATA", {}).get("localhost", {})
+    load_sysinfo = load_sysinfo or not (metadata.get("platform") and metadata.get("mac"))
+    if load_sysinfo:
+        sku = metadata.get("hwsku", "")
+        one.say(f"Running command: {CFGGEN} -H -k {sku} --write-to-db")
+        if not sku:
+            # the database is flushed already, and sonic-cfggen waits for a key that nobody sets (recorded)
+            device.db.clear()
+            device.initialized = False
+            one.wait_for_ever()
+    device.load_files(one.call.path(path))
+    if load_sysinfo:
+        known = device.db.get("DEVICE_METADATA|localhost")
+        device.db.set_fields(
+            "DEVICE_METADATA|localhost", {"mac": device.spec.mac, "platform": device.platform, **known}
+        )
+    one.say(f"Running command: {CFGGEN} -j {INIT_FILE} -j {path} --write-to-db")
+    one.say("Running command: /usr/local/bin/db_migrator.py -o migrate")
+
+
+def _overwrite_mode(device: Device) -> None:
+    """Let a minigraph or golden file decide the routing mode, as the migration does (sonic-facts §1.4)."""
+    golden = "/etc/sonic/golden_config_db.json"
+    if device.files.exists("/etc/sonic/minigraph.xml"):
+        device.db.set_fields("DEVICE_METADATA|localhost", {"docker_routing_config_mode": "separated"})
+    elif device.files.exists(golden):
+        rows = json.loads(device.files.read(golden)).get("DEVICE_METADATA", {}).get("localhost", {})
+        mode = rows.get("docker_routing_config_mode")
+        if mode:
+            device.db.set_fields("DEVICE_METADATA|localhost", {"docker_routing_config_mode": mode})
+        else:
+            device.db.delete_fields("DEVICE_METADATA|localhost", ["docker_routing_config_mode"])

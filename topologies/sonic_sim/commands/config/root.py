@@ -1,0 +1,103 @@
+"""``config``: the root of its commands, and the names of those that are not simulated."""
+
+import click
+
+from sonic_sim.commands.click7 import AbbreviationGroup, Command, Run, pass_run, run
+from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Result, program
+
+NOT_SAVED = "Please note loaded setting will be lost after system reboot. To preserve setting, run `config save`."
+_ASKING = ("save", "load", "reload", "breakout", "load_minigraph")
+
+
+@click.group("config", cls=AbbreviationGroup, help="SONiC command line - 'config' command")
+@pass_run
+def config(one: Run) -> None:
+    """Refuse all but root; wait for a database that is being filled, as every program of SONiC does."""
+    if one.call.user != ROOT:
+        one.leave("Root privileges are required for this operation")
+    if not one.device.initialized:
+        one.wait_for_ever()
+
+
+def _reads(argv: list[str]) -> bool:
+    words = argv[1:]
+    asks = any(word and name.startswith(word) for word in words[:2] for name in _ASKING)
+    return (asks and not {"-y", "--yes", "-h", "-?", "--help"} & set(words)) or words[-1:] in (["/dev/stdin"], ["-"])
+
+
+@program("config", reads_stdin=_reads)
+def run_config(call: Call) -> Result:
+    """Run ``config``."""
+    return run(config, call)
+
+
+@pass_run
+def _not_simulated(one: Run) -> None:
+    one.leave(f"{click.get_current_context().command_path}: this command of SONiC is not simulated")
+
+
+def not_simulated(group: click.Group, lines: str) -> None:
+    """Add commands that are there by name and help only, a line each; they fail when they are called."""
+    for line in lines.strip().splitlines():
+        name, _, text = line.strip().partition("  ")
+        settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+        made = Command(name, callback=_not_simulated, help=text.strip(), context_settings=settings)
+        group.add_command(made)
+
+
+not_simulated(
+    config,
+    """
+    asic-sdk-health-event     Configuring asic-sdk-health-event
+    auto-techsupport          AUTO_TECHSUPPORT part of config_db.json
+    auto-techsupport-feature  AUTO_TECHSUPPORT_FEATURE part of config_db.json
+    bmp                       BMP-related configuration
+    cbf                       CBF-related configuration tasks
+    chassis                   Configure chassis commands group
+    console                   Console-related configuration tasks
+    dropcounters              Drop counter related configuration tasks
+    fabric                    FABRIC-related configuration tasks
+    fg-nhg                    FG_NHG part of config_db.json
+    fg-nhg-member             FG_NHG_MEMBER part of config_db.json
+    fg-nhg-prefix             FG_NHG_PREFIX part of config_db.json
+    flowcnt-route             Route flow counter related configuration tasks
+    interface_naming_mode     Modify interface naming mode for interacting with SONiC CLI
+    ipv6                      IPv6 configuration
+    kubernetes                kubernetes command line
+    ldap
+    ldap-server
+    load_mgmt_config          Reconfigure hostname and mgmt interface based on device description file.
+    load_minigraph            Reconfigure based on minigraph.
+    mclag
+    member
+    mirror_session
+    mmu                       mmuconfig configuration tasks
+    muxcable                  Show muxcable information
+    nat                       NAT-related configuration tasks
+    nvgre-tunnel              NVGRE_TUNNEL part of config_db.json
+    nvgre-tunnel-map          NVGRE_TUNNEL_MAP part of config_db.json
+    override-config-table     Override current configDB with input config.
+    passw-hardening           PASSWORD HARDENING part of config_db.json
+    pbh                       Configure PBH (Policy based hashing) feature
+    platform                  Platform-related configuration tasks
+    radius                    RADIUS server configuration
+    rate                      Set port rates configuration.
+    serial_console            Configuring system serial-console behavior
+    snmp                      SNMP configuration tasks
+    snmpagentaddress          SNMP agent listening IP address, port, vrf configuration
+    snmptrap                  SNMP Trap server configuration to send traps
+    spanning-tree             STP command line
+    ssh                       Configuring system ssh behavior
+    switch-hash               Configure switch hash feature
+    switch-trimming           Configure switch trimming feature
+    switchport                Switchport mode configuration tasks
+    syslog                    Configure syslog server
+    unique-ip                 Configure Unique IP on MCLAG Vlan interface
+    vnet                      VNET-related configuration tasks
+    vxlan
+    warm_restart              warm_restart-related configuration tasks
+    watermark                 Configure watermark
+    ztp                       Configure Zero Touch Provisioning
+""",
+)

@@ -1,0 +1,132 @@
+"""``config route``: static routes in CONFIG_DB (config/main.py, cli_sroute_to_config)."""
+
+import ipaddress
+from itertools import zip_longest
+
+from sonic_sim.commands.click7 import Run, argument, pass_run
+from sonic_sim.commands.config.names import vrf_exists
+from sonic_sim.commands.config.root import config
+
+_FIELDS = ("nexthop", "nexthop-vrf", "ifname", "distance", "blackhole")
+_FORM = "prefix [vrf <vrf_name>] <A.B.C.D/M> nexthop [vrf <vrf_name>]"
+_HOPS = "<A.B.C.D>|<dev <dev_name>>|<A.B.C.D dev <dev_name>>"
+_command_str = argument("command_str", metavar=f"{_FORM}                 {_HOPS}", nargs=-1)
+_SETTINGS = {"ignore_unknown_options": True}
+
+
+@config.group()
+def route() -> None:
+    """route-related configuration tasks"""
+
+
+def _read(one: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
+    """Return the key of a route and the fields that the words name."""
+    if not 2 <= len(words) <= 10:
+        one.fail(f"argument is not in pattern {_FORM}                  {_HOPS}!")
+    for word in ("prefix", "nexthop") if needs_hop else ("prefix",):
+        if word not in words:
+            one.fail(f"argument is incomplete, {word} not found!")
+    place = words.index("nexthop") if "nexthop" in words else len(words)
+    target, hops = words[:place], words[place + 1 :]
+    if "prefix" not in target:
+        one.fail("prefix is not in pattern!")
+    vrf, prefix = (target[2], target[3]) if "vrf" in target else ("default", target[1])
+    if vrf != "default" and not vrf_exists(one.db, vrf):
+        one.fail(f"VRF {vrf} does not exist!")
+    fields = _hops(one, hops) if hops else {}
+    try:
+        ipaddress.ip_network(prefix)
+        for hop in fields["nexthop"].split(",") if "nexthop" in fields else ():
+            ipaddress.ip_address(hop)
+    except ValueError:
+        one.fail("ip address is not valid.")
+    for name in fields["ifname"].split(",") if "ifname" in fields else ():
+        _check_interface(one, name)
+    return f"STATIC_ROUTE|{vrf}|{prefix}", fields
+
+
+def _hops(one: Run, words: tuple[str, ...]) -> dict[str, str]:
+    fields = {}
+    if words[0] == "vrf":
+        for name in words[1].split(","):
+            if not vrf_exists(one.db, name):
+                one.fail(f"Nexthop VRF {name} does not exist!")
+        fields["nexthop-vrf"] = words[1]
+        words = words[2:]
+    if words[0] == "dev":
+        return {**fields, "ifname": words[1]}
+    fields["nexthop"] = words[0]
+    if len(words) > 1:
+        if words[1] != "dev" or len(words) < 3:
+            one.fail("nexthop is not in pattern!")
+        fields["ifname"] = words[2]
+    return fields
+
+
+def _check_interface(one: Run, name: str) -> None:
+    rows = one.db.rows
+    if name.startswith("PortChannel"):
+        if f"PORTCHANNEL|{name}" not in rows:
+            one.fail("portchannel does not exist.")
+    elif name.startswith("Vlan"):
+        if f"VLAN_INTERFACE|{name}" not in rows:
+            one.fail("vlan interface does not exist.")
+    elif f"INTERFACE|{name}" not in rows and f"VLAN_SUB_INTERFACE|{name}" not in rows and name != "null":
+        one.fail(f"interface {name} does not exist.")
+
+
+@route.command("add", context_settings=_SETTINGS)
+@_command_str
+@pass_run
+def add(one: Run, command_str: tuple[str, ...]) -> None:
+    """Add route command"""
+    key, fields = _read(one, command_str, needs_hop=True)
+    count = max(len(fields.get(name, "").split(",")) for name in ("nexthop", "ifname"))
+    added = {name: _filled(fields, name, count) for name in _FIELDS}
+    row = one.db.get(key)
+    if row:
+        added = {name: f"{row.get(name, '')},{value}" for name, value in added.items()}
+    one.db.set_fields(key, added)
+
+
+def _filled(fields: dict[str, str], name: str, count: int) -> str:
+    """Return a field with an entry for each next hop."""
+    interfaces = fields.get("ifname", "").split(",")
+    values = fields[name].split(",") if name in fields else []
+    for place in range(len(values), count):
+        null = place < len(interfaces) and interfaces[place] == "null"
+        defaults = {
+            "distance": "0",
+            "blackhole": "true" if null else "false",
+            "nexthop-vrf": values[0] if values else "",
+        }
+        values.append(defaults.get(name, ""))
+    return ",".join(values)
+
+
+@route.command("del", context_settings=_SETTINGS)
+@_command_str
+@pass_run
+def remove(one: Run, command_str: tuple[str, ...]) -> None:
+    """Del route command"""
+    key, fields = _read(one, command_str, needs_hop=False)
+    name = key.removeprefix("STATIC_ROUTE|")
+    if key not in one.db.rows:
+        one.fail(f"Route {name} doesnt exist")
+    if "nexthop" not in fields and "ifname" not in fields:
+        one.db.delete(key)
+        return
+    if any("," in value for value in fields.values()):
+        one.fail("Only one nexthop can be deleted at a time")
+    row = one.db.get(key)
+    lists = [row.get(field, "").split(",") for field in _FIELDS]
+    wanted = tuple(fields.get(field, "") for field in _FIELDS[:3])
+    held = list(zip_longest(*lists[:3], fillvalue=""))
+    if wanted not in held:
+        one.fail(f"Not found {wanted} in {name}")
+    place = held.index(wanted)
+    left = [values[:place] + values[place + 1 :] for values in lists]
+    if all(values in ([], [""]) for values in (left[0], left[2])):
+        one.db.delete(key)
+    else:
+        one.db.set_fields(key, {field: ",".join(values) for field, values in zip(_FIELDS, left, strict=True)})

@@ -1,0 +1,237 @@
+"""``config apply-patch``, ``replace``, ``checkpoint``, ``rollback`` and their lists (sonic-facts §3.2)."""
+
+import json
+import posixpath
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from sonic_sim.commands.click7 import Choice, Run, argument, flag, option, pass_run
+from sonic_sim.commands.config.reload import error_text
+from sonic_sim.commands.config.root import config
+from sonic_sim.configdb import to_json
+from sonic_sim.faults import FaultKind
+from sonic_sim.gcu.apply import Applier, ApplyError
+from sonic_sim.gcu.patch import PatchError, difference, read_patch
+
+_FOLDER = "/etc/sonic/checkpoints"
+_NOT_REFLECTED = "localhost: after applying patch to config, there are still some parts not updated"
+_SECONDS = 0.35
+_CYAN, _RED = 36, 31
+
+_dry_run = flag("-d", "--dry-run", help="test out the command without affecting config state")
+_verbose = flag("-v", "--verbose", help="print additional details of what the operation is doing")
+_ignore_tables = flag("-n", "--ignore-non-yang-tables", hidden=True)
+_ignore_path = option("-i", "--ignore-path", multiple=True, hidden=True)
+_parallel = flag("-p", "--parallel", help="applying the change to all ASICs parallelly")
+
+
+def _format(what: str) -> Callable[..., Any]:
+    text = f"format of {what} is either ConfigDb(ABNF) or SonicYang"
+    words = Choice(["CONFIGDB", "SONICYANG"], case_sensitive=False)
+    return option("-f", "--format", type=words, default="CONFIGDB", show_default=True, help=text)
+
+
+def _end(one: Run, text: str, seconds: float = _SECONDS) -> None:
+    """Print the last line of a success."""
+    one.say(_painted(one, text, _CYAN))
+    one.seconds = seconds
+
+
+def _fail(one: Run, text: str, reason: str, libyang: str = "") -> NoReturn:
+    """Fail as these commands do: a line of their own before click's."""
+    one.err.append(libyang)
+    one.complain(_painted(one, text, _RED))
+    one.fail(reason)
+
+
+def _painted(one: Run, text: str, color: int) -> str:
+    return f"\x1b[{color}m\x1b[4m{text}\x1b[0m" if one.call.terminal else text
+
+
+def _applier(one: Run, dry_run: bool, ignore_non_yang_tables: bool) -> Applier:
+    if dry_run:
+        one.say("** DRY RUN EXECUTION **")
+    return Applier(one.device, one.say, dry=dry_run, ignore_without_model=ignore_non_yang_tables)
+
+
+@config.command("apply-patch")
+@argument("patch-file-path")
+@_format("config of the patch")
+@_dry_run
+@_parallel
+@_ignore_tables
+@_ignore_path
+@_verbose
+@pass_run
+def apply_patch(one: Run, patch_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
+    """Apply given patch of updates to Config. A patch is a JsonPatch which follows rfc6902.
+    This command can be used do partial updates to the config with minimum disruption to running processes.
+    It allows addition as well as deletion of configs. The patch file represents a diff of ConfigDb(ABNF)
+    format or SonicYang format.
+
+    <patch-file-path>: Path to the patch file on the file-system.
+    """
+    applier = _applier(one, dry_run, ignore_non_yang_tables)
+    try:
+        patch = read_patch(_text(one, patch_file_path))
+        if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config apply-patch"):
+            raise ApplyError(_NOT_REFLECTED)
+        applier.precheck(patch)
+        applier.run(patch)
+    except PatchError as error:
+        _fail(one, f"Failed to apply patch due to: {error}", str(error))
+    except ApplyError as error:
+        reason = error.reason
+        if not error.early:
+            reason = f"Failed to apply patch on the following scopes:\n- localhost: {reason}"
+        one.say(error.printed, end="")
+        _fail(one, f"Failed to apply patch due to: {reason}", reason, error.libyang)
+    _end(one, "Patch applied successfully.", applier.seconds)
+
+
+def _text(one: Run, path: str) -> str:
+    try:
+        return one.call.stdin if path in ("/dev/stdin", "-") else one.call.read(path)
+    except OSError as error:
+        raise PatchError(error_text(error, path)) from error
+
+
+@config.command()
+@argument("target-file-path")
+@_format("target config")
+@_dry_run
+@_ignore_tables
+@_ignore_path
+@_verbose
+@pass_run
+def replace(one: Run, target_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
+    """Replace the whole config with the specified config. The config is replaced with minimum disruption e.g.
+    if ACL config is different between current and target config only ACL config is updated, and other config/services
+    such as DHCP will not be affected.
+
+    **WARNING** The target config file should be the whole config, not just the part intended to be updated.
+
+    <target-file-path>: Path to the target file on the file-system.
+    """
+    applier = _applier(one, dry_run, ignore_non_yang_tables)
+    try:
+        _replace(applier, json.loads(_text(one, target_file_path)))
+    except (PatchError, ApplyError, json.JSONDecodeError) as error:
+        _fail(one, "Failed to replace config", str(error))
+    _end(one, "Config replaced successfully.", applier.seconds)
+
+
+def _replace(applier: Applier, target: Any) -> None:
+    """Run the config replacer. Raises ApplyError."""
+    device, say = applier.device, applier.say
+    say("Config Replacer: Config replacement starting.")
+    say(f"Config Replacer: Target config length: {len(json.dumps(target))}.")
+    say("Config Replacer: Getting current config db.")
+    say("Config Replacer: Generating patch between target config and current config db.")
+    patch = [move.operation() for move in difference(device.db.document(), target)]
+    say("Config Replacer: Applying patch using 'Patch Applier'.")
+    if device.faults.strike(FaultKind.REFUSE_COMMIT, "config replace"):
+        raise ApplyError(_NOT_REFLECTED)
+    applier.run(patch)
+    say("Config Replacer: Verifying config replacement is reflected on ConfigDB.")
+    if not applier.dry and json.loads(json.dumps(device.db.document())) != target:
+        raise ApplyError("After replacing config, there is still some parts not updated")
+    say("Config Replacer: Config replacement completed.")
+
+
+def _rollbacker(one: Run, *lines: str) -> None:
+    for line in lines:
+        one.say(f"Config Rollbacker: {line}")
+
+
+@config.command()
+@argument("checkpoint-name")
+@_verbose
+@pass_run
+def checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
+    """Take a checkpoint of the whole current config with the specified checkpoint name.
+
+    <checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
+    """
+    files, path = one.device.files, _path(checkpoint_name)
+    _rollbacker(one, "Config checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
+    _rollbacker(one, "Getting current config db.", "Getting checkpoint full-path.")
+    _rollbacker(one, "Ensuring checkpoint directory exist.")
+    if not files.exists(_FOLDER):
+        files.make_directory(_FOLDER)
+    _rollbacker(one, f"Saving config db content to {path}.")
+    try:
+        files.write(path, json.dumps(one.db.document()).encode(), now=one.device.clock.now())
+    except OSError as error:
+        _fail(one, "Failed to create a config checkpoint", error_text(error, path))
+    _rollbacker(one, "Config checkpoint completed.")
+    _end(one, "Checkpoint created successfully.")
+
+
+def _path(name: str) -> str:
+    return f"{_FOLDER}/{name}.cp.json"
+
+
+def _must_exist(one: Run, name: str, failed: str) -> None:
+    if not one.device.files.exists(_path(name)):
+        _fail(one, failed, f"Checkpoint '{name}' does not exist")
+
+
+@config.command("delete-checkpoint")
+@argument("checkpoint-name")
+@_verbose
+@pass_run
+def delete_checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
+    """Delete a checkpoint with the specified checkpoint name.
+
+    <checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
+    """
+    _rollbacker(one, "Deleting checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
+    _rollbacker(one, "Checking checkpoint exists.")
+    _must_exist(one, checkpoint_name, "Failed to delete config checkpoint")
+    one.device.files.remove(_path(checkpoint_name))
+    _rollbacker(one, "Deleting checkpoint.", "Deleting checkpoint completed.")
+    _end(one, "Checkpoint deleted successfully.")
+
+
+@config.command("list-checkpoints")
+@flag("-t", "--time", help="Add extra last modified time information for each checkpoint")
+@_verbose
+@pass_run
+def list_checkpoints(one: Run, time: bool, verbose: bool) -> None:
+    """List the config checkpoints available."""
+    files = one.device.files
+    names = files.listing(_FOLDER) if files.is_directory(_FOLDER) else []
+    names = [name.removesuffix(".cp.json") for name in names if name.endswith(".cp.json")]
+    times = {name: files.files[posixpath.join(_FOLDER, f"{name}.cp.json")].mtime for name in names}
+    newest = sorted(names, key=lambda name: times[name], reverse=True)
+    timed = [{"name": name, "time": datetime.fromtimestamp(times[name], UTC).isoformat()} for name in newest]
+    one.say(to_json(timed if time else names))
+
+
+@config.command()
+@argument("checkpoint-name")
+@_dry_run
+@_ignore_tables
+@_ignore_path
+@_verbose
+@pass_run
+def rollback(one: Run, checkpoint_name: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
+    """Rollback the whole config to the specified checkpoint. The config is rolled back with minimum disruption e.g.
+    if ACL config is different between current and checkpoint config only ACL config is updated, and other
+    config/services such as DHCP will not be affected.
+
+    <checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
+    """
+    applier = _applier(one, dry_run, ignore_non_yang_tables)
+    _rollbacker(one, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
+    _rollbacker(one, f"Verifying '{checkpoint_name}' exists.")
+    _must_exist(one, checkpoint_name, "Failed to rollback config")
+    _rollbacker(one, "Loading checkpoint into memory.", "Replacing config using 'Config Replacer'.")
+    try:
+        _replace(applier, json.loads(one.device.files.read(_path(checkpoint_name))))
+    except (ApplyError, PatchError) as error:
+        _fail(one, "Failed to rollback config", str(error))
+    _rollbacker(one, "Config rollbacking completed.")
+    _end(one, "Config rolled back successfully.", applier.seconds)

@@ -1,0 +1,192 @@
+"""``config vlan`` and its members."""
+
+from collections.abc import Iterator
+
+from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag, pass_run
+from sonic_sim.commands.config.names import port_channel_of, vlans_of
+from sonic_sim.commands.config.root import config
+
+_HIGHEST = 4094
+
+_vid = argument("vid", metavar="<vid>")
+_multiple = flag("-m", "--multiple", help="Add Multiple Vlan(s) in Range or in Comma separated list")
+_except = flag("-e", "--except_flag", help="Skips the given vlans and adds all other existing vlans")
+
+
+@config.group()
+def vlan() -> None:
+    """VLAN-related configuration tasks"""
+
+
+@vlan.command("add")
+@_vid
+@_multiple
+@pass_run
+def vlan_add(one: Run, vid: str, multiple: bool) -> None:
+    """Add VLAN"""
+    for number in _numbers(one, vid, multiple):
+        name = f"Vlan{number}"
+        _check_range(one, number)
+        if number == 1:
+            one.fail(f"{name} is default VLAN")
+        if f"VLAN|{name}" in one.db.rows:
+            one.fail(f"{name} already exists.")
+        if f"DHCP_RELAY|{name}" in one.db.rows:
+            one.fail(f"DHCPv6 relay config for {name} already exists")
+        one.db.put(f"VLAN|{name}", {"vlanid": str(number)})
+
+
+def _numbers(one: Run, text: str, multiple: bool) -> list[int]:
+    """Return the numbers that are meant: one, or a list with ranges."""
+    if not multiple:
+        if not text.isdigit():
+            one.fail(f"{text} is not integer")
+        return [int(text)]
+    return sorted(dict.fromkeys(number for part in text.replace(" ", "").split(",") for number in _range(one, part)))
+
+
+def _range(one: Run, part: str) -> Iterator[int]:
+    first, dash, last = part.partition("-")
+    if not first.isdigit() or (dash and not last.isdigit()):
+        one.fail(f"{part} is not integer")
+    low, high = int(first), int(last or first)
+    if dash and 1 in (low, high):
+        one.fail("Vlan1 is default vlan")
+    if dash and low >= high:
+        one.fail(f"{low} is greater than {high}. List cannot be generated")
+    if dash and not (low >= 1 and high <= _HIGHEST):
+        one.fail("Invalid VLAN ID must be in (2-4094)")
+    yield from range(low, high + 1)
+
+
+def _check_range(one: Run, number: int) -> None:
+    if not 1 <= number <= _HIGHEST:
+        one.fail(f"Invalid VLAN ID {number} (2-4094)")
+
+
+@vlan.command("del")
+@_vid
+@_multiple
+@flag(
+    "--no_restart_dhcp_relay",
+    help="If no_restart_dhcp_relay is True, do not restart dhcp_relay while del vlan and require dhcpv6 relay of this "
+    "is empty",
+)
+@pass_run
+def vlan_del(one: Run, vid: str, multiple: bool, no_restart_dhcp_relay: bool) -> None:
+    """Delete VLAN"""
+    db = one.db
+    for number in _numbers(one, vid, multiple):
+        name = f"Vlan{number}"
+        _check_range(one, number)
+        relay = db.rows.get(f"DHCP_RELAY|{name}", {}).get("dhcpv6_servers@")
+        if no_restart_dhcp_relay and relay:
+            one.fail(f"Can't delete {name} because related DHCPv6 Relay config is exist")
+        _must_exist(one, name)
+        if any(key.partition("|")[0] == name for key in db.table("VLAN_INTERFACE")):
+            one.fail(f"{name} can not be removed. First remove IP addresses assigned to this VLAN")
+        if any(key.partition("|")[0] == name for key in db.table("VLAN_MEMBER")):
+            one.fail(f"VLAN ID {number} can not be removed. First remove all members assigned to this VLAN.")
+        for key, row in db.table("VXLAN_TUNNEL_MAP").items():
+            if row.get("vlan") == name:
+                wanted = f"First remove vxlan mapping '{key}' assigned to VLAN"
+                one.fail(f"vlan: {number} can not be removed. {wanted}")
+        db.delete(f"VLAN|{name}")
+        if relay:
+            db.delete(f"DHCP_RELAY|{name}")
+
+
+def _must_exist(one: Run, name: str) -> None:
+    if f"VLAN|{name}" not in one.db.rows:
+        one.fail(f"{name} does not exist")
+
+
+@vlan.command("proxy_arp")
+@argument("vid", metavar="<vid>", type=Integer())
+@argument("mode", metavar="<mode>", type=Choice(["enabled", "disabled"]))
+@pass_run
+def proxy_arp(one: Run, vid: int, mode: str) -> None:
+    """Configure proxy ARP for a VLAN"""
+    key = f"VLAN_INTERFACE|Vlan{vid}"
+    if key not in one.db.rows:
+        one.fail(f"Interface Vlan{vid} does not exist")
+    one.db.set_fields(key, {"proxy_arp": mode})
+    one.say("Proxy ARP setting saved to ConfigDB\nStarting ndppd service")
+
+
+@vlan.group()
+def member() -> None:
+    pass
+
+
+def _chosen(one: Run, vid: str, port: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
+    """Return the VLANs that a command on members means; ``existing`` are those that ``all`` stands for."""
+    every = sorted(int(name.removeprefix("Vlan")) for name in existing)
+    if vid == "all":
+        return every
+    if not multiple and not vid.isdigit():
+        one.fail("Vlan is not integer.")
+    numbers = _numbers(one, vid, multiple)
+    return [number for number in every if number not in numbers] if except_flag else numbers
+
+
+@member.command("add")
+@_vid
+@argument("port", metavar="port")
+@flag("-u", "--untagged", help="Untagged status")
+@_multiple
+@_except
+@pass_run
+def member_add(one: Run, vid: str, port: str, untagged: bool, multiple: bool, except_flag: bool) -> None:
+    """Add VLAN member"""
+    numbers = _chosen(one, vid, port, multiple, except_flag, list(one.db.table("VLAN")))
+    if untagged and (multiple or except_flag or vid == "all"):
+        one.fail(f"{port} cannot have more than one untagged Vlan.")
+    for number in numbers:
+        name = f"Vlan{number}"
+        if number == 1:
+            one.fail(f"{name} is default VLAN")
+        _check_range(one, number)
+        _must_exist(one, name)
+        _check_member(one, name, port, untagged)
+        one.db.put(f"VLAN_MEMBER|{name}|{port}", {"tagging_mode": "untagged" if untagged else "tagged"})
+
+
+def _check_member(one: Run, name: str, port: str, untagged: bool) -> None:
+    """Refuse a port that cannot be a member of a VLAN."""
+    db = one.db
+    if any(row.get("dst_port") == port for row in db.table("MIRROR_SESSION").values()):
+        one.fail(f"{port} is configured as mirror destination port")
+    if f"VLAN_MEMBER|{name}|{port}" in db.rows:
+        one.fail(f"{port} is already a member of {name}")
+    is_port = f"PORT|{port}" in db.rows
+    if not is_port and f"PORTCHANNEL|{port}" not in db.rows:
+        one.fail(f"{port} does not exist")
+    table = "INTERFACE" if is_port else "PORTCHANNEL_INTERFACE"
+    if any(key.partition("|")[0] == port for key in db.table(table)):
+        one.fail(f"{port} is a router interface!")
+    if is_port and port_channel_of(db, port):
+        one.fail(f"{port} is part of portchannel!")
+    modes = [db.get(f"VLAN_MEMBER|{vlan_name}|{port}").get("tagging_mode") for vlan_name in vlans_of(db, port)]
+    if untagged and "untagged" in modes:
+        one.fail(f"{port} is already untagged member!")
+    mode = db.get(f"{'PORT' if is_port else 'PORTCHANNEL'}|{port}").get("mode")
+    if mode == "routed":
+        one.fail(f"{port} is in routed mode!\nUse switchport mode command to change port mode")
+    if mode == "access" and not untagged:
+        one.fail(f"{port} is in access mode! Tagged Members cannot be added")
+
+
+@member.command("del")
+@_vid
+@argument("port", metavar="<port>")
+@_multiple
+@_except
+@pass_run
+def member_del(one: Run, vid: str, port: str, multiple: bool, except_flag: bool) -> None:
+    """Delete VLAN member"""
+    for number in _chosen(one, vid, port, multiple, except_flag, vlans_of(one.db, port)):
+        _check_range(one, number)
+        _must_exist(one, f"Vlan{number}")
+        if not one.db.delete(f"VLAN_MEMBER|Vlan{number}|{port}"):
+            one.fail(f"{port} is not a member of Vlan{number}")

@@ -1,0 +1,190 @@
+"""``config vrf``, ``config loopback`` and ``config subinterface``."""
+
+from sonic_sim.commands.click7 import Range, Run, argument, pass_run
+from sonic_sim.commands.config.names import (
+    NAME_MAX,
+    is_interface,
+    port_channel_of,
+    remove_addresses,
+    vlans_of,
+    vrf_exists,
+)
+from sonic_sim.commands.config.root import config
+
+_TABLES = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE", "VLAN_SUB_INTERFACE")
+_MANAGEMENT = ("mgmt", "management")
+_vrf_name = argument("vrf_name", metavar="<vrf_name>")
+
+
+@config.group()
+def vrf() -> None:
+    """VRF-related configuration tasks"""
+
+
+def _check_name(one: Run, name: str) -> None:
+    if not name.startswith("Vrf") and name not in _MANAGEMENT:
+        one.fail("'vrf_name' must begin with 'Vrf' or named 'mgmt'/'management' in case of ManagementVRF.")
+    if len(name) > NAME_MAX:
+        one.fail(f"'vrf_name' length should not exceed {NAME_MAX} characters")
+
+
+@vrf.command("add")
+@_vrf_name
+@pass_run
+def vrf_add(one: Run, vrf_name: str) -> None:
+    """Add vrf"""
+    _check_name(one, vrf_name)
+    if vrf_exists(one.db, vrf_name):
+        one.fail(f"VRF {vrf_name} already exists!")
+    if vrf_name in _MANAGEMENT:
+        one.db.set_fields("MGMT_VRF_CONFIG|vrf_global", {"mgmtVrfEnabled": "true"})
+    else:
+        one.db.put(f"VRF|{vrf_name}", {})
+
+
+@vrf.command("del")
+@_vrf_name
+@pass_run
+def vrf_del(one: Run, vrf_name: str) -> None:
+    """Del vrf"""
+    db = one.db
+    _check_name(one, vrf_name)
+    device = "mgmt" if vrf_name == "management" else vrf_name
+    for server, row in db.table("SYSLOG_SERVER").items():
+        if row.get("vrf") == device:
+            one.fail(f"Failed to remove VRF device: {device} is in use by SYSLOG_SERVER|{server}")
+    if not vrf_exists(db, vrf_name):
+        one.fail(f"VRF {vrf_name} does not exist!")
+    if vrf_name in _MANAGEMENT:
+        db.set_fields("MGMT_VRF_CONFIG|vrf_global", {"mgmtVrfEnabled": "false"})
+        return
+    for table in _TABLES:
+        for name in [key for key, row in db.table(table).items() if row.get("vrf_name") == vrf_name]:
+            remove_addresses(db, name)
+            db.delete(f"{table}|{name}")
+    db.delete(f"VRF|{vrf_name}")
+    one.say(f"VRF {vrf_name} deleted and all associated IP addresses removed.")
+
+
+@vrf.command("add_vrf_vni_map")
+@argument("vrfname", metavar="<vrf-name>")
+@argument("vni", metavar="<vni>")
+@pass_run
+def add_vni(one: Run, vrfname: str, vni: str) -> None:
+    db = one.db
+    if f"VRF|{vrfname}" not in db.rows:
+        one.fail(f"vrf {vrfname} doesnt exists")
+    if not vni.isdigit():
+        one.fail(f"Invalid VNI {vni}. Only valid VNI is accepted")
+    if not 1 <= int(vni) <= 16777215:
+        one.fail(f"Invalid VNI {vni}. Valid range [1 to 16777215].")
+    if all(row.get("vni") != vni for row in db.table("VXLAN_TUNNEL_MAP").values()):
+        one.fail("VLAN VNI not mapped. Please create VLAN VNI map entry first")
+    for name, row in db.table("VRF").items():
+        if row.get("vni") == vni:
+            one.fail(f"VNI already mapped to vrf {name}")
+    db.set_fields(f"VRF|{vrfname}", {"vni": vni})
+
+
+@vrf.command("del_vrf_vni_map")
+@argument("vrfname", metavar="<vrf-name>")
+@pass_run
+def del_vni(one: Run, vrfname: str) -> None:
+    if f"VRF|{vrfname}" not in one.db.rows:
+        one.fail(f"vrf {vrfname} doesnt exists")
+    one.db.set_fields(f"VRF|{vrfname}", {"vni": "0"})
+
+
+@config.group()
+def loopback() -> None:
+    """Loopback-related configuration tasks"""
+
+
+_loopback_name = argument("loopback_name", metavar="<loopback_name>")
+
+
+def _check_loopback(one: Run, name: str) -> None:
+    number = name.removeprefix("Loopback")
+    if not (name.startswith("Loopback") and number.isdigit() and int(number) <= 999 and len(name) <= NAME_MAX):
+        one.fail(f"{name} is invalid, name should have prefix 'Loopback' and suffix '<0-999>' ")
+
+
+@loopback.command("add")
+@_loopback_name
+@pass_run
+def loopback_add(one: Run, loopback_name: str) -> None:
+    _check_loopback(one, loopback_name)
+    if f"LOOPBACK_INTERFACE|{loopback_name}" in one.db.rows:
+        one.fail(f"{loopback_name} already exists")
+    one.db.put(f"LOOPBACK_INTERFACE|{loopback_name}", {})
+
+
+@loopback.command("del")
+@_loopback_name
+@pass_run
+def loopback_del(one: Run, loopback_name: str) -> None:
+    _check_loopback(one, loopback_name)
+    if f"LOOPBACK_INTERFACE|{loopback_name}" not in one.db.rows:
+        one.fail(f"{loopback_name} does not exist")
+    remove_addresses(one.db, loopback_name)
+    one.db.delete(f"LOOPBACK_INTERFACE|{loopback_name}")
+
+
+@config.group()
+def subinterface() -> None:
+    """subinterface-related configuration tasks"""
+
+
+_subinterface_name = argument("subinterface_name", metavar="<subinterface_name>")
+
+
+def _long_name(short: str) -> str:
+    """Return ``Ethernet44`` for ``Eth44``."""
+    kinds = {"Ethernet": "Eth", "PortChannel": "Po"}
+    for kind, start in kinds.items():
+        if short.startswith(start):
+            return kind + short.removeprefix(kind).removeprefix(start)
+    return short
+
+
+@subinterface.command("add")
+@_subinterface_name
+@argument("vid", metavar="<vid>", required=False, type=Range(1, 4094))
+@pass_run
+def subinterface_add(one: Run, subinterface_name: str, vid: int | None) -> None:
+    db, (parent, dot, _) = one.db, subinterface_name.partition(".")
+    if not dot or not parent.startswith(("Eth", "Po")):
+        one.fail(f"{subinterface_name} is invalid vlan subinterface")
+    if len(subinterface_name) > NAME_MAX:
+        one.fail(f"Subinterface name length should not exceed {NAME_MAX} characters")
+    table, name = "PORTCHANNEL" if parent.startswith("Po") else "PORT", _long_name(parent)
+    if not db.table(table):
+        one.fail(f"{parent} parent interface not found. {table} table none")
+    if f"{table}|{name}" not in db.rows:
+        one.fail(f"{subinterface_name} parent interface not found")
+    for held, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
+        if held:
+            one.fail(f"{name} is configured as a member of {group}. Cannot configure subinterface")
+    if f"VLAN_SUB_INTERFACE|{subinterface_name}" in db.rows:
+        one.fail(f"{subinterface_name} already exists")
+    siblings = {
+        key: row for key, row in db.table("VLAN_SUB_INTERFACE").items() if _long_name(key.split(".")[0]) == name
+    }
+    if vid is not None and any(row.get("vlan") == str(vid) for row in siblings.values()):
+        one.fail(f"Vlan {vid} encap already configured on other subinterface on {parent}")
+    if vid is None and parent != name:
+        one.fail(f"{subinterface_name} Encap vlan is mandatory or short name subinterfaces")
+    encapsulation = {} if vid is None else {"vlan": str(vid)}
+    db.put(f"VLAN_SUB_INTERFACE|{subinterface_name}", {**encapsulation, "admin_status": "up"})
+
+
+@subinterface.command("del")
+@_subinterface_name
+@pass_run
+def subinterface_del(one: Run, subinterface_name: str) -> None:
+    if "." not in subinterface_name:
+        one.fail(f"{subinterface_name} is invalid vlan subinterface")
+    if not is_interface(one.db, subinterface_name):
+        one.fail(f"{subinterface_name} is invalid ")
+    remove_addresses(one.db, subinterface_name)
+    one.db.delete(f"VLAN_SUB_INTERFACE|{subinterface_name}")

@@ -1,0 +1,125 @@
+"""``ecnconfig``: the thresholds of WRED profiles (sonic-utilities, scripts/ecnconfig), and ``mmuconfig -l``."""
+
+import click
+
+from sonic_sim.commands.click7 import Choice, Command, Run, argument, flag, option, pass_run, run
+from sonic_sim.commands.tables import plain_table
+from sonic_sim.configdb import ConfigDb
+from sonic_sim.shell.programs import Call, Result, program
+
+FIELDS = {
+    "gmax": "green_max_threshold", "gmin": "green_min_threshold", "ymax": "yellow_max_threshold",
+    "ymin": "yellow_min_threshold", "rmax": "red_max_threshold", "rmin": "red_min_threshold",
+    "gdrop": "green_drop_probability", "ydrop": "yellow_drop_probability", "rdrop": "red_drop_probability",
+}  # fmt: skip
+_LONG = {"drop": "drop-prob", "min": "min", "max": "max"}
+
+
+def listing(db: ConfigDb, name: str, title: str) -> str:
+    """Return every row of a table as a block of its own."""
+    blocks = []
+    for key, row in sorted(db.table(name).items()):
+        blocks.append(f"{title}: {key}\n{plain_table([[field, row[field]] for field in sorted(row)])}\n\n")
+    return "".join(blocks)
+
+
+def _settings(command: click.Command) -> click.Command:
+    for short in FIELDS:
+        color, kind = {"g": "green", "y": "yellow", "r": "red"}[short[0]], short[1:]
+        what = "max drop/mark probability" if kind == "drop" else f"{kind} threshold"
+        text = f"set {what} for packets marked '{color}'"
+        option(f"-{short}", f"--{color}-{_LONG[kind]}", short, help=text)(command)
+    return command
+
+
+@_settings
+@click.command("ecnconfig", cls=Command, help="Show and change: ECN WRED configuration\nECN on/off status on queues")
+@argument("command", type=Choice(["on", "off"], case_sensitive=False), required=False)
+@flag("-l", "--list", "show_config", help="show ECN WRED configuration")
+@option("-p", "--profile", help="specify WRED profile name")
+@option("-n", "--namespace", type=Choice([]), help="Namespace name or skip for all")
+@flag("-vv", "--verbose", help="Verbose output")
+@option("-q", "--queue", help="specify queue index list: 3,4")
+@pass_run
+def ecnconfig(
+    one: Run, command: str | None, show_config: bool, profile: str | None, verbose: bool, queue: str | None,
+    namespace: str | None, **values: str | None,
+) -> None:  # fmt: skip
+    wanted = {name: value for name in FIELDS if (value := values[name])}
+    if show_config:
+        _refuse(one, "No set options allowed when -l[ist] specified" if wanted else "")
+        one.say(listing(one.db, "WRED_PROFILE", "Profile"), end="")
+        if verbose:
+            one.say(f"Total profiles: {len(one.db.table('WRED_PROFILE'))}")
+    elif profile:
+        _refuse(one, "" if wanted else "Specify at least one threshold parameter to set")
+        _set(one, profile, wanted, verbose)
+    elif queue:
+        _queues(one, command, queue.split(","))
+    else:
+        raise click.exceptions.Exit(1)
+
+
+def _refuse(one: Run, reason: str) -> None:
+    if reason:
+        one.leave(f"Exception caught:  Input arguments error. {reason}")
+
+
+def _set(one: Run, profile: str, wanted: dict[str, str], verbose: bool) -> None:
+    key = f"WRED_PROFILE|{profile}"
+    _refuse(one, "" if key in one.db.rows else f"Invalid WRED profile {profile} for namespace None")
+    row = one.db.get(key) | {FIELDS[name]: value for name, value in wanted.items()}
+    invalid = [f"Invalid {name} ({row[field]}). {name} should be {_range(name)}."
+               for name, field in FIELDS.items() if field in row and not _is_in_range(name, row[field])]  # fmt: skip
+    for color in () if invalid else "gyr":
+        low, high = (row.get(FIELDS[f"{color}{kind}"]) for kind in ("min", "max"))
+        if low is not None and high is not None and int(low) > int(high):
+            names = f"Invalid {color}min ({int(low)}) and {color}max ({int(high)})."
+            invalid.append(f"{names} {color}min should be smaller than {color}max")
+    for line in invalid:
+        one.say(line)
+    _refuse(one, "Invalid WRED profile parameters" if invalid else "")
+    for name, value in wanted.items():
+        if verbose:
+            one.say(f"Setting {FIELDS[name]} value to {value}{'%' if name.endswith('drop') else ''}")
+        one.db.set_fields(key, {FIELDS[name]: value})
+
+
+def _range(name: str) -> str:
+    return "an integer between 0 and 100" if name.endswith("drop") else "an non-negative integer"
+
+
+def _is_in_range(name: str, value: str) -> bool:
+    return value.isdigit() and (not name.endswith("drop") or int(value) <= 100)
+
+
+def _queues(one: Run, command: str | None, queues: list[str]) -> None:
+    """Show or set ECN on queues of all ports with a neighbor."""
+    ports = list(one.db.table("DEVICE_NEIGHBOR"))
+    if not ports:
+        one.leave("Exception caught:  No active ports detected in table 'DEVICE_NEIGHBOR'")
+    if command is None:
+        one.say("ECN status:")
+    for queue in queues:
+        keys = [f"QUEUE|{port}|{queue}" for port in ports]
+        if command is None:
+            state = "on" if "wred_profile" in one.db.get(keys[0]) else "off"
+            one.say(f"queue {queue}: {state}")
+        for key in keys if command is not None else ():
+            if command == "on":
+                one.db.set_fields(key, {"wred_profile": "AZURE_LOSSLESS"})
+            else:
+                one.db.delete_fields(key, ["wred_profile"])
+
+
+@program("ecnconfig")
+def run_ecnconfig(call: Call) -> Result:
+    """Run ``ecnconfig``."""
+    return run(ecnconfig, call)
+
+
+@program("mmuconfig")
+def mmuconfig(call: Call) -> Result:
+    """Run ``mmuconfig -l``."""
+    shown = listing(call.device.db, "BUFFER_POOL", "Pool") + listing(call.device.db, "BUFFER_PROFILE", "Profile")
+    return Result(out=shown) if "-l" in call.argv else Result(1)

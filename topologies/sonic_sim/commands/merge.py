@@ -1,0 +1,44 @@
+"""Write a JSON document into the running CONFIG_DB as ``sonic-cfggen --write-to-db`` does (sonic-facts §3.1)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sonic_sim.configdb import ConfigDb, Hash, encode_fields
+from sonic_sim.shell.programs import ProgramError
+
+
+def read_document(text: str) -> Any:
+    """Parse JSON. Raises ProgramError as a program without error handling would."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ProgramError(f"json.decoder.JSONDecodeError: {error}") from error
+
+
+def merge_into(db: ConfigDb, document: Any) -> None:
+    """Write a document in one transaction: fields are set, ``null`` deletes tables and rows, ``{}`` tables do nothing.
+
+    Raises ProgramError before anything is written.
+    """
+    writes: list[tuple[str, Hash | None]] = []
+    try:
+        tables = {name: rows for name, rows in document.items() if not name[:1].islower()}
+        for table, rows in tables.items():
+            for key, fields in rows.items() if rows is not None else ():
+                writes.append((f"{table}|{key}", None if fields is None else _encode(fields)))
+    except (TypeError, AttributeError) as error:
+        raise ProgramError(f"{type(error).__name__}: {error}") from error
+    for table, rows in tables.items():
+        if rows is None:
+            db.delete_table(table)
+    for name, row in writes:
+        if row is None:
+            db.delete(name)
+        else:
+            db.set_fields(name, row)
+
+
+def _encode(fields: Mapping[str, Any]) -> Hash:
+    """Return a row as it is written; a text in its place is indexed by its characters, and fails for that."""
+    return encode_fields({name: fields[name] for name in fields})

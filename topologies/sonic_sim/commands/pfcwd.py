@@ -1,0 +1,173 @@
+"""``pfcwd``: the PFC watchdog's rows of the ports that COUNTERS_DB knows (sonic-utilities, pfcwd/main.py)."""
+
+import click
+
+from sonic_sim.commands.click7 import Choice, PlainGroup, Range, Run, argument, flag, option, pass_run, run
+from sonic_sim.commands.tables import table
+from sonic_sim.configdb import natural_key
+from sonic_sim.databases import COUNTERS, rows_of_database
+from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Result, program
+
+_STATES = Choice(["enable", "disable"])
+_DEFAULT_MS = {"detection_time": 200, "restoration_time": 200}
+_PORTS_A_STEP = 32
+_HEADERS = ["PORT", "ACTION", "DETECTION TIME", "RESTORATION TIME"]
+_STATISTICS = ["QUEUE", "STATUS", "STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP", "TX LAST OK/DROP",
+               "RX LAST OK/DROP"]  # fmt: skip
+
+
+@click.group("pfcwd", cls=PlainGroup, help="SONiC PFC Watchdog")
+def pfcwd() -> None:
+    pass
+
+
+@program("pfcwd")
+def run_pfcwd(call: Call) -> Result:
+    """Run ``pfcwd``."""
+    return run(pfcwd, call)
+
+
+def _known_ports(one: Run) -> list[str]:
+    key = "COUNTERS_PORT_NAME_MAP"
+    names = rows_of_database(one.device, COUNTERS, key).get(key, {})
+    return sorted((name for name in names if name.startswith("Ethernet")), key=natural_key)
+
+
+def _need_root(one: Run) -> None:
+    if one.call.user != ROOT:
+        one.leave("Root privileges are required for this operation")
+
+
+def _watch(one: Run, port: str, row: dict[str, str]) -> None:
+    """Write the row of a port that has PFC."""
+    if "pfc_enable" not in one.db.get(f"PORT_QOS_MAP|{port}"):
+        one.say(f"SKIPPED: PFC is not enabled on port: {port}")
+    else:
+        one.db.put(f"PFC_WD|{port}", row)
+
+
+@pfcwd.command()
+@option("--action", "-a", type=Choice(["drop", "forward", "alert"]))
+@option("--restoration-time", "-r", type=Range(100, 60000))
+@argument("ports", nargs=-1)
+@argument("detection-time", type=Range(100, 5000))
+@pass_run
+def start(
+    one: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int
+) -> None:
+    """Start PFC watchdog on port(s). To config all ports, use all as input.
+
+    Example:
+    sudo pfcwd start --action drop all 400 --restoration-time 400
+
+    """
+    known = _known_ports(one)
+    unknown = [port for port in dict.fromkeys(ports) if port not in known and port != "all"]
+    if unknown:
+        one.stop("Failed to run command, invalid options:\n" + "\n".join(unknown))
+    _need_root(one)
+    row = {"detection_time": str(detection_time)} | ({"action": action} if action else {})
+    if restoration_time is None:
+        restoration_time = 2 * detection_time
+        text = f"default to 2 times detection time: {restoration_time} ms"
+        one.say(f"restoration time not defined; {text}")
+    row["restoration_time"] = str(restoration_time)
+    for port in ports or known:
+        for name in known if port == "all" else (port,):
+            _watch(one, name, row)
+
+
+@pfcwd.command()
+@argument("poll_interval", type=Range(100, 3000))
+@pass_run
+def interval(one: Run, poll_interval: int) -> None:
+    """Set PFC watchdog counter polling interval"""
+    _need_root(one)
+    rows = [row for name, row in one.db.table("PFC_WD").items() if "Ethernet" in name]
+    fields = ("detection_time", "restoration_time")
+    times = [(int(row[name]), name.replace("_", " ")) for row in rows for name in fields if name in row]
+    shortest, name = min(times, key=lambda pair: pair[0], default=(3000, ""))
+    if shortest < poll_interval:
+        reason = f"value is bigger than one of the configured {name} values, please choose a smaller polling_interval"
+        one.leave(f"unable to use polling interval = {poll_interval}ms, {reason}")
+    one.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(poll_interval)})
+
+
+@pfcwd.command()
+@argument("ports", nargs=-1)
+@pass_run
+def stop(one: Run, ports: tuple[str, ...]) -> None:
+    """Stop PFC watchdog on port(s)"""
+    _need_root(one)
+    known = _known_ports(one)
+    for port in ports or known:
+        if port in known:
+            one.db.delete(f"PFC_WD|{port}")
+
+
+@pfcwd.command("start_default")
+@pass_run
+def start_default(one: Run) -> None:
+    """Start PFC WD by default configurations"""
+    _need_root(one)
+    if one.db.get("DEVICE_METADATA|localhost").get("default_pfcwd_status", "").lower() != "enable":
+        return
+    steps = max(1, (len(one.db.table("PORT")) - 1) // _PORTS_A_STEP + 1)
+    times = {name: str(value * steps) for name, value in _DEFAULT_MS.items()}
+    for port in sorted(one.db.table("DEVICE_NEIGHBOR"), key=natural_key):
+        _watch(one, port, {**times, "action": "drop"})
+    one.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(200 * steps)})
+
+
+@pfcwd.command("counter_poll")
+@argument("counter_poll", type=_STATES)
+@pass_run
+def counter_poll(one: Run, counter_poll: str) -> None:
+    """Enable/disable counter polling"""
+    _need_root(one)
+    one.db.set_fields("FLEX_COUNTER_TABLE|PFCWD", {"FLEX_COUNTER_STATUS": counter_poll})
+
+
+@pfcwd.command("big_red_switch")
+@argument("big_red_switch", type=_STATES)
+@pass_run
+def big_red_switch(one: Run, big_red_switch: str) -> None:
+    """Enable/disable BIG_RED_SWITCH mode"""
+    _need_root(one)
+    one.db.set_fields("PFC_WD|GLOBAL", {"BIG_RED_SWITCH": big_red_switch})
+
+
+@pfcwd.group(cls=PlainGroup)
+def show() -> None:
+    """Show PFC Watchdog information"""
+
+
+@show.command("config")
+@option("--display", "-d")
+@option("--namespace", "-n")
+@argument("ports", nargs=-1)
+@pass_run
+def show_config(one: Run, ports: tuple[str, ...], display: str | None, namespace: str | None) -> None:
+    """Show PFC Watchdog configuration"""
+    rows = [(port, one.db.get(f"PFC_WD|{port}")) for port in ports or _known_ports(one)]
+    found = [(port, row) for port, row in rows if row]
+    general = one.db.get("PFC_WD|GLOBAL") if found else {}
+    if "POLL_INTERVAL" in general:
+        one.say(f"Changed polling interval to {general['POLL_INTERVAL']}ms")
+    if "BIG_RED_SWITCH" in general:
+        one.say(f"BIG_RED_SWITCH status is {general['BIG_RED_SWITCH']}")
+    defaults = {"action": "drop", "detection_time": "N/A", "restoration_time": "infinite"}
+    body = [[port, *(row.get(name, value) for name, value in defaults.items())] for port, row in found]
+    one.say(table(_HEADERS, body, right=True))
+
+
+@show.command("stats")
+@option("--display", "-d")
+@option("--namespace", "-n")
+@flag("-e", "--empty")
+@argument("queues", nargs=-1)
+@pass_run
+def show_stats(one: Run, **others: object) -> None:
+    """Show PFC Watchdog stats per queue"""
+    one.say(table(_STATISTICS, [], right=True))

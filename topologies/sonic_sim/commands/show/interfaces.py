@@ -1,0 +1,318 @@
+"""``show interfaces``."""
+
+from typing import Any
+
+import click
+
+from sonic_sim.commands.click7 import Integer, PlainGroup, Run, argument, flag, option, pass_run
+from sonic_sim.commands.config.names import expand_filter
+from sonic_sim.commands.config.root import not_simulated
+from sonic_sim.commands.show.root import namespace_options, show, verbose
+from sonic_sim.commands.tables import grid, table
+from sonic_sim.configdb import Hash, natural_key, to_json
+from sonic_sim.databases import APPL, COUNTERS, STATE, rows_of_database
+from sonic_sim.shell.programs import Call, Result, program
+
+NOT_AVAILABLE = "N/A"
+_name = argument("interfacename", required=False)
+_MBPS_A_GBPS = 1000
+
+
+@show.group()
+def interfaces() -> None:
+    """Show details of the network interfaces"""
+
+
+not_simulated(
+    interfaces,
+    """
+    dhcp-mitigation-rate  Show interface dhcp-mitigation-rate information
+    errors                Show Interface Erorrs <interfacename>
+    flap                  Show Interface Flap Information <interfacename>
+    mpls                  Show Interface MPLS status
+    switchport            Show interface switchport information
+    transceiver           Show SFP Transceiver information
+""",
+)
+
+
+def port_rows(one: Run, wanted: str | None) -> dict[str, Hash]:
+    """Return the rows of APPL_DB's PORT_TABLE by port, in natural order."""
+    rows = rows_of_database(one.device, APPL, "PORT_TABLE:*")
+    names = {key.removeprefix("PORT_TABLE:"): row for key, row in rows.items() if key.startswith("PORT_TABLE:Ethernet")}
+    chosen = set(names) if wanted is None else set(expand_filter(wanted)) & set(names)
+    return {name: names[name] for name in sorted(chosen, key=natural_key)}
+
+
+def _state(row: Hash) -> list[str]:
+    return [row.get("oper_status", NOT_AVAILABLE), row.get("admin_status", NOT_AVAILABLE)]
+
+
+@interfaces.command()
+@_name
+@namespace_options
+@verbose
+@pass_run
+def status(one: Run, interfacename: str | None, **others: Any) -> None:
+    """Show Interface status information"""
+    db = one.db
+    members = {key.partition("|")[2] for key in db.table("VLAN_MEMBER")}
+    channels = {key.partition("|")[2]: key.partition("|")[0] for key in db.table("PORTCHANNEL_MEMBER")}
+    rows = []
+    for name, row in port_rows(one, interfacename).items():
+        vlan = channels.get(name, "trunk" if name in members else "routed")
+        shown = [row.get(field, NOT_AVAILABLE) for field in ("mtu", "fec", "alias")]
+        rows.append([
+            name, row.get("lanes", NOT_AVAILABLE), speed_text(row.get("speed", "")), *shown, vlan, *_state(row),
+            NOT_AVAILABLE, row.get("pfc_asym", NOT_AVAILABLE),
+        ])  # fmt: skip
+    headers = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
+    one.say(table(headers, rows, right=True))
+    one.seconds = 0.3
+
+
+def speed_text(mbps: str) -> str:
+    """Return a speed as the tables show it: ``400G``, ``2.5G``, ``100M``."""
+    if not mbps.isdigit():
+        return NOT_AVAILABLE
+    return f"{mbps}M" if int(mbps) < _MBPS_A_GBPS else f"{int(mbps) / _MBPS_A_GBPS:g}G"
+
+
+@interfaces.command()
+@_name
+@namespace_options
+@verbose
+@pass_run
+def description(one: Run, interfacename: str | None, **others: Any) -> None:
+    """Show interface status, protocol and description"""
+    rows = [
+        [name, *_state(row), row.get("alias", NOT_AVAILABLE), row.get("description", NOT_AVAILABLE)]
+        for name, row in port_rows(one, interfacename).items()
+    ]
+    one.say(table(["Interface", "Oper", "Admin", "Alias", "Description"], rows, right=True))
+
+
+@interfaces.command()
+@_name
+@namespace_options
+@verbose
+@pass_run
+def tpid(one: Run, interfacename: str | None, **others: Any) -> None:
+    """Show Interface tpid information"""
+    rows = [
+        [name, row.get("alias", NOT_AVAILABLE), *_state(row), row.get("tpid", NOT_AVAILABLE)]
+        for name, row in port_rows(one, interfacename).items()
+    ]
+    one.say(table(["Interface", "Alias", "Oper", "Admin", "TPID"], rows, right=True))
+
+
+@interfaces.command()
+@_name
+@namespace_options
+@pass_run
+def alias(one: Run, interfacename: str | None, **others: Any) -> None:
+    """Show Interface Name/Alias Mapping"""
+    ports = one.db.table("PORT")
+    if (one.call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias" and interfacename is not None:
+        interfacename = next((name for name, row in ports.items() if row.get("alias") == interfacename), interfacename)
+    if interfacename is not None and interfacename not in ports:
+        one.fail(f"Invalid interface name {interfacename}")
+    names = [interfacename] if interfacename else sorted(ports, key=natural_key)
+    one.say(table(["Name", "Alias"], [[name, ports[name].get("alias", name)] for name in names]))
+
+
+@interfaces.command("naming_mode")
+@verbose
+@pass_run
+def naming_mode(one: Run, verbose: bool) -> None:
+    """Show interface naming_mode status"""
+    one.say((one.call.variables or {}).get("SONIC_CLI_IFACE_MODE", "default"))
+
+
+def _mode_group(name: str, text: str, headers: list[str], fields: tuple[str, ...]) -> None:
+    """Add a group whose ``status`` shows fields of the ports."""
+
+    @interfaces.group(name, help=f"Show interface {text} information")
+    def group() -> None:
+        pass
+
+    @group.command("status", help=f"Show interface {text} status")
+    @_name
+    @namespace_options
+    @verbose
+    @pass_run
+    def command(one: Run, interfacename: str | None, **others: Any) -> None:
+        states = rows_of_database(one.device, STATE, "PORT_TABLE|*")
+        rows = []
+        for port, row in port_rows(one, interfacename).items():
+            both = {**states.get(f"PORT_TABLE|{port}", {}), **row, "speed": speed_text(row.get("speed", ""))}
+            rows.append([port, *(both.get(field, NOT_AVAILABLE) for field in fields)])
+        one.say(table(["Interface", *headers], rows, right=True))
+
+
+_mode_group("autoneg", "autoneg", ["Auto-Neg Mode", "Speed", "Adv Speeds", "Rmt Adv Speeds", "Type", "Adv Types",
+                                   "Oper", "Admin"],
+            ("autoneg", "speed", "adv_speeds", "rmt_adv_speeds", "interface_type", "adv_interface_types",
+             "oper_status", "admin_status"))  # fmt: skip
+_mode_group("link-training", "link-training", ["LT Oper", "LT Admin", "Oper", "Admin"],
+            ("link_training_status", "link_training", "oper_status", "admin_status"))  # fmt: skip
+_mode_group("fec", "fec", ["FEC Oper", "FEC Admin"], ("fec_oper", "fec"))
+
+
+@interfaces.group(cls=PlainGroup, invoke_without_command=True)
+@pass_run
+def breakout(one: Run) -> None:
+    """Show Breakout Mode information by interfaces"""
+    if click.get_current_context().invoked_subcommand is None:
+        # the simulated image has no platform.json
+        one.stop("Can not load port config from platform.json or hwsku.json file")
+
+
+@breakout.command("current-mode")
+@argument("interface", metavar="<interface_name>", required=False)
+@pass_run
+def current_mode(one: Run, interface: str | None) -> None:
+    """Show current Breakout mode Info by interface(s)"""
+    modes = one.db.table("BREAKOUT_CFG")
+    names = sorted(modes, key=natural_key) if interface is None else [interface]
+    rows = [[name, modes.get(name, {}).get("brkout_mode", "Not Available")] for name in names]
+    one.say(grid(["Interface", "Current Breakout Mode"], rows))
+
+
+@interfaces.group()
+def neighbor() -> None:
+    """Show neighbor related information"""
+
+
+@neighbor.command()
+@_name
+@option("-n", "--namespace")
+@pass_run
+def expected(one: Run, interfacename: str | None, namespace: str | None) -> None:
+    """Show expected neighbor information by interfaces"""
+    neighbors, about = one.db.table("DEVICE_NEIGHBOR"), one.db.table("DEVICE_NEIGHBOR_METADATA")
+    if not neighbors:
+        one.stop("DEVICE_NEIGHBOR information is not present.", 0)
+    if not about:
+        one.stop("DEVICE_NEIGHBOR_METADATA information is not present.", 0)
+    if interfacename is not None and interfacename not in neighbors:
+        one.stop(f"No neighbor information available for interface {interfacename}", 0)
+    rows = []
+    for port in [interfacename] if interfacename else sorted(neighbors, key=natural_key):
+        row = neighbors[port]
+        more = about.get(row.get("name", ""), {})
+        fields = [more.get(field, "None") for field in ("lo_addr", "mgmt_addr", "type")]
+        rows.append([port, row.get("name", ""), row.get("port", ""), *fields])
+    headers = ["LocalPort", "Neighbor", "NeighborPort", "NeighborLoopback", "NeighborMgmt", "NeighborType"]
+    one.say(table(headers, rows))
+
+
+@interfaces.command()
+@namespace_options
+@verbose
+@pass_run
+def portchannel(one: Run, **others: Any) -> None:
+    """Show PortChannel information"""
+    names = sorted(one.db.table("PORTCHANNEL"), key=natural_key)
+    rows = [[name.removeprefix("PortChannel"), name, NOT_AVAILABLE, ""] for name in names]
+    one.say("Flags: A - active, I - inactive, Up - up, Dw - Down, N/A - not available,")
+    one.say("       S - selected, D - deselected, * - not synced")
+    one.say(table(["No.", "Team Dev", "Protocol", "Ports"], rows))
+
+
+_COLUMNS = {
+    "": ("OK", "BPS", "UTIL", "ERR", "DRP", "OVR"),
+    "errors": ("ERR", "DRP", "OVR"),
+    "rates": ("OK", "BPS", "PPS", "UTIL"),
+}
+_SAI = {"OK": "UCAST_PKTS", "ERR": "ERRORS", "DRP": "DISCARDS"}
+_period = option("-p", "--period", type=Integer(), help="Display statistics over a specified period (in seconds)")
+_json = flag("-j", "--json", "json_fmt", help="Print in JSON format")
+
+
+@interfaces.group(cls=PlainGroup, invoke_without_command=True)
+@namespace_options
+@option("-i", "--interface", help="Filter by interface name")
+@flag("-a", "--printall", help="Show all counters")
+@_period
+@_json
+@verbose
+@pass_run
+def counters(one: Run, interface: str | None, json_fmt: bool, **others: Any) -> None:
+    """Show interface counters"""
+    if click.get_current_context().invoked_subcommand is None:
+        _show_counters(one, interface, json_fmt, _COLUMNS[""])
+
+
+def _counters_command(name: str) -> None:
+    @counters.command(name, help=f"Show interface counters {name}")
+    @namespace_options
+    @_period
+    @_json
+    @verbose
+    @pass_run
+    def command(one: Run, json_fmt: bool, **others: Any) -> None:
+        _show_counters(one, None, json_fmt, _COLUMNS[name])
+
+
+_counters_command("errors")
+_counters_command("rates")
+
+
+@counters.command()
+@argument("interface", metavar="[INTERFACE_NAME]", required=False)
+@_period
+@_json
+@verbose
+@pass_run
+def rif(one: Run, **others: Any) -> None:
+    """Show interface counters rif"""
+    headers = [f"{way}_{what}" for way in ("RX", "TX") for what in ("OK", "BPS", "PPS", "ERR")]
+    one.say(table(["IFACE", *headers], [], right=True))
+
+
+not_simulated(
+    counters,
+    """
+    detailed       Show interface counters detailed
+    fec-histogram  Show interface counters fec-histogram
+    fec-stats      Show interface counters fec-stats
+    trim           Show interface counters trim
+""",
+)
+
+
+def _show_counters(one: Run, wanted: str | None, json_fmt: bool, columns: tuple[str, ...]) -> None:
+    values = rows_of_database(one.device, COUNTERS, "COUNTERS*")
+    oids = values.get("COUNTERS_PORT_NAME_MAP", {})
+    ports = {name: row for name, row in port_rows(one, wanted).items() if name in oids}
+    rows = {name: _counter_row(row, values.get(f"COUNTERS:{oids[name]}", {}), columns) for name, row in ports.items()}
+    headers = ["STATE", *(f"{way}_{what}" for way in ("RX", "TX") for what in columns)]
+    if json_fmt:
+        document = {name: dict(sorted(zip(headers, row, strict=True))) for name, row in sorted(rows.items())}
+        one.say(to_json(document))
+    else:
+        one.say(table(["IFACE", *headers], [[name, *row] for name, row in rows.items()], right=True))
+
+
+def _counter_row(port: Hash, values: Hash, columns: tuple[str, ...]) -> list[str]:
+    """Return the state and counters of a port; rates are N/A, as where nothing fills the table of rates."""
+    state = "X" if port.get("admin_status") != "up" else "U" if port.get("oper_status") == "up" else "D"
+    row = [state]
+    for way in ("IN", "OUT"):
+        for column in columns:
+            found = values.get(
+                f"SAI_PORT_STAT_IF_{way}_{_SAI.get(column, '')}", "0" if values and column == "OVR" else ""
+            )
+            row.append(f"{int(found):,}" if found else NOT_AVAILABLE)
+    return row
+
+
+@program("portstat")
+def portstat(call: Call) -> Result:
+    """Run ``portstat [-j] [-i PORTS]``."""
+    one = Run(call)
+    words = call.argv[1:]
+    wanted = words[words.index("-i") + 1] if "-i" in words[:-1] else None
+    _show_counters(one, wanted, "-j" in words, _COLUMNS[""])
+    return one.result()

@@ -1,0 +1,91 @@
+"""``show``: the root of its commands, and the names of those that are not simulated."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from sonic_sim.commands.click7 import Choice, Group, flag, option, run
+from sonic_sim.commands.config.root import not_simulated
+from sonic_sim.shell.programs import Call, Result, program
+
+verbose = flag("--verbose", help="Enable verbose output")
+
+
+def namespace_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of commands that show several ASICs."""
+    shown = Choice(["all", "frontend"])
+    settings = option(
+        "-d", "--display", type=shown, default="frontend", show_default=True, help="Show internal interfaces"
+    )
+    return settings(
+        option("-n", "--namespace", type=Choice([]), show_default=True, help="Namespace name or all")(function)
+    )
+
+
+@click.group("show", cls=Group, help="SONiC command line - 'show' command")
+def show() -> None:
+    pass
+
+
+@program("show")
+def run_show(call: Call) -> Result:
+    """Run ``show``."""
+    return run(show, call)
+
+
+not_simulated(
+    show,
+    """
+    arp                    Show IP ARP table
+    asic-sdk-health-event
+    bfd                    Show details of the bfd sessions
+    bmp                    Show details of the bmp dataset
+    boot                   Show boot configuration
+    buffer_pool            Show details of the buffer pools
+    chassis                Chassis commands group
+    copp                   Show copp configuration
+    dropcounters           Show drop counter related information
+    environment            Show environmentals (voltages, fans, temps)
+    event-counters         Show events counter
+    fabric                 Show fabric information
+    fgnhg                  Show FGNHG information
+    flowcnt-route          Show route flow counter related information
+    flowcnt-trap           Show trap flow counter related information
+    headroom-pool          Show details of headroom pool
+    kdump                  Show kdump configuration, dump files and dmesg logs
+    kubernetes
+    logging                Show system log
+    mac                    Show MAC (FDB) entries
+    mirror_session         Show existing everflow sessions
+    muxcable               SONiC command line - 'show muxcable' command
+    nat                    Show details of the nat
+    ndp                    Show IPv6 Neighbor table
+    ntp                    Show NTP information
+    p4-table               Display all P4RT tables
+    policer                Show existing policers
+    priority-group         Show details of the PGs
+    processes              Show process information
+    queue                  Show details of the queues
+    radius                 Show RADIUS configuration
+    route-map              show route-map
+    serial_console         Show serial_console configuration
+    spanning-tree          Show spanning_tree commands
+    srv6                   Show SRv6 related information
+    ssh                    Show ssh configuration
+    storm-control          Show storm-control
+    switchport             Show details of the switchports
+    syslog                 Show syslog server configuration
+    system-health          Show system-health information
+    system-memory          Show memory information
+    techsupport            Gather information for troubleshooting
+    users                  Show users
+    vnet                   Show vnet related information
+    vrrp                   Show vrrp commands
+    vrrp6                  Show vrrp6 commands
+    vxlan                  Show vxlan related information
+    warm_restart           Show warm restart configuration and state
+    watermark              Show details of watermark
+    ztp                    Show Zero Touch Provisioning status
+""",
+)

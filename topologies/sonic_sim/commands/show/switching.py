@@ -1,0 +1,210 @@
+"""``show vlan``, ``vrf``, ``lldp``, ``subinterfaces``, ``acl`` and ``sflow``."""
+
+from typing import Any
+
+from sonic_sim.commands.click7 import Run, argument, pass_run, run
+from sonic_sim.commands.config.root import not_simulated
+from sonic_sim.commands.show.interfaces import NOT_AVAILABLE
+from sonic_sim.commands.show.root import show, verbose
+from sonic_sim.commands.tables import grid, table
+from sonic_sim.configdb import natural_key
+from sonic_sim.databases import APPL, STATE, rows_of_database
+from sonic_sim.shell.programs import Call, Result, program
+
+_ACL_TABLES = ["Name", "Type", "Binding", "Description", "Stage", "Status"]
+_ACL_RULES = ["Table", "Rule", "Priority", "Action", "Match", "Status"]
+_NO_MATCH = ("PRIORITY", "PACKET_ACTION", "MIRROR_ACTION", "MIRROR_INGRESS_ACTION", "MIRROR_EGRESS_ACTION")
+
+
+@show.group()
+def vlan() -> None:
+    """Show VLAN information"""
+
+
+@vlan.command()
+@verbose
+@pass_run
+def brief(one: Run, verbose: bool) -> None:
+    """Show all bridge information"""
+    db, rows = one.db, []
+    for name in sorted(db.table("VLAN"), key=natural_key):
+        addresses = [key.partition("|")[2] for key in db.table("VLAN_INTERFACE") if key.startswith(f"{name}|")]
+        members = _members(one, name)
+        proxy = db.get(f"VLAN_INTERFACE|{name}").get("proxy_arp", "disabled")
+        modes = [mode for _, mode in members]
+        ports = [port for port, _ in members]
+        rows.append([name.removeprefix("Vlan"), "\n".join(addresses), "\n".join(ports), "\n".join(modes), proxy])
+    one.say(grid(["VLAN ID", "IP Address", "Ports", "Port Tagging", "Proxy ARP"], rows))
+
+
+def _members(one: Run, name: str) -> list[tuple[str, str]]:
+    """Return the members of a VLAN with their modes."""
+    rows = one.db.table("VLAN_MEMBER")
+    ports = [key.partition("|")[2] for key in rows if key.startswith(f"{name}|")]
+    return [(port, rows[f"{name}|{port}"].get("tagging_mode", "")) for port in sorted(ports, key=natural_key)]
+
+
+@vlan.command("config", help="")
+@pass_run
+def vlan_config(one: Run) -> None:
+    """Print VLANs with members, one a line."""
+    rows = []
+    for name in sorted(one.db.table("VLAN"), key=natural_key):
+        vid = one.db.get(f"VLAN|{name}").get("vlanid", "")
+        rows += [[name, vid, port, mode] for port, mode in _members(one, name) or [("", "")]]
+    one.say(table(["Name", "VID", "Member", "Mode"], rows))
+
+
+@show.command()
+@argument("vrf_name", required=False)
+@pass_run
+def vrf(one: Run, vrf_name: str | None) -> None:
+    """Show vrf config"""
+    tables = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE", "VLAN_SUB_INTERFACE")
+    rows = []
+    for name in [vrf_name] if vrf_name else sorted(one.db.table("VRF"), key=natural_key):
+        bound = [
+            key for one_table in tables for key, row in one.db.table(one_table).items() if row.get("vrf_name") == name
+        ]
+        rows += [[name if place == 0 else "", key] for place, key in enumerate(bound or [""])]
+    one.say(table(["VRF", "Interfaces"], rows))
+
+
+@show.group()
+def subinterfaces() -> None:
+    """Show details of the sub port interfaces"""
+
+
+@subinterfaces.command("status")
+@argument("subinterfacename", required=False)
+@verbose
+@pass_run
+def subinterface_status(one: Run, **others: Any) -> None:
+    """Show sub port interface status information"""
+    # what no daemon has made is not shown
+    one.say(table(["Sub port interface", "Speed", "MTU", "Vlan", "Admin", "Type"], [], right=True))
+
+
+@show.group()
+def lldp() -> None:
+    """Show LLDP information"""
+
+
+not_simulated(lldp, "neighbors  Show LLDP neighbors")
+
+
+@lldp.command("table")
+@verbose
+@pass_run
+def lldp_table(one: Run, verbose: bool) -> None:
+    """Show LLDP neighbors in tabular format"""
+    rows = rows_of_database(one.device, APPL, "LLDP_ENTRY_TABLE:*")
+    heard = {key.partition(":")[2]: row for key, row in rows.items() if key.startswith("LLDP_ENTRY_TABLE:")}
+    body = [
+        [port, heard[port]["lldp_rem_sys_name"], heard[port]["lldp_rem_port_id"],
+         "BR" if heard[port]["lldp_rem_sys_cap_enabled"] == "28 00" else "O", heard[port]["lldp_rem_port_desc"]]
+        for port in sorted(heard, key=natural_key)
+    ]  # fmt: skip
+    one.say("Capability codes: (R) Router, (B) Bridge, (O) Other")
+    one.say(table(["LocalPort", "RemoteDevice", "RemotePortID", "Capability", "RemotePortDescr"], body))
+    one.say(f"{'-' * 50}\nTotal entries displayed:  {len(body)}")
+
+
+@show.group()
+def acl() -> None:
+    """Show ACL related information"""
+
+
+@acl.command("table")
+@argument("table_name", required=False)
+@verbose
+@pass_run
+def acl_tables(one: Run, table_name: str | None, verbose: bool) -> None:
+    """Show existing ACL tables"""
+    rows = []
+    for name in sorted(one.db.table("ACL_TABLE")):
+        row = one.db.get(f"ACL_TABLE|{name}")
+        if table_name in (None, name):
+            control = row.get("type") == "CTRLPLANE"
+            binding = sorted(row.get("services@" if control else "ports@", "").split(","), key=natural_key)
+            status = "Active" if control else _status(one, f"ACL_TABLE_TABLE|{name}")
+            head = [
+                name,
+                row.get("type", ""),
+                binding[0],
+                row.get("policy_desc", ""),
+                row.get("stage", "ingress"),
+                status,
+            ]
+            rows += [head, *(["", "", port, "", "", ""] for port in binding[1:])]
+    one.say(table(_ACL_TABLES, rows))
+
+
+def _status(one: Run, key: str) -> str:
+    return rows_of_database(one.device, STATE, key).get(key, {}).get("status", NOT_AVAILABLE)
+
+
+@acl.command("rule")
+@argument("table_name", required=False)
+@argument("rule_id", required=False)
+@verbose
+@pass_run
+def acl_rules(one: Run, table_name: str | None, rule_id: str | None, verbose: bool) -> None:
+    """Show existing ACL rules"""
+    rules = one.db.table("ACL_RULE")
+    found = []
+    for key, row in rules.items():
+        name, _, rule = key.partition("|")
+        if table_name in (None, name) and rule_id in (None, rule):
+            found.append((-int(row.get("PRIORITY", "0")), name, rule, row))
+    rows = []
+    for priority, name, rule, row in sorted(found, key=lambda one_rule: one_rule[:3]):
+        matches = sorted(f"{field}: {value}" for field, value in row.items() if field not in _NO_MATCH) or [
+            NOT_AVAILABLE
+        ]
+        action = row.get("PACKET_ACTION", "")
+        control = one.db.get(f"ACL_TABLE|{name}").get("type") == "CTRLPLANE"
+        status = "Active" if control else _status(one, f"ACL_RULE_TABLE|{name}|{rule}")
+        rows += [[name, rule, str(-priority), action, matches[0], status]]
+        rows += [["", "", "", "", match, ""] for match in matches[1:]]
+    one.say(table(_ACL_RULES, rows))
+
+
+@program("acl-loader")
+def acl_loader(call: Call) -> Result:
+    """Run ``acl-loader show table|rule|session|policer``."""
+    words = call.argv[1:]
+    if words[:1] == ["show"] and words[1:2] in (["table"], ["rule"]):
+        return run(acl, Call(call.device, words, user=call.user))
+    empty = {"session": _sessions(), "policer": table(["Name", "Type", "Mode", "CIR", "CBS"], [])}
+    if words[:1] == ["show"] and words[1:] and words[1] in empty:
+        return Result(out=empty[words[1]] + "\n")
+    return Result(1, err=f"acl-loader {' '.join(words)}: this command of SONiC is not simulated\n")
+
+
+def _sessions() -> str:
+    erspan = ["Name", "Status", "SRC IP", "DST IP", "GRE", "DSCP", "TTL", "Queue", "Policer", "Monitor Port",
+              "SRC Port", "Direction"]  # fmt: skip
+    span = ["Name", "Status", "DST Port", "SRC Port", "Direction", "Queue", "Policer"]
+    return f"ERSPAN Sessions\n{table(erspan, [])}\n\nSPAN Sessions\n{table(span, [])}"
+
+
+@show.group(invoke_without_command=True)
+@pass_run
+def sflow(one: Run) -> None:
+    """Show sFlow related information"""
+    row = one.db.get("SFLOW|global") or {"admin_state": "down"}
+    lines = {
+        "Admin State": row.get("admin_state", "down"), "Sample Direction": row.get("sample_direction", "rx"),
+        "Polling Interval": row.get("polling_interval", "default"), "AgentID": row.get("agent_id", "default"),
+    }  # fmt: skip
+    one.say("\nsFlow Global Information:")
+    for name, value in lines.items():
+        one.say(f"  {'sFlow ' + name + ':':<28}{value}")
+    collectors = one.db.table("SFLOW_COLLECTOR")
+    one.say(f"\n  {len(collectors)} Collectors configured:")
+    for name in sorted(collectors, key=natural_key):
+        about = collectors[name]
+        address, port = about.get("collector_ip", ""), about.get("collector_port", "6343")
+        vrf_name = about.get("collector_vrf", "default")
+        one.say(f"    Name: {name:<20}IP addr: {address:<15} UDP port: {port:<6} VRF: {vrf_name}")

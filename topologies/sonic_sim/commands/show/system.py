@@ -1,0 +1,237 @@
+"""``show version``, ``platform``, ``feature`` and what else is about the host."""
+
+import json
+import time
+from typing import Any
+
+from sonic_sim.commands.click7 import PlainGroup, Run, argument, flag, pass_run
+from sonic_sim.commands.config.root import not_simulated
+from sonic_sim.commands.show.root import show, verbose
+from sonic_sim.commands.tables import table
+from sonic_sim.configdb import natural_key
+from sonic_sim.device import Device
+
+
+@show.command()
+@verbose
+@pass_run
+def version(one: Run, verbose: bool) -> None:
+    """Show version information"""
+    device = one.device
+    image = device.image()
+    metadata = device.db.get("DEVICE_METADATA|localhost")
+    now = time.gmtime(device.clock.now())
+    clock = time.strftime("%H:%M:%S", now)
+    lines = [
+        "", f"SONiC Software Version: {image.version}", "SONiC OS Version: 12", f"Distribution: {image.distribution}",
+        f"Kernel: {image.kernel}", f"Build commit: {image.commit}", f"Build date: {image.date}",
+        f"Built by: {image.built_by}", "", f"Platform: {metadata.get('platform', device.platform)}",
+        f"HwSKU: {metadata.get('hwsku', device.spec.hwsku)}", f"ASIC: {device.spec.asic}", "ASIC Count: 1",
+        f"Serial Number: {device.spec.serial}", "Model Number: N/A", "Hardware Revision: N/A",
+        f"Uptime: {clock} up {_uptime(device)},  1 user,  load average: 0.26, 0.36, 0.59",
+        f"Date: {time.strftime('%a %d %b %Y %H:%M:%S', now)}", "", "Docker images:",
+        "REPOSITORY          TAG       IMAGE ID       SIZE", "", "",
+    ]  # fmt: skip
+    one.say("\n".join(lines), end="")
+
+
+def _uptime(device: Device) -> str:
+    minutes = int(device.clock.now() - device.times.booted) // 60
+    days, rest = divmod(minutes, 1440)
+    clock = f"{rest // 60}:{rest % 60:02d}" if rest >= 60 else f"{rest} min"
+    return f"{days} day{'s' if days > 1 else ''}, {clock}" if days else f" {clock}"
+
+
+@show.command()
+@verbose
+@pass_run
+def uptime(one: Run, verbose: bool) -> None:
+    """Show system uptime"""
+    minutes = int(one.device.clock.now() - one.device.times.booted) // 60
+    parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
+    shown = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
+    one.say(f"up {', '.join(shown) or '0 minutes'}")
+
+
+@show.group(cls=PlainGroup, invoke_without_command=True)
+@verbose
+@pass_run
+def clock(one: Run, verbose: bool) -> None:
+    """Show date and time"""
+    one.say(time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(one.device.clock.now())))
+
+
+@show.group()
+def platform() -> None:
+    """Show platform-specific hardware info"""
+
+
+not_simulated(
+    platform,
+    """
+    current      Show device current information
+    fan          Show fan status information
+    firmware     Show firmware information
+    pcieinfo     Show Device PCIe Info
+    psustatus    Show PSU status information
+    ssdhealth    Show SSD Health information
+    syseeprom    Show system EEPROM information
+    temperature  Show device temperature information
+    voltage      Show device voltage information
+""",
+)
+
+
+@platform.command()
+@flag("--json", "json_format", help="Output in JSON format")
+@pass_run
+def summary(one: Run, json_format: bool) -> None:
+    """Show hardware platform information"""
+    device = one.device
+    metadata = device.db.get("DEVICE_METADATA|localhost")
+    values = {
+        "platform": metadata.get("platform", device.platform), "hwsku": metadata.get("hwsku", device.spec.hwsku),
+        "asic_type": device.spec.asic, "asic_count": 1, "serial": device.spec.serial, "model": "N/A", "revision": "N/A",
+    }  # fmt: skip
+    if json_format:
+        one.say(json.dumps(values))
+        return
+    names = ("Platform", "HwSKU", "ASIC", "ASIC Count", "Serial Number", "Model Number", "Hardware Revision")
+    for name, value in zip(names, values.values(), strict=True):
+        one.say(f"{name}: {value}")
+
+
+@show.group()
+def feature() -> None:
+    """Show feature status"""
+
+
+_CONFIG = {"state": "State", "auto_restart": "AutoRestart", "set_owner": "Owner", "no_fallback_to_local": "fallback"}
+
+
+def _feature_command(name: str, text: str, fields: dict[str, str], *, optional: bool = False) -> None:
+    """Add a command that shows fields of FEATURE; ``optional``: a column is there only where a row has the field."""
+
+    @feature.command(name, help=text)
+    @argument("feature_name", required=False)
+    @pass_run
+    def command(one: Run, feature_name: str | None) -> None:
+        rows = one.db.table("FEATURE")
+        if feature_name is not None and feature_name not in rows:
+            one.stop(f"Can not find feature {feature_name}")
+        names = [feature_name] if feature_name else sorted(rows, key=natural_key)
+        columns = [field for field in fields if not optional or any(field in rows[key] for key in names)]
+        body = [[key, *(rows[key].get(field, "") for field in columns)] for key in names]
+        one.say(table(["Feature", *(fields[field] for field in columns)], body))
+
+
+_feature_command("status", "Show feature state", {"state": "State", "auto_restart": "AutoRestart"})
+_feature_command("config", "Show feature config", _CONFIG, optional=True)
+_feature_command("autorestart", "Show auto-restart state for a feature", {"auto_restart": "AutoRestart"})
+
+
+@show.group()
+def dns() -> None:
+    """Show details of the static DNS configuration"""
+
+
+@dns.command()
+@pass_run
+def nameserver(one: Run) -> None:
+    """Show static DNS configuration"""
+    one.say(table(["Nameserver"], [[key] for key in sorted(one.db.table("DNS_NAMESERVER"))], right=True))
+
+
+@show.group(cls=PlainGroup, invoke_without_command=True)
+@pass_run
+def banner(one: Run) -> None:
+    """Show banner messages"""
+    row = one.db.get("BANNER_MESSAGE|global")
+    fields = ["state", "login", "motd", "logout"]
+    one.say(table(fields, [[row.get(field, "") for field in fields]]))
+
+
+@show.command()
+@pass_run
+def aaa(one: Run) -> None:
+    """Show AAA configuration"""
+    defaults = {"authentication": {"login": "local", "failthrough": "False"}, "authorization": {"login": "local"},
+                "accounting": {"login": "disable"}}  # fmt: skip
+    for key, fields in defaults.items():
+        row = {name: f"{value} (default)" for name, value in fields.items()} | one.db.get(f"AAA|{key}")
+        for name, value in row.items():
+            one.say(f"AAA {key} {name} {value}")
+
+
+@show.command()
+@pass_run
+def tacacs(one: Run) -> None:
+    """Show TACACS+ configuration"""
+    defaults = {"auth_type": "pap (default)", "timeout": "5 (default)", "passkey": "<EMPTY_STRING> (default)"}
+    for name, value in (defaults | one.db.get("TACPLUS|global")).items():
+        one.say(f"TACPLUS global {name} {value}")
+    for address in sorted(one.db.table("TACPLUS_SERVER")):
+        one.say(f"\nTACPLUS_SERVER address {address}")
+        for name, value in sorted(one.db.get(f"TACPLUS_SERVER|{address}").items()):
+            one.say(f"               {name} {value}")
+
+
+@show.command()
+@pass_run
+def services(one: Run) -> None:
+    """Show all daemon services"""
+
+
+@show.group("reboot-cause", invoke_without_command=True)
+@pass_run
+def reboot_cause(one: Run) -> None:
+    """Show cause of most recent reboot"""
+    one.say("Unknown")
+
+
+@show.group("management_interface")
+def management_interface() -> None:
+    """Show management interface parameters"""
+
+
+@management_interface.command()
+@pass_run
+def address(one: Run) -> None:
+    """Show IP address configured for management interface"""
+    for key, row in one.db.table("MGMT_INTERFACE").items():
+        one.say(f"Management IP address = {key.partition('|')[2]}")
+        if "gwaddr" in row:
+            one.say(f"Management Network Default Gateway = {row['gwaddr']}")
+
+
+@show.group("mgmt-vrf", cls=PlainGroup, invoke_without_command=True)
+@pass_run
+def mgmt_vrf(one: Run) -> None:
+    """Show management VRF attributes"""
+    if not one.db.get("MGMT_VRF_CONFIG|vrf_global"):
+        one.say("MGMT_VRF_CONFIG is not present.")
+    enabled = one.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true"
+    one.say(f"\nManagementVRF : {'Enabled' if enabled else 'Disabled'}")
+
+
+def _agents(name: str, text: str, config_table: str, headers: list[str]) -> None:
+    @show.group(name, help=text, invoke_without_command=True)
+    @pass_run
+    def command(one: Run) -> None:
+        rows = [key.split("|") for key in one.db.table(config_table)] if name == "snmpagentaddress" else []
+        one.say(table(headers, rows))
+
+
+_agents("snmpagentaddress", "Show SNMP agent listening IP address configuration", "SNMP_AGENT_ADDRESS_CONFIG",
+        ["ListenIP", "ListenPort", "ListenVrf"])  # fmt: skip
+_agents("snmptrap", "Show SNMP agent Trap server configuration", "SNMP_TRAP_CONFIG",
+        ["Version", "TrapReceiverIP", "Port", "VRF", "Community"])  # fmt: skip
+
+
+@show.command()
+@flag("--brief", "-b")
+@verbose
+@pass_run
+def line(one: Run, **others: Any) -> None:
+    """Show all console lines and their info include available ttyUSB devices unless specified brief mode"""
+    one.stop("Console switch feature is disabled")
