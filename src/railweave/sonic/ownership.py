@@ -5,11 +5,11 @@ override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from railweave.sonic.frr.document import FrrDocument, vrf_of
-from railweave.sonic.frr.lines import FrrEntry
+from railweave.sonic.frr.document import FrrDocument
+from railweave.sonic.frr.ownership import FrrScope
 from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
 
@@ -180,17 +180,24 @@ def is_made_by_sonic(table: str, key: str, fields: Fields) -> bool:
     return table == "VERSIONS"
 
 
-def owned_frr(document: FrrDocument, intended: FrrDocument) -> tuple[FrrEntry, ...]:
-    """Return the FRR lines of ``document`` that are ours: all but those of VRFs that our file ``intended`` does not
-    name. A management VRF, or one for a storage network, is somebody else's."""
-    if not any(vrf_of(entry) for entry in document.entries):
-        return document.entries
-    ours = {vrf_of(entry) for entry in intended.entries} | {None}
-    return tuple(entry for entry in document.entries if vrf_of(entry) in ours)
+_FILE_MODES = ("split", "split-unified")
+_SONIC_PEER_TABLES = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR", "BGP_MONITORS", "BGP_PEER_RANGE", "BGP_SENTINELS",
+                      "BGP_VOQ_CHASSIS_NEIGHBOR", "BGP_PEER_GROUP")  # fmt: skip
+
+
+def frr_scope(config_db: ConfigDb, running: FrrDocument, intended: FrrDocument) -> FrrScope:
+    """Return what is ours of FRR's configuration on a switch with these tables; ``intended`` is our file."""
+    return FrrScope(running, intended, _sonic_peers(config_db))
+
+
+def _sonic_peers(config_db: ConfigDb) -> frozenset[str] | None:
+    """Return the BGP neighbors that SONiC writes into FRR, None in the modes in which FRR boots a file as it is."""
+    mode = config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("docker_routing_config_mode")
+    if mode in _FILE_MODES:
+        return None
+    return frozenset(key.rpartition("|")[2] for table in _SONIC_PEER_TABLES for key in config_db.get(table, {}))
 
 
 def with_unmanaged_frr(target: FrrDocument, running: FrrDocument, intended: FrrDocument) -> FrrDocument:
     """Return ``target`` with the lines that are not ours as ``running`` has them: they stay as they are."""
-    ours = set(owned_frr(running, intended))
-    kept = (entry for entry in running.entries if entry not in ours)
-    return replace(target, entries=(*owned_frr(target, intended), *kept))
+    return FrrScope(running, intended).beside(target)

@@ -317,8 +317,9 @@ def test_what_sonics_frr_prints_of_defaults_and_the_vrfs_of_others_are_no_change
     intent = wanted(frr=FRR + "ip nht resolve-via-default\n")
     found = compare(running(frr=SONIC_FRR + FRR), intent)
     assert found.delta.changes == ()
-    (change,) = compare(running(frr=SONIC_FRR + FRR + " bgp cluster-id 1.1.1.1\n"), intent).delta.changes
-    assert (change.op, change.field) == (Op.REMOVE, "bgp cluster-id 1.1.1.1")
+    assert found.unmanaged == {"PORT": 1, "frr": 1}
+    (change,) = compare(running(frr=SONIC_FRR + FRR + " bgp router-id 1.1.1.1\n"), intent).delta.changes
+    assert (change.op, change.field) == (Op.REMOVE, "bgp router-id 1.1.1.1")
 
 
 def test_a_vrf_that_the_intended_file_names_is_ours_line_by_line() -> None:
@@ -331,9 +332,9 @@ def test_a_vrf_that_the_intended_file_names_is_ours_line_by_line() -> None:
 
 def test_a_way_back_leaves_the_vrfs_of_others_as_they_are() -> None:
     before = running(frr="frr version 10.3\nvrf storage\n ip route 0.0.0.0/0 192.0.2.9\nexit-vrf\n" + FRR)
-    now = running(frr=SONIC_FRR + FRR + " bgp cluster-id 1.1.1.1\n")
+    now = running(frr=SONIC_FRR + FRR + " bgp router-id 1.1.1.1\n")
     found = restoring_diff(now, goal_of({}, before), wanted(), "back")
-    assert lines(found.delta.changes) == ["remove frr|router bgp 65001|bgp cluster-id 1.1.1.1"]
+    assert lines(found.delta.changes) == ["remove frr|router bgp 65001|bgp router-id 1.1.1.1"]
 
 
 def test_the_order_of_changes_is_natural() -> None:

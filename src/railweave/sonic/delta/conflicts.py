@@ -1,16 +1,20 @@
-"""Foreign rows that cannot stand beside ours: they hold a port that the fabric needs.
+"""Unmanaged rows and lines that cannot stand beside ours.
 
 A member of a VLAN or port channel cannot be routed; a sub-interface or mirror destination takes the port's traffic;
-and a port that breakout removes may not be named anywhere. Such a row stops the plan, or is planned away on request.
+a port that breakout removes may not be named anywhere; and FRR has one BGP instance, one route to a prefix that wins.
+Such a row or line stops the plan, or is planned away on request.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from railweave.sonic.delta.change import Edit, Op
+from railweave.sonic.delta.edits import frr_edits
+from railweave.sonic.frr.lines import JOIN, FrrEntry
+from railweave.sonic.frr.ownership import FrrScope
 from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_made_by_sonic, owned_table
-from railweave.sonic.rows import ConfigDb, Fields, Value
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 
 _MEMBER_TABLES = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER")
 _SHORT_PARENT = re.compile(r"Eth(?=[0-9])")
@@ -18,7 +22,11 @@ _SHORT_PARENT = re.compile(r"Eth(?=[0-9])")
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A foreign row that stands in the way: ``TABLE|key`` holds ``port``. ``edits`` would take the port."""
+    """An unmanaged row that stands in the way: ``TABLE|key`` holds ``port``. ``edits`` would take the port.
+
+    For a line of FRR the table is ``frr``, the key the line after all that it stands under, and the port empty unless
+    it is about one.
+    """
 
     table: str
     key: str
@@ -105,6 +113,34 @@ def _without(table: str, key: str, name: str, value: Value, gone: Collection[str
         return Edit(Op.UPDATE if text else Op.REMOVE, table, key, name, value, text or None)
     left = tuple(member for member in value if member not in gone)
     return Edit(Op.UPDATE if left else Op.REMOVE, table, key, name, value, left or None)
+
+
+_OTHER_INSTANCE = re.compile(r"router bgp \d+$")
+_STOPS_SESSIONS = re.compile(r"bgp (shutdown|confederation identifier)( |$)")
+_STATIC = re.compile(r"ip route (?P<prefix>\S+) ")
+
+
+def find_frr_conflicts(scope: FrrScope, needed: Collection[str]) -> Iterator[Conflict]:
+    """Yield the unmanaged lines of FRR in the way. ``needed`` are the ports that the fabric routes on or shuts."""
+    stated = (_STATIC.match(one.line) for one in scope.intended.entries if not one.context)
+    routed = {found["prefix"] for found in stated if found}
+    for entry in scope.unmanaged:
+        static = _STATIC.match(entry.line) if not entry.context else None
+        port = entry.context.removeprefix("interface ")
+        if not entry.context and _OTHER_INSTANCE.match(entry.line):
+            block = (one for one in scope.unmanaged if entry.line in (one.context, *one.path[:1]) or one == entry)
+            yield _line_conflict(entry, "FRR has one BGP instance, and this is not the switch's", block)
+        elif scope.is_in_our_instance(entry) and _STOPS_SESSIONS.match(entry.line):
+            yield _line_conflict(entry, "no session of the fabric comes up with it", (entry,))
+        elif static and static["prefix"] in routed:
+            yield _line_conflict(entry, f"it wins over the fabric's route to {static['prefix']}", (entry,))
+        elif port in needed and entry.line == "shutdown":
+            yield _line_conflict(entry, f"it shuts {port}", (entry,), port)
+
+
+def _line_conflict(entry: FrrEntry, reason: str, lines: Iterable[FrrEntry], port: str = "") -> Conflict:
+    key = JOIN.join((*entry.path, entry.shown))
+    return Conflict(FRR_TABLE, key, port, reason, tuple(frr_edits(lines, ())))
 
 
 def planned_edits(conflicts: Collection[Conflict]) -> tuple[Edit, ...]:

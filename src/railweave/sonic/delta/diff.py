@@ -9,22 +9,22 @@ from functools import partial
 
 from railweave.names import natural_key
 from railweave.sonic.delta.change import Delta, Edit, Op
-from railweave.sonic.delta.conflicts import Conflict, find_conflicts, planned_edits
-from railweave.sonic.delta.delta import treated
+from railweave.sonic.delta.conflicts import Conflict, find_conflicts, find_frr_conflicts, planned_edits
+from railweave.sonic.delta.delta import lines_of, treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
 from railweave.sonic.document import RunningConfig, canonical
-from railweave.sonic.frr import frr_difference
+from railweave.sonic.frr import frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
+from railweave.sonic.frr.ownership import FrrScope
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
     Scope,
+    frr_scope,
     is_fieldwise,
     is_made_by_sonic,
     is_ours,
-    owned_frr,
     scope_of,
-    with_unmanaged_frr,
 )
 from railweave.sonic.permanent import is_as_good_as_none, is_permanent
 from railweave.sonic.reasons import frr_reason
@@ -84,14 +84,18 @@ def diff(
     wanted_db = wanted.config_db()
     scope = scope_of(running.config_db, wanted_db)
     edits = list(_edits(running.config_db, wanted_db, scope))
-    conflicts = find_conflicts(running.config_db, scope, _needed(wanted_db, edits, scope))
+    needed, lines = _needed(wanted_db, edits, scope), frr_scope(running.config_db, found, wanted.frr_document)
+    conflicts = (*find_conflicts(running.config_db, scope, needed), *find_frr_conflicts(lines, needed))
     taken = planned_edits(conflicts) if remove_conflicting else ()
-    lines = frr_difference(found, with_unmanaged_frr(wanted.frr_document, found, wanted.frr_document))
-    everything = sorted([*edits, *taken, *frr_edits(*lines)], key=sort_key)
+    target = with_lines(lines.beside(wanted.frr_document), lines_of(taken)[0], ())
+    everything = sorted(
+        [*edits, *(edit for edit in taken if edit.table != FRR_TABLE), *frr_edits(*frr_difference(found, target))],
+        key=sort_key,
+    )
     reasons = _reasons(wanted, taken)
     return DeviceDiff(
         treated(everything, _treatments(everything, running, unprovisioned), partial(_reason, reasons)),
-        _count_foreign(running.config_db, wanted_db, scope, taken),
+        _count_unmanaged(running.config_db, wanted_db, scope, lines, taken),
         () if remove_conflicting else conflicts,
         unprovisioned,
         (),
@@ -196,22 +200,27 @@ def sort_key(edit: Edit) -> tuple[object, ...]:
 
 
 def unmanaged_rows(running: RunningConfig, wanted: DeviceConfig) -> dict[str, int]:
-    """Return how many rows of each table are nobody's of ours and stay."""
-    wanted_db = wanted.config_db()
-    return _count_foreign(running.config_db, wanted_db, scope_of(running.config_db, wanted_db), ())
+    """Return how many rows of each table, and lines of FRR, are nobody's of ours and stay."""
+    wanted_db, found = wanted.config_db(), running.frr_document
+    lines = None if found is None else frr_scope(running.config_db, found, wanted.frr_document)
+    return _count_unmanaged(running.config_db, wanted_db, scope_of(running.config_db, wanted_db), lines, ())
 
 
-def _count_foreign(running: ConfigDb, wanted: ConfigDb, scope: Scope, taken: Iterable[Edit]) -> dict[str, int]:
-    gone = {(edit.table, edit.key) for edit in taken if edit.field is None}
+def _count_unmanaged(
+    running: ConfigDb, wanted: ConfigDb, scope: Scope, lines: FrrScope | None, taken: Iterable[Edit]
+) -> dict[str, int]:
+    gone = {(edit.table, edit.key, edit.field) for edit in taken}
     counts = Counter(
         table
         for table, key, fields in _unstated(running, wanted)
         if not is_ours(scope, table, key)
         and not is_made_by_sonic(table, key, fields)
         and not is_permanent(table, key)
-        and (table, key) not in gone
+        and (table, key, None) not in gone
     )
-    return dict(sorted(counts.items()))
+    unmanaged = () if lines is None else lines.unmanaged
+    counts[FRR_TABLE] = sum((FRR_TABLE, entry.context, entry.line) not in gone for entry in unmanaged)
+    return dict(sorted((+counts).items()))
 
 
 def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
@@ -228,8 +237,8 @@ def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
         if key in wanted_db.get(table, {}) or is_ours(scope, table, key)
         if not is_as_good_as_none(table, key, fields)
     ]
-    document = running.frr_document
-    owned = () if document is None else owned_frr(document, wanted.frr_document)
+    found = running.frr_document
+    owned = () if found is None else frr_scope(running.config_db, found, wanted.frr_document).owned
     lines = sorted([entry.context, entry.line] for entry in owned)
     text = json.dumps([sorted(rows, key=lambda row: row[:2]), lines, running.frr is None], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

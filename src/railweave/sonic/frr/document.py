@@ -280,11 +280,6 @@ def _implied(version: str) -> frozenset[str]:
     return frozenset(line for since, line in NEW_DEFAULTS if (int(number[1]), int(number[2])) >= since)
 
 
-def vrf_of(entry: FrrEntry) -> str | None:
-    """Return the header of the VRF block that a line stands in, ``vrf mgmt``, or None."""
-    return entry.path[0] if _VRF_BLOCK.match(entry.context) else None
-
-
 def _number_prefix_lists(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
     """Give each prefix-list line without a number the one FRR would: five more than the highest so far."""
     highest: dict[str, int] = {}
