@@ -11,6 +11,7 @@ from enum import StrEnum
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
+from railweave.sonic.rows import FRR_TABLE
 
 PLAN_VERSION = 3
 """The version of the file form; a plan of another version is refused."""
@@ -26,12 +27,25 @@ class DeviceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A row that is not ours and cannot stand beside ours; ``port`` is the fabric port it holds."""
+    """A row that is not ours and cannot stand beside ours; ``port`` is the fabric port it holds.
+
+    For a line of FRR the table is ``frr`` and the port empty unless the line is about one.
+    """
 
     table: str
     key: str
     port: str
     reason: str
+
+    @property
+    def subject(self) -> str:
+        """Return what is in the way, as a person would point at it."""
+        return f"the FRR line `{self.key}`" if self.table == FRR_TABLE else f"{self.table}|{self.key}"
+
+    @property
+    def claim(self) -> str:
+        """Return what is in the way, and of what."""
+        return f"{self.subject} is unmanaged and " + (f"holds {self.port}" if self.port else "contradicts the intent")
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,9 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
     rows = tuple(
         error(
             "RW505",
-            f"{name}: {one.table}|{one.key} is unmanaged and holds {one.port}, which the fabric needs: {one.reason}",
+            f"{name}: {one.claim}{', which the fabric needs' if one.port else ''}: {one.reason}",
             devices=(name,),
-            fix=f"remove {one.table}|{one.key} on {name}, or plan with --remove-conflicting, which plans its removal",
+            fix=f"remove {one.subject} on {name}, or plan with --remove-conflicting, which plans its removal",
         )
         for name, device in plan.devices.items()
         for one in device.conflicts

@@ -14,7 +14,7 @@ from railweave.plan.model import DeviceState
 from railweave.report.changes import devices, effect, subject
 from railweave.report.diagnostics import diagnostics_json
 from railweave.report.layout import LIMIT_CHARS, cell, clipped, code, markdown_list, markdown_table, paragraphs, table
-from railweave.report.plan_parts import device_remarks
+from railweave.report.plan_parts import device_remarks, unmanaged
 from railweave.sonic.delta.change import Op
 from railweave.wording import compact, counted
 
@@ -27,7 +27,7 @@ _MOST_LINES = 120
 def drift_json(drift: Drift) -> dict[str, Any]:
     """Return the contract of ``drift --json``; ``changes`` are what would remediate it, as in a plan."""
     plan = plan_json(drift.plan)
-    kept = ("state", "role", "unprovisioned", "pending", "conflicts", "error")
+    kept = ("state", "role", "not_ours", "unprovisioned", "pending", "conflicts", "error")
     return {
         **{key: plan[key] for key in ("fabric", "target", "intent_sha256", "changes", "summary")},
         "drift": drift.found,
@@ -80,6 +80,8 @@ def _notes(drift: Drift) -> Iterable[str]:
     for one in drift.ignored:
         differences = counted(one.changes, "difference")
         yield f"ignored: {differences} by {one.rule} until {one.rule.until}: {one.rule.reason}"
+    if untouched := unmanaged(drift.plan):
+        yield f"unmanaged, left untouched: {untouched}"
 
 
 def drift_markdown(drift: Drift) -> str:

@@ -13,6 +13,7 @@ from railweave.plan.moves import moved_cables
 from railweave.plan.refusal import lowered_mtu, removed_markings
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method
+from railweave.sonic.rows import FRR_TABLE
 from railweave.wording import compact, counted
 
 
@@ -89,8 +90,7 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
         if device.state is DeviceState.UNREACHABLE:
             yield Remark(f"unreachable: {name}: {device.error}", "bold red")
         for one in device.conflicts:
-            row = f"{one.table}|{one.key} is unmanaged and holds {one.port}: {one.reason}"
-            yield Remark(f"conflict: {name}: {row}", "bold red")
+            yield Remark(f"conflict: {name}: {one.claim}: {one.reason}", "bold red")
         if device.pending:
             text = f"waiting: a commit on {name} is not confirmed; it may revert by itself"
             yield Remark(text, "bold yellow")
@@ -115,11 +115,11 @@ def _cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
 
 
 def unmanaged(plan: Plan) -> str:
-    """Return how many rows that railweave does not own stay, by table, over all devices: ``AAA 8, SNMP 4``."""
+    """Return how many rows and lines that railweave does not own stay, over all devices: ``AAA 8, FRR lines 4``."""
     counts: Counter[str] = Counter()
     for device in plan.devices.values():
         counts.update(device.unmanaged or {})
-    return ", ".join(f"{name} {rows}" for name, rows in sorted(counts.items()))
+    return ", ".join(f"{'FRR lines' if name == FRR_TABLE else name} {rows}" for name, rows in sorted(counts.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,16 +94,23 @@ def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], cha
     device = DevicePlan(
         DeviceState.CHANGED,
         "leaf",
-        conflicts=(Conflict("VLAN_MEMBER", "Vlan100|Ethernet0", "Ethernet0", "Ethernet0 is a member of Vlan100"),),
+        conflicts=(
+            Conflict("VLAN_MEMBER", "Vlan100|Ethernet0", "Ethernet0", "Ethernet0 is a member of Vlan100"),
+            Conflict("frr", "router bgp 65100", "", "FRR has one BGP instance"),
+        ),
         refusals=(DeviceRefusal("the device is an SN2700, the intended model an SN4700", "correct the model"),),
         pending=True,
     )
     plan = plan_of(change(field="description", method=Method.RELOAD), leaf1=device)
     found = refusals(plan, Consent())
-    assert codes(found) == ["RW509", "RW505", "RW507", "RW508"]
+    assert codes(found) == ["RW509", "RW505", "RW505", "RW507", "RW508"]
     assert all(one.fix and one.devices == ("leaf1",) for one in found)
     assert "VLAN_MEMBER|Vlan100|Ethernet0" in found[1].message
     assert "--remove-conflicting" in found[1].fix
+    assert found[2].message == (
+        "leaf1: the FRR line `router bgp 65100` is unmanaged and contradicts the intent: FRR has one BGP instance"
+    )
+    assert found[2].fix.startswith("remove the FRR line `router bgp 65100` on leaf1, or plan with --remove-conflicting")
 
 
 def test_a_smaller_mtu_of_running_switches_needs_consent(
