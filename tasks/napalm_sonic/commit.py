@@ -7,7 +7,7 @@ The switch refuses what moved meanwhile, and takes back by itself whatever fails
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from napalm.base.exceptions import CommitConfirmException, CommitError
 from napalm_sonic.candidate import Candidate
 from napalm_sonic.drain import TemporaryDrain, check_revert_in
 from napalm_sonic.lock import who
+from napalm_sonic.observed import Look
 from napalm_sonic.paths import new_id
 from napalm_sonic.program import Reading, SwitchProgram, status_of
 from napalm_sonic.words import some, told_of
@@ -27,12 +28,20 @@ from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, step
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, same_fields
 from railweave.sonic.frr import FrrDocument, frr_delta, frr_difference, parse_frr
 from railweave.sonic.frr.document import never_compared
-from railweave.sonic.frr.drain import drained_as
 from railweave.sonic.rows import FRR_TABLE
 from railweave_switch.state import COMMIT, VERSION
 
 if TYPE_CHECKING:
     from napalm_sonic.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A commit under its timer: its id, and what the switch said of itself right after it, None where that is lost."""
+
+    commit_id: str
+    reading: Reading | None = None
+
 
 UNATTENDED_S = 300.0
 """A commit that is kept at once still runs under the switch's timer, so long beside the time of a reload."""
@@ -89,26 +98,29 @@ class Committer:
         message: str,
         revert_in_s: int | None,
         drain: TemporaryDrain | None = None,
-    ) -> str:
-        """Carry out a delta made for the configuration ``before``, as it is; return the commit's id.
+        look: Look | None = None,
+    ) -> Applied:
+        """Carry out a delta made for the configuration ``before``, as it is.
 
-        The switch refuses it where a row that it changes, or FRR, is not as in ``before`` any more.
+        The switch refuses it where a row that it changes, or FRR, is not as in ``before`` any more. ``look`` is what
+        its answer is to show.
         """
         try:
             work = Work(new_id(), before, delta, steps_of(delta, before.running))
             transaction = self._transaction(work, message, revert_in_s, drain)
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
-        self._judge(self._with_frr(work, self.program.apply(transaction), transaction), _secrets(work))
+        answer = self.program.apply(transaction, look)
+        self._judge(self._with_frr(work, answer, transaction, look), _secrets(work))
+        applied = Applied(work.commit_id, self.program.known)
         if revert_in_s is None:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
-        return work.commit_id
+        return applied
 
-    def execute_planned(self, delta: Delta, message: str, revert_in_s: int | None) -> str:
-        """Carry out a delta made for what was read last; under a temporary drain FRR is read once more."""
-        known = self.program.known
-        before = self.program.read() if known is None or self.drain is not None else known
-        return self.execute(delta, before, message, revert_in_s, self._standing_drain(before))
+    def execute_planned(self, delta: Delta, message: str, revert_in_s: int | None, look: Look | None) -> Applied:
+        """Carry out a delta made for what was read last."""
+        before = self.program.known or self.program.read()
+        return self.execute(delta, before, message, revert_in_s, self._standing_drain(before), look)
 
     def confirm_pending(self) -> None:
         """Keep the pending commit and save; raises CommitConfirmException where none waits.
@@ -151,9 +163,9 @@ class Committer:
         changes, way_back = merge_document(work.delta), inverse(work.delta)
         undo = merge_document(way_back)
         undrained = before
-        if drain is not None and before.frr is not None:
+        if drain is not None and before.frr_document is not None:
             # A reload of the way back boots what its file says, so the file must not say the drain.
-            undrained = RunningConfig(before.config_db, drained_as(before.frr, drain.before))
+            undrained = RunningConfig.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
         back = undo_steps_of(work.delta, undrained)
         # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
         restored = before if work.delta.reloads else applied(way_back, work.after)
@@ -193,21 +205,30 @@ class Committer:
                 f"nothing was applied, compare again"
             )
 
-    def _with_frr(self, work: Work, answer: dict[str, Any], transaction: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_frr(
+        self, work: Work, answer: dict[str, Any], transaction: Mapping[str, Any], look: Look | None
+    ) -> dict[str, Any]:
         """Hold FRR's lines against our model, once; a reload boots FRR's file, which is brought to the lines first."""
         if answer.get("outcome") != "applied" or (not _changes_frr(work.delta) and not work.delta.reloads):
             return answer
-        wanted, now = work.after.frr_document, _frr_of(answer)
+        wanted, now = work.after.frr_document, self._frr_of(answer)
         if work.delta.reloads and wanted is not None and now is not None:
             text = frr_delta(now, wanted)
             if text:
-                answer = self.program.amend({**transaction, "steps": [{"kind": "vtysh", "text": text}]})
-                now = _frr_of(answer)
+                answer = self.program.amend({**transaction, "steps": [{"kind": "vtysh", "text": text}]}, look)
+                now = self._frr_of(answer)
         unmet = frr_unmet(wanted, now) if answer.get("outcome") == "applied" else []
         if not unmet:
             return answer
         ended = self.program.revert(commit_id=work.commit_id)
         return {"outcome": ended.status, "error": f"not as wanted when read back: {some(unmet)}", "missing": []}
+
+    def _frr_of(self, answer: Mapping[str, Any]) -> FrrDocument | None:
+        """Return FRR's lines in an answer; they are parsed once."""
+        if self.program.known is not None:
+            return self.program.known.running.frr_document
+        text = (answer.get("frr") or {}).get("text")
+        return None if text is None else parse_frr(text)
 
     def _judge(self, answer: Mapping[str, Any], secrets: Collection[str]) -> None:
         """Raise CommitError unless the change was applied; what the switch quotes is told without ``secrets``."""
@@ -240,19 +261,26 @@ class Changes:
     def __init__(self, committer: Callable[[], Committer]) -> None:
         self._committer = committer
 
-    def apply(self, delta: Delta, *, message: str = "", revert_in: int | None) -> str:
-        """Carry out exactly this delta, made for what this session read last; return the commit's id.
+    def apply(self, delta: Delta, *, message: str = "", revert_in: int | None, look: Look | None = None) -> Applied:
+        """Carry out exactly this delta, made for what this session read last; ``look`` is what the answer shows.
 
         Nothing is read or compared before: the switch refuses it where what it changes is not as it was read. Raises
         what ``commit_config`` does.
         """
         check_revert_in(revert_in)
-        return self._committer().execute_planned(delta, message, revert_in)
+        return self._committer().execute_planned(delta, message, revert_in, look)
 
-    def confirm(self, commit_id: str) -> None:
-        """Keep and save this pending commit and no other; raises what ``confirm_commit`` does."""
+    def confirm(self, commit_id: str, *, only: Reading | None = None) -> bool:
+        """Keep and save this pending commit and no other; raises what ``confirm_commit`` does.
+
+        With ``only`` it is kept only while exactly that runs; False where something else does, and nothing was done.
+        """
         committer = self._committer()
-        raise_unsaved(committer.hostname, committer.program.confirm(commit_id))
+        answer = committer.program.confirm(commit_id, only)
+        if answer.get("code") == "moved":
+            return False
+        raise_unsaved(committer.hostname, answer)
+        return True
 
 
 def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
@@ -267,11 +295,6 @@ def _changes_frr(delta: Delta) -> bool:
 
 def _frr_version(running: RunningConfig) -> str:
     return "" if running.frr_document is None else running.frr_document.version
-
-
-def _frr_of(answer: Mapping[str, Any]) -> FrrDocument | None:
-    text = (answer.get("frr") or {}).get("text")
-    return None if text is None else parse_frr(text)
 
 
 def frr_unmet(wanted: FrrDocument | None, now: FrrDocument | None) -> list[str]:

@@ -8,7 +8,6 @@ stands for the session: when the container stops it ends, and the session is los
 import contextlib
 import logging
 import queue
-import shlex
 import subprocess
 import threading
 import time
@@ -179,39 +178,9 @@ class ContainerSession(Session):
         Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
         the session is lost.
         """
-        exit_status, stdout, stderr = self._finished(command, data, timeout_s)
-        return Completed(command, exit_status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
-
-    def as_root(self, command: str) -> str:
-        """Return the command: in the container everything runs as root, and there may be no sudo."""
-        return command
-
-    def channel(self, command: str) -> Any:
-        """Start a command and return it as an open channel."""
-        self._refuse_closed()
-        return self._started(command)
-
-    def upload(self, path: str, data: bytes) -> None:
-        """Write a file through the command's input, readable by root alone."""
-        where = shlex.quote(path)
-        what = f"write of {path}"
-        status, stdout, stderr = self._finished(f"umask 077; cat >{where} && wc -c <{where}", data, None, what)
-        if status != 0:
-            raise ConnectionException(f"{self.hostname}: {what} failed: {stderr.decode('utf-8', 'replace').strip()}")
-        if int(stdout) != len(data):
-            raise ConnectionException(f"{self.hostname}: {path} arrived incomplete (is /tmp full?)")
-
-    def remove(self, path: str) -> None:
-        """Remove an uploaded file; a file that is gone is no error."""
-        done = self.run(f"rm -f {shlex.quote(path)}")
-        if done.exit_status != 0:
-            raise ConnectionException(f"{self.hostname}: removal of {path} failed: {done.words()}")
-
-    def _finished(self, command: str, data: bytes, timeout_s: float | None, what: str = "") -> tuple[int, bytes, bytes]:
-        """Run a command with ``data`` as its input; return exit status, stdout and stderr."""
         self._refuse_closed()
         began = time.monotonic()
-        what = what or repr(command)
+        what = repr(command)
         with self._running(command) as process:
             try:
                 stdout, stderr = process.communicate(
@@ -221,12 +190,24 @@ class ContainerSession(Session):
                 if not self.alive():
                     raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}") from None
                 raise CommandTimeoutException(f"{self.hostname}: {what} did not end in time") from None
-        if process.returncode != 0:
-            self._refuse_lost(process.returncode, stderr.decode("utf-8", "replace"), what)
+        done = Completed(
+            command, process.returncode, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
+        )
+        if done.exit_status != 0:
+            self._refuse_lost(done, what)
         took_s = time.monotonic() - began
         if _log.isEnabledFor(logging.DEBUG):
-            _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, shown_text(what), process.returncode, took_s)
-        return process.returncode, stdout, stderr
+            _log.debug("%s: %s: exit status %d, %.3f s", self.hostname, shown_text(what), done.exit_status, took_s)
+        return done
+
+    def as_root(self, command: str) -> str:
+        """Return the command: in the container everything runs as root, and there may be no sudo."""
+        return command
+
+    def channel(self, command: str) -> Any:
+        """Start a command and return it as an open channel."""
+        self._refuse_closed()
+        return self._started(command)
 
     @contextlib.contextmanager
     def _running(self, command: str) -> "Iterator[subprocess.Popen[bytes]]":
@@ -262,15 +243,15 @@ class ContainerSession(Session):
                 f"{self.hostname}: the session is closed: the container was stopped or left"
             )
 
-    def _refuse_lost(self, exit_status: int, stderr: str, what: str) -> None:
+    def _refuse_lost(self, done: Completed, what: str) -> None:
         """Raise where a failure is none of the command's: the container went, or Docker does not run commands."""
-        killed = exit_status > 128
+        killed = done.exit_status > 128
         if killed and self._kept is not None:
             self._kept.status_event.wait(_NOTICED_S)
         if not self.alive():
             raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}")
-        if stderr.startswith(_DOCKERS_OWN):
-            raise ConnectionException(f"{self.hostname}: {what} failed: {stderr.strip()}")
+        if done.stderr.startswith(_DOCKERS_OWN):
+            raise ConnectionException(f"{self.hostname}: {what} failed: {done.stderr.strip()}")
 
 
 def _refusal(container: str, said: str) -> ConnectionException:

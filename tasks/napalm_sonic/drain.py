@@ -6,19 +6,21 @@ saved, it outlives a reboot and stays until somebody undrains.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import CommitError
 
 from napalm_sonic.lock import who
+from napalm_sonic.observed import Look, Observed, observed_of
 from napalm_sonic.paths import new_id
-from napalm_sonic.program import SwitchProgram, refuse_when_pending
+from napalm_sonic.program import Reading, SwitchProgram, refuse_when_pending
 from napalm_sonic.running import read_frr
 from napalm_sonic.words import told_of
-from railweave.sonic.frr import parse_frr
+from railweave.sonic.frr import FrrDocument, FrrEntry, parse_frr
 from railweave.sonic.frr.document import never_compared
-from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, undo_text, undrain_text
+from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, redrained, undo_text, undrain_text
+from railweave.sonic.frr.lines import JOIN
 from railweave_switch.state import DRAIN, VERSION
 
 if TYPE_CHECKING:
@@ -33,7 +35,18 @@ class TemporaryDrain:
     """
 
     commit_id: str
-    before: str
+    before: tuple[FrrEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """FRR lines to apply, those that take them back, and what tells which of them an FRR configuration still lacks."""
+
+    what: str
+    before: FrrDocument
+    text: str
+    back: str
+    lacking: Callable[[FrrDocument], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,91 +58,115 @@ class Drainer:
 
     def drained(self) -> tuple[str, ...]:
         """Return the drained BGP peers; ``("*",)`` for the whole switch, ``()`` for none."""
-        return drained_peers(parse_frr(self._frr()))
+        return drained_peers(self._frr())
 
-    def drain(self, peers: Sequence[str] | None) -> None:
-        """Drain until somebody undrains, and save; raises CommitError with the lines gone again."""
-        before = self._frr_when_free()
-        text = drain_text(before, peers)
-        if text:
-            back = undo_text(before, peers)
-            self._transact("drain", before, text, back, None, "", lambda now: drain_text(now, peers))
+    def drain(
+        self, peers: Sequence[str] | None, revert_in_s: int | None, message: str, look: Look | None
+    ) -> tuple[TemporaryDrain, Observed | None]:
+        """Drain for so many seconds at most, or (None) until somebody undrains, and save; ``look`` is shown after it.
 
-    def drain_for(self, peers: Sequence[str] | None, revert_in_s: int, message: str) -> TemporaryDrain:
-        """Drain for a change, for so many seconds at most; raises CommitError with the lines gone again."""
-        before = self._frr_when_free()
-        text = drain_text(before, peers)
-        if not text:
-            return TemporaryDrain("", drain_lines(before))
-        back = undo_text(before, peers)
-        name = self._transact("drain", before, text, back, revert_in_s, message, lambda now: drain_text(now, peers))
-        return TemporaryDrain(name, drain_lines(before))
+        What was read last is gone by unless the switch refuses that. Raises CommitError with the lines gone again.
+        """
+        known = self.program.known
+        if known is not None and not known.status.pending:
+            lines = self._to_drain(known, peers)
+            name, answer = self._apply(lines, revert_in_s, message, look) if lines.text else ("", {"code": "moved"})
+            if answer.get("code") != "moved":
+                return self._drained(lines, name, answer, revert_in_s)
+        lines = self._to_drain(self.program.read(), peers)
+        if not lines.text:
+            return TemporaryDrain("", lines.before.drain), None
+        return self._drained(lines, *self._apply(lines, revert_in_s, message, look), revert_in_s)
 
-    def undrain(self, standing: TemporaryDrain | None) -> None:
+    def _to_drain(self, reading: Reading, peers: Sequence[str] | None) -> _Lines:
+        """Return what drains; raises CommitError where a transaction is pending."""
+        refuse_when_pending(self.session.hostname, reading.status)
+        before = self._answered(reading.running.frr_document)
+        return _Lines(
+            "drain", before, drain_text(before, peers), undo_text(before, peers), lambda now: drain_text(now, peers)
+        )
+
+    def _drained(
+        self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None
+    ) -> tuple[TemporaryDrain, Observed | None]:
+        self._check(lines, name, answer, revert_in_s)
+        return TemporaryDrain(name, lines.before.drain), observed_of(self.session.hostname, answer)
+
+    def undrain(self, standing: TemporaryDrain | None, look: Look | None) -> Observed | None:
         """Remove what drains; of a temporary drain of this session only its own lines. Raises CommitError.
 
-        A pending commit stays pending and nothing is saved; without one the result is saved.
+        A pending commit stays pending and nothing is saved; without one the result is saved. ``look`` is shown after
+        it where a commit is pending.
         """
-        status = self.program.status()
+        known = self.program.known
+        status = known.status if known is not None and known.status.drain else self.program.status()
         if status.drains:
             self.program.revert(commit_id=status.commit_id)
         elif status.pending and status.drain:
-            self.program.undrain()
-            return
+            return observed_of(self.session.hostname, self.program.undrain(look))
         before = self._frr()
-        kept = standing.before if standing is not None else ""
-        text = undrain_text(before, kept)
-        if text:
-            back = drain_lines(before)
-            self._transact("undrain", before, text, back, None, "", lambda now: undrain_text(now, kept))
+        kept = standing.before if standing is not None else ()
+        lines = _Lines(
+            "undrain", before, undrain_text(before, kept), drain_lines(before), lambda now: undrain_text(now, kept)
+        )
+        if lines.text:
+            self._check(lines, *self._apply(lines, None, "", None), None)
+        return None
 
-    def _transact(
-        self,
-        what: str,
-        before: str,
-        text: str,
-        back: str,
-        revert_in_s: int | None,
-        message: str,
-        left: Callable[[str], str],
-    ) -> str:
-        """Let the switch apply FRR lines; where something is ``left`` to do afterwards, take them back."""
-        name, ignored = new_id(), never_compared(parse_frr(before).version)
-        answer = self.program.apply(_transaction(name, text, back, revert_in_s, message, ignored))
+    def _apply(
+        self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None
+    ) -> tuple[str, dict[str, Any]]:
+        """Let the switch apply FRR lines; return the transaction's name and the answer."""
+        name, frr = new_id(), self.program.known.frr_digest if self.program.known is not None else ""
+        answer = self.program.apply({**_transaction(name, lines, revert_in_s, message), "frr_before": frr}, look)
+        return name, answer
+
+    def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
+        """Raise CommitError unless FRR has the lines; some that it lacks are taken back."""
+        hostname = self.session.hostname
         if answer.get("error") and answer["outcome"] == "confirmed":
             raise CommitError(
-                f"{self.session.hostname}: done, but it could not be saved, so a reboot takes it back: "
-                f"{told_of(answer)}"
+                f"{hostname}: done, but it could not be saved, so a reboot takes it back: {told_of(answer)}"
             )
         if answer["outcome"] not in ("applied", "confirmed"):
-            raise CommitError(f"{self.session.hostname}: FRR did not {what}: {told_of(answer)}")
-        now = (answer.get("frr") or {}).get("text")
-        if now is None or left(now):
+            raise CommitError(f"{hostname}: FRR did not {lines.what}: {told_of(answer)}")
+        now = self._frr_after(lines.before, answer)
+        if now is None or lines.lacking(now):
             if revert_in_s is None:
-                self.program.apply(_transaction(new_id(), back, text, None, "", ignored))
+                self.program.apply(_transaction(new_id(), replace(lines, text=lines.back, back=lines.text), None, ""))
             else:
                 self.program.revert(commit_id=name)
-            raise CommitError(f"{self.session.hostname}: FRR did not {what}: FRR does not show the lines")
-        return name
+            raise CommitError(f"{hostname}: FRR did not {lines.what}: FRR does not show the lines")
 
-    def _frr_when_free(self) -> str:
-        """Return FRR's configuration; raises CommitError where a transaction is pending."""
-        found = self.program.read()
-        refuse_when_pending(self.session.hostname, found.status)
-        if found.running.frr is None:
+    def _frr_after(self, before: FrrDocument, answer: Mapping[str, Any]) -> FrrDocument | None:
+        """Return FRR's lines after a drain; the switch tells which of them changed, so few texts are parsed."""
+        frr = answer.get("frr") or {}
+        if frr.get("text") is None:
+            return None
+        removed, added = frr.get("removed"), frr.get("added")
+        now = None
+        if removed is not None and added is not None:
+            now = redrained(before, _entries(removed), _entries(added))
+        now = now or parse_frr(frr["text"])
+        if self.program.known is not None:
+            self.program.known = replace(self.program.known, running=self.program.known.running.parsed_as(now))
+        return now
+
+    def _frr(self) -> FrrDocument:
+        text = read_frr(self.session)
+        return self._answered(None if text is None else parse_frr(text))
+
+    def _answered(self, document: FrrDocument | None) -> FrrDocument:
+        if document is None:
             raise CommitError(f"{self.session.hostname}: FRR does not answer (is the bgp container up?)")
-        return found.running.frr
-
-    def _frr(self) -> str:
-        found = read_frr(self.session)
-        if found is None:
-            raise CommitError(f"{self.session.hostname}: FRR does not answer (is the bgp container up?)")
-        return found
+        return document
 
 
-def _transaction(
-    name: str, text: str, back: str, revert_in_s: int | None, message: str, ignored: str
-) -> Mapping[str, Any]:
+def _entries(lines: Sequence[Sequence[str]]) -> list[FrrEntry]:
+    return [FrrEntry(JOIN.join(line[:-1]), line[-1]) for line in lines]
+
+
+def _transaction(name: str, lines: _Lines, revert_in_s: int | None, message: str) -> dict[str, Any]:
     return {
         "version": VERSION,
         "id": name,
@@ -139,9 +176,9 @@ def _transaction(
         "deadline_s": revert_in_s,
         "before": {},
         "after": {},
-        "frr_ignored": ignored,
-        "steps": [{"kind": "vtysh", "text": text}],
-        "rollback": {"steps": [{"kind": "vtysh", "text": back}], "undo": None},
+        "frr_ignored": never_compared(lines.before.version),
+        "steps": [{"kind": "vtysh", "text": lines.text}],
+        "rollback": {"steps": [{"kind": "vtysh", "text": lines.back}], "undo": None},
     }
 
 
@@ -155,26 +192,31 @@ class Traffic:
         self._drainer = drainer
         self.temporary: TemporaryDrain | None = None
 
-    def drain(self, peers: Sequence[str] | None, *, revert_in: int | None, message: str = "") -> None:
+    def drain(
+        self, peers: Sequence[str] | None, *, revert_in: int | None, message: str = "", look: Look | None = None
+    ) -> Observed | None:
         """Take traffic off these BGP peers, or off the whole switch (None), by BGP graceful shutdown.
 
         With ``revert_in`` (seconds) it is temporary: the switch ends it by itself, a following ``commit_config`` of
         this driver takes it over with a way back that undoes both, and it is never saved. Without, it is saved and
-        stays until somebody calls ``undrain``. What is drained already is left as it is.
+        stays until somebody calls ``undrain``. What is drained already is left as it is. Returns what the switch showed
+        right after it, where ``look`` asks for that and there was something to drain.
         """
         check_revert_in(revert_in)
-        if revert_in is None:
-            self._drainer.drain(peers)
-        else:
-            self.temporary = self._drainer.drain_for(peers, revert_in, message)
+        drain, seen = self._drainer.drain(peers, revert_in, message, look)
+        if revert_in is not None:
+            self.temporary = drain
+        return seen
 
-    def undrain(self) -> None:
+    def undrain(self, *, look: Look | None = None) -> Observed | None:
         """Bring the traffic back: end this session's temporary drain, or where it has none remove all that drains.
 
-        While a commit is pending it stays so, and nothing is saved.
+        While a commit is pending it stays so, and nothing is saved. Returns what the switch showed right after it,
+        where ``look`` asks for that and a commit is pending.
         """
-        self._drainer.undrain(self.temporary)
+        seen = self._drainer.undrain(self.temporary, look)
         self.temporary = None
+        return seen
 
     def drained(self) -> tuple[str, ...]:
         """Return the drained BGP peers; ``("*",)`` where the whole switch is."""

@@ -11,12 +11,47 @@ from napalm_sonic.getters_neighbors import bgp_of, lldp_of
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """What an answer of the switch is to show beside itself.
+
+    ``state`` is what interfaces, addresses, LLDP and BGP show; ``counters`` are those of the ports, read twice where
+    ``over_s`` is not 0, so many seconds apart.
+    """
+
+    state: bool = True
+    counters: bool = False
+    over_s: float = 0.0
+
+    @property
+    def words(self) -> list[str]:
+        """Return the options of the switch's program."""
+        words = ["--observe"] if self.state else []
+        if self.counters:
+            words += ["--counters", *(["--over", f"{self.over_s:g}"] if self.over_s else [])]
+        return words
+
+
+STATE = Look()
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """NAPALM's counters of every port at one moment, in seconds of the switch's steady clock."""
+
+    at_s: float
+    ports: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
-    """What a switch showed at one moment; the methods return what the driver's getters of the same names do."""
+    """What a switch showed; the methods return what the driver's getters of the same names do.
+
+    ``counted`` are its counters, the earlier ones first, empty where they were not asked for.
+    """
 
     hostname: str
     shown: Mapping[str, Any]
-    counters: Mapping[str, Mapping[str, str]] | None = None
+    counted: tuple[Counted, ...] = ()
 
     def get_interfaces(self) -> dict[str, dict[str, Any]]:
         """Return the state of every interface."""
@@ -36,8 +71,10 @@ class Observed:
             raise CommandErrorException(f"{self.hostname}: bgpd does not answer")
         return bgp_of(self.shown["bgp"])
 
-    def get_interfaces_counters(self) -> dict[str, dict[str, int]]:
-        """Return NAPALM's counters of every port; raises CommandErrorException where they were not asked for."""
-        if self.counters is None:
-            raise CommandErrorException(f"{self.hostname}: the counters were not read")
-        return counters_of(self.counters)
+
+def observed_of(hostname: str, answer: Mapping[str, Any]) -> Observed | None:
+    """Return what an answer shows beside itself; None where that is nothing."""
+    if "observed" not in answer and "counters" not in answer:
+        return None
+    counted = (Counted(float(one["at_s"]), counters_of(one["ports"])) for one in answer.get("counters", ()))
+    return Observed(hostname, answer.get("observed", {}), tuple(counted))

@@ -9,11 +9,6 @@ STARTUP_CONFIG_DB = "/etc/sonic/config_db.json"
 STARTUP_FRR = "/etc/sonic/frr/frr.conf"
 
 
-def staged(suffix: str) -> str:
-    """Return a fresh path in ``/tmp`` for an upload; the name cannot be guessed."""
-    return f"/tmp/railweave-{secrets.token_hex(8)}.{suffix}"  # noqa: S108
-
-
 def new_id() -> str:
     """Return a name for a commit that sorts by time: ``20261121-101500-3fa2``."""
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"

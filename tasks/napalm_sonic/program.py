@@ -4,12 +4,13 @@ What counts is the state on the switch, so another session, hours later or from 
 this one began. A call survives the loss of its session: the answer is asked for again over a new one.
 """
 
+import base64
 import hashlib
 import json
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import (
@@ -22,11 +23,11 @@ from napalm.base.exceptions import (
     LockError,
 )
 
-from napalm_sonic.getters_interfaces import counters_of
-from napalm_sonic.observed import Observed
-from napalm_sonic.paths import PROGRAM, new_id, staged
-from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, running_from
-from railweave_switch.packing import packed, packed_sha256
+from napalm_sonic.observed import STATE, Look, Observed, observed_of
+from napalm_sonic.paths import PROGRAM, new_id
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
+from railweave.sonic.rows import ConfigDb
+from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from railweave_switch.state import APPLYING, ARMED, DRAIN, EXPIRED, FAILED, REVERTING
 
 if TYPE_CHECKING:
@@ -79,18 +80,19 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What runs, with the digests by which a later reading of the same costs no transfer."""
+    """What runs, with the digests by which a later reading of the same costs no transfer; ``seen`` where asked for."""
 
     running: RunningConfig
     config_digest: str
     frr_digest: str
     status: Status
     undo: Mapping[str, Any] | None = field(default=None, repr=False)
+    seen: Observed | None = field(default=None, repr=False)
 
 
 @dataclass
 class SwitchProgram:
-    """The program of one switch, reached over a session."""
+    """The program of one switch, reached over a session; ``known`` is what its last answer said of what runs."""
 
     session: "Session"
     options: "Options"
@@ -99,12 +101,12 @@ class SwitchProgram:
 
     # Reading
 
-    def read(self, *, rollback: str = "") -> Reading:
+    def read(self, *, rollback: str = "", look: Look | None = None) -> Reading:
         """Return what runs and how things stand, in one command; what is known already is not sent again.
 
-        ``rollback`` adds the document that undoes that kept commit.
+        ``rollback`` adds the document that undoes that kept commit, ``look`` what the switch shows.
         """
-        words = ["--rollback", rollback] if rollback else []
+        words = [*(["--rollback", rollback] if rollback else []), *_words(look)]
         known = self.known
         if known is not None:
             words += ["--config", known.config_digest, "--frr", known.frr_digest] if known.frr_digest else []
@@ -117,14 +119,12 @@ class SwitchProgram:
             raise CommandErrorException(f"{self.session.hostname}: {answer.get('error')}")
         return answer
 
-    def observe(self, *, counters: bool = False) -> Observed:
-        """Return what interfaces, addresses, LLDP and BGP show, and the ports' ``counters``, in one command."""
-        answer = self._read(["observe", *(["--counters"] if counters else [])])
-        return Observed(self.session.hostname, answer["observed"], answer.get("counters"))
-
-    def counters(self) -> dict[str, dict[str, int]]:
-        """Return NAPALM's counters of every port, in one command."""
-        return counters_of(self._read(["observe", "--only-counters"])["counters"])
+    def observe(self, look: Look = STATE) -> Observed:
+        """Return what the switch shows, in one command."""
+        seen = observed_of(self.session.hostname, self._read(["observe", *look.words]))
+        if seen is None:
+            raise CommandErrorException(f"{self.session.hostname}: railweave-switch shows nothing")
+        return seen
 
     def status(self) -> Status:
         """Ask the switch; one that never had the program has nothing pending."""
@@ -143,28 +143,32 @@ class SwitchProgram:
 
     # Transactions
 
-    def apply(self, transaction: Mapping[str, Any]) -> dict[str, Any]:
+    def apply(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
         """Let the switch carry a transaction out; return its answer, also where the session was lost meanwhile.
 
         Raises LockError where somebody else is at work, CommitError where it was refused or could not be restored.
         """
-        return self._transacted("apply", transaction)
+        return self._transacted("apply", transaction, look)
 
-    def amend(self, transaction: Mapping[str, Any]) -> dict[str, Any]:
+    def amend(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
         """Let the switch carry out further steps under a transaction that is armed."""
-        return self._transacted("amend", transaction)
+        return self._transacted("amend", transaction, look)
 
-    def confirm(self, commit_id: str = "") -> dict[str, Any]:
-        """Keep the pending commit and save; raises CommitConfirmException where none is pending."""
-        answer = self._ended(["confirm", "--id", commit_id], commit_id)
-        if answer.get("outcome") != "confirmed":
+    def confirm(self, commit_id: str = "", only: Reading | None = None) -> dict[str, Any]:
+        """Keep the pending commit and save; raises CommitConfirmException where none is pending.
+
+        With ``only`` a commit is kept only while exactly that runs: the answer's ``code`` is ``moved`` otherwise.
+        """
+        words = ["--config", only.config_digest, "--frr", only.frr_digest] if only is not None else []
+        answer = self._ended(["confirm", "--id", commit_id, *words], commit_id)
+        if answer.get("outcome") != "confirmed" and (only is None or answer.get("code") != "moved"):
             self._raise_when_busy(answer)
             raise CommitConfirmException(f"{self.session.hostname}: {_why(answer)}")
         return answer
 
-    def undrain(self) -> dict[str, Any]:
+    def undrain(self, look: Look | None = None) -> dict[str, Any]:
         """End the temporary drain under which a commit waits; raises CommitError."""
-        answer = self._ended(["undrain"], "")
+        answer = self._ended(["undrain", *_words(look)], "")
         if answer.get("outcome") != ARMED:
             self._raise_when_busy(answer)
             raise CommitError(f"{self.session.hostname}: the drain did not end: {answer.get('error')}")
@@ -181,15 +185,16 @@ class SwitchProgram:
 
     # Inside
 
-    def _transacted(self, verb: str, transaction: Mapping[str, Any]) -> dict[str, Any]:
+    def _transacted(self, verb: str, transaction: Mapping[str, Any], look: Look | None) -> dict[str, Any]:
         session = {"session": self.lock.note, "lock_wait_s": self.options.lock_wait_s}
         data = json.dumps({**transaction, **session}).encode()
-        words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
+        words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), *_words(look)]
         limit_s = self.options.apply_timeout_s + self.options.reload_timeout_s
         try:
             answer = self._called(words, data, limit_s)
         except (ConnectionException, CommandTimeoutException) as error:
             answer = self._answer_after_loss(str(transaction["id"]), transaction.get("deadline_s"), error)
+        self._learn(answer)
         self._raise_when_busy(answer)
         return answer
 
@@ -198,9 +203,15 @@ class SwitchProgram:
         words += ["--session", self.lock.note] if self.lock.note else []
         limit_s = self.options.apply_timeout_s + self.options.reload_timeout_s
         try:
-            return self._called(words, b"", limit_s)
+            answer = self._called(words, b"", limit_s)
         except (ConnectionException, CommandTimeoutException) as error:
-            return self._answer_after_loss(name, None, error)
+            answer = self._answer_after_loss(name, None, error)
+        self._learn(answer)
+        return answer
+
+    def _learn(self, answer: Mapping[str, Any]) -> None:
+        """Take over what the answer to a change says of what runs now."""
+        self.known = None if self.known is None else _learned(self.session.hostname, answer, self.known)
 
     def _answer_after_loss(self, name: str, deadline_s: float | None, error: Exception) -> dict[str, Any]:
         """Return the answer to a call whose session was lost: the switch has gone on meanwhile."""
@@ -226,15 +237,20 @@ class SwitchProgram:
         """Return the answer to a call; the program is installed first where it is missing or another one."""
         done = self._run(words, data, timeout_s)
         if done.exit_status == OTHER_PROGRAM or _is_missing(done):
-            self._install(done)
-            done = self._run(words, data, timeout_s)
+            done = self._installed(done, words if not data else ["status"], timeout_s)
+            if data:
+                done = self._run(words, data, timeout_s)
         return self._parsed(done)
 
     def _run(self, words: list[str], data: bytes, timeout_s: float | None) -> "Completed":
-        line = " ".join(map(shlex.quote, [words[0], "--expect", packed_sha256(), *words[1:]]))
-        return self.session.run_root(f"{PROGRAM} {line}", timeout_s, data)
+        return self.session.run(self._line(words), timeout_s, data)
 
-    def _install(self, found: "Completed") -> None:
+    def _line(self, words: list[str]) -> str:
+        line = " ".join(map(shlex.quote, [words[0], "--expect", packed_sha256(), *words[1:]]))
+        return self.session.as_root(f"{PROGRAM} {line}")
+
+    def _installed(self, found: "Completed", words: list[str], timeout_s: float | None) -> "Completed":
+        """Install the program and return the answer to a call of it, in one command."""
         if found.exit_status == OTHER_PROGRAM:
             told = status_of(self._parsed(found)["status"])
             if told.pending or told.status == "damaged":
@@ -243,13 +259,14 @@ class SwitchProgram:
                     f"({told.status} {told.commit_id or told.error}): end it with that version first, or by "
                     f"`sudo railweave-switch revert` on the switch"
                 )
-        path = staged("switch")
-        self.session.upload(path, packed())
-        done = self.session.run_root(f"python3 -I -S {path} install --sha256 {packed_sha256()}")
-        self.session.remove(path)
-        answer = self._parsed(done)
+        install = f"python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
+        line = f"{self.session.as_root(install)} && {self._line(words)}"
+        done = self.session.run(line, timeout_s, base64.b64encode(packed()))
+        first, _, second = done.stdout.partition("\n")
+        answer = self._parsed(replace(done, stdout=first))
         if answer.get("outcome") != "installed":
             raise CommitError(f"{self.session.hostname}: railweave-switch cannot be installed: {answer.get('error')}")
+        return replace(done, stdout=second)
 
     def _parsed(self, done: "Completed") -> dict[str, Any]:
         try:
@@ -293,24 +310,72 @@ def status_of(told: Mapping[str, Any]) -> Status:
     )
 
 
+def _words(look: Look | None) -> list[str]:
+    return [] if look is None else look.words
+
+
 def _reading(hostname: str, answer: Mapping[str, Any], known: Reading | None) -> Reading:
+    """Return what an answer says of what runs: what it leaves out is as ``known``, and the same value again."""
     config, frr = answer["config"], answer["frr"]
     try:
         if "tables" in config or known is None:
             running = running_from({**config["tables"], BGPRAW: frr.get("text")})
         else:
-            running = RunningConfig(known.running.config_db, frr.get("text"))
+            running = known.running
     except DocumentError as error:
         raise CommandErrorException(f"{hostname}: {error}") from error
-    if known is not None and "text" not in frr:
-        running = RunningConfig(running.config_db, known.running.frr)
+    return _read_as(running, known, answer, observed_of(hostname, answer))
+
+
+def _learned(hostname: str, answer: Mapping[str, Any], known: Reading) -> Reading | None:
+    """Return what runs after a change, by what the answer says of it; None where that is not enough."""
+    config, frr = answer.get("config") or {}, answer.get("frr") or {}
+    try:
+        if config.get("digest") == known.config_digest:
+            running = known.running
+        elif config and config.get("since") == known.config_digest:
+            running = known.running.with_tables(_changed(known.running.config_db, config["changed"]))
+        else:
+            return None
+    except DocumentError as error:
+        raise CommandErrorException(f"{hostname}: {error}") from error
+    return _read_as(running, known, answer, observed_of(hostname, answer)) if frr.get("digest") else None
+
+
+def _read_as(
+    running: RunningConfig, known: Reading | None, answer: Mapping[str, Any], seen: Observed | None
+) -> Reading:
+    """Return the reading of tables that are those of ``running``."""
+    frr = answer["frr"]
+    if known is not None and frr["digest"] and frr["digest"] == known.frr_digest:
+        running = running if running is known.running else known.running.with_tables(running.config_db)
+    elif "text" in frr and frr["text"] != running.frr:
+        running = RunningConfig(running.config_db, frr["text"])
     return Reading(
         running=running,
-        config_digest=str(config["digest"]),
-        frr_digest=str(frr["digest"]),
+        config_digest=str(answer["config"]["digest"]),
+        frr_digest=str(frr["digest"] or ""),
         status=status_of(answer["status"]),
         undo=answer.get("undo"),
+        seen=seen,
     )
+
+
+def _changed(config_db: ConfigDb, rows: Mapping[str, Mapping[str, Any]]) -> ConfigDb:
+    """Return tables after some rows came, changed or went (None); those that are not touched are the same values."""
+    tables = dict(config_db)
+    for table, named in rows.items():
+        after = dict(tables.get(table, {}))
+        for key, fields in named.items():
+            if fields is None:
+                after.pop(key, None)
+            else:
+                after[key] = parse_fields(fields, f"{table}|{key}")
+        if after:
+            tables[table] = after
+        else:
+            tables.pop(table, None)
+    return tables
 
 
 def _is_missing(done: "Completed") -> bool:

@@ -1,4 +1,4 @@
-"""One SSH session to a switch: netmiko's connection, exec channels for commands, SFTP for files.
+"""One SSH session to a switch: netmiko's connection, an exec channel for each command.
 
 Netmiko opens the connection (host keys, keys, jump hosts, SSH configuration). Commands then run on exec channels of
 the same connection: exit status, stdout and stderr are apart and byte-exact, which a screen-scraped shell cannot give.
@@ -77,7 +77,6 @@ class Session:
     clock: Clock = SYSTEM_CLOCK
     _connection: Any = None
     _heard_s: float = 0.0
-    _sftp: "paramiko.SFTPClient | None" = None
 
     def open(self) -> None:
         """Connect. Raises ConnectAuthError, ConnectTimeoutError or ConnectionException, with what to do about it."""
@@ -87,7 +86,7 @@ class Session:
 
     def close(self) -> None:
         """End the connection; safe to call at any time and more than once."""
-        connection, self._connection, self._sftp = self._connection, None, None
+        connection, self._connection = self._connection, None
         if connection is not None:
             connection.disconnect()
 
@@ -169,36 +168,6 @@ class Session:
             with _answered_within(channel, self.timeout_s):
                 channel.exec_command(command)
         return channel
-
-    def upload(self, path: str, data: bytes) -> None:
-        """Write a file by SFTP, readable by the login user alone."""
-        with self._errors(f"SFTP write of {path}"):
-            sftp = self._sftp_client()
-            with sftp.open(path, "w") as file:
-                file.chmod(0o600)
-                file.set_pipelined(True)
-                file.write(data)
-            if sftp.stat(path).st_size != len(data):
-                raise ConnectionException(f"{self.hostname}: {path} arrived incomplete (is /tmp full?)")
-
-    def remove(self, path: str) -> None:
-        """Remove an uploaded file; a file that is gone is no error."""
-        with self._errors(f"SFTP removal of {path}"):
-            try:
-                self._sftp_client().remove(path)
-            except FileNotFoundError:
-                return
-
-    def _sftp_client(self) -> "paramiko.SFTPClient":
-        import paramiko
-
-        if self._sftp is None:
-            channel = self._transport().open_session(timeout=self.timeout_s)
-            with _answered_within(channel, self.timeout_s):
-                channel.invoke_subsystem("sftp")
-            channel.settimeout(self.command_timeout_s)
-            self._sftp = paramiko.SFTPClient(channel)
-        return self._sftp
 
     def _transport(self) -> "paramiko.Transport":
         client = getattr(self._connection, "remote_conn_pre", None)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from railweave_switch import reverting, transaction
 from railweave_switch.guard import Guard
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
-from railweave_switch.reading import UnreadableError, look, read
+from railweave_switch.reading import UnreadableError, looked, read
 from railweave_switch.refusal import RefusedError
 from railweave_switch.state import DAMAGED, OPEN, DamagedError, VersionError, path, report, write
 from railweave_switch.steps import StepError
@@ -53,13 +53,11 @@ def parser() -> argparse.ArgumentParser:
     reading = verb("read", "configuration by digest, status, and with --observe what is seen")
     for name in ("--config", "--frr", "--rollback"):
         reading.add_argument(name, default="")
-    for name in ("--observe", "--counters"):
-        reading.add_argument(name, action="store_true")
-    observing = verb("observe", "interfaces, addresses, LLDP and BGP")
-    observing.add_argument("--counters", action="store_true", help="the ports' counters too")
-    observing.add_argument("--only-counters", action="store_true", help="the ports' counters alone")
+    _add_look(reading)
+    _add_look(verb("observe", "interfaces, addresses, LLDP and BGP, or the ports' counters"))
     for name, told in (("apply", "carry out a transaction"), ("amend", "further steps under an armed one")):
         one = verb(name, f"{told}, read as JSON from standard input")
+        _add_look(one)
         one.add_argument("--length", type=int, required=True)
         one.add_argument("--sha256", required=True)
     _add_ending_verbs(verb)
@@ -85,6 +83,17 @@ def _add_ending_verbs(verb: Callable[[str, str], argparse.ArgumentParser]) -> No
         one.add_argument("--id", default="")
         if name == "revert":
             one.add_argument("--commit", default="", help="roll back this confirmed commit instead")
+        elif name == "confirm":
+            one.add_argument("--config", default="", help="only while CONFIG_DB has this digest")
+            one.add_argument("--frr", default="", help="only while FRR's text has this digest")
+        else:
+            _add_look(one)
+
+
+def _add_look(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--observe", action="store_true", help="answer with interfaces, addresses, LLDP and BGP")
+    verb.add_argument("--counters", action="store_true", help="answer with the ports' counters")
+    verb.add_argument("--over", dest="over_s", type=float, default=0.0, help="and again after so many seconds")
 
 
 def run(host: Host, words: Sequence[str], stdin: Callable[[], bytes]) -> tuple[int, str]:
@@ -125,15 +134,25 @@ def _verb(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> d
     if verb == "read":
         return read(host, asked)
     if verb == "observe":
-        return look(host, counters=asked["counters"], only_counters=asked["only_counters"])
+        asked = asked if asked["counters"] else {**asked, "observe": True}
+        return {"outcome": "read", "status": report(host), **looked(host, asked)}
     if verb == "status":
         return status(host, asked)
     if verb == "install":
         return install(host, asked)
     if verb in ("apply", "amend"):
-        text = received(stdin(), asked)
-        return host.work({"verb": verb, **transaction.loaded(text)})
-    return host.work({name: value for name, value in asked.items() if name != "expect"})
+        request = {"verb": verb, **transaction.loaded(received(stdin(), asked))}
+    else:
+        request = {name: value for name, value in asked.items() if name != "expect"}
+    answer = host.work(request)
+    return {**answer, **_seen_after(host, asked)} if answer.get("outcome") in GOOD else answer
+
+
+def _seen_after(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the look that was asked for after a change; what cannot be seen is no failure of the change."""
+    with contextlib.suppress(UnreadableError, DatabaseError, CommandError, OSError):
+        return looked(host, asked)
+    return {}
 
 
 def received(data: bytes, asked: Mapping[str, Any]) -> str:

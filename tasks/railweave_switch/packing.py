@@ -10,6 +10,15 @@ FIRST_LINE = b"#!/usr/bin/python3 -IS\n"
 _START = "import sys\nfrom railweave_switch.__main__ import start\nsys.exit(start(sys.argv[1:]))\n"
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
+INSTALLER = """\
+import base64, subprocess, sys, tempfile
+with tempfile.NamedTemporaryFile() as file:
+    file.write(base64.b64decode(sys.stdin.buffer.read()))
+    file.flush()
+    sys.exit(subprocess.call([sys.executable, "-I", "-S", file.name, *sys.argv[1:]]))
+"""
+"""What Python on the switch runs to start the program from its standard input, where it stands as Base64."""
+
 
 @functools.cache
 def packed() -> bytes:

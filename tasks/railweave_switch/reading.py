@@ -34,28 +34,34 @@ class UnreadableError(Exception):
 def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return digests of CONFIG_DB and of FRR's text, and each whole unless its digest is the one in ``asked``.
 
-    ``observe`` and ``counters`` add what is observed; ``rollback`` the merge document that undoes a commit.
+    ``rollback`` adds the merge document that undoes a commit, a look (see ``looked``) what is observed.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host)}
     answer["config"] = _config(host, asked.get("config") or "")
     answer["frr"] = _frr(host, asked.get("frr") or "")
-    if asked.get("observe"):
-        answer["observed"] = observed(host)
-    if asked.get("counters"):
-        answer["counters"] = counted(host)
     if asked.get("rollback"):
         answer["undo"] = _undo(host, str(asked["rollback"]))
-    return answer
+    return {**answer, **looked(host, asked)}
 
 
-def look(host: Host, *, counters: bool, only_counters: bool) -> dict[str, Any]:
-    """Return what is observed, the counters of the ports with it or alone."""
-    answer: dict[str, Any] = {"outcome": "read", "status": report(host)}
-    if counters or only_counters:
-        answer["counters"] = counted(host)
-    if not only_counters:
-        answer["observed"] = observed(host)
-    return answer
+def looked(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a look shows: with ``observe`` what is observed, with ``counters`` those of the ports.
+
+    With ``over_s`` the counters are read twice, so many seconds apart.
+    """
+    found: dict[str, Any] = {}
+    if asked.get("counters"):
+        found["counters"] = [_sample(host)]
+    if asked.get("observe"):
+        found["observed"] = observed(host)
+    if asked.get("counters") and asked.get("over_s"):
+        host.sleep(max(0.0, found["counters"][0]["at_s"] + float(asked["over_s"]) - host.now_s()))
+        found["counters"].append(_sample(host))
+    return found
+
+
+def _sample(host: Host) -> dict[str, Any]:
+    return {"at_s": host.now_s(), "ports": counted(host)}
 
 
 def _config(host: Host, known: str) -> dict[str, Any]:

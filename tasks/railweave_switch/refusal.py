@@ -7,8 +7,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
-from railweave_switch.rows import digest
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Hash, Host
+from railweave_switch.rows import changed, digest
 from railweave_switch.state import (
     CONFIRMED,
     DRAIN,
@@ -84,8 +84,11 @@ def more(items: list[str]) -> str:
     return f" and {len(items) - 5} more" if len(items) > 5 else ""
 
 
-def answer_of(host: Host, outcome: str) -> Answer:
-    """Return the answer with the status and the digests of what runs now, FRR's text whole."""
+def answer_of(host: Host, outcome: str, earlier: Mapping[str, Hash] | None = None) -> Answer:
+    """Return the answer with the status and the digests of what runs now, FRR's text whole.
+
+    With the ``earlier`` rows of CONFIG_DB those that are other now, null for the ones that are gone.
+    """
     text = frr_text(host)
     answer: Answer = {
         "outcome": outcome,
@@ -93,7 +96,10 @@ def answer_of(host: Host, outcome: str) -> Answer:
         "frr": {"text": text, "digest": text and sha256(text)},
     }
     with contextlib.suppress(DatabaseError, OSError):
-        answer["config"] = {"digest": digest(host.rows("CONFIG_DB"))}
+        rows = host.rows("CONFIG_DB")
+        answer["config"] = {"digest": digest(rows)}
+        if earlier is not None:
+            answer["config"].update(since=digest(earlier), changed=changed(earlier, rows))
     return answer
 
 

@@ -41,6 +41,16 @@ def tables_of(rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
     return tables
 
 
+def changed(earlier: Mapping[str, Hash], rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
+    """Return the rows that are other than ``earlier``, in the form of a part."""
+    part: dict[str, dict[str, Any]] = tables_of({name: row for name, row in rows.items() if earlier.get(name) != row})
+    for name in earlier.keys() - rows.keys():
+        table, bar, key = name.partition("|")
+        if bar:
+            part.setdefault(table, {})[key] = None
+    return part
+
+
 def digest(value: Any) -> str:
     """Return the SHA-256 of a value's JSON; equal values have equal digests, whatever their order."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from railweave_switch import frr
-from railweave_switch.host import CommandError, DatabaseError, Host
+from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.refusal import (
     DEVICE_FAULTS,
     Answer,
@@ -29,7 +29,7 @@ from railweave_switch.refusal import (
 )
 from railweave_switch.restoring import settled
 from railweave_switch.reverting import SAVE_S, take_back
-from railweave_switch.rows import unmet
+from railweave_switch.rows import digest, unmet
 from railweave_switch.state import (
     APPLYING,
     ARMED,
@@ -76,9 +76,10 @@ def apply(host: Host, asked: Mapping[str, Any]) -> Answer:
     check_transaction(asked)
     with locked(host, asked):
         earlier = _earlier(host, asked)
-        document = _checked(host, asked, earlier)
+        rows = host.rows("CONFIG_DB")
+        document = _checked(host, asked, earlier, rows)
         state = _armed(host, asked, earlier, document)
-        return _ended(host, asked, state, document)
+        return _ended(host, asked, state, document, rows)
 
 
 def amend(host: Host, asked: Mapping[str, Any]) -> Answer:
@@ -88,15 +89,16 @@ def amend(host: Host, asked: Mapping[str, Any]) -> Answer:
         if state is None or state["id"] != asked["id"] or seen(host, state) != ARMED or over(host, state):
             raise RefusedError(f"transaction {asked['id']} is not armed: {told(host, state)}")
         document = read_document(host)
+        rows = host.rows("CONFIG_DB")
         write_state(host, state, status=APPLYING, worker=host.me())
-        return _ended(host, asked, state, document)
+        return _ended(host, asked, state, document, rows)
 
 
-def _ended(host: Host, asked: Mapping[str, Any], state: State, document: Document) -> Answer:
-    """Carry out the steps of an armed transaction; whatever fails takes it back at once."""
+def _ended(host: Host, asked: Mapping[str, Any], state: State, document: Document, rows: Mapping[str, Hash]) -> Answer:
+    """Carry out the steps of an armed transaction, which found ``rows``; whatever fails takes it back at once."""
     failure = _carried_out(host, asked, state, asked["steps"])
     if not failure:
-        failure, answer = _kept_in_time(host, state, document)
+        failure, answer = _kept_in_time(host, state, document, rows)
     return _taken_back(host, state, document, failure) if failure else answer
 
 
@@ -132,9 +134,8 @@ def _earlier(host: Host, asked: Mapping[str, Any]) -> State | None:
     return state
 
 
-def _checked(host: Host, asked: Mapping[str, Any], earlier: State | None) -> Document:
+def _checked(host: Host, asked: Mapping[str, Any], earlier: State | None, rows: Mapping[str, Hash]) -> Document:
     """Return the rollback document; raises RefusedError where the switch is not as the transaction expects."""
-    rows = host.rows("CONFIG_DB")
     moved = unmet(asked["before"], rows)
     text = frr_text(host)
     if asked.get("frr_before") and (text is None or sha256(text) != asked["frr_before"]):
@@ -265,7 +266,7 @@ def _unmet(host: Host, asked: Mapping[str, Any], *, reloads: bool) -> list[str]:
     return left
 
 
-def _kept_in_time(host: Host, state: State, document: Document) -> tuple[Answer, Answer]:
+def _kept_in_time(host: Host, state: State, document: Document, rows: Mapping[str, Hash]) -> tuple[Answer, Answer]:
     """Note that all is applied; return the failure, where the time passed or nobody guards it, and the answer."""
     if over(host, state):
         return {"error": "the time until the revert passed while the change was applied"}, {}
@@ -276,7 +277,11 @@ def _kept_in_time(host: Host, state: State, document: Document) -> tuple[Answer,
         lasting = state["ends_s"] is None
         worker = state["worker"] if lasting else None
         write_state(host, state, status=ARMED, worker=worker, frr_added=added, frr_removed=removed)
-        return {}, _keep(host, state, document) if lasting else answer_of(host, "applied")
+        if lasting:
+            return {}, _keep(host, state, document)
+        answer = answer_of(host, "applied", rows)
+        answer["frr"].update(added=added, removed=removed)
+        return {}, answer
     except DEVICE_FAULTS as error:
         return {"error": f"the change could not be kept under its timer: {error}"}, {}
 
@@ -308,7 +313,18 @@ def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
             raise RefusedError(f"another commit waits: {told(host, state)}")
         if over(host, state):
             raise RefusedError("the time is over: the switch is restoring the earlier configuration")
+        _refuse_other(host, asked)
         return _keep(host, state, read_document(host))
+
+
+def _refuse_other(host: Host, asked: Mapping[str, Any]) -> None:
+    """Raise RefusedError where what runs has not the digests that the confirmation is for."""
+    config, text = asked.get("config"), asked.get("frr")
+    moved = ["CONFIG_DB"] if config and digest(host.rows("CONFIG_DB")) != config else []
+    if text and sha256(frr_text(host) or "") != text:
+        moved.append("FRR")
+    if moved:
+        raise RefusedError(f"{' and '.join(moved)} changed since the configuration was read back", "moved")
 
 
 def _keep(host: Host, state: State, document: Document) -> Answer:

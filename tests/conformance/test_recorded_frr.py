@@ -54,10 +54,10 @@ def test_a_drain_and_its_undrain_are_answered_and_shown_as_by_frr(monkeypatch: p
 def test_what_frr_shows_of_a_drain_is_found_again_and_undone() -> None:
     shown = {path.stem[0]: path.read_text(encoding="utf-8") for path in DRAINED.glob("*.shown")}
     conf = {path.stem[0]: path.read_text(encoding="utf-8") for path in DRAINED.glob("*.conf")}
-    assert drain_text(shown["1"], ["10.192.0.64"]) == conf["2"]
-    assert drain_text(shown["2"], None) == conf["3"]
-    assert undrain_text(shown["4"]) == conf["5"]
-    assert undrain_text(shown["8"]) == conf["9"]
+    assert drain_text(parse_frr(shown["1"]), ["10.192.0.64"]) == conf["2"]
+    assert drain_text(parse_frr(shown["2"]), None) == conf["3"]
+    assert undrain_text(parse_frr(shown["4"])) == conf["5"]
+    assert undrain_text(parse_frr(shown["8"])) == conf["9"]
     assert [drained_peers(parse_frr(shown[number])) for number in "12358"] == [
         (), ("10.192.0.64",), ("*",), (), ("*",)
     ]  # fmt: skip

@@ -125,7 +125,8 @@ async def _handle(switch: SmallSwitch, process: "asyncssh.SSHServerProcess[str]"
     if "flock " in command:
         await _hold_lock(switch, process, command)
         return
-    stdin = await process.stdin.read() if " apply " in command or " amend " in command else ""
+    reads = any(word in command for word in (" apply ", " amend ", " install "))
+    stdin = await process.stdin.read() if reads else ""
     answer = await asyncio.get_running_loop().run_in_executor(None, switch.execute, command, stdin)
     if switch.is_cut:
         switch.is_cut = False
@@ -163,9 +164,7 @@ def host_key() -> asyncssh.SSHKey:
 @pytest.fixture
 def served(tmp_path: Path, host_key: asyncssh.SSHKey) -> Iterator[Served]:
     """A small switch behind real SSH and SFTP on loopback."""
-    root = tmp_path / "root"
-    (root / "tmp").mkdir(parents=True)
-    switch = SmallSwitch(root=root)
+    switch = SmallSwitch()
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -181,7 +180,6 @@ def served(tmp_path: Path, host_key: asyncssh.SSHKey) -> Iterator[Served]:
             server_factory=lambda: SshFront(connections),
             server_host_keys=[host_key],
             process_factory=handle,
-            sftp_factory=lambda channel: asyncssh.SFTPServer(channel, chroot=str(root).encode()),
             line_editor=False,
         )
 

@@ -14,10 +14,12 @@ from napalm.base.exceptions import (
     LockError,
 )
 
+from napalm_sonic import drain
 from napalm_sonic.driver import SonicDriver
+from napalm_sonic.observed import Look
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff, diff
-from railweave.sonic.delta.merge import merge_document
+from railweave.sonic.delta.merge import delta_of, merge_document
 from railweave.sonic.document import parse_running
 from railweave.sonic.frr import parse_frr
 from railweave.sonic.ownership import OWNED
@@ -183,6 +185,58 @@ def test_the_provisioned_pair_shows_in_every_getter(provisioned: Open) -> None:
         assert (peer["is_up"], peer["remote_as"], peer["description"]) == (True, 65000, "spine1")
         assert peer["remote_id"] == "10.255.0.2"
         assert json.loads(driver.get_config(retrieve="startup")["startup"])["DEVICE_METADATA"]
+
+
+def test_one_answer_shows_state_and_counters_over_a_while(provisioned: Open) -> None:
+    with provisioned("leaf1") as driver:
+        seen = driver.revert_timer.observe(Look(counters=True, over_s=30))
+        assert seen.get_interfaces() == driver.get_interfaces()
+        assert seen.get_bgp_neighbors()["global"]["peers"]["10.192.0.0"]["is_up"]
+        earlier, later = seen.counted
+        assert later.at_s - earlier.at_s == pytest.approx(30, abs=1)
+        assert later.ports.keys() == driver.get_interfaces_counters().keys()
+        assert driver.revert_timer.observe(Look(state=False, counters=True)).shown == {}
+
+
+def test_what_a_session_learns_of_its_change_is_what_another_reads(leaf: SonicDriver, provisioned: Open) -> None:
+    before = leaf.revert_timer.read()
+    assert leaf.revert_timer.read().running is before.running
+    delta = delta_of(CHANGE, before.running)
+    applied = leaf.changes.apply(delta, revert_in=60, look=Look())
+    assert applied.reading is not None
+    assert applied.reading.seen is not None
+    assert applied.reading.status.commit_id == applied.commit_id
+    with provisioned("leaf1") as other:
+        read = other.revert_timer.read()
+    assert applied.reading.running == read.running
+    assert (applied.reading.config_digest, applied.reading.frr_digest) == (read.config_digest, read.frr_digest)
+    assert not leaf.changes.confirm(applied.commit_id, only=before)
+    assert leaf.changes.confirm(applied.commit_id, only=read)
+    leaf.rollback()
+
+
+def test_a_drain_for_a_change_parses_no_text_of_frr_again(leaf: SonicDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert leaf.revert_timer.read().running.frr_document is not None
+    monkeypatch.setattr(drain, "parse_frr", None)
+    leaf.traffic.drain(None, revert_in=60)
+    known = leaf.revert_timer.known
+    assert known is not None
+    assert known.running.frr is not None
+    assert known.running.frr_document == parse_frr(known.running.frr)
+    monkeypatch.undo()
+    leaf.traffic.undrain()
+    assert leaf.traffic.drained() == ()
+
+
+def test_a_drain_made_for_what_runs_no_more_is_made_for_what_runs(leaf: SonicDriver, provisioned: Open) -> None:
+    leaf.revert_timer.read()
+    with provisioned("leaf1") as other:
+        other.traffic.drain(["10.192.0.0"], revert_in=None)
+    leaf.traffic.drain(None, revert_in=60)
+    assert leaf.traffic.drained() == ("*",)
+    leaf.traffic.undrain()
+    assert leaf.traffic.drained() == ("10.192.0.0",)
+    leaf.traffic.undrain()
 
 
 def test_rows_of_the_site_survive_the_provisioning(provisioned: Open) -> None:

@@ -54,17 +54,6 @@ def test_a_slow_command_times_out_and_the_session_goes_on(driver: SonicDriver) -
     assert driver.cli(["echo on"]) == {"echo on": "on\n"}
 
 
-def test_an_upload_arrives_byte_for_byte_and_private(driver: SonicDriver, switch: Any) -> None:
-    data = bytes(range(256)) * 1000
-    driver.device.upload("/tmp/railweave-x.bin", data)
-    file = switch.root / "tmp/railweave-x.bin"
-    assert file.read_bytes() == data
-    assert file.stat().st_mode & 0o777 == 0o600
-    driver.device.remove("/tmp/railweave-x.bin")
-    driver.device.remove("/tmp/railweave-x.bin")
-    assert not file.exists()
-
-
 def test_a_wrong_password_is_an_authentication_error(served: Any) -> None:
     driver = SonicDriver("127.0.0.1", "admin", "wrong", 10, served.driver()._options.netmiko | {"use_keys": False})
     with pytest.raises(ConnectAuthError, match="check user, password or key"):
@@ -237,7 +226,7 @@ def test_a_switch_that_hangs_is_named_within_its_time(behind: SonicDriver, proxy
     assert behind.cli(["echo on"]) == {"echo on": "on\n"}
     proxy.frozen = True
     began = time.monotonic()
-    for ask in (lambda: behind.cli(["echo off"]), lambda: behind.device.upload("/tmp/railweave-y", b"x")):
+    for ask in (lambda: behind.cli(["echo off"]), lambda: behind.device.run("echo x", data=b"x")):
         with pytest.raises((ConnectionException, CommandTimeoutException), match=r"127\.0\.0\.1"):
             ask()
     assert time.monotonic() - began < 8

@@ -1,9 +1,11 @@
 """The program as real processes: detached from the session, guarded twice, on every Python that SONiC ships."""
 
+import base64
 import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from switch_bench import Bench, bench
 from switch_cases import BEFORE, transaction
 
-from railweave_switch.packing import packed, packed_sha256
+from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from railweave_switch.rows import repairs, tables_of, unmet
 
 STATE = "var/lib/railweave/transaction.json"
@@ -140,6 +142,14 @@ def test_a_state_of_a_later_version_is_named_and_left_alone(switch: Bench) -> No
     assert "version 99" in answer["error"]
     assert "version 99" in switch.call("status")["status"]["error"]
     assert (switch.root / STATE).read_text() == text
+
+
+def test_it_is_started_out_of_the_input_of_the_command_that_sends_it(switch: Bench) -> None:
+    command = [switch.python, "-I", "-S", "-c", INSTALLER, "status", "--expect", packed_sha256()]
+    done = subprocess.run(
+        command, input=base64.b64encode(packed()), env=switch.environment, capture_output=True, check=True
+    )
+    assert json.loads(done.stdout)["outcome"] == "told"
 
 
 def test_a_program_of_another_version_says_so(switch: Bench) -> None:

@@ -1,12 +1,12 @@
 """A switch in memory for the driver's tests: two stores, some files, SONiC's commands, and the switch's own program."""
 
+import base64
 import contextlib
 import json
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import jsonpatch
@@ -68,7 +68,6 @@ class SmallSwitch:
 
     tables: dict[str, Any] = field(default_factory=lambda: json.loads(json.dumps(FACTORY)))
     frr: str = FACTORY_FRR
-    root: Path = field(default_factory=Path)
     files: dict[str, str] = field(default_factory=dict)
     refuse: dict[str, Answer] = field(default_factory=dict)
     ignore: set[str] = field(default_factory=set)
@@ -82,7 +81,15 @@ class SmallSwitch:
     slept_s: float = 0.0
 
     def execute(self, command: str, stdin: str = "") -> Answer:
-        """Run one command."""
+        """Run a command, and where it leaves with 0 the one that follows."""
+        first, _, second = command.partition(" && ")
+        status, out, err = self._execute(first, stdin)
+        if not second or status:
+            return status, out, err
+        after = self._execute(second)
+        return after[0], out + after[1], err + after[2]
+
+    def _execute(self, command: str, stdin: str = "") -> Answer:
         command = command.removeprefix("sudo -n ")
         if self.cut_after and command.startswith(self.cut_after):
             self.cut_after, self.is_cut = "", True
@@ -97,6 +104,8 @@ class SmallSwitch:
         if command.startswith("/usr/local/bin/railweave-switch ") and PROGRAM in self.files:
             status, told = main.run(SmallHost(self), shlex.split(command)[1:], stdin.encode)
             return status, told, ""
+        if command.startswith("python3 -I -S -c "):
+            return self._install(stdin, shlex.split(command)[5:])
         for prefix, run in self._verbs().items():
             if command.startswith(prefix):
                 return run(command.removeprefix(prefix).strip())
@@ -115,7 +124,6 @@ class SmallSwitch:
         return {
             "show runningconfiguration all": lambda _: (0, json.dumps(self.document()), ""),
             "cat ": self._cat,
-            "python3 -I -S ": self._install,
             "config apply-patch ": self._patch,
             "config load -y ": self._load,
             "config save -y": self._save,
@@ -130,20 +138,15 @@ class SmallSwitch:
         }
 
     def read(self, path: str) -> str | None:
-        """Return a file of the switch; uploads lie in the SFTP root."""
-        if path.startswith("/tmp/"):
-            file = self.root / path.lstrip("/")
-            return file.read_text(encoding="utf-8") if file.exists() else None
+        """Return a file of the switch."""
         return self.files.get(path)
 
     def _cat(self, path: str) -> Answer:
         text = self.read(path)
         return (1, "", f"cat: {path}: No such file or directory\n") if text is None else (0, text, "")
 
-    def _install(self, words: str) -> Answer:
-        path, *rest = words.split()
-        program = (self.root / path.lstrip("/")).read_bytes()
-        status, told = main.run(SmallHost(self, program), rest, lambda: b"")
+    def _install(self, sent: str, words: list[str]) -> Answer:
+        status, told = main.run(SmallHost(self, base64.b64decode(sent)), words, lambda: b"")
         return status, told, ""
 
     def _patch(self, path: str) -> Answer:

@@ -17,6 +17,7 @@ from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Call, Wait, find_command
+from sonic_sim.traffic import pass_seconds
 
 _numbers = itertools.count(1)
 
@@ -48,6 +49,7 @@ class SimulatedHost(Host):
         """Wait: services that were starting are up afterwards."""
         self._slept_s += seconds
         self.switch_s += seconds
+        pass_seconds(self.device, seconds)
         times, now = self.device.times, self.device.clock.now()
         times.frr_up = min(times.frr_up, now)
 
@@ -84,7 +86,7 @@ class SimulatedHost(Host):
         if number != CONFIG:
             found: Mapping[str, Hash] = rows_of_database(self.device, number, pattern)
         elif self.device.initialized:
-            found = self.device.db.rows
+            found = {key: dict(row) for key, row in self.device.db.rows.items()}
         else:
             raise DatabaseError("CONFIG_DB is being filled: CONFIG_DB_INITIALIZED is not set")
         if pattern == "*":

@@ -57,6 +57,12 @@ def counted(device: Device, net: Fabric) -> dict[str, Counted]:
     return meter.ports
 
 
+def pass_seconds(device: Device, seconds: float) -> None:
+    """Let the ports of a switch carry what they do in so many seconds."""
+    if device in _meters:
+        _meters[device].at -= seconds
+
+
 def _errors_per_s(device: Device, port: str) -> float:
     faults = (one for one in device.faults.armed if one.kind is FaultKind.ERRORS)
     return sum(one.rate for one in faults if one.port in ("", port))

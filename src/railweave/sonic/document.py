@@ -55,6 +55,12 @@ class RunningConfig:
         made.__dict__.update({name: held for name, held in self.__dict__.items() if name == "frr_document"})
         return made
 
+    def parsed_as(self, document: FrrDocument) -> "RunningConfig":
+        """Return the same configuration whose FRR is known as these lines, which its text would be parsed to."""
+        made = RunningConfig(self.config_db, self.frr)
+        made.__dict__["frr_document"] = document
+        return made
+
     def known_frr(self, purpose: str) -> FrrDocument:
         """Return FRR's configuration; raises DocumentError where it is unknown, so ``purpose`` cannot be served."""
         document = self.frr_document

@@ -6,6 +6,7 @@ from typing import Any
 from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.clock import Clock
+from napalm_sonic.observed import Look
 from nornir_railweave.device.reading import switch_program
 from railweave.plan.observation import BgpSession, Counters, LldpNeighbor, Observation, PortState
 
@@ -27,8 +28,8 @@ def observe_and_count(driver: Any, clock: Clock) -> tuple[Observation, Counters 
     if program is None:
         counted = count_losses(driver, clock)
         return _observation(driver), counted
-    shown = program.observe(counters=True)
-    return _observation(shown), _losses(shown.get_interfaces_counters(), clock)
+    shown = program.observe(Look(counters=True))
+    return _observation(shown), _losses(shown.counted[0].ports, clock)
 
 
 def _observation(shown: Any) -> Observation:
@@ -47,7 +48,10 @@ def count_losses(driver: Any, clock: Clock) -> Counters | None:
     """Return the errors and discards of every port by now; None where the driver or the device does not count."""
     try:
         program = switch_program(driver)
-        counted = driver.get_interfaces_counters() if program is None else program.counters()
+        if program is None:
+            counted = driver.get_interfaces_counters()
+        else:
+            counted = program.observe(Look(state=False, counters=True)).counted[0].ports
     except (NotImplementedError, AttributeError, CommandErrorException):
         return None
     return _losses(counted, clock)

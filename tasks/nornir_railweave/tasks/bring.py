@@ -153,7 +153,9 @@ class _Bringing:
         device, delta = self._device, attempt.before.delta
         driver, message = device.driver, device.order.policy.message
         if switch_program(driver) is not None:
-            return str(driver.changes.apply(delta, message=message, revert_in=device.revert_in_s)) if delta else ""
+            if not delta:
+                return ""
+            return str(driver.changes.apply(delta, message=message, revert_in=device.revert_in_s).commit_id)
         driver.load_merge_candidate(config=json.dumps(merge_document(delta)))
         if not driver.compare_config():
             driver.discard_config()

@@ -8,13 +8,13 @@ import pytest
 from railweave.names import natural_key
 from railweave.sonic.delta.diff import diff, running_sha256
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.frr import FrrDocument, apply_delta, frr_delta, parse_frr, render_frr
+from railweave.sonic.frr import FrrDocument, FrrEntry, apply_delta, frr_delta, parse_frr, render_frr
 from railweave.sonic.frr.drain import (
     drain_lines,
     drain_text,
-    drained_as,
     drained_peers,
     is_drain_line,
+    redrained,
     undo_text,
     undrain_text,
 )
@@ -75,12 +75,24 @@ exit
 """
 
 
+def to_drain(text: str, peers: list[str] | None) -> str:
+    return drain_text(parse_frr(text), peers)
+
+
+def to_undo(text: str, peers: list[str] | None) -> str:
+    return undo_text(parse_frr(text), peers)
+
+
+def to_undrain(text: str, kept: str = "") -> str:
+    return undrain_text(parse_frr(text), parse_frr(kept).drain)
+
+
 def drained(text: str, peers: list[str] | None) -> str:
     """Return the configuration as FRR holds it after the drain, with a member's own route-maps replaced."""
     lines: dict[str, list[str]] = {}
     router, family = "router bgp 4210000000", " address-family ipv4 unicast"
     blocks, where = "", ""
-    for line in drain_text(text, peers).splitlines():
+    for line in to_drain(text, peers).splitlines():
         if line.startswith("router"):
             where = router
         elif line == family:
@@ -106,9 +118,9 @@ def _replaced(one: list[str], words: list[str]) -> bool:
 
 
 def test_a_whole_switch_is_drained_by_one_line() -> None:
-    assert drain_text(LEAF, None) == "router bgp 4210000000\n bgp graceful-shutdown\nexit\n"
-    assert drain_text(LEAF, ["*", "10.192.0.64"]) == drain_text(LEAF, None)
-    assert undo_text(LEAF, None) == "router bgp 4210000000\n no bgp graceful-shutdown\nexit\n"
+    assert to_drain(LEAF, None) == "router bgp 4210000000\n bgp graceful-shutdown\nexit\n"
+    assert to_drain(LEAF, ["*", "10.192.0.64"]) == to_drain(LEAF, None)
+    assert to_undo(LEAF, None) == "router bgp 4210000000\n no bgp graceful-shutdown\nexit\n"
     assert drained_peers(parse_frr(drained(LEAF, None))) == ("*",)
 
 
@@ -120,22 +132,22 @@ def test_a_link_is_drained_by_route_maps_that_call_those_of_its_group() -> None:
  exit-address-family
 exit
 """
-    assert drain_text(LEAF, ["10.192.0.64"]) == MAPS + bindings
-    assert undo_text(LEAF, ["10.192.0.64"]) == (
+    assert to_drain(LEAF, ["10.192.0.64"]) == MAPS + bindings
+    assert to_undo(LEAF, ["10.192.0.64"]) == (
         bindings.replace("neighbor", "no neighbor")
         + "no route-map DRAINED-FROM-SPINES\nno route-map DRAINED-TO-SPINES\n"
     )
-    unnumbered = drain_text(LEAF, ["Ethernet8"])
+    unnumbered = to_drain(LEAF, ["Ethernet8"])
     assert unnumbered == MAPS + bindings.replace("10.192.0.64", "Ethernet8")
 
 
 def test_a_neighbor_without_a_group_gets_its_own_route_map_back() -> None:
-    text = drain_text(LEAF, ["10.192.0.68"])
+    text = to_drain(LEAF, ["10.192.0.68"])
     assert "neighbor 10.192.0.68 route-map DRAINED-IN in" in text
     assert "neighbor 10.192.0.68 route-map DRAINED-OWN-ALONE out" in text
     assert "route-map DRAINED-OWN-ALONE permit 10\n call ALONE\n" in text
     assert "call IN" not in text
-    undo = undrain_text(drained(LEAF, ["10.192.0.68"]))
+    undo = to_undrain(drained(LEAF, ["10.192.0.68"]))
     assert "\n  neighbor 10.192.0.68 route-map ALONE out\n" in undo
     assert "\n  no neighbor 10.192.0.68 route-map DRAINED-IN in\n" in undo
 
@@ -155,8 +167,8 @@ def test_a_drained_configuration_compares_as_the_undrained_one(peers: list[str] 
 
 @pytest.mark.parametrize("peers", PEERS)
 def test_draining_twice_adds_nothing(peers: list[str] | None) -> None:
-    assert drain_text(drained(LEAF, peers), peers) == ""
-    assert undrain_text(LEAF) == ""
+    assert to_drain(drained(LEAF, peers), peers) == ""
+    assert to_undrain(LEAF) == ""
 
 
 @pytest.mark.parametrize("peers", PEERS)
@@ -165,24 +177,22 @@ def test_a_written_file_drains_as_what_it_was_written_from(peers: list[str] | No
     again = parse_frr(render_frr(parse_frr(text)))
     assert set(again.entries) == set(parse_frr(text).entries)
     assert set(again.drain) == set(parse_frr(text).drain)
-    assert set(parse_frr(drain_lines(text)).drain) == set(again.drain)
-    assert parse_frr(drained_as(text, LEAF)).drain == ()
-    assert set(parse_frr(drained_as(LEAF, text)).drain) == set(again.drain)
+    assert set(parse_frr(drain_lines(parse_frr(text))).drain) == set(again.drain)
 
 
 def test_what_was_drained_before_stays_drained() -> None:
     before = drained(LEAF, ["10.192.0.64"])
     after = drained(before, ["10.192.0.64", "10.192.0.66"])
     assert drained_peers(parse_frr(after)) == ("10.192.0.64", "10.192.0.66")
-    undo = undrain_text(after, drain_lines(before))
-    wanted = undo_text(before, ["10.192.0.64", "10.192.0.66"])
+    undo = to_undrain(after, before)
+    wanted = to_undo(before, ["10.192.0.64", "10.192.0.66"])
     assert sorted(undo.splitlines()) == sorted(wanted.splitlines())
     assert "10.192.0.64" not in undo
     assert "no route-map" not in undo
     whole = drained(before, None)
-    assert undrain_text(whole, before) == undo_text(LEAF, None)
-    assert "no bgp graceful-shutdown" in undrain_text(whole)
-    assert "no route-map DRAINED-TO-SPINES" in undrain_text(whole)
+    assert to_undrain(whole, before) == to_undo(LEAF, None)
+    assert "no bgp graceful-shutdown" in to_undrain(whole)
+    assert "no route-map DRAINED-TO-SPINES" in to_undrain(whole)
 
 
 def test_a_change_passes_a_drained_switch_without_touching_its_drain() -> None:
@@ -192,7 +202,7 @@ def test_a_change_passes_a_drained_switch_without_touching_its_drain() -> None:
     assert "DRAINED" not in delta
     after = apply_delta(delta, found)
     assert (set(after.entries), after.drain) == (set(wanted.entries), found.drain)
-    assert apply_delta(drain_text(LEAF, None), parse_frr(LEAF)) == parse_frr(LEAF)
+    assert apply_delta(to_drain(LEAF, None), parse_frr(LEAF)) == parse_frr(LEAF)
 
 
 def test_a_neighbor_that_goes_takes_its_drain_along() -> None:
@@ -238,3 +248,15 @@ def test_a_drained_switch_has_not_moved_and_says_that_it_is_drained() -> None:
 def test_the_files_hold_no_line_that_drains() -> None:
     template = Path(__file__).parents[3] / "templates" / "frr" / "frr.conf.j2"
     assert "DRAINED" not in template.read_text(encoding="utf-8")
+
+
+def test_lines_that_a_switch_tells_of_give_its_drained_configuration_without_its_text() -> None:
+    before, after = parse_frr(LEAF), parse_frr(drained(LEAF, ["10.192.0.64"]))
+    assert redrained(before, (), after.drain) == dataclasses.replace(before, drain=after.drain)
+    assert redrained(after, after.drain, ()) == before
+
+
+def test_lines_of_others_or_of_a_neighbor_itself_need_the_whole_text() -> None:
+    before, after = parse_frr(LEAF), parse_frr(drained(LEAF, ["10.192.0.68"]))
+    assert redrained(before, (), after.drain) is None
+    assert redrained(before, (), [FrrEntry("", "ip prefix-list NEW seq 5 permit any")]) is None

@@ -1,9 +1,11 @@
 """The background process: SSH, SFTP, faults, kept state, growth, and what is refused."""
 
+import base64
 import contextlib
 import hashlib
 import json
 import os
+import shlex
 import signal
 import socket
 import threading
@@ -16,7 +18,7 @@ import paramiko
 import pytest
 from sim_switches import sim_device
 
-from railweave_switch.packing import packed, packed_sha256
+from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from sonic_sim import control
 from sonic_sim.spec import SimCable, SimHost, SimSpec, spec_from_json
 
@@ -293,10 +295,12 @@ def test_another_model_is_refused_with_the_way_out(state: Path) -> None:
 def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Path) -> None:
     ask(state, "leaf1", "sudo config interface mtu Ethernet0 7000")
     control.fault(state, "leaf1", "bgp-down")
-    with login(state, "leaf1") as client, client.open_sftp() as sftp:
-        with sftp.open("/tmp/switch", "w") as file:
-            file.write(packed())
-        assert ask(state, "leaf1", f"sudo python3 -I -S /tmp/switch install --sha256 {packed_sha256()}")[0] == 0
+    with login(state, "leaf1") as client:
+        install = f"sudo python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
+        stdin, out, _ = client.exec_command(install, timeout=10)
+        stdin.write(base64.b64encode(packed()))
+        stdin.channel.shutdown_write()
+        assert json.loads(out.read())["outcome"] == "installed"
         asked = {"version": 1, "id": "1", "kind": "commit", "deadline_s": 600, "steps": [], "after": {}}
         asked["before"] = {"PORT": {"Ethernet0": {"mtu": "7000"}}}
         steps = [{"kind": "load", "document": {"PORT": {"Ethernet0": {"mtu": "7500"}}}}]

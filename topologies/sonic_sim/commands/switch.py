@@ -1,10 +1,15 @@
 """``railweave-switch``, there once a driver has installed it, and ``python3``, which installs it."""
 
+import base64
+import binascii
+
 from railweave_switch import main
-from railweave_switch.packing import FIRST_LINE
+from railweave_switch.packing import FIRST_LINE, INSTALLER
 from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Call, Result, program
 from sonic_sim.switch_host import SimulatedHost
+
+_SENT = "/run/railweave-sent"
 
 
 def _reads(argv: list[str]) -> bool:
@@ -19,16 +24,23 @@ def railweave_switch(call: Call) -> Result:
     return _run(call, SimulatedHost(call.device), call.argv[1:])
 
 
-@program("python3")
+@program("python3", reads_stdin=lambda argv: True)
 def python3(call: Call) -> Result:
-    """Run the program from a file that was sent; no other script is run."""
-    words = [word for word in call.argv[1:] if not word.startswith("-") or word == call.argv[-1]]
-    path = call.path(words[0]) if words else ""
-    if not path or not call.device.files.exists(path):
-        return Result(2, err=f"python3: can't open file '{path}': [Errno 2] No such file or directory\n")
-    if not call.device.files.read(path).startswith(FIRST_LINE):
+    """Run the program as it is sent to be installed; no other script is run."""
+    script = call.argv[call.argv.index("-c") + 1] if "-c" in call.argv[:-1] else ""
+    if script != INSTALLER:
         return Result(1, err="SyntaxError: invalid syntax\n")
-    return _run(call, SimulatedHost(call.device, path), call.argv[call.argv.index(words[0]) + 1 :])
+    try:
+        sent = base64.b64decode(call.stdin, validate=True)
+    except binascii.Error as error:
+        return Result(1, err=f"binascii.Error: {error}\n")
+    if not sent.startswith(FIRST_LINE):
+        return Result(1, err="SyntaxError: invalid syntax\n")
+    call.device.files.write(_SENT, sent, mode=0o600, now=call.device.clock.now())
+    try:
+        return _run(call, SimulatedHost(call.device, _SENT), call.argv[call.argv.index(script) + 1 :])
+    finally:
+        call.device.files.remove(_SENT)
 
 
 def _run(call: Call, host: SimulatedHost, words: list[str]) -> Result:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from railweave.names import natural_key
-from railweave.sonic.frr.document import FrrDocument, parse_frr, render_frr, write_lines
+from railweave.sonic.frr.document import FrrDocument, write_lines
 from railweave.sonic.frr.drain_lines import MAP_PREFIX, NO_MAP, OWN_PREFIX, WHOLE_LINE, binding, is_drain_line
 from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_group, membership, neighbor_of
 
@@ -18,10 +18,10 @@ __all__ = [
     "WHOLE",
     "drain_lines",
     "drain_text",
-    "drained_as",
     "drained_peers",
     "is_drain_line",
     "is_whole",
+    "redrained",
     "undo_text",
     "undrain_text",
 ]
@@ -33,38 +33,36 @@ _WAYS = ("in", "out")
 _COMMUNITY = "set community graceful-shutdown additive"
 
 
-def drain_text(running_frr: str, peers: Sequence[str] | None) -> str:
+def drain_text(document: FrrDocument, peers: Sequence[str] | None) -> str:
     """Return the text for ``vtysh -f`` that drains these BGP peers; None or ``("*",)`` drains the whole switch.
 
     Peers that FRR does not have carry nothing and are passed over; empty text: there is nothing left to drain.
     """
-    document = parse_frr(running_frr)
     return _text(_missing(document, peers))
 
 
-def undo_text(running_frr: str, peers: Sequence[str] | None) -> str:
+def undo_text(document: FrrDocument, peers: Sequence[str] | None) -> str:
     """Return the text that takes back exactly what ``drain_text`` with the same arguments adds."""
-    document = parse_frr(running_frr)
     return _text(_removals(_missing(document, peers)))
 
 
-def drain_lines(running_frr: str) -> str:
+def drain_lines(document: FrrDocument) -> str:
     """Return the lines that drain, in their contexts, as a text; empty where nothing is drained."""
-    return _text(parse_frr(running_frr).drain)
+    return _text(document.drain)
 
 
-def undrain_text(running_frr: str, keep_of: str = "") -> str:
-    """Return the text for ``vtysh -f`` that removes the lines that drain; empty where there is none.
-
-    ``keep_of`` is FRR's configuration of an earlier moment, or its ``drain_lines``: what was drained then stays so.
-    """
-    kept = set(parse_frr(keep_of).drain)
-    return _text(_removals(entry for entry in parse_frr(running_frr).drain if entry not in kept))
+def undrain_text(document: FrrDocument, kept: Collection[FrrEntry] = ()) -> str:
+    """Return the text for ``vtysh -f`` that removes the lines that drain but ``kept``; empty where there is none."""
+    return _text(_removals(entry for entry in document.drain if entry not in kept))
 
 
-def drained_as(running_frr: str, earlier_frr: str) -> str:
-    """Return a configuration like ``running_frr``, but drained as ``earlier_frr`` is."""
-    return render_frr(replace(parse_frr(running_frr), drain=parse_frr(earlier_frr).drain))
+def redrained(document: FrrDocument, removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> FrrDocument | None:
+    """Return ``document`` after lines that drain went and came; None where others did, too."""
+    for entry in (*removed, *added):
+        bound = binding(entry)
+        if not is_drain_line(entry.context, entry.line) or (bound is not None and bound.own):
+            return None
+    return replace(document, drain=(*(entry for entry in document.drain if entry not in removed), *added))
 
 
 def drained_peers(document: FrrDocument) -> tuple[str, ...]:
