@@ -37,7 +37,8 @@ def build(
     """
     inventory = build_inventory(fabric, target, state_dir, environ)
     _refuse_driver(inventory, target)
-    ConnectionPluginRegister.auto_register()
+    if CONNECTION not in ConnectionPluginRegister.available:  # every installed package is searched for plug-ins
+        ConnectionPluginRegister.auto_register()
     # A library must not write to the screen: without a handler Python prints warnings to standard error.
     for name in ("nornir", "napalm", "netmiko", "paramiko", "nornir_railweave"):
         logging.getLogger(name).addHandler(logging.NullHandler())
