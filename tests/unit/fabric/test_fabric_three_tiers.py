@@ -9,6 +9,7 @@ from itertools import chain
 
 import pytest
 from engine_tools import configure_all
+from route_valleys import valleys
 
 from railweave.cabling.table import cable_rows
 from railweave.catalog.load import load_catalog
@@ -154,6 +155,7 @@ def test_every_adjacent_tier_is_a_peer_group(three: Fabric) -> None:
 def test_checks_find_no_valley_and_no_ring(three: Fabric) -> None:
     found = check_config(three)
     assert not [one for one in found if one.code in {"V-1", "D-1"}]
+    assert not valleys(three)
     transits = {"three-spine1": frozenset({"three-super-spine2"}), "three-spine29": frozenset({"three-super-spine1"})}
     assert len(find_deadlock(three, transits)) >= 4  # a ring through both pods, were they in transit
 
