@@ -4,6 +4,7 @@ Exit status: 0 done, 1 refused or failed, 2 only with ``--exit-code`` for change
 130 interrupted.
 """
 
+import copy
 import os
 import sys
 import traceback
@@ -77,7 +78,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status. The only catch-all handler of the program stands here."""
     try:
-        status = app(list(arguments), standalone_mode=False)
+        status = _narrowed(arguments)(list(arguments), standalone_mode=False)
         sys.stdout.flush()
     except _UsageProblem as problem:
         problem.show()
@@ -96,6 +97,18 @@ def main(arguments: Sequence[str]) -> int:
         _show_fault(fault)
         return EXIT_FAILED
     return status if isinstance(status, int) else 0
+
+
+def _narrowed(arguments: Sequence[str]) -> typer.Typer:
+    """Return the command line; where its first word names a command, without the others, which take time to build."""
+    word = arguments[0] if arguments else ""
+    commands = [one for one in app.registered_commands if one.callback and one.callback.__name__ == word]
+    groups = [one for one in app.registered_groups if one.name == word]
+    if not commands and not groups:
+        return app
+    narrow = copy.copy(app)
+    narrow.registered_commands, narrow.registered_groups = commands, groups
+    return narrow
 
 
 def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:

@@ -66,7 +66,7 @@ def _default(written: object, description: str) -> Any:
 class Keys(BaseModel):
     """A mapping of known keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 class GrowthKeys(Keys):
