@@ -12,9 +12,8 @@ from railweave.checks.intent import check_intent
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.intent.load import load_intent_text
-from railweave.intent.nodes import plain_value
 from railweave.intent.paths import child, path_text
-from railweave.intent.positions import decode, read_document
+from railweave.intent.positions import decode, plain_value, read_document
 from railweave.intent.schema import DEFAULT_CLASSES
 
 VOCABULARY = """

@@ -16,7 +16,7 @@ from typing import Any, Never
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from railweave.fabric.policy import Pool
-from railweave.intent.nodes import plain_value
+from railweave.intent.positions import plain_value
 from railweave.units import parse_speed_gbps
 from railweave.wording import either, suggestion
 

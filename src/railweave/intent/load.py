@@ -8,8 +8,7 @@ from pathlib import Path
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.intent.model import Intent
-from railweave.intent.nodes import MAX_BYTES
-from railweave.intent.positions import decode, read_document
+from railweave.intent.positions import MAX_BYTES, decode, read_document
 
 
 def load_intent(path: Path) -> Intent:

@@ -1,78 +1,69 @@
-"""What a YAML parser's complaint means, in words that help to mend the file.
+"""What a YAML parser's complaint means, in words that help to fix the file.
 
 libyaml and PyYAML word the same fault differently; both are recognized by a few telling words.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
+from railweave.diagnostics import Diagnostic, Where, error
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A fault of YAML syntax: what is wrong and what to do."""
-
-    message: str
-    fix: str
-
-
-_EXPLANATIONS: tuple[tuple[str, Explanation], ...] = (
+_QUOTE = ("a quote is opened and never closed", "close the quote")
+_INDENT = ("this line does not fit the ones above it", "indent it like the keys it belongs to")
+_MEANINGS: tuple[tuple[str, tuple[str, str]], ...] = (
     (
         "mapping values are not allowed",
-        Explanation(
+        (
             "unexpected `:`; no key can be here",
             "indent this line like the lines around it; put a value that holds `: ` in quotes",
         ),
     ),
-    (
-        "',' or ']'",
-        Explanation("a list opened with `[` is not closed", "close it with `]`; separate items with commas"),
-    ),
-    (
-        "',' or '}'",
-        Explanation("a mapping opened with `{` is not closed", "close it with `}`; separate entries with commas"),
-    ),
-    ("while scanning a quoted", Explanation("a quote is opened and never closed", "close the quote")),
-    ("while scanning a double-quoted", Explanation("a quote is opened and never closed", "close the quote")),
-    ("while scanning a single-quoted", Explanation("a quote is opened and never closed", "close the quote")),
+    ("',' or ']'", ("a list opened with `[` is not closed", "close it with `]`; separate items with commas")),
+    ("',' or '}'", ("a mapping opened with `{` is not closed", "close it with `}`; separate entries with commas")),
+    ("while scanning a quoted", _QUOTE),
+    ("while scanning a double-quoted", _QUOTE),
+    ("while scanning a single-quoted", _QUOTE),
     (
         "could not find expected ':'",
-        Explanation("this line has no `:` after its key", "write `key: value`, with a space after the `:` or the `-`"),
+        ("this line has no `:` after its key", "write `key: value`, with a space after the `:` or the `-`"),
     ),
     (
         "while parsing a block collection",
-        Explanation("expected an item of the list, got a key", "begin the line with `- `, or indent it otherwise"),
+        ("expected an item of the list, got a key", "begin the line with `- `, or indent it otherwise"),
     ),
-    (
-        "expected key",
-        Explanation("this line does not fit the ones above it", "indent it like the keys it belongs to"),
-    ),
-    (
-        "expected <block end>",
-        Explanation("this line does not fit the ones above it", "indent it like the keys it belongs to"),
-    ),
-    (
-        "<document start>",
-        Explanation("there is text after the end of the document", "remove it, or the `...` above it"),
-    ),
-    ("node content", Explanation("a value is missing before this character", "write the value, or put it in quotes")),
-    ("escape character", Explanation("unknown escape after a backslash", "use single quotes, or double the backslash")),
-    ("incompatible YAML document", Explanation("this YAML version is unknown", "remove the `%YAML` line")),
+    ("expected key", _INDENT),
+    ("expected <block end>", _INDENT),
+    ("<document start>", ("there is text after the end of the document", "remove it, or the `...` above it")),
+    ("node content", ("a value is missing before this character", "write the value, or put it in quotes")),
+    ("escape character", ("unknown escape after a backslash", "use single quotes, or double the backslash")),
+    ("incompatible YAML document", ("this YAML version is unknown", "remove the `%YAML` line")),
 )
 
-_TAB = Explanation("a tab cannot indent YAML", "indent with spaces")
-_UNKNOWN = Explanation("this is not YAML", "compare the line with a reference intent; quote unusual text")
+
+def syntax_fault(problem: Any, text: str, file: str) -> Diagnostic:
+    """Return the diagnostic of a parser's exception about ``text``: at the opening bracket or quote that is not closed,
+    else at the parser's own place."""
+    opening, mark = getattr(problem, "context_mark", None), getattr(problem, "problem_mark", None)
+    context, words = (str(getattr(problem, name, "") or "") for name in ("context", "problem"))
+    mark = mark or opening
+    lines = text.splitlines()
+    line = lines[mark.line] if mark and mark.line < len(lines) else ""
+    message, fix = _meaning(context, words, line, mark.column if mark else 0)
+    if opening is not None and ("closed" in message or "no `:`" in message):
+        mark = opening
+    return error("RW003", message, Where(file, mark.line + 1, mark.column + 1) if mark else Where(file, 1, 1), fix=fix)
 
 
-def explain(context: str, problem: str, line: str, column: int) -> Explanation:
-    """Return the explanation of a parser's complaint about ``line``, at ``column`` from 0."""
+def _meaning(context: str, problem: str, line: str, column: int) -> tuple[str, str]:
+    """Return what a complaint about ``line``, at ``column`` from 0, means, and what to do."""
     if "\t" in line[: len(line) - len(line.lstrip())]:
-        return _TAB
+        return "a tab cannot indent YAML", "indent with spaces"
     if "cannot start any token" in problem:
-        return Explanation(f"a value cannot begin with `{line[column : column + 1]}`", "put the value in quotes")
+        return f"a value cannot begin with `{line[column : column + 1]}`", "put the value in quotes"
     if "unknown escape" in problem:
         context = ""
-    for words, explanation in _EXPLANATIONS:
+    for words, meaning in _MEANINGS:
         if words in problem or words in context:
-            return explanation
+            return meaning
     if context.startswith("while parsing a quoted"):
-        return Explanation("a quote is opened and never closed", "close the quote")
-    return _UNKNOWN
+        return _QUOTE
+    return "this is not YAML", "compare the line with a reference intent; quote unusual text"

@@ -5,9 +5,8 @@ import yaml
 
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
-from railweave.intent import compose
-from railweave.intent.nodes import MAX_BYTES, MAX_DEPTH
-from railweave.intent.positions import Document, decode, read_document
+from railweave.intent import positions
+from railweave.intent.positions import MAX_BYTES, MAX_DEPTH, Document, decode, read_document
 
 
 def place(document: Document, path: str) -> tuple[int, int]:
@@ -24,7 +23,7 @@ def refusal(text: str) -> tuple[Diagnostic, ...]:
 @pytest.fixture(params=["C loader", "pure loader"], autouse=True)
 def _loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "pure loader":
-        monkeypatch.setattr(compose, "_LOADER", yaml.SafeLoader)
+        monkeypatch.setattr(positions, "_LOADER", yaml.SafeLoader)
 
 
 @pytest.mark.parametrize(
