@@ -50,18 +50,17 @@ class Wish:
 
     def intent(self) -> Intent:
         topology, nodes = BASE.topology, BASE.nodes[0]
-        nics = replace(nodes.nics, count=self.nics, ports=self.planes, speed_gbps=SPEEDS[self.planes])
+        nics = nodes.nics.with_values(count=self.nics, ports=self.planes, speed_gbps=SPEEDS[self.planes])
         return replace(
             BASE,
-            nodes=(replace(nodes, count=self.nodes, nics=nics),),
-            topology=replace(
-                topology,
+            nodes=(nodes.with_values(count=self.nodes, nics=nics),),
+            topology=topology.with_values(
                 shape=self.shape,
                 planes=self.planes,
                 stripe=self.stripe,
                 links_per_pair=self.pair,
-                leaf=replace(topology.leaf, model=self.leaf, uplink_gbps=self.uplink_gbps),
-                spine=replace(topology.spine, model=self.spine, count=self.spines),
+                leaf=topology.leaf.with_values(model=self.leaf, uplink_gbps=self.uplink_gbps),
+                spine=topology.spine.with_values(model=self.spine, count=self.spines),
                 reserve=self.reserve,
             ),
         )
@@ -79,7 +78,7 @@ wishes = st.builds(
     stripe=st.none() | st.integers(1, 16),
     pair=st.none() | st.sampled_from([1, 2, 4]),
     spines=st.none() | st.sampled_from([2, 4, 8]),
-    reserve=st.builds(Reserve, leaves=st.none(), spines=st.none() | st.integers(2, 12)),
+    reserve=st.builds(Reserve().with_values, leaves=st.none(), spines=st.none() | st.integers(2, 12)),
 )
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
@@ -236,7 +235,7 @@ def test_more_spines_move_no_cable_where_links_per_pair_are_given(wish: Wish, mo
 @quick
 @given(wishes)
 def test_twice_the_spines_keep_half_of_the_cables_where_the_layers_double(wish: Wish) -> None:
-    wish = replace(wish, pair=None, spines=None, reserve=Reserve(None, None))
+    wish = replace(wish, pair=None, spines=None, reserve=Reserve())
     before = built(wish)
     pair, spine_ports = before.lowest.links_per_pair, len(before.switches[-1].panel.ports)
     assume(pair % 2 == 0 and spine_ports // (pair // 2) == 2 * (spine_ports // pair))

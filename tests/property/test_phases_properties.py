@@ -39,12 +39,12 @@ quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCh
 
 def intent(ratio: Fraction, spine: str, planes: int, nodes: int, spines: int) -> Intent:
     topology, entry = BASE.topology, BASE.nodes[0]
-    nics = replace(entry.nics, ports=planes, speed_gbps=400 // planes)
+    nics = entry.nics.with_values(ports=planes, speed_gbps=400 // planes)
     return replace(
         BASE,
-        nodes=(replace(entry, count=nodes, nics=nics),),
-        topology=replace(
-            topology, oversubscription=ratio, planes=planes, spine=replace(topology.spine, model=spine, count=spines)
+        nodes=(entry.with_values(count=nodes, nics=nics),),
+        topology=topology.with_values(
+            oversubscription=ratio, planes=planes, spine=topology.spine.with_values(model=spine, count=spines)
         ),
     )
 

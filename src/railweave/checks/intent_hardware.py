@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from railweave.catalog.load import Catalog
 from railweave.catalog.nics import NicModel, PcieSlot
 from railweave.diagnostics import Diagnostic, Where, error, info, warning
-from railweave.intent.model import InlineModel, Intent, Nics
+from railweave.intent.model import Intent, Nics
 from railweave.units import format_speed
 from railweave.wording import either, suggestion
 
@@ -37,14 +37,14 @@ def _switches(intent: Intent, catalog: Catalog) -> Iterator[Diagnostic]:
         path = f"topology.{name}"
         if tier is None:
             continue
-        if isinstance(tier.model, InlineModel):
+        if tier.inline is not None:
             yield info(
                 "RW113",
                 f"`{path}` has no catalog model: the fabric can be sized, not configured",
                 intent.where(path),
                 fix="name a `model` of the catalog to render its configuration",
             )
-        elif catalog.find_switch(tier.model) is None:
+        elif tier.model is not None and catalog.find_switch(tier.model) is None:
             yield _unknown(intent, f"{path}.model", "switch model", tier.model, catalog.switch_ids())
 
 

@@ -58,7 +58,7 @@ def _tier(name: str, model: SwitchModel | InlineModel, down: Breakout, up: Break
 
 
 def _model(tier: TierIntent, catalog: Catalog) -> SwitchModel | InlineModel | None:
-    return tier.model if isinstance(tier.model, InlineModel) else catalog.find_switch(tier.model)
+    return tier.inline or catalog.find_switch(str(tier.model))
 
 
 def _cages(model: SwitchModel | InlineModel) -> int:

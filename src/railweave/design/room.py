@@ -14,7 +14,7 @@ from railweave.design.tiers import lay_out
 from railweave.design.wiring import count_moves
 from railweave.fabric.policy import Addressing
 from railweave.fabric.sizing import Limits, RoomLeft
-from railweave.intent.model import Intent, Reserve
+from railweave.intent.model import Intent
 from railweave.wording import counted
 
 ENDS = {
@@ -135,14 +135,15 @@ def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
 def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
     """Yield the least change that gives each leaf fewer links to a spine, with the cables of today that move."""
     layout, intent = designed.layout, designed.intent
-    topology = replace(intent.topology, reserve=Reserve(None, intent.topology.reserve.spines))
+    topology = intent.topology.with_values(reserve=intent.topology.reserve.with_values(leaves=None))
+    unreserved = topology.reserve.with_values(spines=None)
     if layout.lowest.fixed_pair:
         pair = layout.top.ports.total // leaves
         if pair == 0:
             return
         spines = -(-layout.lowest.uplinks // pair)
-        topology = replace(
-            topology, links_per_pair=pair, spine=replace(topology.spine, count=spines), reserve=Reserve(None, None)
+        topology = topology.with_values(
+            links_per_pair=pair, spine=topology.spine.with_values(count=spines), reserve=unreserved
         )
         words = f"links_per_pair: {pair} with {spines} spines"
     else:
@@ -151,7 +152,7 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
         spines = next(fitting, 0)
         if spines == 0:
             return
-        topology = replace(topology, spine=replace(topology.spine, count=spines), reserve=Reserve(None, None))
+        topology = topology.with_values(spine=topology.spine.with_values(count=spines), reserve=unreserved)
         words = counted(spines, "spine")
     grown, _ = lay_out(replace(intent, topology=topology), designed.node_ports, designed.hardware)
     if grown is not None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.intent.kinds import REFUSED, shown
@@ -41,12 +42,17 @@ def diagnostics_of(fault: ValidationError, document: Document, file: str) -> lis
     """Return one diagnostic for each of pydantic's errors; a mistyped key is not reported as missing as well."""
     errors: list[dict[str, Any]] = [dict(one) for one in fault.errors(include_url=False)]
     meant = {(*one["loc"][:-1], _meant(one["loc"])) for one in errors if one["type"] == "extra_forbidden"}
-    return [_diagnostic(one, document, file) for one in errors if one["type"] != "missing" or one["loc"] not in meant]
+    # A list whose only entry is wrong is as short as an empty one to pydantic.
+    echoes = [
+        (one["type"] == "missing" and one["loc"] in meant) or (one["type"] == "too_short" and one["input"])
+        for one in errors
+    ]
+    return [_diagnostic(one, document, file) for one, echo in zip(errors, echoes, strict=True) if not echo]
 
 
 def _meant(parts: Sequence[Part]) -> str | None:
     model = _model_at(parts[:-1])
-    return nearest(str(parts[-1]), list(model.model_fields)) if model else None
+    return nearest(str(parts[-1]), list(_keys_of(model))) if model else None
 
 
 def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnostic:
@@ -66,7 +72,7 @@ def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnos
         return _missing_key(parts, where)
     if kind == "too_short":
         return error("RW012", f"{path}: the list is empty", where, fix="add an item that begins with `- `")
-    wanted = "list" if kind == "list_type" else "mapping"
+    wanted = "list" if kind == "tuple_type" else "mapping"
     example = "begin each item with `- `" if wanted == "list" else "write its keys below it, or in `{ }`"
     given = fault["input"]
     # Whatever stands there instead of rows and fields may be what one of them should hold.
@@ -88,7 +94,7 @@ def _holds_secret(parts: Sequence[Part]) -> bool:
 def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
     key, above = str(parts[-1]), path_text(parts[:-1])
     model = _model_at(parts[:-1])
-    known = list(model.model_fields) if model else []
+    known = list(_keys_of(model)) if model else []
     guess = _meant(parts)
     homes = [home for home in _homes(IntentKeys, "", key) if home != above]
     message = f"unknown key `{key}`" + (f" in `{above}`" if above else "")
@@ -104,10 +110,15 @@ def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
 def _missing_key(parts: Sequence[Part], where: Where) -> Diagnostic:
     key, above = str(parts[-1]), path_text(parts[:-1])
     model = _model_at(parts[:-1])
-    field = model.model_fields.get(key) if model else None
+    field = _keys_of(model).get(key) if model else None
     meaning = f": {field.description}" if field and field.description else ""
     message = f"key `{key}` is missing" + (f" in `{above}`" if above else "")
     return error("RW011", message, where, fix=f"add `{key}`{meaning}")
+
+
+def _keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a mapping by the keys that a file has for them."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _model_at(parts: Sequence[Part]) -> type[BaseModel] | None:
@@ -116,7 +127,7 @@ def _model_at(parts: Sequence[Part]) -> type[BaseModel] | None:
     for part in parts:
         if isinstance(part, int):
             continue
-        field = model.model_fields.get(part) if model else None
+        field = _keys_of(model).get(part) if model else None
         model = _model_in(field.annotation) if field else None
     return model
 
@@ -134,9 +145,9 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 def _homes(model: type[BaseModel], path: str, key: str) -> Iterator[str]:
     """Yield the paths at which ``key`` is known, list items without their number."""
-    if key in model.model_fields:
+    if key in _keys_of(model):
         yield path
-    for name, field in model.model_fields.items():
+    for name, field in _keys_of(model).items():
         inner = _model_in(field.annotation)
         if inner is not None:
             yield from _homes(inner, f"{path}.{name}" if path else name, key)

@@ -4,21 +4,24 @@ import hashlib
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
-from railweave.intent.model import Intent
 from railweave.intent.positions import MAX_BYTES, decode, read_document
 
+if TYPE_CHECKING:
+    from railweave.intent.model import Intent
 
-def load_intent(path: Path) -> Intent:
+
+def load_intent(path: Path) -> "Intent":
     """Return the intent in the file at ``path``; raises RefusedError with every fault of it."""
     file = str(path)
     data = _read(path)
     return _load(decode(data, file), file, data)
 
 
-def load_intent_text(text: str, file: str) -> Intent:
+def load_intent_text(text: str, file: str) -> "Intent":
     """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every fault of it."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
@@ -26,13 +29,12 @@ def load_intent_text(text: str, file: str) -> Intent:
     return _load(text.removeprefix("\ufeff"), file, data)
 
 
-def _load(text: str, file: str, data: bytes) -> Intent:
+def _load(text: str, file: str, data: bytes) -> "Intent":
     document = read_document(text, file)
     # Late, because pydantic takes longer to import than a faulty file takes to refuse.
     from pydantic import ValidationError
 
     from railweave.intent.faults import diagnostics_of
-    from railweave.intent.resolve import resolve
     from railweave.intent.rules import rule_faults
     from railweave.intent.schema import IntentKeys
 
@@ -43,7 +45,7 @@ def _load(text: str, file: str, data: bytes) -> Intent:
         faults = _without_echoes(faults, diagnostics_of(fault, document, file))
     if faults:
         raise RefusedError(faults)
-    return resolve(keys, document.places, file, hashlib.sha256(data).hexdigest())
+    return keys.intent(document.places, file, hashlib.sha256(data).hexdigest())
 
 
 def _without_echoes(known: Sequence[Diagnostic], found: Sequence[Diagnostic]) -> list[Diagnostic]:

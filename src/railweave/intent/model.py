@@ -1,16 +1,40 @@
 """The intent as plain values: what the user's file says, with defaults filled in and nothing computed.
 
-``None`` stands for ``auto``. Every value that a later check may question has its place in ``Intent.places``.
+``None`` stands for ``auto``. Every value that a later check may question has its place in ``Intent.places``. The keys
+of the file are the fields here, or their aliases; every key has a description, because editors show it through the JSON
+Schema (design.md section 3). What becomes policies of the fabric is read by ``schema``.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from railweave.diagnostics import Where
 from railweave.fabric.policy import Policies
+from railweave.intent.kinds import Ratio, Speed, Text, Whole, Word
 from railweave.intent.paths import parent
+
+_NAME = r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?"
+_NAME_RULE = "write lower-case letters, digits and hyphens, a letter first, at most 40; it becomes part of host names"
+FabricName = Annotated[str, Text(what="a fabric name", pattern=_NAME, example="pod1", rule=_NAME_RULE)]
+NodeName = Annotated[str, Text(what="a node name", pattern=_NAME, example="gpu", rule=_NAME_RULE)]
+ClassName = Annotated[str, Text(what="a class name", pattern=_NAME, example="roce", rule=_NAME_RULE)]
+Gpus = Annotated[int, Whole(least=1, most=10_000_000)]
+SwitchId = Annotated[str | None, Text(what="a switch model id", example="nokia-ixr7220-h4-64d")]
+NicId = Annotated[str, Text(what="a NIC model id", example="connectx-7")]
+PcieId = Annotated[str, Text(what="a PCIe slot id", example="gen5x16")]
+MediaId = Annotated[str | None, Text(what="a media id", auto=True)]
+PciAddress = Annotated[
+    str, Text(what="a PCI address", pattern=r"[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]", example="0000:1a:00.0")
+]
+RdmaDevice = Annotated[str, Text(what="an RDMA device", pattern=r"[A-Za-z][A-Za-z0-9_-]{0,62}", example="mlx5_0")]
+AutoCount = Annotated[int | None, Whole(least=1, most=4096, auto=True)]
+AutoSpeed = Annotated[int | None, Speed(auto=True)]
+LengthM = Annotated[int, Whole(least=1, most=10_000)]
 
 
 class WorkloadKind(StrEnum):
@@ -30,54 +54,77 @@ class Shape(StrEnum):
     RAIL_ONLY = "rail-only"
 
 
-class Underlay(StrEnum):
-    """How leaf-spine links are addressed: a /31 each (RFC 3021), or IPv6 link-local next hops (RFC 8950)."""
+class Keys(BaseModel):
+    """A mapping of known keys, a value that never changes."""
 
-    NUMBERED = "numbered"
-    UNNUMBERED = "unnumbered"
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """What must fit later; months is for people."""
-
-    gpus: int
-    months: int | None
+    def with_values(self, **changes: Any) -> Self:
+        """Return a copy with other values, which are taken as they are."""
+        return self.model_copy(update=changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """The workload: ``gpus`` is checked against the nodes where it is given."""
-
-    kind: WorkloadKind
-    gpus: int | None
-    growth: Growth | None
+def key(description: str, alias: str | None = None) -> Any:
+    """Return a key that must be there; ``alias`` is its name in the file where that is another one."""
+    return Field(alias=alias, description=description)
 
 
-@dataclass(frozen=True, slots=True)
-class Nics:
-    """The fabric NICs of one node; ``speed_gbps`` is of one port. ``pcie`` is a slot id of the catalog.
-
-    ``pci_addresses`` has one address a NIC, ``rdma_devices`` one name a port, NIC by NIC; both may be empty."""
-
-    count: int
-    speed_gbps: int
-    ports: int
-    model: str
-    pcie: str
-    pci_addresses: tuple[str, ...] = ()
-    rdma_devices: tuple[str, ...] = ()
+def default(written: object, description: str, alias: str | None = None) -> Any:
+    """Return a key that may be left out; ``written`` is its default as a file would say it, and is read like it."""
+    return Field(default=written, alias=alias, description=description)
 
 
-@dataclass(frozen=True, slots=True)
-class Nodes:
-    """One kind of GPU server: hosts ``{name}1`` … ``{name}{count}``."""
+def unset(description: str, alias: str | None = None) -> Any:
+    """Return a key that may be left out and is None then, which no file can say."""
+    return Field(default=None, validate_default=False, alias=alias, description=description)
 
-    name: str
-    count: int
-    gpus: int
-    nics: Nics
-    first_stripe: int
+
+def section(kind: type[Keys], description: str) -> Any:
+    """Return a mapping of keys that all have defaults."""
+    return Field(default_factory=kind, description=description)
+
+
+class Growth(Keys):
+    """What must fit later; a fabric that cannot grow to it is refused."""
+
+    gpus: Gpus = key("GPUs that the fabric must be able to grow to")
+    months: Annotated[int | None, Whole(least=1, most=240)] = unset("until when, in months; for people")
+
+
+class Workload(Keys):
+    """What the cluster is for."""
+
+    kind: Annotated[WorkloadKind, Word(words=WorkloadKind, what="kind of workload")] = key(
+        "what runs on the cluster; chooses the automatic oversubscription"
+    )
+    gpus: Gpus | None = unset("GPUs of the cluster, checked against the nodes")
+    growth: Growth | None = unset("what must fit later")
+
+
+class Nics(Keys):
+    """The fabric NICs of one node; those of storage and front end are not listed."""
+
+    count: Annotated[int, Whole(least=1, most=64)] = key("fabric NICs of a node")
+    speed_gbps: Annotated[int, Speed()] = key("speed of one port of the NIC, like 400G", "speed")
+    ports: Annotated[int, Whole(least=1, most=8)] = default(1, "ports of one NIC")
+    model: NicId = key("NIC model of the catalog, like connectx-7")
+    pcie: PcieId = default("gen5x16", "PCIe slot that carries the NIC")
+    pci_addresses: tuple[PciAddress, ...] = default([], "PCI addresses of the NICs, one each; they pin interface names")
+    rdma_devices: tuple[RdmaDevice, ...] = default(
+        [], "RDMA devices of the ports, NIC by NIC; by default the vendor's names from 0 on, like mlx5_0"
+    )
+
+
+class Nodes(Keys):
+    """One kind of GPU server: hosts NAME1 to NAMEn."""
+
+    name: NodeName = key("name of the kind; hosts are NAME1 to NAMEn")
+    count: Annotated[int, Whole(least=1, most=65_536)] = key("servers of this kind")
+    gpus: Annotated[int, Whole(least=1, most=1024)] = key("GPUs of one server")
+    nics: Nics = key("the fabric NICs of one server")
+    first_stripe: Annotated[int, Whole(least=0, most=4095)] = default(
+        0, "first stripe of these nodes, from 0; required from the second entry on, so that each has its own"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,55 +135,79 @@ class InlineModel:
     speed_gbps: int
 
 
-@dataclass(frozen=True, slots=True)
-class TierIntent:
-    """The switches of one tier: a catalog id or an inline model; counts are per plane."""
+class TierIntent(Keys):
+    """The switches of one tier: a catalog model, or ports and speed for sizing without one."""
 
-    model: str | InlineModel
-    count: int | None
-    downlink_gbps: int | None
-    uplink_gbps: int | None
+    model: SwitchId = unset("switch model of the catalog")
+    ports: Annotated[int | None, Whole(least=2, most=1024)] = unset("ports of a switch without a catalog model")
+    speed_gbps: Annotated[int | None, Speed()] = unset("port speed of a switch without a catalog model", "speed")
+    count: AutoCount = default("auto", "switches of this tier in one plane")
 
-
-@dataclass(frozen=True, slots=True)
-class Reserve:
-    """Leaves and spines per plane that ports, addresses and AS numbers are laid out for."""
-
-    leaves: int | None
-    spines: int | None
+    @property
+    def inline(self) -> InlineModel | None:
+        """Return the switch that is no model of the catalog, None where ``model`` names one."""
+        return None if self.model is not None else InlineModel(self.ports or 0, self.speed_gbps or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
-    """The shape asked for. ``tiers`` is None, 2 or 3; ``rails`` None is the NICs of a node."""
+class LeafIntent(TierIntent):
+    """The leaves; the speeds choose the breakout of their ports."""
 
-    shape: Shape
-    rails: int | None
-    tiers: int | None
-    planes: int
-    oversubscription: Fraction | None
-    stripe: int | None
-    links_per_pair: int | None
-    leaf: TierIntent
-    spine: TierIntent
-    super_spine: TierIntent | None
-    reserve: Reserve
+    downlink_gbps: AutoSpeed = default("auto", "speed of the ports to the nodes; auto is the NIC's", "downlink_speed")
+    uplink_gbps: AutoSpeed = default("auto", "speed of the ports to the spines; auto is the NIC's", "uplink_speed")
 
 
-@dataclass(frozen=True, slots=True)
-class Cable:
-    """Cable length in metres and media id of the catalog (None is the cheapest that fits)."""
+class Reserve(Keys):
+    """How many switches of one plane ports, addresses and AS numbers are laid out for."""
 
-    length_m: int
-    media: str | None
+    leaves: AutoCount = default("auto", "leaves of one plane that there is room for")
+    spines: AutoCount = default("auto", "spines of one plane that there is room for")
 
 
-@dataclass(frozen=True, slots=True)
-class Cabling:
-    """Cables of the host links and of the leaf-spine links."""
+class Topology(Keys):
+    """The shape of the fabric."""
 
-    host: Cable
-    leaf_spine: Cable
+    shape: Annotated[Shape, Word(words=Shape, what="shape of a fabric")] = default(
+        "rail-optimized", "how nodes meet leaves"
+    )
+    rails: Annotated[int | None, Whole(least=1, most=64, auto=True)] = default("auto", "rails; auto is one a NIC")
+    tiers: Annotated[int | None, Whole(least=2, most=3, auto=True)] = default("auto", "tiers of switches, 2 or 3")
+    planes: Annotated[int, Whole(least=1, most=8)] = default(
+        1, "disjoint copies of the fabric; port p of a NIC goes to plane p modulo planes"
+    )
+    oversubscription: Annotated[Fraction | None, Ratio(auto=True)] = default(
+        "auto",
+        "downlink to uplink bandwidth of a leaf; auto: pretraining 1:1, mixed and fine-tuning 1.5:1, inference 2:1",
+    )
+    stripe: Annotated[int | None, Whole(least=1, most=4096, auto=True)] = default(
+        "auto", "nodes that share one set of leaves"
+    )
+    links_per_pair: Annotated[int | None, Whole(least=1, most=512, auto=True)] = default(
+        "auto", "parallel links between one leaf and one spine"
+    )
+    leaf: LeafIntent = key("the switches that the nodes plug into")
+    spine: TierIntent = key("the switches that join the leaves")
+    super_spine: TierIntent | None = unset("the switches that join pods, in three tiers")
+    reserve: Reserve = section(Reserve, "what ports, addresses and AS numbers are laid out for")
+
+
+class Cable(Keys):
+    """The cables between nodes and leaves: their longest length in metres, and their media id (None: the cheapest)."""
+
+    length_m: LengthM = default(20, "longest cable in metres")
+    media: MediaId = default("auto", "media id of the catalog; auto is the cheapest that fits")
+
+
+class LeafSpineCable(Cable):
+    """The cables between leaves and spines."""
+
+    length_m: LengthM = default(30, "longest cable in metres")
+
+
+class Cabling(Keys):
+    """Lengths and media of the cables."""
+
+    host: Cable = section(Cable, "cables between nodes and leaves")
+    leaf_spine: LeafSpineCable = section(LeafSpineCable, "cables between leaves and spines")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,34 +4,15 @@ They look at the document as it was read, not at validated values, so that their
 all others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.policy import ClassRole
 from railweave.intent.faults import place_of
 from railweave.intent.paths import child
 from railweave.intent.positions import Document, Value
+from railweave.intent.schema import USUAL_ROLES
 from railweave.wording import either
-
-USUAL_ROLES: Mapping[str, ClassRole] = {
-    "roce": ClassRole.RDMA,
-    "rocev2": ClassRole.RDMA,
-    "rdma": ClassRole.RDMA,
-    "cnp": ClassRole.CNP,
-    "control": ClassRole.CONTROL,
-    "network-control": ClassRole.CONTROL,
-    "routing": ClassRole.CONTROL,
-    "bgp": ClassRole.CONTROL,
-    "storage": ClassRole.STORAGE,
-    "nvme": ClassRole.STORAGE,
-    "nfs": ClassRole.STORAGE,
-    "best-effort": ClassRole.BULK,
-    "bulk": ClassRole.BULK,
-    "default": ClassRole.BULK,
-    "management": ClassRole.BULK,
-    "scavenger": ClassRole.BULK,
-}
-"""The role that a class has by its name, where it names none."""
 
 _TIERS = ("leaf", "spine", "super_spine")
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from railweave.catalog.load import Catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric, Link
-from railweave.intent.model import Intent, Nodes, Shape, Topology
+from railweave.intent.model import Intent, Nodes, Shape
 
 
 def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
@@ -29,17 +29,12 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
     stripes = today.lowest.reserve // leaves_of_stripe
     return replace(
         intent,
-        workload=replace(intent.workload, gpus=None, growth=None),
+        workload=intent.workload.with_values(gpus=None, growth=None),
         nodes=_full_stripes(intent.nodes, stripes, nodes_of_stripe(today)),
-        topology=_with_counts(topology, stripes * leaves_of_stripe, spines),
-    )
-
-
-def _with_counts(topology: Topology, leaves: int, spines: int | None) -> Topology:
-    return replace(
-        topology,
-        leaf=replace(topology.leaf, count=leaves),
-        spine=replace(topology.spine, count=spines),
+        topology=topology.with_values(
+            leaf=topology.leaf.with_values(count=stripes * leaves_of_stripe),
+            spine=topology.spine.with_values(count=spines),
+        ),
     )
 
 
@@ -47,7 +42,7 @@ def _full_stripes(nodes: tuple[Nodes, ...], stripes: int, size: int) -> tuple[No
     """Return the entries, each filling its stripes up to the next entry's first, the last up to the reserve."""
     ends = [*(entry.first_stripe for entry in nodes[1:]), stripes]
     return tuple(
-        replace(entry, count=max(entry.count, (end - entry.first_stripe) * size))
+        entry.with_values(count=max(entry.count, (end - entry.first_stripe) * size))
         for entry, end in zip(nodes, ends, strict=True)
     )
 

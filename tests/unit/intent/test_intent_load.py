@@ -13,7 +13,7 @@ from railweave.diagnostics import Diagnostic, has_errors
 from railweave.errors import RefusedError
 from railweave.fabric.policy import Addressing, BgpTimers, ClassRole, Mtu, Pool, TrafficClass
 from railweave.intent.load import load_intent, load_intent_text
-from railweave.intent.model import Cable, InlineModel, Reserve, Shape, TierIntent
+from railweave.intent.model import InlineModel, Reserve, Shape
 from railweave.units import parse_ipv4
 
 PROJECT = Path(__file__).parents[3]
@@ -65,7 +65,7 @@ def test_the_lab_asks_for_what_it_teaches() -> None:
     topology = load_intent(PROJECT / "intent" / "lab-4.yml").topology
     assert (topology.rails, topology.stripe, topology.links_per_pair) == (2, 4, 1)
     assert topology.oversubscription == Fraction(2)
-    assert topology.reserve == Reserve(4, 4)
+    assert (topology.reserve.leaves, topology.reserve.spines) == (4, 4)
 
 
 def test_everything_left_out_has_its_default() -> None:
@@ -74,13 +74,14 @@ def test_everything_left_out_has_its_default() -> None:
     assert topology.shape is Shape.RAIL_OPTIMIZED
     assert (topology.rails, topology.tiers, topology.planes, topology.stripe) == (None, None, 1, None)
     assert topology.oversubscription is None
-    assert topology.leaf == TierIntent("nvidia-sn4700", None, None, None)
-    assert topology.spine == TierIntent(InlineModel(64, 400), None, None, None)
+    assert (topology.leaf.model, topology.leaf.inline, topology.leaf.count) == ("nvidia-sn4700", None, None)
+    assert (topology.leaf.downlink_gbps, topology.leaf.uplink_gbps) == (None, None)
+    assert (topology.spine.model, topology.spine.inline) == (None, InlineModel(64, 400))
     assert topology.super_spine is None
-    assert topology.reserve == Reserve(None, None)
+    assert topology.reserve == Reserve()
     assert (intent.nodes[0].nics.ports, intent.nodes[0].nics.pcie, intent.nodes[0].first_stripe) == (1, "gen5x16", 0)
-    assert intent.cabling.host == Cable(20, None)
-    assert intent.cabling.leaf_spine == Cable(30, None)
+    assert (intent.cabling.host.length_m, intent.cabling.host.media) == (20, None)
+    assert (intent.cabling.leaf_spine.length_m, intent.cabling.leaf_spine.media) == (30, None)
     policies = intent.policies
     assert policies.mtu == Mtu(9100, 9000)
     assert policies.bgp == BgpTimers(3, 9)
