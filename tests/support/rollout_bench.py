@@ -17,13 +17,14 @@ from rollout_shapes import Shape, Wish
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.rollout.rolling_back import newest_change
-from railweave.api.deploying import Agreement, deploy
-from railweave.api.project import JOURNALS, Designed, Project, load_designed
-from railweave.api.reaching import reached_fabric
+from railweave.api.deploying import DeployOptions, deploy
+from railweave.api.designing import Designed, load_designed
+from railweave.api.live import live_fabric
+from railweave.api.project import JOURNALS, Project
 from railweave.api.resuming import resume
 from railweave.api.rolling_back import rollback
+from railweave.api.sim import simulator_spec
 from railweave.catalog.load import load_catalog
-from railweave.cli.simulating import simulator_spec
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
@@ -35,7 +36,7 @@ from sonic_sim import control
 TARGET = "sim"
 START_S = 30.0
 _SIMULATOR = Path(__file__).with_name("watched_simulator.py")
-_YES = Agreement(
+_YES = DeployOptions(
     provision=True,
     single_step=True,
 )
@@ -131,7 +132,7 @@ class Operator:
 
     def plan(self) -> Plan:
         with self.at_work():
-            reached = reached_fabric(Project(self.intent), TARGET)
+            reached = live_fabric(Project(self.intent), TARGET)
             with reached.progress():
                 return reached.plan()
 

@@ -1,40 +1,82 @@
 """railweave for programs: what the command line does, as functions over values.
 
-A project is found in the working directory (`open_project`). The functions return frozen values, raise
-`railweave.errors.RailweaveError` with words for people, and print nothing; the command line prints what they return.
-Who wants to hear of progress and be asked before devices change gives the project an `Operator`.
+``railweave NAME`` is the function ``NAME`` of this package; a group of commands, such as ``railweave sim up``, is a
+module of its name: `facts`, `hosts`, `lab`, `rollout`, `sim`. The functions act on a project in the working directory
+(`open_project`), return frozen values, raise `railweave.errors.RailweaveError` with messages for people, and print
+nothing. To receive progress and to confirm changes of devices, give the project an `Operator`.
+
+A name is imported when it is first used: what an offline function needs costs a fraction of what devices need.
 """
 
-from railweave.api.deploying import Agreement, deploy
-from railweave.api.draining import DrainWish, drain, drained, undrain
-from railweave.api.observing import drift, plan, verify
-from railweave.api.offline import Checked, Rendered, check, diff, explain, render, size
-from railweave.api.operator import Operator
-from railweave.api.project import Project, open_project
-from railweave.api.resuming import resume
-from railweave.api.rolling_back import rollback, rollback_last
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "Agreement",
-    "Checked",
-    "DrainWish",
-    "Operator",
-    "Project",
-    "Rendered",
-    "check",
-    "deploy",
-    "diff",
-    "drain",
-    "drained",
-    "drift",
-    "explain",
-    "open_project",
-    "plan",
-    "render",
-    "resume",
-    "rollback",
-    "rollback_last",
-    "size",
-    "undrain",
-    "verify",
-]
+if TYPE_CHECKING:
+    from railweave.api import facts as facts
+    from railweave.api import hosts as hosts
+    from railweave.api import lab as lab
+    from railweave.api import rollout as rollout
+    from railweave.api import sim as sim
+    from railweave.api.auditing import audit as audit
+    from railweave.api.comparing import diff as diff
+    from railweave.api.comparing import phases as phases
+    from railweave.api.deploying import DeployOptions as DeployOptions
+    from railweave.api.deploying import deploy as deploy
+    from railweave.api.draining import DrainRequest as DrainRequest
+    from railweave.api.draining import drain as drain
+    from railweave.api.draining import drained as drained
+    from railweave.api.draining import undrain as undrain
+    from railweave.api.lifecycle import replace as replace
+    from railweave.api.lifecycle import retire as retire
+    from railweave.api.observing import drift as drift
+    from railweave.api.observing import plan as plan
+    from railweave.api.observing import verify as verify
+    from railweave.api.offline import check as check
+    from railweave.api.offline import explain as explain
+    from railweave.api.offline import render as render
+    from railweave.api.offline import size as size
+    from railweave.api.operator import Operator as Operator
+    from railweave.api.phased import deploy_phases as deploy_phases
+    from railweave.api.project import Project as Project
+    from railweave.api.project import open_project as open_project
+    from railweave.api.reference import codes as codes
+    from railweave.api.reference import schema as schema
+    from railweave.api.reference import schemas as schemas
+    from railweave.api.resuming import resume as resume
+    from railweave.api.rolling_back import rollback as rollback
+    from railweave.api.rolling_back import rollback_last as rollback_last
+    from railweave.api.starter import init as init
+    from railweave.api.starter import starter_templates as starter_templates
+    from railweave.api.trusting import trust as trust
+
+_HOMES = {
+    "": ("facts", "hosts", "lab", "rollout", "sim"),
+    "auditing": ("audit",),
+    "comparing": ("diff", "phases"),
+    "deploying": ("DeployOptions", "deploy"),
+    "draining": ("DrainRequest", "drain", "drained", "undrain"),
+    "lifecycle": ("replace", "retire"),
+    "observing": ("drift", "plan", "verify"),
+    "offline": ("check", "explain", "render", "size"),
+    "operator": ("Operator",),
+    "phased": ("deploy_phases",),
+    "project": ("Project", "open_project"),
+    "reference": ("codes", "schema", "schemas"),
+    "resuming": ("resume",),
+    "rolling_back": ("rollback", "rollback_last"),
+    "starter": ("init", "starter_templates"),
+    "trusting": ("trust",),
+}
+"""The public names by module; those without one are modules themselves."""
+
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module of a name when it is first used."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'railweave.api' has no attribute {name!r}")
+    if home := _HOME[name]:
+        return getattr(import_module(f"railweave.api.{home}"), name)
+    return import_module(f"railweave.api.{name}")

@@ -1,39 +1,49 @@
-"""The audit log of a project, ``.railweave/audit.jsonl``: who deployed or drained what, and what came of it.
+"""The audit log of a project, ``.railweave/audit.jsonl``: who deployed or drained what, and the result.
 
-A deployment leaves two lines, one before the first device is touched and one at its end, so that one which was killed
-is still told. Lines are appended whole and synchronized; nothing is ever changed or taken away.
+A deployment writes two lines, one before the first device is changed and one at its end, so that one that was killed is
+on record. Lines are appended whole and synchronized; nothing is ever changed or removed.
 """
 
+import getpass
 import json
 import os
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from railweave.api.project import STATE
 from railweave.errors import RailweaveError, RefusedError
-
-if TYPE_CHECKING:
-    from railweave.plan.model import Plan
-    from railweave.plan.outcome import DeployResult
+from railweave.plan.document import plan_digest
+from railweave.plan.model import Plan
+from railweave.plan.outcome import DeployResult
+from railweave.report.audit import AuditLog, read_audit
 
 AUDIT_FILE = STATE / "audit.jsonl"
 
 _PIPELINE_VARIABLES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN")
-"""Where the usual forges tell a job on whose behalf it runs; the account of a runner says little."""
+"""Where GitHub and GitLab name the person who started a job; the account of a runner says little."""
+
+
+def audit(file: Path = AUDIT_FILE) -> AuditLog:
+    """Return the entries of the log, oldest first; none without a log. Raises RailweaveError if it cannot be read."""
+    try:
+        return read_audit(file.read_text(encoding="utf-8", errors="replace").splitlines())
+    except FileNotFoundError:
+        return AuditLog(())
+    except OSError as problem:
+        raise RailweaveError(f"{file}: {problem.strerror}") from problem
 
 
 @contextmanager
-def audited(command: str, plan: "Plan", file: Path = AUDIT_FILE) -> "Iterator[Callable[[DeployResult], None]]":
-    """Write down that ``plan`` is being carried out; the function given takes its result.
+def audited(command: str, plan: Plan, file: Path = AUDIT_FILE) -> Iterator[Callable[[DeployResult], None]]:
+    """Record that ``plan`` is being deployed; the function given takes its result.
 
-    Leaving the block without a result, by an exception, is written down as well. Raises RailweaveError where the log
-    cannot be written before anything was done; a deployment that nobody could account for does not begin.
+    Leaving the block by an exception is recorded as well. Raises RailweaveError if the log cannot be written before
+    anything was done: a deployment that leaves no record does not start.
     """
-    from railweave.plan.document import plan_digest
-
     begun = {
         "command": command,
         "fabric": plan.fabric,
@@ -42,30 +52,30 @@ def audited(command: str, plan: "Plan", file: Path = AUDIT_FILE) -> "Iterator[Ca
         "plan_digest": plan_digest(plan),
         "changes": plan.summary.total,
     }
-    with _accounted(begun, file) as note:
-        yield lambda result: note(_ended(result))
+    with _recorded(begun, file) as record:
+        yield lambda result: record(_ended(result))
 
 
 @contextmanager
 def audited_action(
     command: str, fabric: str, target: str, intent_sha256: str, file: Path = AUDIT_FILE
 ) -> Iterator[Callable[[Mapping[str, Mapping[str, str]]], None]]:
-    """Write down that something is done to devices without a plan; the function given takes each device's outcome.
+    """Record that devices are changed without a plan; the function given takes each device's outcome.
 
-    An outcome is ``{"outcome": word, "error": text where there is one}``. Raises as ``audited`` does.
+    An outcome is ``{"outcome": word, "error": text of an error}``. Raises as ``audited`` does.
     """
     begun = {"command": command, "fabric": fabric, "target": target, "intent_sha256": intent_sha256}
-    with _accounted(begun, file) as note:
+    with _recorded(begun, file) as record:
 
         def finish(devices: Mapping[str, Mapping[str, str]]) -> None:
             failed = any("error" in device for device in devices.values())
-            note({"result": "failed" if failed else "done", "devices": devices})
+            record({"result": "failed" if failed else "done", "devices": devices})
 
         yield finish
 
 
 @contextmanager
-def _accounted(begun: Mapping[str, Any], file: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+def _recorded(begun: Mapping[str, Any], file: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     number = os.urandom(4).hex()
     _append(file, {"event": "begun", "id": number, **who(), **begun})
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
@@ -76,16 +86,13 @@ def _accounted(begun: Mapping[str, Any], file: Path) -> Iterator[Callable[[Mappi
         ended |= {"result": "refused" if refused else "failed", "error": f"{type(fault).__name__}: {fault}"}
         raise
     finally:
-        # The result is known by now and must reach the person even where the disk is full.
+        # The result must reach the person even if the disk is full.
         with suppress(RailweaveError):
             _append(file, {"event": "ended", "id": number, **ended})
 
 
 def who() -> dict[str, str]:
-    """Return the person, as the machine and a pipeline know them, and the machine."""
-    import getpass
-    import socket
-
+    """Return the person, as a pipeline or the machine names them, the account and the machine."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError):
@@ -94,7 +101,7 @@ def who() -> dict[str, str]:
     return {"user": person or user, "account": user, "host": socket.gethostname()}
 
 
-def _ended(result: "DeployResult") -> dict[str, Any]:
+def _ended(result: DeployResult) -> dict[str, Any]:
     return {
         "result": result.result.value,
         "stopped_by": result.stopped_by,
@@ -123,13 +130,3 @@ def _append(file: Path, record: dict[str, Any]) -> None:
             os.close(descriptor)
     except OSError as problem:
         raise RailweaveError(f"the audit log {file} cannot be written: {problem.strerror}") from problem
-
-
-def read_lines(file: Path = AUDIT_FILE) -> list[str]:
-    """Return the lines of the log, none where there is no log yet. Raises RailweaveError where it cannot be read."""
-    try:
-        return file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as problem:
-        raise RailweaveError(f"{file}: {problem.strerror}") from problem

@@ -1,61 +1,62 @@
-"""The intent at two git revisions or in two files, designed and compared without a device."""
+"""Two revisions of an intent, compared without a device: the changes, and the phases of those that need several."""
 
-import os
-import subprocess
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-from railweave.api.project import Designed, design_text, project_templates
-from railweave.errors import RailweaveError
+from railweave.api.designing import Designed, designed_at, project_templates
+from railweave.api.project import Project
+from railweave.checks.phases import check_phases
+from railweave.diagnostics import has_errors
+from railweave.errors import RefusedError, UsageError
+from railweave.fabric.model import Fabric
+from railweave.plan import phases as planning
+from railweave.plan.model import Plan
+from railweave.plan.offline import plan_offline
+from railweave.plan.phases import Phase
 
-if TYPE_CHECKING:
-    from railweave.plan.model import Plan
+
+@dataclass(frozen=True, slots=True)
+class PhasedChange:
+    """The phases from the running intent, which the command calls ``base``, to that of ``designed``."""
+
+    base: str
+    before: Fabric
+    designed: Designed
+    phases: tuple[Phase, ...]
+
+    def phase(self, number: int) -> Phase:
+        """Return a phase by its number from 1; raises UsageError for any other."""
+        if not 1 <= number <= len(self.phases):
+            count = f"phases 1 to {len(self.phases)}" if len(self.phases) > 1 else "phase 1 alone"
+            raise UsageError(f"there is no phase {number}: from {self.base} there are {count}")
+        return self.phases[number - 1]
 
 
-def text_at(revision: str, path: Path) -> str:
-    """Return the file at ``path`` as it is in ``revision``, or in the working tree when that is empty.
+def diff(project: Project, base: str, head: str = "", *, renumber: bool = False) -> Plan:
+    """Return the plan that leads every device from the intent at the git revision or file ``base`` to that at ``head``.
 
-    Raises RailweaveError with git's own words.
+    ``head`` empty is the working tree. Raises RefusedError if one of the two has errors, or if an existing device
+    would be renumbered and ``renumber`` does not allow it.
     """
-    if not revision:
-        try:
-            return path.read_text(encoding="utf-8")
-        except OSError as problem:
-            raise RailweaveError(f"{path}: {problem.strerror}") from problem
-    if revision.startswith("-"):
-        raise RailweaveError(f"{revision!r} is not a git revision")
-    shown = subprocess.run(
-        ["git", "show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if shown.returncode:
-        raise RailweaveError(f"{path} at {revision}: {shown.stderr.strip() or 'git failed'}")
-    return shown.stdout
-
-
-def plan_between(path: Path, base: str, head: str, *, renumber: bool) -> "Plan":
-    """Return the plan that leads every device from the intent at ``base`` to that at ``head``.
-
-    Raises RefusedError when one of the two does not stand, or when an existing device would be renumbered and
-    ``renumber`` does not allow it.
-    """
-    from railweave.plan.offline import plan_offline
-
-    before, after = designed_at(base, path), designed_at(head, path)
+    before, after = designed_at(base, project.intent), designed_at(head, project.intent)
     plan = plan_offline(before.fabric, after.fabric, project_templates(), renumber=renumber)
     return replace(plan, intent_sha256=after.intent.sha256)
 
 
-def designed_at(revision: str, path: Path) -> Designed:
-    """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty.
+def phases(project: Project, base: str, head: str = "") -> tuple[Phase, ...]:
+    """Return the phases of the change from the intent at ``base`` to that at ``head``, revisions or files as in `diff`.
 
-    ``revision`` may be the name of a file, which counts before a revision of that name. Raises RailweaveError and
-    RefusedError as `text_at` and `design_text` do.
+    The operator receives warnings. Raises RefusedError if one of the two has errors, or if no sequence of phases leads
+    from one to the other.
     """
-    if revision and Path(revision).is_file():
-        return design_text(text_at("", Path(revision)), revision)
-    name = f"{revision}:{path}" if revision else str(path)
-    return design_text(text_at(revision, path), name)
+    return phased_change(project, base, head).phases
+
+
+def phased_change(project: Project, base: str, head: str = "") -> PhasedChange:
+    """Return the phases with the fabrics between which they lead. Raises as `phases` does."""
+    before, designed = designed_at(base, project.intent), designed_at(head, project.intent)
+    found = planning.phases(before.fabric, designed.fabric)
+    diagnostics = check_phases(before.fabric, found, designed.intent.where)
+    if has_errors(diagnostics):
+        raise RefusedError(diagnostics)
+    project.operator.warn(diagnostics)
+    return PhasedChange(base, before.fabric, designed, found)

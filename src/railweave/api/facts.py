@@ -1,33 +1,95 @@
-"""Reading facts of live devices from a folder, for ``railweave check --facts``."""
+"""Facts of live devices: their settings, collected into files that `check` compares with the intent."""
 
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from railweave.diagnostics import Diagnostic
-from railweave.errors import RailweaveError, UsageError
+from nornir_railweave.tasks import collecting
+from railweave.api.hosts import reach_nodes, selected
+from railweave.api.live import LiveFabric, live_fabric
+from railweave.api.project import Project
+from railweave.checks.fact_files import switch_facts
+from railweave.errors import RailweaveError
+from railweave.fabric.model import Host
+from railweave.files import write_private
+from railweave.hosts.facts import node_facts
+from railweave.hosts.values import host_vendor
+from railweave.wording import counted
 
-if TYPE_CHECKING:
-    from railweave.api.project import Gathered
+__all__ = ["collect"]
 
 
-def fact_diagnostics(gathered: "Gathered", folder: Path) -> tuple[Diagnostic, ...]:
-    """Return what the ``NAME.json`` files of ``folder`` show to be otherwise than the intent.
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The devices whose facts were written, and by name why others could not be read."""
 
-    Raises UsageError where there is no such file, RailweaveError where one cannot be read. An intent with errors has no
-    fabric to compare with; its own findings come first then.
+    switches: tuple[str, ...]
+    nodes: tuple[str, ...]
+    faults: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Facts of one device as text; empty with a ``fault``, the reason why there are none."""
+
+    name: str
+    text: str
+    fault: str
+
+
+def collect(project: Project, target: str, out: Path, *, limit: str = "") -> Collected:
+    """Read the switches and nodes that ``limit`` names, by default all, and write ``out/NAME.json`` of each.
+
+    No device is changed. The file of a device that cannot be read is removed, so that no outdated facts remain. Raises
+    RefusedError if a name matches no device, RailweaveError if ``out`` cannot be written.
     """
-    from railweave.catalog.load import load_catalog
-    from railweave.checks.facts import fact_findings
-    from railweave.sonic.render.configure import Configurator
-    from railweave.templates import find_templates
+    live = live_fabric(project, target)
+    fabric = live.designed.fabric
+    switches = {switch.name: switch.tier.name for switch in fabric.switches}
+    chosen = selected(switches | {host.name: host.kind for host in fabric.hosts}, limit)
+    names = [name for name in switches if name in chosen]
+    hosts = tuple(host for host in fabric.hosts if host.name in chosen)
+    read: list[_Read] = []
+    # Switches are written before nodes are read, so that a failure of Ansible loses nothing.
+    for one in chain(_of_switches(live, names), _of_nodes(project, live, hosts)):
+        _write(out, one)
+        read.append(one)
+    good = [one.name for one in read if not one.fault]
+    return Collected(
+        tuple(name for name in good if name in switches),
+        tuple(name for name in good if name not in switches),
+        {one.name: one.fault for one in read if one.fault},
+    )
 
-    paths = sorted(folder.glob("*.json"))
-    if not paths:
-        raise UsageError(f"{folder} holds no facts: put a NAME.json there for each device that was read")
-    if gathered.fabric is None:
-        return ()
+
+def _write(out: Path, one: _Read) -> None:
+    file = out / f"{one.name}.json"
     try:
-        files = {path.stem: (str(path), path.read_text(encoding="utf-8")) for path in paths}
-    except (OSError, UnicodeDecodeError) as wrong:
-        raise RailweaveError(f"cannot read the facts in {folder}: {wrong}") from wrong
-    return fact_findings(gathered.fabric, files, Configurator(gathered.fabric, find_templates()), load_catalog())
+        out.mkdir(parents=True, exist_ok=True)
+        if one.fault:
+            file.unlink(missing_ok=True)
+        else:
+            write_private(file, one.text.encode())
+    except OSError as wrong:
+        raise RailweaveError(f"cannot write the facts into {out}: {wrong.strerror}") from wrong
+
+
+def _of_switches(live: LiveFabric, names: list[str]) -> Iterator[_Read]:
+    with live.progress():
+        found = collecting.collect(live.nornir, names, switch_facts, events=live.shown)
+    yield from (_Read(name, one.text, one.error) for name, one in found.items())
+
+
+def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> Iterator[_Read]:
+    access, target = live.target.hosts, live.target.name
+    if access is None:
+        if hosts:
+            count = counted(len(hosts), "node")
+            project.operator.tell(f"{count} not read: target {target} does not say how to reach them")
+        return
+    by_name = {host.name: host for host in hosts}
+    for one in reach_nodes(project, live.designed, hosts, access, target).read():
+        facts = node_facts(one.facts or {}, host_vendor(live.designed.fabric, by_name[one.name]))
+        yield _Read(one.name, json.dumps(facts, indent=2) + "\n", one.error)

@@ -1,56 +1,51 @@
-"""Reading a running fabric: the plan, the verification and the drift. Nothing is changed."""
+"""Read a running fabric: the plan, the verification and the drift. Nothing is changed."""
 
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from railweave.api.phasing import reached_for
+from railweave.api.live import live_fabric
+from railweave.api.phasing import live_phase
 from railweave.api.project import Project
-from railweave.api.reaching import reached_fabric
-
-if TYPE_CHECKING:
-    from railweave.plan.drift import Drift
-    from railweave.plan.model import Plan
-    from railweave.plan.outcome import VerifyResult
+from railweave.plan.drift import Drift, judge
+from railweave.plan.drift_rules import load_rules
+from railweave.plan.model import Plan
+from railweave.plan.outcome import VerifyResult
 
 
 def plan(
     project: Project, target: str, *, base: str = "", phase: int | None = None, remove_conflicting: bool = False
-) -> "Plan":
+) -> Plan:
     """Read all devices of ``target`` and return what a deployment would change.
 
-    ``base`` is the intent that runs, a git revision or a file, for a change in phases; the plan is then of ``phase``,
-    else of the one that comes next. ``remove_conflicting`` plans the removal of foreign rows that hold a fabric port.
+    ``base`` is the running intent, a git revision or a file, for a change in phases; the plan is then of ``phase``,
+    by default of the next one. ``remove_conflicting`` plans the removal of unmanaged rows that hold a fabric port.
     A device that does not answer is ``unreachable`` in the plan. Raises RefusedError, UsageError.
     """
-    fabric = reached_for(project, target, base, phase)
+    fabric = live_phase(project, target, base, phase)
     with fabric.progress():
         return fabric.plan(remove_conflicting=remove_conflicting)
 
 
 def verify(
     project: Project, target: str, *, base: str = "", phase: int | None = None, wait_s: float = 0
-) -> "VerifyResult":
+) -> VerifyResult:
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent.
 
-    ``base`` and ``phase`` as for `plan`, by default the last phase that all switches have. Devices are read again until
-    every check passes, for ``wait_s`` seconds at most. Raises RefusedError, UsageError.
+    ``base`` and ``phase`` as for `plan`, by default the last phase that all switches have. Devices are read again
+    until every check passes, for ``wait_s`` seconds at most. Raises RefusedError, UsageError.
     """
-    fabric = reached_for(project, target, base, phase, done=True)
+    fabric = live_phase(project, target, base, phase, done=True)
     with fabric.progress():
         return fabric.verify(wait_s=wait_s)
 
 
-def drift(project: Project, target: str, *, ignore: Path | None = None, today: date | None = None) -> "Drift":
-    """Return what runs otherwise than the intent says, without what the file ``ignore`` agrees to.
+def drift(project: Project, target: str, *, ignore: Path | None = None, today: date | None = None) -> Drift:
+    """Return how the running configuration differs from the intent, without the exceptions in the file ``ignore``.
 
     An exception ends with its last day, as of ``today`` (UTC). Raises RefusedError, UsageError.
     """
-    from railweave.plan.drift import judge
-    from railweave.plan.drift_rules import load_rules
-
     rules = load_rules(ignore) if ignore else ()
-    fabric = reached_fabric(project, target)
+    fabric = live_fabric(project, target)
     with fabric.progress():
         made = fabric.plan()
     return judge(made, rules, today or datetime.now(UTC).date())

@@ -1,27 +1,28 @@
-"""What needs no device: checks, sizes, files, reasons, and the difference between two revisions of an intent."""
+"""Work on an intent that needs no device: check, size, render, explain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.project import Project, gather, load_designed, project_templates, yang_diagnostics
+from railweave.api.designing import Gathered, gather, load_designed, project_templates
+from railweave.api.project import Project
 from railweave.diagnostics import Diagnostic, has_errors, in_order
-from railweave.errors import RefusedError
+from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.fabric.model import Fabric
+from railweave.fabric.sizing import Sizing
 
 if TYPE_CHECKING:
-    from railweave.fabric.model import Fabric
-    from railweave.fabric.sizing import Sizing
-    from railweave.plan.model import Plan
     from railweave.sonic.render.explain import Explanation
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Everything found of an intent, errors first; ``fabric`` is None where none could be designed."""
+    """All diagnostics of an intent, errors first; ``fabric`` is None if it cannot be designed."""
 
     diagnostics: tuple[Diagnostic, ...]
-    fabric: "Fabric | None"
+    fabric: Fabric | None
 
     @property
     def ok(self) -> bool:
@@ -31,10 +32,10 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What was written: the number of files, and the nodes whose files are among them; warnings at most."""
+    """What was written: the number of files, and of the nodes whose files are among them; ``diagnostics``: warnings."""
 
     out: Path
-    fabric: "Fabric"
+    fabric: Fabric
     files: int
     nodes: int
     diagnostics: tuple[Diagnostic, ...]
@@ -44,21 +45,19 @@ def check(project: Project, *, yang: Sequence[Path] = (), facts: Path | None = N
     """Return all diagnostics of the intent, of its fabric and of every device's configuration.
 
     ``yang`` are folders of SONiC's YANG models, by each of which all CONFIG_DBs are validated; ``facts`` is a folder
-    with what live devices run, ``NAME.json`` each. Raises RefusedError where the file is no intent at all, UsageError
-    without facts, RailweaveError without libyang or models.
+    with the settings of live devices, ``NAME.json`` each (`facts.collect`). Raises RefusedError if the file is no
+    intent, UsageError if ``facts`` is empty, RailweaveError without libyang or models.
     """
-    from railweave.api.facts import fact_diagnostics
-
     gathered = gather(project.intent)
-    live = fact_diagnostics(gathered, facts) if facts else ()
-    found = in_order((*gathered.diagnostics, *yang_diagnostics(gathered, yang), *live))
+    live = _fact_diagnostics(gathered, facts) if facts else ()
+    found = in_order((*gathered.diagnostics, *_yang_diagnostics(gathered, yang), *live))
     return Checked(found, gathered.fabric)
 
 
-def size(project: Project) -> "Sizing":
-    """Return the sizing: every number with its formula, and what is to be said of the design.
+def size(project: Project) -> Sizing:
+    """Return the sizing: every number with its formula, and the diagnostics of the design.
 
-    Raises RefusedError where the intent cannot be designed; one that cannot be configured can still be sized.
+    Raises RefusedError if the intent cannot be designed; one that cannot be configured can still be sized.
     """
     gathered = gather(project.intent)
     if gathered.sizing is None or has_errors(gathered.of_design):
@@ -67,9 +66,9 @@ def size(project: Project) -> "Sizing":
 
 
 def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendered:
-    """Write every artifact into the folder ``out``, which is made where it is missing.
+    """Write every artifact into the folder ``out``, which is created if missing.
 
-    ``hosts`` says whether the files of GPU nodes are written; None writes them up to 1,000 node ports. Raises
+    ``hosts`` tells whether the files of GPU nodes are written; None writes them up to 1,000 node ports. Raises
     RefusedError with every error of the intent.
     """
     from railweave.report.artifacts import write_artifacts, writes_hosts
@@ -84,20 +83,47 @@ def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendere
 def explain(project: Project, device: str, row: str = "") -> "Explanation":
     """Return why rows or FRR lines are on ``device``.
 
-    ``row`` is ``TABLE``, ``TABLE|key``, ``TABLE|key|field`` or a line of FRR; empty is every row. Raises UsageError,
-    naming the nearest, for an unknown device.
+    ``row`` is ``TABLE``, ``TABLE|key``, ``TABLE|key|field`` or a line of FRR; empty is every row. Raises UsageError
+    that names the nearest device for an unknown one.
     """
-    from railweave.api.explaining import explanation
+    from railweave.sonic.render.configure import configure
+    from railweave.sonic.render.explain import explain_text
 
-    return explanation(load_designed(project.intent).fabric, device, row)
+    fabric = load_designed(project.intent).fabric
+    switch = fabric.switch_of.get(device)
+    if switch is None:
+        near = get_close_matches(device, fabric.switch_of, n=3, cutoff=0.4)
+        meant = f"; did you mean {', '.join(near)}?" if near else ""
+        raise UsageError(f"no switch {device!r} in fabric {fabric.name}{meant}")
+    return explain_text(configure(fabric, switch, project_templates()), row)
 
 
-def diff(project: Project, base: str, head: str = "", *, renumber: bool = False) -> "Plan":
-    """Return what leads every device from the intent at the git revision or file ``base`` to that at ``head``.
+def _yang_diagnostics(gathered: Gathered, folders: Sequence[Path]) -> tuple[Diagnostic, ...]:
+    if not folders:
+        return ()
+    from railweave.yang.check import check_yang
+    from railweave.yang.models import load_models
 
-    ``head`` empty is the working tree. Raises RefusedError where one of the two does not stand, or where an existing
-    device would be renumbered and ``renumber`` does not allow it.
-    """
-    from railweave.api.comparing import plan_between
+    releases = [load_models(folder) for folder in folders]
+    if gathered.fabric is None:
+        return ()
+    return check_yang(gathered.fabric, releases, project_templates(), gathered.intent.where)
 
-    return plan_between(project.intent, base, head, renumber=renumber)
+
+def _fact_diagnostics(gathered: Gathered, folder: Path) -> tuple[Diagnostic, ...]:
+    """Compare the ``NAME.json`` files of ``folder`` with the fabric; an intent without one is reported by itself."""
+    from railweave.catalog.load import load_catalog
+    from railweave.checks.facts import fact_findings
+    from railweave.sonic.render.configure import Configurator
+    from railweave.templates import find_templates
+
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise UsageError(f"{folder} holds no facts: `railweave facts collect --out {folder}` writes NAME.json of each")
+    if gathered.fabric is None:
+        return ()
+    try:
+        files = {path.stem: (str(path), path.read_text(encoding="utf-8")) for path in paths}
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise RailweaveError(f"cannot read the facts in {folder}: {wrong}") from wrong
+    return fact_findings(gathered.fabric, files, Configurator(gathered.fabric, find_templates()), load_catalog())

@@ -1,34 +1,54 @@
-"""Commands that need no device: size, check, render, explain, diff, schema, codes."""
+"""Commands that need no device: init, size, check, render, explain, diff, phases, schema, codes."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from railweave.cli.options import AsJson, IntentArgument, IntentOption
+from railweave import api
+from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption
+from railweave.cli.show import print_diagnostics, print_document, print_json, print_plan, print_result, print_view
+from railweave.cli.terminal import Terminal
+from railweave.errors import UsageError
 
 _NAME_WIDTH = 16
+
+Base = Annotated[str, typer.Argument(metavar="BASE", help="The intent before: a git revision or a file.")]
+Head = Annotated[
+    str, typer.Argument(metavar="HEAD", help="The intent after: a git revision or a file; default: the working tree.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (size, check, render, explain, diff, schema, codes):
+    for command in (init, size, check, render, explain, diff, phases, schema, codes):
         app.command()(command)
 
 
+def init(
+    folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="A new or empty folder.")] = None,
+    template: Annotated[str, typer.Option("--template", metavar="NAME", help="The starter project.")] = "gitops",
+    listed: Annotated[bool, typer.Option("--list", help="List the starter projects and exit.")] = False,
+) -> None:
+    """Create a starter project: an intent, an inventory, a Makefile, and pipelines for GitHub and GitLab."""
+    if listed:
+        print_view("\n".join(f"{name:10} {purpose}" for name, purpose in api.starter_templates().items()))
+        return
+    if folder is None:
+        raise UsageError("name a folder: `railweave init DIR`")
+    print_view("\n".join(f"  {path}" for path in api.init(folder, template)))
+    print_view(f"next: cd {folder} && make deploy")
+
+
 def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
-    """Sizing: every number with its formula."""
-    from railweave import api
-    from railweave.cli.show import print_diagnostics, print_document, print_view
+    """Size the fabric: every number with its formula."""
     from railweave.design.document import size_json
     from railweave.report.sizing import sizing_view
 
     found = api.size(api.open_project(intent or option))
-    if json:
-        print_document(size_json(found))
-        return
-    print_view(sizing_view(found))
-    print_diagnostics(found.diagnostics)
+    print_result(found, size_json, sizing_view, as_json=json)
+    if not json:
+        print_diagnostics(found.diagnostics)
 
 
 def check(
@@ -39,31 +59,27 @@ def check(
         typer.Option(
             "--yang",
             metavar="DIR",
-            help="Validate every CONFIG_DB by the YANG models in DIR too (/usr/local/yang-models of a switch); "
-            "repeat it for more releases. Needs the extra railweave[yang].",
+            help="Also validate every CONFIG_DB against the YANG models in DIR (/usr/local/yang-models of a switch); "
+            "repeat for more releases. Needs the extra railweave[yang].",
         ),
     ] = None,
     facts: Annotated[
         Path | None,
-        typer.Option("--facts", metavar="DIR", help="Compare what live devices were found to run, DIR/NAME.json each."),
+        typer.Option("--facts", metavar="DIR", help="Also compare with live settings (`railweave facts collect`)."),
     ] = None,
     json: AsJson = False,
 ) -> int:
-    """All diagnostics: code, severity, place, devices and the way out."""
-    from railweave import api
-    from railweave.cli.show import print_diagnostics, print_document, print_view
-    from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
+    """Check the intent and print all diagnostics: code, severity, place, devices and fix."""
+    from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, yang_summary
 
     project = api.open_project(intent or option)
     found = api.check(project, yang=yang or (), facts=facts)
     if json:
         print_document(diagnostics_json(found.diagnostics))
-    else:
-        print_diagnostics(found.diagnostics, stderr=False)
-        print_view(diagnostics_summary(found.diagnostics, str(project.intent)))
-    if yang and not json:
-        from railweave.report.diagnostics import yang_summary
-
+        return 0 if found.ok else 1
+    print_diagnostics(found.diagnostics, stderr=False)
+    print_view(diagnostics_summary(found.diagnostics, str(project.intent)))
+    if yang:
         switches = found.fabric.switches if found.fabric else ()
         print_view(yang_summary(found.diagnostics, len(switches), [folder.resolve().name for folder in yang]))
     return 0 if found.ok else 1
@@ -74,25 +90,24 @@ def render(
     intent: IntentArgument = None,
     option: IntentOption = None,
     hosts: Annotated[
-        bool | None, typer.Option("--hosts/--no-hosts", help="Write the GPU nodes; default: up to 1,000 ports.")
+        bool | None,
+        typer.Option("--hosts/--no-hosts", help="Write the files of the GPU nodes; default: up to 1,000 node ports."),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Every artifact: fabric.json, cables.csv, CONFIG_DB and FRR of each switch, the files of each GPU node."""
-    from railweave import api
-    from railweave.cli.show import print_diagnostics, print_document, print_view
+    """Write every artifact: fabric.json, cables.csv, CONFIG_DB and FRR of each switch, the files of each GPU node."""
     from railweave.report.diagnostics import diagnostics_json
 
     done = api.render(api.open_project(intent or option), out, hosts=hosts)
     if json:
-        told = diagnostics_json(done.diagnostics)
-        print_document({"out": str(out), "files": done.files, "nodes": done.nodes, **told})
+        found = diagnostics_json(done.diagnostics)
+        print_document({"out": str(out), "files": done.files, "nodes": done.nodes, **found})
         return
     print_diagnostics(done.diagnostics)
     fabric = done.fabric
     print_view(f"{done.files} files of {len(fabric.switches)} switches and {done.nodes} nodes in {out}")
     if hosts is None and not done.nodes and fabric.hosts:
-        print_view(f"the {len(fabric.hosts)} nodes are left out, because they are so many; --hosts writes them")
+        print_view(f"the files of {len(fabric.hosts):,} nodes are left out; --hosts writes them")
 
 
 def explain(
@@ -101,70 +116,72 @@ def explain(
     option: IntentOption = None,
     json: AsJson = False,
 ) -> None:
-    """Why a row is there: the rule, the intent path and the source."""
-    from railweave import api
-    from railweave.cli.show import print_document, print_view
+    """Explain why a row is there: the rule, the intent path and the source."""
     from railweave.report.explanation import explanation_json, explanation_view
 
     found = api.explain(api.open_project(option), device, row)
-    if json:
-        print_document(explanation_json(found))
-    else:
-        print_view(explanation_view(found))
+    print_result(found, explanation_json, explanation_view, as_json=json)
 
 
 def diff(
-    base: Annotated[str, typer.Argument(metavar="BASE", help="Git revision of the intent before.")],
-    head: Annotated[str, typer.Argument(metavar="HEAD", help="Git revision after; default: the working tree.")] = "",
+    base: Base,
+    head: Head = "",
     option: IntentOption = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
     renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 when there are changes.")] = False,
+    exit_code: ExitCode = False,
 ) -> int:
-    """Offline: what two git revisions of the intent change on the devices. No device is needed."""
-    from railweave import api
-    from railweave.cli.planning_view import show_plan
-
+    """Compare two revisions of the intent offline: what changes on the devices."""
     plan = api.diff(api.open_project(option), base, head, renumber=renumber)
-    show_plan(plan, as_json=json, as_markdown=markdown)
+    print_plan(plan, as_json=json, as_markdown=markdown)
     return 2 if exit_code and plan.deltas else 0
+
+
+def phases(
+    base: Base,
+    head: Head = "",
+    option: IntentOption = None,
+    json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a work order with checkboxes.")] = False,
+) -> None:
+    """Plan the phases of a change offline, with every cable that moves from port to port."""
+    from railweave.report.phases import phases_json, phases_view, work_order
+
+    found = api.phases(api.open_project(option, Terminal()), base, head)
+    if markdown and not json:
+        print(work_order(found, base), end="")
+    else:
+        print_result(found, phases_json, lambda found: phases_view(found, base), as_json=json)
 
 
 def schema(
     name: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="`intent` or a command, such as `rollout list`; none: list them."),
+        typer.Argument(metavar="[NAME]...", help="`intent` or a command, such as `rollout list`; default: list them."),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
 ) -> None:
-    """The JSON Schema of the intent, for editors that complete it, or of what a command prints with --json."""
-    from railweave.cli.show import print_json, print_view
-    from railweave.intent.schema import json_schema
-    from railweave.report import documents
+    """Print the JSON Schema of the intent, for editors that complete it, or of a command's --json output."""
     from railweave.report.reference import documents_reference, intent_reference
 
     asked = " ".join(name or ())
-    if not asked and not markdown:
-        print_view("\n".join(f"{one:{_NAME_WIDTH}} {title}" for one, title in documents.titles().items()))
-    elif asked == "intent":
-        intent = json_schema()
-        print(intent_reference(intent), end="") if markdown else print_json(intent)
+    if markdown and asked != "intent":
+        names = [asked] if asked else [one for one in api.schemas() if one != "intent"]
+        print(documents_reference(map(api.schema, names)), end="")
+    elif markdown:
+        print(intent_reference(api.schema(asked)), end="")
     elif asked:
-        found = documents.named_schema(asked)
-        print(documents_reference([found]), end="") if markdown else print_json(found)
+        print_json(api.schema(asked))
     else:
-        print(documents_reference(map(documents.schema, documents.schema_names())), end="")
+        print_view("\n".join(f"{one:{_NAME_WIDTH}} {title}" for one, title in api.schemas().items()))
 
 
 def codes(json: AsJson = False) -> None:
-    """The codes of findings, with the rule that each stands for."""
-    from railweave.checks.codes import CATALOG, TITLES
-    from railweave.cli.show import print_document
+    """List the codes of diagnostics, each with its rule."""
     from railweave.report.reference import codes_reference
 
-    titles = {**CATALOG, **TITLES}
     if json:
-        print_document({"codes": titles})
+        print_document({"codes": api.codes()})
     else:
-        print(codes_reference(titles), end="")
+        print(codes_reference(api.codes()), end="")

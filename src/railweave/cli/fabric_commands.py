@@ -1,29 +1,39 @@
-"""Commands that talk to devices: plan, deploy, verify."""
+"""Commands that compare a running fabric with its intent, and that change it: plan, deploy, rollback, verify, drift."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from railweave.cli.options import AsJson, IntentArgument, IntentOption, MaxFailures, TargetOption
+from railweave import api
+from railweave.cli.options import (
+    AsJson,
+    ExitCode,
+    IntentArgument,
+    IntentOption,
+    MaxFailures,
+    Provision,
+    SkipUnreachable,
+    TargetOption,
+    Yes,
+)
+from railweave.cli.show import print_diagnostics, print_plan, print_result, write_json
+from railweave.cli.terminal import Terminal, show_phases, show_result
 from railweave.errors import UsageError
 
-SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
 RemoveConflicting = Annotated[
-    bool, typer.Option("--remove-conflicting", help="Plan the removal of foreign rows that hold a fabric port.")
+    bool, typer.Option("--remove-conflicting", help="Remove unmanaged rows that hold a fabric port.")
 ]
 From = Annotated[
-    str, typer.Option("--from", metavar="BASE", help="In phases, from the intent that runs: a git revision or a file.")
+    str,
+    typer.Option("--from", metavar="BASE", help="Change in phases from the running intent, a git revision or a file."),
 ]
-PhaseNumber = Annotated[
-    int | None, typer.Option("--phase", metavar="N", min=1, help="This phase of the change (with --from).")
-]
-ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 when there are changes.")]
+PhaseNumber = Annotated[int | None, typer.Option("--phase", metavar="N", min=1, help="Only this phase (with --from).")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (plan, deploy, verify):
+    for command in (plan, deploy, rollback, verify, drift):
         app.command()(command)
 
 
@@ -31,7 +41,7 @@ def plan(
     intent: IntentArgument = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Keep the plan for `deploy`.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `deploy`.")] = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
     remove_conflicting: RemoveConflicting = False,
@@ -39,11 +49,7 @@ def plan(
     phase: PhaseNumber = None,
     exit_code: ExitCode = False,
 ) -> int:
-    """Live dry run: what a deployment would change on the running devices."""
-    from railweave import api
-    from railweave.cli.planning_view import show_plan
-    from railweave.cli.show import write_json
-    from railweave.cli.terminal import Terminal
+    """Dry run: read the devices and show what a deployment would change."""
     from railweave.plan.document import plan_json
     from railweave.plan.model import DeviceState
     from railweave.plan.refusal import conflicts
@@ -53,7 +59,7 @@ def plan(
     if out is not None:
         write_json(out, plan_json(made))
     refused = conflicts(made)
-    show_plan(made, as_json=json, as_markdown=markdown, problems=refused)
+    print_plan(made, as_json=json, as_markdown=markdown, problems=refused)
     if refused or made.names(DeviceState.UNREACHABLE):
         return 1
     return 2 if exit_code and made.deltas else 0
@@ -63,13 +69,13 @@ def deploy(
     intent: IntentArgument = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    provision: Annotated[bool, typer.Option("--provision", help="Allow devices to be reloaded.")] = False,
+    yes: Yes = False,
+    provision: Provision = False,
     renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
     skip_unreachable: SkipUnreachable = False,
     remove_conflicting: RemoveConflicting = False,
     single_step: Annotated[
-        bool, typer.Option("--single-step", help="Change in one step what needs phases under live traffic.")
+        bool, typer.Option("--single-step", help="Deploy in one step what live traffic would need phases for.")
     ] = False,
     remove_live: Annotated[
         bool, typer.Option("--remove-live", help="Close ports for good even if nodes or switches use them.")
@@ -82,20 +88,17 @@ def deploy(
     ] = False,
     json: AsJson = False,
 ) -> int:
-    """Plan, then apply wave by wave; or `deploy plan.json`, refused when the devices have moved since.
+    """Plan, then apply wave by wave; or `deploy plan.json`, refused if a device has changed since.
 
     With --resume the argument may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
-    from railweave import api
-    from railweave.cli.terminal import Terminal, show_result
-
     if resume and base:
-        raise UsageError("--resume knows of which phase its rollout was: leave --from out")
+        raise UsageError("--resume knows the phase of its rollout: omit --from")
     rollout, intent = _named_rollout(intent, resume=resume)
     reviewed = intent if intent is not None and intent.suffix == ".json" else None
     operator = Terminal(yes=yes or reviewed is not None, quiet=json)
     project = api.open_project((None if reviewed else intent) or option, operator)
-    agreement = api.Agreement(
+    options = api.DeployOptions(
         provision=provision,
         renumber=renumber,
         skip_unreachable=skip_unreachable,
@@ -105,21 +108,15 @@ def deploy(
         max_failures=max_failures,
     )
     if base or phase is not None:
-        from railweave.cli.phase_runs import deploy_in_phases
-
-        return deploy_in_phases(project, target, reviewed, agreement, base, phase, quiet=json)
+        done = api.deploy_phases(project, target, options, base=base, phase=phase, reviewed=reviewed)
+        return show_phases(done, as_json=json)
     if resume:
-        result = api.resume(project, target, agreement, rollout=rollout)
-    else:
-        result = api.deploy(project, target, agreement, reviewed=reviewed)
-    return show_result(result, as_json=json)
+        return show_result(api.resume(project, target, options, rollout=rollout), as_json=json)
+    return show_result(api.deploy(project, target, options, reviewed=reviewed), as_json=json)
 
 
 def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | None]:
-    """Return the rollout and the intent that the argument of ``deploy`` names, empty and None for neither.
-
-    Raises UsageError where a plan file is to be resumed.
-    """
+    """Return the rollout and the intent that the argument of ``deploy`` names, empty and None for neither."""
     if not resume or argument is None or argument.suffix in (".yml", ".yaml"):
         return "", argument
     if argument.suffix == ".json":
@@ -127,25 +124,75 @@ def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | 
     return str(argument), None
 
 
+def rollback(
+    rollout: Annotated[
+        str, typer.Argument(metavar="[ROLLOUT]", help="Name or part of a name; default: the newest with changes.")
+    ] = "",
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    yes: Yes = False,
+    provision: Provision = False,
+    skip_unreachable: SkipUnreachable = False,
+    last: Annotated[
+        bool, typer.Option("--last", help="The newest rollout that the switches know; needs no journal.")
+    ] = False,
+    max_failures: MaxFailures = None,
+    json: AsJson = False,
+) -> int:
+    """Roll back a rollout: restore what the devices had before it."""
+    if last and rollout:
+        raise UsageError("--last selects the rollout: omit its name")
+    options = api.DeployOptions(
+        provision=provision, renumber=True, skip_unreachable=skip_unreachable, max_failures=max_failures
+    )
+    project = api.open_project(option, Terminal(yes=yes, quiet=json))
+    if last:
+        return show_result(api.rollback_last(project, target, options), as_json=json)
+    return show_result(api.rollback(project, target, options, rollout=rollout), as_json=json)
+
+
 def verify(
     intent: IntentArgument = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
-    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Read again until all checks pass.")] = 0.0,
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", help="Retry until all checks pass, for at most so long.")
+    ] = 0.0,
     base: From = "",
     phase: PhaseNumber = None,
     json: AsJson = False,
 ) -> int:
     """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent."""
-    from railweave import api
-    from railweave.cli.show import print_document, print_view
-    from railweave.cli.terminal import Terminal
     from railweave.report.verification import verify_json, verify_view
 
     project = api.open_project(intent or option, Terminal())
     result = api.verify(project, target, base=base, phase=phase, wait_s=wait)
-    if json:
-        print_document(verify_json(result))
-    else:
-        print_view(verify_view(result))
+    print_result(result, verify_json, verify_view, as_json=json)
     return 0 if result.ok else 1
+
+
+def drift(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    ignore: Annotated[Path, typer.Option("--ignore", metavar="FILE", help="Accepted exceptions.")] = Path(
+        "drift-ignore.yml"
+    ),
+    json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pipeline's summary.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 if there is drift.")] = False,
+) -> int:
+    """Show how the running configuration differs from the intent; nothing is changed."""
+    from railweave.plan.drift import remarks
+    from railweave.report.drift import drift_json, drift_markdown, drift_view
+
+    found = api.drift(api.open_project(intent or option, Terminal()), target, ignore=ignore)
+    if markdown and not json:
+        print(drift_markdown(found))
+    else:
+        print_result(found, drift_json, drift_view, as_json=json)
+    if not json:
+        print_diagnostics(remarks(found))
+    if found.unread:
+        return 1
+    return 2 if exit_code and found.found else 0

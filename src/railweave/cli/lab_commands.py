@@ -1,14 +1,16 @@
-"""Commands of the lab on Containerlab: render, start and stop it."""
+"""`railweave lab`: render, start and stop the fabric on Containerlab."""
 
-import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from railweave import api
 from railweave.cli.options import AsJson, IntentArgument, IntentOption
+from railweave.cli.show import print_result, print_view
 
-OutFolder = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder; default: .railweave/lab/FABRIC.")]
+if TYPE_CHECKING:
+    from railweave.api.lab import RenderedLab
 
 
 def register(app: typer.Typer) -> None:
@@ -24,55 +26,62 @@ def register(app: typer.Typer) -> None:
 
 
 def render(
-    intent: IntentArgument = None, option: IntentOption = None, out: OutFolder = None, json: AsJson = False
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder; default: .railweave/lab/FABRIC.")
+    ] = None,
+    json: AsJson = False,
 ) -> None:
-    """Write the Containerlab topology of an intent, scaled down to a lab of its shape where it is too large.
+    """Write the Containerlab topology of an intent; a large fabric is scaled down to a lab of the same shape.
 
     SONIC_IMAGE names a SONiC image instead of railweave's node image, SONIC_KIND its kind: sonic-vs or sonic-vm.
     """
-    from railweave.api.project import open_project
-    from railweave.cli.lab_rendering import chosen_image, lab_folder, lab_view, rendered, write_lab
-    from railweave.cli.show import print_document, print_view
-
-    made = rendered(open_project(intent or option).intent, chosen_image(os.environ))
-    folder = out or lab_folder(made.name)
-    write_lab(made, folder)
-    if json:
-        print_document(made.summary(folder))
-    else:
-        print_view(lab_view(made, folder))
+    made = api.lab.render(api.open_project(intent or option), out)
+    print_result(made, _document, lambda made: _view(made, running=False), as_json=json)
 
 
 def up(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
-    """Start the lab of an intent: the whole reserve is cabled, and waits with its ports down."""
-    from nornir_railweave.lab.laboratory import start
-    from railweave.api.project import open_project
-    from railweave.cli.lab_rendering import chosen_image, lab_folder, lab_view, ready_images, rendered, write_lab
-    from railweave.cli.show import print_document, print_view
-
-    made = rendered(open_project(intent or option).intent, chosen_image(os.environ))
-    made = ready_images(made)
-    folder = lab_folder(made.name)
-    start(made.folder(folder), lambda: write_lab(made, folder))
-    if json:
-        print_document(made.summary(folder))
-    else:
-        print_view(lab_view(made, folder, running=True))
+    """Start the lab of an intent; the whole reserve is cabled, with its ports down."""
+    made = api.lab.up(api.open_project(intent or option))
+    print_result(made, _document, lambda made: _view(made, running=True), as_json=json)
 
 
 def down(
     intent: IntentArgument = None,
     option: IntentOption = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every lab of this project.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Stop every lab of this project.")] = False,
 ) -> None:
     """Stop the lab and remove its containers, network and files."""
-    from nornir_railweave.lab.laboratory import LabFolder, stop
-    from railweave.api.project import STATE
-    from railweave.cli.lab_rendering import lab_folder
-    from railweave.cli.show import print_view
-    from railweave.cli.sim_commands import fabric_name
+    for name, ran in api.lab.down(None if everything else api.open_project(intent or option)).items():
+        print_view(f"lab {name}: {'stopped' if ran else 'was not running'}")
 
-    folders = sorted((STATE / "lab").glob("*")) if everything else [lab_folder(fabric_name(intent, option))]
-    for folder in folders:
-        ran = stop(LabFolder(folder, folder.name, {}, own_image=True))
-        print_view(f"lab {folder.name}: {'stopped' if ran else 'was not running'}")
+
+def _document(made: "RenderedLab") -> dict[str, Any]:
+    return {
+        "lab": made.name,
+        "folder": str(made.folder),
+        "intent": str(made.deploy_intent),
+        "image": made.lab.image.name,
+        "kind": made.lab.image.kind,
+        "transport": made.lab.image.transport,
+        "switches": len(made.lab.switches),
+        "claimed": made.claimed,
+        "hosts": len(made.lab.fabric.hosts),
+        "links": len(made.lab.fabric.links),
+        "mapping": [{"what": what, "intent": there, "lab": here} for what, there, here in made.mapping],
+    }
+
+
+def _view(made: "RenderedLab", *, running: bool) -> str:
+    lab = made.lab
+    lines = [
+        f"lab {made.name}: {made.claimed} switches and {len(lab.switches) - made.claimed} more in reserve, "
+        f"{len(lab.fabric.hosts)} hosts, {len(lab.fabric.links)} links; image {lab.image.name} ({lab.image.kind})",
+        *(f"  {what}: {there} -> {here}" for what, there, here in made.mapping),
+    ]
+    if running:
+        lines.append(f"next: railweave deploy {made.deploy_intent} --target lab --provision")
+    else:
+        lines.append(f"written to {made.folder}; start it: railweave lab up {made.intent}")
+    return "\n".join(lines)

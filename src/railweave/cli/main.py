@@ -1,4 +1,4 @@
-"""The `railweave` command: registers the commands and turns every failure into words and an exit status.
+"""The `railweave` command: registers the commands and turns every failure into a message and an exit status.
 
 Exit status: 0 done, 1 refused or failed, 2 only with ``--exit-code`` for changes found, 64 wrong usage,
 130 interrupted.
@@ -15,23 +15,18 @@ import typer
 
 from railweave.cli import (
     design_commands,
-    drain_commands,
     fabric_commands,
-    facts_commands,
-    hosts_commands,
     lab_commands,
-    phase_commands,
-    project_commands,
+    node_commands,
+    operation_commands,
     rollout_commands,
-    service_commands,
     sim_commands,
-    upkeep_commands,
 )
+from railweave.cli.terminal import EXIT_INTERRUPTED
 from railweave.errors import RailweaveError, RefusedError
 
 EXIT_FAILED = 1
 EXIT_USAGE = 64
-EXIT_INTERRUPTED = 130
 
 # typer re-exports one subclass of its usage error, not the class itself.
 _UsageProblem = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
@@ -56,27 +51,25 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
         raise typer.Exit
 
 
-project_commands.register(app)
-design_commands.register(app)
-fabric_commands.register(app)
-phase_commands.register(app)
-rollout_commands.register(app)
-drain_commands.register(app)
-sim_commands.register(app)
-lab_commands.register(app)
-hosts_commands.register(app)
-facts_commands.register(app)
-service_commands.register(app)
-upkeep_commands.register(app)
+for module in (
+    design_commands,
+    fabric_commands,
+    rollout_commands,
+    operation_commands,
+    sim_commands,
+    lab_commands,
+    node_commands,
+):
+    module.register(app)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave the process with its exit status."""
+    """Run the command line and exit the process with its status."""
     sys.exit(main(sys.argv[1:] if arguments is None else arguments))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit status. The only catch-all handler of the program stands here."""
+    """Run one command and return its exit status. This is the only catch-all handler of the program."""
     try:
         status = _narrowed(arguments)(list(arguments), standalone_mode=False)
         sys.stdout.flush()
@@ -87,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough; nothing more can be written, at exit neither.
+        # The reader (`head`, a pager) has closed the pipe; nothing more can be written, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except RailweaveError as failure:
@@ -130,6 +123,6 @@ def _show_fault(fault: Exception) -> None:
         return
     print(
         f"railweave: this is a bug in railweave: {type(fault).__name__}: {fault}\n"
-        "Nothing more was done. Run the same command with RAILWEAVE_DEBUG=1 and report what it prints.",
+        "The command stopped. Run it again with RAILWEAVE_DEBUG=1 and report its output.",
         file=sys.stderr,
     )

@@ -6,14 +6,20 @@ from typing import Annotated
 import typer
 
 IntentArgument = Annotated[
-    Path | None, typer.Argument(metavar="INTENT", help="Intent file; default: RAILWEAVE_INTENT or the only one.")
+    Path | None,
+    typer.Argument(metavar="INTENT", help="Intent file; default: RAILWEAVE_INTENT, else the only file in intent/."),
 ]
 IntentOption = Annotated[Path | None, typer.Option("--intent", metavar="FILE", help="Intent file.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; `railweave schema` has the schemas.")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 if there are changes.")]
 MaxFailures = Annotated[
     int | None,
     typer.Option("--max-failures", min=1, metavar="N", help="Stop at the N-th failed device; default: the target's."),
 ]
+Provision = Annotated[bool, typer.Option("--provision", help="Allow devices to be reloaded.")]
+SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
 TargetOption = Annotated[
-    str, typer.Option("--target", "-t", envvar="TARGET", metavar="TARGET", help="A file of inventory/ without .yml.")
+    str,
+    typer.Option("--target", "-t", envvar="TARGET", metavar="TARGET", help="Name of a file in inventory/, no .yml."),
 ]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]

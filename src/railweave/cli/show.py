@@ -1,15 +1,19 @@
-"""Printing for the commands: JSON for programs on standard output, words for people, warnings on standard error."""
+"""Printing for the commands: results on standard output, as JSON or for a person; messages on standard error."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+    from railweave.plan.model import Plan
+
+_Value = TypeVar("_Value")
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -21,6 +25,20 @@ def console(*, stderr: bool = False) -> "Console":
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
 
 
+def print_result(
+    value: _Value,
+    document: "Callable[[_Value], Mapping[str, Any]]",
+    view: "Callable[[_Value], RenderableType]",
+    *,
+    as_json: bool,
+) -> None:
+    """Print the document of a value for ``--json``, else its view."""
+    if as_json:
+        print_document(document(value))
+    else:
+        print_view(view(value))
+
+
 def print_json(value: Mapping[str, Any]) -> None:
     """Print ``value`` as indented JSON."""
     import orjson
@@ -29,14 +47,14 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def print_document(content: Mapping[str, Any]) -> None:
-    """Print a document of ``--json`` with its version; ``railweave schema`` prints what it may hold."""
+    """Print a document of ``--json`` with its version; ``railweave schema`` prints its schema."""
     from railweave.report.documents import versioned
 
     print_json(versioned(content))
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write ``value`` as indented JSON to a file of its owner alone; raises RailweaveError where that cannot be."""
+    """Write ``value`` as indented JSON to a file that only its owner can read; raises RailweaveError."""
     import orjson
 
     from railweave.files import write_private
@@ -45,6 +63,20 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
         write_private(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     except OSError as problem:
         raise RailweaveError(f"{path}: {problem.strerror}") from problem
+
+
+def print_plan(
+    plan: "Plan", *, as_json: bool = False, as_markdown: bool = False, problems: Sequence[Diagnostic] = ()
+) -> None:
+    """Print ``plan`` as JSON, as markdown for a pull request, or for a person; then what prevents its deployment."""
+    from railweave.plan.document import plan_json
+    from railweave.report.plan import plan_markdown, plan_view
+
+    if as_markdown and not as_json:
+        print(plan_markdown(plan))
+    else:
+        print_result(plan, plan_json, plan_view, as_json=as_json)
+    print_diagnostics(problems)
 
 
 def print_view(view: "RenderableType") -> None:
@@ -60,7 +92,7 @@ def print_error(text: str) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print one sentence on standard error that a person should know and that stops nothing."""
+    """Print a note on standard error: one sentence that stops nothing."""
     from rich.text import Text
 
     console(stderr=True).print(Text(f"note: {text}", style="yellow"), soft_wrap=True)

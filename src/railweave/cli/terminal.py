@@ -1,19 +1,25 @@
-"""The operator at a terminal: sees plans and progress, and is asked before devices change."""
+"""The operator at a terminal: sees plans and progress, and confirms before devices change."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.operator import Operator
+from railweave.cli.show import console, print_diagnostics, print_note, print_plan, print_result, print_view
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
+    from nornir_railweave.device.trusting import ShownKey
     from nornir_railweave.rollout.progress import FabricProgress
+    from railweave.hosts.outcome import HostsRun, HostState
     from railweave.plan.drains import DrainTarget
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
+    from railweave.plan.phase_outcome import PhasedResult, PhaseStep
 
 EXIT_INTERRUPTED = 130
 
@@ -27,14 +33,10 @@ class Terminal(Operator):
 
     def tell(self, note: str) -> None:
         """Print a note on standard error."""
-        from railweave.cli.show import print_note
-
         print_note(note)
 
     def warn(self, found: Iterable[Diagnostic]) -> None:
         """Print diagnostics on standard error."""
-        from railweave.cli.show import print_diagnostics
-
         print_diagnostics(found)
 
     def progress(self) -> "FabricProgress":
@@ -43,63 +45,119 @@ class Terminal(Operator):
 
         return FabricProgress()
 
-    def require_answer(self, command: str) -> None:
-        """Raise RailweaveError where nobody agreed and nobody can be asked."""
+    @contextmanager
+    def node_progress(self, title: str, count: int) -> "Iterator[Callable[[str, HostState], None]]":
+        """Show a bar on a terminal, and a line for each node that fails."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        from railweave.hosts.outcome import HostState
+
+        screen = console(stderr=True)
+        columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bars:
+            bar = bars.add_task(title, total=count)
+
+            def listener(name: str, state: HostState) -> None:
+                bars.advance(bar)
+                if state in {HostState.FAILED, HostState.UNREACHABLE}:
+                    screen.print(f"{name}: {state.value}", markup=False)
+
+            yield listener
+
+    def finished(self, step: "PhaseStep") -> None:
+        """Print the result of a phase."""
+        from railweave.plan.outcome import DeployResult
+        from railweave.report.deployment import deploy_view
+        from railweave.report.hosts import hosts_view
+
+        if step.result is not None and not self.quiet:
+            done = step.result
+            print_view(deploy_view(done) if isinstance(done, DeployResult) else hosts_view(done))
+
+    def require_answer(self, command: str, instead: str = "") -> None:
+        """Raise RailweaveError if nobody agreed and nobody can be asked."""
         if not self.yes and not sys.stdin.isatty():
-            raise RailweaveError(f"without a terminal to ask on, {command} needs --yes")
+            raise RailweaveError(f"without a terminal to confirm on, {command} needs --yes{instead}")
 
     def approves(self, plan: "Plan", what: str = "") -> bool:
         """Show ``plan`` and ask, unless it has no changes or the command line agreed."""
-        from railweave.cli.planning_view import show_plan
-
         if not self.quiet:
-            show_plan(plan, as_json=False, as_markdown=False)
-        if self.yes or not plan.deltas:
+            print_plan(plan)
+        if not plan.deltas:
             return True
-        if not sys.stdin.isatty():
-            raise RailweaveError(
-                "without a terminal to ask on, deploy needs --yes or a plan file (`railweave plan -o plan.json`)"
-            )
         devices = len(plan.deltas)
         apply = f"{what} apply" if what else "Apply"
         question = f"{apply} {plan.summary.total} changes to {devices} devices of {plan.fabric} on {plan.target}?"
-        print(f"{question} Only `yes` goes on: ", end="", file=sys.stderr, flush=True)
-        return sys.stdin.readline().strip() == "yes"
+        return self._confirms(question, "deploy", " or a plan file (`railweave plan -o plan.json`)")
 
     def approves_drain(
         self, targets: "Sequence[DrainTarget]", drained: Mapping[str, tuple[str, ...]], uplinks_left_percent: float
     ) -> bool:
-        """Show what a drain takes off and ask, unless the command line agreed."""
-        from railweave.cli.show import print_view
+        """Show what a drain removes from service and ask, unless the command line agreed."""
         from railweave.report.draining import intention_view
 
         if not self.quiet:
             print_view(intention_view(targets, drained, uplinks_left_percent))
+        return self._confirms(f"Drain {', '.join(target.device for target in targets)}?", "drain")
+
+    def approves_nodes(self, plan: "Callable[[], HostsRun]", target: str) -> bool:
+        """Show what would change on the nodes and ask, unless nothing would or the command line agreed."""
+        from railweave.hosts.outcome import HostState
+        from railweave.report.hosts import hosts_view
+
         if self.yes:
             return True
-        if not sys.stdin.isatty():
-            raise RailweaveError("without a terminal to ask on, drain needs --yes")
-        import typer
+        run = plan()
+        if not self.quiet:
+            print_view(hosts_view(run))
+        changed = run.named(HostState.CHANGED)
+        if run.ok and not changed:
+            return True
+        return self._confirms(f"Change {len(changed)} nodes on {target}?", "hosts apply")
 
-        return typer.confirm(f"Drain {', '.join(target.device for target in targets)}?")
+    def show_keys(self, keys: "Sequence[ShownKey]") -> None:
+        """Print host keys."""
+        from railweave.api.trusting import key_fields
+        from railweave.report.trust import trust_view
+
+        if not self.quiet:
+            print_view(trust_view(map(key_fields, keys)))
+
+    def approves_keys(self, fresh: "Sequence[ShownKey]", known_hosts: Path) -> bool:
+        """Ask whether to record host keys, unless the command line agreed."""
+        changed = sum(one.trust == "changed" for one in fresh)
+        count = f"{len(fresh)} host key{'' if len(fresh) == 1 else 's'}"
+        replacing = f", {changed} of them in place of another" if changed else ""
+        question = f"Compare the fingerprints with the devices' own. Record {count}{replacing} in {known_hosts}?"
+        return self._confirms(question, "trust", "; nothing was recorded")
+
+    def _confirms(self, question: str, command: str, instead: str = "") -> bool:
+        if self.yes:
+            return True
+        self.require_answer(command, instead)
+        print(f"{question} Type `yes` to confirm: ", end="", file=sys.stderr, flush=True)
+        return sys.stdin.readline().strip() == "yes"
 
 
 def show_result(result: "DeployResult | None", *, as_json: bool) -> int:
-    """Print how a rollout ended and return the exit status; None: a person said no."""
-    from railweave.cli.show import print_document, print_view
+    """Print how a rollout ended and return the exit status; None: the person declined."""
     from railweave.report.deployment import deploy_json, deploy_view
 
-    if result is not None and as_json:
-        print_document(deploy_json(result))
-    elif result is not None:
-        print_view(deploy_view(result))
+    if result is None:
+        return 1
+    print_result(result, deploy_json, deploy_view, as_json=as_json)
     return exit_status(result)
 
 
-def exit_status(result: "DeployResult | None") -> int:
-    """Return the exit status of a rollout; None: a person said no."""
-    if result is None:
-        return 1
-    if result.interrupted:
-        return EXIT_INTERRUPTED
-    return 0 if result.ok else 1
+def show_phases(result: "PhasedResult", *, as_json: bool) -> int:
+    """Print what a deployment in phases waits for, with ``as_json`` all of it, and return the exit status."""
+    from railweave.report.phases import phased_json, waiting_view
+
+    if as_json or result.waiting:
+        print_result(result, phased_json, waiting_view, as_json=as_json)
+    return exit_status(result)
+
+
+def exit_status(result: "DeployResult | PhasedResult") -> int:
+    """Return the exit status of a rollout."""
+    return EXIT_INTERRUPTED if result.interrupted else 0 if result.ok else 1

@@ -7,7 +7,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.jsonable import as_json, members
+from railweave.plan.outcome import DeployResult
+from railweave.plan.phase_outcome import PhasedResult
 from railweave.plan.phases import CableEnd, CableMove, Phase, PhaseKind
+from railweave.report.deployment import deploy_json
+from railweave.report.hosts import hosts_json
 from railweave.report.layout import cell, paragraphs, table
 from railweave.units import format_speed
 from railweave.wording import counted
@@ -114,6 +118,42 @@ def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
 def cable_json(cable: CableMove) -> dict[str, Any]:
     """Return one cable."""
     return dict(as_json(cable))
+
+
+def phased_json(result: PhasedResult) -> dict[str, Any]:
+    """Return the contract of ``deploy --from --json``: the steps that were taken, and what waits for people."""
+    steps = [
+        {**_named(step.phase), **(deploy_json(done) if isinstance(done, DeployResult) else {"nodes": hosts_json(done)})}
+        for step in result.steps
+        if (done := step.result) is not None
+    ]
+    return {"phases": len(result.phases), "steps": steps, "waiting": _waiting_json(result)}
+
+
+def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
+    waiting = result.waiting
+    if waiting is None:
+        return None
+    if waiting.cables:
+        then = verify_command(waiting.phase, result.base)
+    else:
+        then = deploy_command(waiting.following, result.base) if waiting.following else ""
+    cables = [cable_json(cable) for cable in waiting.cables]
+    return {**_named(waiting.phase), "for": "cables" if cables else "nodes", "cables": cables, "then": then}
+
+
+def _named(phase: Phase) -> dict[str, Any]:
+    return members(phase, "number", "title", "kind")
+
+
+def waiting_view(result: PhasedResult) -> RenderableType:
+    """Return what people do before the next phase; empty if nothing waits for them."""
+    waiting = result.waiting
+    if waiting is None:
+        return Text()
+    if waiting.cables:
+        return cables_view(waiting.phase, result.base, waiting.cables)
+    return Text(nodes_text(waiting.phase, result.base, waiting.following))
 
 
 def work_order(phases: Sequence[Phase], base: str) -> str:

@@ -21,7 +21,7 @@ import pytest
 from command_rig import CommandRig
 
 from nornir_railweave.lab.laboratory import ensure_image
-from railweave.cli.lab_rendering import image_sources
+from railweave.api.lab import image_sources
 
 FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts")
 """Test files in the order in which they run; those of one lab are together."""

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from railweave.api.auditing import audited, read_lines
+from railweave.api.auditing import audit, audited
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result
-from railweave.report.audit import audit_json, audit_view, read_audit
+from railweave.report.audit import audit_json, audit_view
 
 PLAN = Plan("pod1", "production", "f" * 64, {"leaf1": DevicePlan(DeviceState.UNCHANGED)}, {}, ())
 DONE = DeployResult(
@@ -28,13 +28,13 @@ def log(tmp_path: Path) -> Path:
 
 
 def entries(log: Path) -> list[dict[str, Any]]:
-    return list(audit_json(read_audit(read_lines(log)))["entries"])
+    return list(audit_json(audit(log))["entries"])
 
 
-def test_a_deployment_is_told_with_who_what_and_each_device(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployment_is_recorded_with_who_what_and_each_device(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTOR", "ada")
-    with audited("deploy plan.json", PLAN, log) as note:
-        note(DONE)
+    with audited("deploy plan.json", PLAN, log) as record:
+        record(DONE)
     (entry,) = entries(log)
     assert (entry["user"], entry["command"], entry["target"], entry["intent_sha256"]) == (
         "ada",
@@ -49,10 +49,10 @@ def test_a_deployment_is_told_with_who_what_and_each_device(log: Path, monkeypat
 
 
 def test_the_first_line_stands_before_anything_is_done(log: Path) -> None:
-    with audited("deploy", PLAN, log) as note:
+    with audited("deploy", PLAN, log) as record:
         assert [entry["result"] for entry in entries(log)] == ["not ended"]
-        note(DONE)
-    assert len(read_lines(log)) == 2
+        record(DONE)
+    assert len(log.read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_first_line_stands_before_anything_is_done(log: Path) -> None:
         (KeyboardInterrupt(), "failed"),
     ],
 )
-def test_a_deployment_that_ends_by_an_exception_is_told(log: Path, fault: BaseException, result: str) -> None:
+def test_a_deployment_that_ends_by_an_exception_is_recorded(log: Path, fault: BaseException, result: str) -> None:
     with pytest.raises(type(fault)), audited("deploy", PLAN, log):
         raise fault
     assert [entry["result"] for entry in entries(log)] == [result]
@@ -73,30 +73,30 @@ def test_every_line_is_synchronized_and_nothing_is_overwritten(log: Path, monkey
     synced: list[int] = []
     monkeypatch.setattr("railweave.api.auditing.os.fsync", synced.append)
     for _ in range(3):
-        with audited("deploy", PLAN, log) as note:
-            note(DONE)
-    assert len(synced) == len(read_lines(log)) == 6
+        with audited("deploy", PLAN, log) as record:
+            record(DONE)
+    assert len(synced) == len(log.read_text().splitlines()) == 6
     assert len(entries(log)) == 3
     assert log.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_line_cut_short_swallows_no_other(log: Path) -> None:
-    with audited("deploy", PLAN, log) as note:
-        note(DONE)
+    with audited("deploy", PLAN, log) as record:
+        record(DONE)
     whole = log.read_bytes()
     log.write_bytes(whole + b'{"at": "2026-01-01T00:0')
-    with audited("deploy", PLAN, log) as note:
-        note(DONE)
-    found = read_audit(read_lines(log))
+    with audited("deploy", PLAN, log) as record:
+        record(DONE)
+    found = audit(log)
     assert (len(found.entries), found.torn) == (2, 1)
 
 
 @pytest.mark.parametrize("cut", range(0, 400, 37))
 def test_a_log_cut_anywhere_can_be_read(log: Path, cut: int) -> None:
-    with audited("deploy", PLAN, log) as note:
-        note(DONE)
+    with audited("deploy", PLAN, log) as record:
+        record(DONE)
     log.write_bytes(log.read_bytes()[:-cut] if cut else log.read_bytes())
-    found = read_audit(read_lines(log))
+    found = audit(log)
     json.dumps(audit_json(found))
     audit_view(found)
     assert len(found.entries) <= 1
@@ -113,7 +113,7 @@ def test_a_log_that_cannot_be_written_stops_a_deployment_before_it_begins(tmp_pa
 def test_lines_of_anything_else_are_counted_not_shown(log: Path) -> None:
     log.parent.mkdir()
     log.write_text('[]\n{"id": 3}\nnull\n\n')
-    assert audit_json(read_audit(read_lines(log))) == {"entries": [], "torn_lines": 3}
+    assert audit_json(audit(log)) == {"entries": [], "torn_lines": 3}
 
 
 def test_a_project_without_deployments_has_an_empty_log(log: Path) -> None:

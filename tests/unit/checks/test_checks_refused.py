@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.project import gather
+from railweave.api.designing import gather
 from railweave.checks.codes import CATALOG, TITLES
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.errors import RefusedError

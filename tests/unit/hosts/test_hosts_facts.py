@@ -1,12 +1,10 @@
 """What a node's program read, as facts: words of tools become values, and what it left out stays out."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import Fabric
 from railweave.hosts.facts import node_facts
 
 NVIDIA = {
@@ -94,18 +92,3 @@ def test_every_fact_of_a_pack_comes_from_a_read_that_it_has(vendor: str) -> None
     reads = {read["what"] for step in pack.steps for read in step["reads"]}
     assert {source["what"] for source in pack.facts.values()} <= reads
     assert {"trust", "pfc", "cnp_dscp", "dscp_to_priority"} <= pack.facts.keys()
-
-
-def test_devices_to_read_are_chosen_by_name_pattern_role_or_kind(pod: Callable[..., Fabric]) -> None:
-    from railweave.cli.collecting import chosen_devices
-    from railweave.errors import RefusedError
-
-    fabric = pod()
-    everything = chosen_devices(fabric, "")
-    assert (len(everything[0]), len(everything[1])) == (len(fabric.switches), len(fabric.hosts))
-    assert chosen_devices(fabric, "spine")[0] == tuple(one.name for one in fabric.switches if one.tier.name == "spine")
-    names, hosts = chosen_devices(fabric, "pod-leaf1, gpu[12]")
-    assert (names, [host.name for host in hosts]) == (("pod-leaf1",), ["gpu1", "gpu2"])
-    assert len(chosen_devices(fabric, "gpu")[1]) == len(fabric.hosts)
-    with pytest.raises(RefusedError, match="no switch and no node is called pod-leaf99"):
-        chosen_devices(fabric, "pod-leaf99,gpu1")

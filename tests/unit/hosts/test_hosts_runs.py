@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from railweave.cli.node_runs import limited
+from railweave.api.hosts import selected
 from railweave.errors import RailweaveError, RefusedError
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import ChangeKind, HostChange, HostNote, HostResult, HostsRun, HostState
 from railweave.hosts.render import HostRenderer
 from railweave.report.hosts import hosts_json, hosts_view
@@ -123,12 +123,15 @@ def test_without_ansible_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         runner.run_role(HostAccess(), {}, {}, check=True)
 
 
-def test_nodes_are_named_by_pattern_and_kind(pod: Pod) -> None:
-    hosts: Sequence[Host] = pod(nodes=12).hosts
-    assert [host.name for host in limited(hosts, "gpu2, gpu1?")] == ["gpu2", "gpu10", "gpu11", "gpu12"]
-    assert len(limited(hosts, "gpu")) == len(limited(hosts, "")) == 12
-    with pytest.raises(RefusedError, match="no node is called gpu99"):
-        limited(hosts, "gpu1,gpu99")
+def test_devices_are_selected_by_name_pattern_role_or_kind() -> None:
+    kinds = {"pod-leaf1": "leaf", "pod-spine1": "spine", **{f"gpu{number}": "gpu" for number in range(1, 13)}}
+    assert selected(kinds, "gpu2, gpu1?") == {"gpu2", "gpu10", "gpu11", "gpu12"}
+    assert selected(kinds, "spine,gpu[12]") == {"pod-spine1", "gpu1", "gpu2"}
+    assert len(selected(kinds, "gpu")) == 12
+    assert selected(kinds, "") == set(kinds)
+    with pytest.raises(RefusedError, match="no device is named gpu99") as refused:
+        selected(kinds, "gpu1,gpu99")
+    assert "gpu1…12" in refused.value.diagnostics[0].fix
 
 
 def shown(run: HostsRun, **options: bool) -> str:

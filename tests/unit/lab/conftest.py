@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from railweave.cli.lab_rendering import chosen_image, rendered
+from railweave.api.lab import chosen_image, rendered
 
 ROOT = Path(__file__).resolve().parents[3]
 

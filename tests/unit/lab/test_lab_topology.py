@@ -3,13 +3,14 @@
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from railweave.cli.lab_rendering import write_lab
+from railweave.api.lab import write_lab
 from railweave.errors import RefusedError, UsageError
 from railweave.intent.load import load_intent_text
 from railweave.lab.topology import clab_document, lab_faults, management_subnet, node_files, ssh_ports
@@ -79,7 +80,7 @@ def test_labs_of_other_names_share_neither_network_nor_ports(render_lab: Any) ->
 
 
 def test_the_claimed_cables_are_those_of_the_fabric_that_is_deployed(render_lab: Any) -> None:
-    from railweave.api.project import load_designed
+    from railweave.api.designing import load_designed
 
     today = load_designed(ROOT / "intent" / "lab-4.yml").fabric
     whole = render_lab("lab-4.yml").lab.fabric
@@ -147,7 +148,7 @@ def test_a_real_image_takes_the_place_of_the_node_image(render_lab: Any) -> None
     assert nodes["lab-leaf1"]["binds"] == ["nodes/lab-leaf1:/lab:ro"]
     assert "ports" not in nodes["lab-leaf1"], "it has no SSH server"
     assert "config load -y /lab/config_db.json" in node_files(made.lab)["nodes/lab-leaf1/prepare.sh"]
-    assert made.folder(Path("lab")).containers == tuple(
+    assert made.runner.containers == tuple(
         f"lab-{role}{number}" for role in ("leaf", "spine") for number in range(1, 5)
     )
     assert nodes["gpu1"]["image"] != "docker-sonic-vs:202505", "hosts are ours"
@@ -158,10 +159,10 @@ def test_a_real_image_takes_the_place_of_the_node_image(render_lab: Any) -> None
 
 
 def test_the_node_image_is_reached_over_docker_exec_where_that_is_asked(render_lab: Any) -> None:
-    made = render_lab("lab-4.yml", SONIC_TRANSPORT="docker").folder(Path("lab"))
+    made = render_lab("lab-4.yml", SONIC_TRANSPORT="docker").runner
     assert "lab-leaf1" in made.containers
     assert "lab-leaf1" in made.ssh_ports, "its sshd says when it has booted"
-    assert render_lab("lab-4.yml").folder(Path("lab")).containers == ()
+    assert render_lab("lab-4.yml").runner.containers == ()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_a_kind_or_transport_that_cannot_be_is_refused(render_lab: Any, environ:
 
 
 def test_ports_that_a_virtual_switch_does_not_have_are_refused(render_lab: Any) -> None:
-    from railweave.api.project import load_designed
+    from railweave.api.designing import load_designed
 
     (fault,) = lab_faults(load_designed(ROOT / "intent" / "pod-32.yml").fabric)
     assert fault.code == "RW701"
@@ -189,7 +190,7 @@ def test_ports_that_a_virtual_switch_does_not_have_are_refused(render_lab: Any) 
 
 
 def test_only_what_a_switch_is_can_be_read_by_others(render_lab: Any, tmp_path: Path) -> None:
-    write_lab(render_lab("lab-4.yml"), tmp_path)
+    write_lab(replace(render_lab("lab-4.yml"), folder=tmp_path))
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file()}
     assert modes.pop("node.json") == 0o644, "the node's login user runs commands that read it"
     assert modes["config_db.json"] == 0o600

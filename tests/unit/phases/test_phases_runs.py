@@ -9,18 +9,20 @@ from typing import Any
 
 import pytest
 
-from railweave.api.deploying import Agreement
-from railweave.api.phasing import Missing, Phasing
+from railweave.api import hosts, phased
+from railweave.api.comparing import PhasedChange
+from railweave.api.deploying import DeployOptions
+from railweave.api.phasing import LivePhases
 from railweave.api.project import Project
 from railweave.catalog.load import load_catalog
-from railweave.cli import node_runs, phase_runs
+from railweave.cli.terminal import Terminal, show_phases
 from railweave.design.build import design
 from railweave.errors import RefusedError, UsageError
-from railweave.hosts.outcome import HostState
+from railweave.hosts.outcome import HostResult, HostsRun, HostState
 from railweave.intent.load import load_intent_text
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result
+from railweave.plan.phase_outcome import Waiting
 from railweave.plan.phases import phases
-from railweave.plan.standing import Standing
 
 WEAVE = """
 fabric: weave
@@ -39,7 +41,7 @@ traffic_classes:
   - {name: cnp, role: cnp, dscp: [48], priority: 6, strict: true}
   - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
 """
-AGREED = Agreement(provision=True)
+AGREED = DeployOptions(provision=True)
 
 
 def designed(text: str) -> Any:
@@ -57,7 +59,7 @@ class Stage:
     """What the played switches and nodes do, and what was asked of them."""
 
     done: int = 0
-    missing: Callable[[int], Missing | None] = lambda number: None
+    missing: Callable[[int], Waiting | None] = lambda number: None
     manages_nodes: bool = False
     node_states: HostState = HostState.UNCHANGED
     results: dict[int, DeployResult | None] = field(default_factory=dict)
@@ -69,32 +71,28 @@ class Stage:
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     played = Stage()
 
-    def standing(self: Phasing, target: str) -> Standing:
-        return Standing({"weave-leaf1": played.done}, {})
+    def deployment(project: Project, target: str, options: DeployOptions, *, reviewed: Path | None, live: Any) -> Any:
+        played.deployed.append((live, options.single_step))
+        return played.results.get(live, result_of())
 
-    def deployment(project: Project, target: str, agreement: Agreement, *, reviewed: Path | None, reach: Any) -> Any:
-        played.deployed.append((reach, agreement.single_step))
-        return played.results.get(reach, result_of())
+    def nodes(project: Project, target: str) -> Any:
+        names = ("gpu1", "gpu2")
 
-    def nodes(path: Path, target: str, limit: str) -> Any:
-        def run() -> Any:
-            ok = played.node_states in {HostState.UNCHANGED, HostState.CHANGED}
-            names = {state: ("gpu1",) if state is played.node_states else () for state in HostState}
-            return SimpleNamespace(ok=ok, named=names.__getitem__, hosts={})
+        def run() -> HostsRun:
+            return HostsRun("weave", target, True, tuple(HostResult(name, played.node_states) for name in names))
 
-        def apply() -> Any:
+        def apply() -> HostsRun:
             played.nodes_applied += 1
             return run()
 
         return SimpleNamespace(plan=run, apply=apply)
 
-    monkeypatch.setattr(Phasing, "standing", standing)
-    monkeypatch.setattr(Phasing, "missing", lambda self, target, number: played.missing(number))
-    monkeypatch.setattr(Phasing, "reached_for_deployment", lambda self, target, number: number)
-    monkeypatch.setattr(phase_runs, "deploy", deployment)
-    monkeypatch.setattr(node_runs, "left_alone", lambda path, target: not played.manages_nodes)
-    monkeypatch.setattr(node_runs, "reached_nodes", nodes)
-    monkeypatch.setattr("railweave.report.hosts.hosts_json", lambda run: {"ok": run.ok})
+    monkeypatch.setattr(LivePhases, "done", lambda self, asked=None: played.done)
+    monkeypatch.setattr(LivePhases, "missing_cables", lambda self, number: played.missing(number))
+    monkeypatch.setattr(LivePhases, "live_to_deploy", lambda self, number: number)
+    monkeypatch.setattr(phased, "deploy", deployment)
+    monkeypatch.setattr(hosts, "managed", lambda project, target: played.manages_nodes)
+    monkeypatch.setattr(hosts, "live_nodes", nodes)
     return played
 
 
@@ -102,11 +100,11 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Any]]:
     def made(head: str, number: int | None = None, quiet: bool = True, reviewed: Path | None = None) -> tuple[int, Any]:
         base, wanted = designed(WEAVE % 2), designed(head)
-        found = Phasing(Project(Path("weave.yml")), "main", base.fabric, wanted, phases(base.fabric, wanted.fabric))
-        monkeypatch.setattr(phase_runs, "find_phases", lambda project, revision: found)
-        status = phase_runs.deploy_in_phases(
-            Project(Path("weave.yml")), "sim", reviewed, AGREED, "main", number, quiet=quiet
-        )
+        change = PhasedChange("main", base.fabric, wanted, phases(base.fabric, wanted.fabric))
+        monkeypatch.setattr(phased, "live_phases", lambda project, target, base: LivePhases(project, change, target))
+        project = Project(Path("weave.yml"), Terminal(quiet=quiet))
+        done = phased.deploy_phases(project, "sim", AGREED, base="main", phase=number, reviewed=reviewed)
+        status = show_phases(done, as_json=quiet)
         out = capsys.readouterr().out
         return status, json.loads(out) if quiet else out
 
@@ -148,7 +146,7 @@ def test_nodes_of_others_are_waited_for_and_the_words_say_how_to_go_on(stage: St
 
 def test_the_last_phase_is_refused_while_managed_nodes_would_still_change(stage: Stage, run: Any) -> None:
     stage.done, stage.manages_nodes, stage.node_states = 2, True, HostState.CHANGED
-    with pytest.raises(RefusedError, match="gpu1 would still change"):
+    with pytest.raises(RefusedError, match="gpu1, gpu2 would still change"):
         run(WEAVE % 2 + MARKING, 3)
     stage.node_states = HostState.UNCHANGED
     assert run(WEAVE % 2 + MARKING, 3)[0] == 0
@@ -202,8 +200,8 @@ def test_cables_end_the_run_and_are_named(stage: Stage, run: Any) -> None:
 
 def test_a_phase_does_not_begin_while_cables_of_an_earlier_one_are_missing(stage: Stage, run: Any) -> None:
     found = phases(designed(WEAVE % 2).fabric, designed(WEAVE % 4).fabric)
-    stage.done, stage.missing = 2, lambda number: Missing(found[1], found[1].cables[:1])
-    with pytest.raises(RefusedError, match="cables of phase 2 are not seen at work") as refused:
+    stage.done, stage.missing = 2, lambda number: Waiting(found[1], found[1].cables[:1])
+    with pytest.raises(RefusedError, match="cables of phase 2 are missing") as refused:
         run(WEAVE % 4, 3)
     assert "verify --from main --phase 2" in refused.value.diagnostics[0].fix
     status, told = run(WEAVE % 4)
@@ -241,5 +239,8 @@ def test_a_plan_file_is_of_the_phase_that_comes_next(stage: Stage, run: Any) -> 
 def test_a_phase_that_does_not_exist_is_a_usage_error(stage: Stage, run: Any) -> None:
     with pytest.raises(UsageError, match="phases 1 to 4"):
         run(WEAVE % 4, 9)
+
+
+def test_the_number_of_a_phase_needs_the_running_intent() -> None:
     with pytest.raises(UsageError, match="--from"):
-        phase_runs.deploy_in_phases(Project(Path("weave.yml")), "sim", None, AGREED, "", 2, quiet=True)
+        phased.deploy_phases(Project(Path("weave.yml")), "sim", AGREED, base="", phase=2)

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from nornir_railweave.target.target_file import load_target
-from railweave.api.project import load_designed
-from railweave.api.starting import start_project, templates
+from railweave.api.designing import load_designed
+from railweave.api.starter import init, starter_templates
 from railweave.cli.main import main
 from railweave.errors import RailweaveError, UsageError
 from railweave.plan.drift_rules import load_rules
@@ -18,16 +18,16 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_templates_are_listed_by_the_first_line_of_their_readme(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--list"]) == 0
     listed = capsys.readouterr().out
-    assert templates() == {
+    assert starter_templates() == {
         "gitops": "A fabric kept in git, deployed by a pipeline",
         "minimal": "A fabric kept in git, deployed by hand",
     }
-    assert all(purpose in listed for purpose in templates().values())
+    assert all(purpose in listed for purpose in starter_templates().values())
 
 
 def test_a_complete_repository_is_made_with_its_dot_files(tmp_path: Path) -> None:
     folder = tmp_path / "fabric"
-    written = {str(path.relative_to(folder)) for path in start_project(folder)}
+    written = {str(path.relative_to(folder)) for path in init(folder)}
     assert written == {
         ".github/workflows/fabric.yml",
         ".gitignore",
@@ -45,9 +45,9 @@ def test_a_complete_repository_is_made_with_its_dot_files(tmp_path: Path) -> Non
     assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} == written
 
 
-@pytest.mark.parametrize("template", sorted(templates()))
+@pytest.mark.parametrize("template", sorted(starter_templates()))
 def test_every_template_holds_a_good_intent_and_good_targets(template: str, tmp_path: Path) -> None:
-    start_project(tmp_path / "new", template)
+    init(tmp_path / "new", template)
     assert load_designed(tmp_path / "new/intent/fabric.yml").fabric.switches
     for target in (tmp_path / "new/inventory").glob("*.yml"):
         load_target(target)
@@ -58,7 +58,7 @@ def test_every_template_holds_a_good_intent_and_good_targets(template: str, tmp_
 
 
 def test_the_example_of_a_target_is_the_repositorys_own(tmp_path: Path) -> None:
-    start_project(tmp_path / "new")
+    init(tmp_path / "new")
     name = "inventory/production.example.yml"
     assert (tmp_path / "new" / name).read_bytes() == (ROOT / name).read_bytes()
 
@@ -66,11 +66,11 @@ def test_the_example_of_a_target_is_the_repositorys_own(tmp_path: Path) -> None:
 def test_a_folder_that_holds_anything_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
     with pytest.raises(RailweaveError, match="not an empty folder"):
-        start_project(tmp_path)
+        init(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_an_unknown_template_is_refused_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there are: gitops, minimal"):
-        start_project(tmp_path / "new", "gitpos")
+        init(tmp_path / "new", "gitpos")
     assert not (tmp_path / "new").exists()

@@ -19,26 +19,25 @@ _NAMES = {
     "gitlab-ci.yml": ".gitlab-ci.yml",
     "pre-commit-config.yaml": ".pre-commit-config.yaml",
 }
-"""Names that would mean something to the repository that carries them."""
+"""Files that would take effect in railweave's own repository under their real names."""
 
 
-def templates() -> Mapping[str, str]:
+def starter_templates() -> Mapping[str, str]:
     """Return what each template is for: the first line of its README, by name."""
     folders = (entry for entry in _starter().iterdir() if entry.is_dir() and entry.joinpath("README.md").is_file())
     return {folder.name: _first_line(folder) for folder in sorted(folders, key=lambda entry: entry.name)}
 
 
-def start_project(folder: Path, template: str = DEFAULT) -> tuple[Path, ...]:
+def init(folder: Path, template: str = DEFAULT) -> tuple[Path, ...]:
     """Copy a starter project into ``folder`` and return the files written.
 
-    Raises UsageError for an unknown template, and RailweaveError when the folder holds anything, so that nothing of
-    anybody's is overwritten.
+    Raises UsageError for an unknown template, RailweaveError if the folder is not empty: no file is overwritten.
     """
-    known = templates()
+    known = starter_templates()
     if template not in known:
         raise UsageError(f"no template {template!r}; there are: {', '.join(known)}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RailweaveError(f"{folder} is not an empty folder; name a new one")
+        raise RailweaveError(f"{folder} is not an empty folder: name a new one")
     written: set[Path] = set()
     try:
         for layer in dict.fromkeys((BASE, template)):

@@ -1,0 +1,115 @@
+"""From an intent, in the working tree or at a git revision, to its designed and checked fabric."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.config import check_config
+from railweave.checks.intent import check_intent
+from railweave.design.build import design
+from railweave.diagnostics import Diagnostic, has_errors, in_order
+from railweave.errors import RailweaveError, RefusedError
+from railweave.fabric.model import Fabric
+from railweave.fabric.sizing import Sizing
+from railweave.intent.load import load_intent, load_intent_text
+from railweave.intent.model import Intent
+from railweave.templates import Templates, find_templates
+
+
+@dataclass(frozen=True, slots=True)
+class Designed:
+    """An intent that was read, checked and designed without an error; ``diagnostics`` are warnings at most."""
+
+    intent: Intent
+    fabric: Fabric
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Everything known of an intent, errors included; ``fabric`` and ``sizing`` are None if it cannot be designed.
+
+    ``of_config`` are the diagnostics of the devices' configurations, apart from those of the design."""
+
+    intent: Intent
+    fabric: Fabric | None
+    sizing: Sizing | None
+    diagnostics: tuple[Diagnostic, ...]
+    of_config: tuple[Diagnostic, ...] = ()
+
+    @property
+    def of_design(self) -> tuple[Diagnostic, ...]:
+        """Return the diagnostics of the intent and its design; a fabric that cannot be configured can be sized."""
+        return tuple(one for one in self.diagnostics if one not in set(self.of_config) or one.severity != "error")
+
+
+def gather(path: Path) -> Gathered:
+    """Read, check and design the intent at ``path``. Raises RefusedError if the file cannot be read as an intent."""
+    return _gather(load_intent(path))
+
+
+def load_designed(path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path``; raises RefusedError with every error."""
+    return _demand(gather(path))
+
+
+def design_text(text: str, name: str) -> Designed:
+    """Return the designed fabric of an intent given as text; ``name`` stands for the file in diagnostics."""
+    return _demand(_gather(load_intent_text(text, name)))
+
+
+def designed_at(revision: str, path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty.
+
+    ``revision`` may also name a file, which takes precedence over a revision of that name. Raises RailweaveError with
+    git's own message, and RefusedError with every error of the intent.
+    """
+    if revision and Path(revision).is_file():
+        return design_text(_text_at("", Path(revision)), revision)
+    name = f"{revision}:{path}" if revision else str(path)
+    return design_text(_text_at(revision, path), name)
+
+
+def project_templates() -> Templates:
+    """Return the project's templates, with those of railweave as fallback."""
+    return find_templates(Path.cwd())
+
+
+def _gather(intent: Intent) -> Gathered:
+    catalog = load_catalog()
+    found = check_intent(intent, catalog)
+    outcome = design(intent, catalog)
+    of_config = () if outcome.fabric is None else check_config(outcome.fabric, intent.where, project_templates())
+    every = in_order((*found, *outcome.diagnostics, *of_config))
+    return Gathered(intent, outcome.fabric, outcome.sizing, every, of_config)
+
+
+def _demand(gathered: Gathered) -> Designed:
+    if has_errors(gathered.diagnostics):
+        raise RefusedError(gathered.diagnostics)
+    if gathered.fabric is None:
+        raise RailweaveError(
+            f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalog"
+        )
+    return Designed(gathered.intent, gathered.fabric, gathered.diagnostics)
+
+
+def _text_at(revision: str, path: Path) -> str:
+    if not revision:
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as problem:
+            raise RailweaveError(f"{path}: {problem.strerror}") from problem
+    if revision.startswith("-"):
+        raise RailweaveError(f"{revision!r} is not a git revision")
+    shown = subprocess.run(
+        ["git", "show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if shown.returncode:
+        raise RailweaveError(f"{path} at {revision}: {shown.stderr.strip() or 'git failed'}")
+    return shown.stdout

@@ -1,0 +1,219 @@
+"""The fabric on Containerlab: scaled down if it is large, grown to its reserve, with factory-fresh switches."""
+
+import importlib.resources
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import sonic_sim
+from nornir_railweave.lab.containerlab import ContainerlabError
+from nornir_railweave.lab.laboratory import LabFolder, ensure_image, has_image, start, stop
+from railweave.api.designing import Designed, design_text, load_designed
+from railweave.api.project import STATE, Project
+from railweave.api.sim import simulator_spec
+from railweave.catalog.load import load_catalog
+from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.fabric.model import Fabric, Switch
+from railweave.files import write_private
+from railweave.intent.load import load_intent
+from railweave.lab.reserve import whole_reserve
+from railweave.lab.scale import needs_scaling, scaled
+from railweave.lab.topology import (
+    NODE_FACTS,
+    ConfigDb,
+    Lab,
+    LabSwitch,
+    NodeImage,
+    clab_document,
+    lab_faults,
+    node_files,
+    ssh_ports,
+)
+
+__all__ = ["down", "render", "up"]
+
+SCALED_INTENT = "intent.yml"
+MAPPING = "mapping.md"
+_FOLDER = STATE / "lab"
+_UNBUILT = "railweave-lab-node"
+_KINDS, _TRANSPORTS = ("sonic-vs", "sonic-vm"), ("ssh", "docker")
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedLab:
+    """A lab in its ``folder``, and its origin: ``intent``, of which ``claimed`` switches are deployed today.
+
+    ``scaled`` is the text of the scaled-down intent, None if the intent itself fits a lab; ``mapping`` holds (what, in
+    the intent, in the lab).
+    """
+
+    folder: Path
+    intent: Path
+    lab: Lab
+    claimed: int
+    scaled: str | None
+    mapping: tuple[tuple[str, str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """Return the name of the fabric."""
+        return self.lab.fabric.name
+
+    @property
+    def runner(self) -> LabFolder:
+        """Return what starts and stops it."""
+        image = self.lab.image
+        names = [one.switch.name for one in self.lab.switches]
+        ports = {one.switch.name: one.ssh_port for one in self.lab.switches} if image.has_ssh else {}
+        containers = tuple(names) if image.transport == "docker" else ()
+        return LabFolder(self.folder, self.name, ports, own_image=image.ours, containers=containers)
+
+    @property
+    def deploy_intent(self) -> Path:
+        """Return the intent to deploy on the lab."""
+        return self.intent if self.scaled is None else self.folder / SCALED_INTENT
+
+
+def render(project: Project, out: Path | None = None, *, environ: Mapping[str, str] | None = None) -> RenderedLab:
+    """Write the Containerlab topology of the intent into ``out``, by default ``.railweave/lab/FABRIC``.
+
+    SONIC_IMAGE in ``environ`` (by default that of the process) names a SONiC image instead of railweave's node image,
+    SONIC_KIND its kind and SONIC_TRANSPORT how commands reach it. Raises RefusedError if the intent has errors or
+    cannot become a lab, UsageError for an unknown kind or transport.
+    """
+    made = rendered(project.intent, chosen_image(os.environ if environ is None else environ))
+    made = replace(made, folder=out or made.folder)
+    write_lab(made)
+    return made
+
+
+def up(project: Project, *, environ: Mapping[str, str] | None = None) -> RenderedLab:
+    """Render the lab and start it; the whole reserve is cabled, with its ports down.
+
+    Raises as `render` does, and ContainerlabError, with nothing left running.
+    """
+    made = _with_images(rendered(project.intent, chosen_image(os.environ if environ is None else environ)))
+    start(made.runner, lambda: write_lab(made))
+    return made
+
+
+def down(project: Project | None = None) -> dict[str, bool]:
+    """Stop the lab of ``project``, by default all of the working directory, and remove containers, network and files.
+
+    Returns for each lab whether it was running.
+    """
+    folders = [_FOLDER / load_intent(project.intent).fabric] if project else sorted(_FOLDER.glob("*"))
+    return {folder.name: stop(LabFolder(folder, folder.name, {}, own_image=True)) for folder in folders}
+
+
+def chosen_image(environ: Mapping[str, str]) -> NodeImage:
+    """Return the switch image that SONIC_IMAGE, SONIC_KIND and SONIC_TRANSPORT name, else railweave's own.
+
+    SONIC_TRANSPORT is ``ssh`` or ``docker``; docker-sonic-vs has no SSH server. Raises UsageError.
+    """
+    name, kind, transport = (environ.get(f"SONIC_{what}", "") for what in ("IMAGE", "KIND", "TRANSPORT"))
+    for variable, value, known in (("KIND", kind, _KINDS), ("TRANSPORT", transport, _TRANSPORTS)):
+        if value and value not in known:
+            raise UsageError(f"SONIC_{variable} is {value!r}; it must be one of {', '.join(known)}")
+    if kind == "sonic-vm" and transport == "docker":
+        raise UsageError(
+            "SONIC_TRANSPORT=docker does not reach a sonic-vm: `docker exec` enters the virtual machine's launcher"
+        )
+    if not name:
+        if kind == "sonic-vm":
+            raise UsageError("SONIC_KIND=sonic-vm needs SONIC_IMAGE: railweave's node image is not a virtual machine")
+        return NodeImage(_UNBUILT, transport=transport or "ssh")
+    kind = kind or "sonic-vs"
+    return NodeImage(name, kind, ours=False, transport=transport or ("docker" if kind == "sonic-vs" else "ssh"))
+
+
+def rendered(path: Path, image: NodeImage) -> RenderedLab:
+    """Return the lab of the intent at ``path``; raises RefusedError."""
+    catalog = load_catalog()
+    designed = load_designed(path)
+    folder = _FOLDER / designed.fabric.name
+    whole = whole_reserve(designed.intent, designed.fabric, catalog)
+    text: str | None = None
+    mapping: tuple[tuple[str, str, str], ...] = ()
+    if needs_scaling(designed.intent, designed.fabric, whole):
+        small = scaled(designed.intent, designed.fabric)
+        text, mapping = _yaml(path, small.keys), small.mapping
+        designed = design_text(text, str(folder / SCALED_INTENT))
+        whole = whole_reserve(designed.intent, designed.fabric, catalog)
+    if faults := lab_faults(whole):
+        raise RefusedError(faults)
+    return RenderedLab(folder, path, _lab(designed, whole, image), len(designed.fabric.switches), text, mapping)
+
+
+def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
+    head = f"# {path.name} scaled down to a lab by `railweave lab render`; {MAPPING} says how.\n"
+    return head + yaml.safe_dump(dict(keys), sort_keys=False, width=120)
+
+
+def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
+    ports = ssh_ports(whole)
+    devices = {one.name: one for one in simulator_spec(whole, load_catalog()).devices}
+
+    def lab_switch(switch: Switch) -> LabSwitch:
+        device = devices[switch.name]
+        claimed = switch.name in designed.fabric.switch_of
+        return LabSwitch(
+            switch, _with_ports_down(device.factory), device.serial, device.mac, claimed, ports[switch.name]
+        )
+
+    host_image = image.name if image.ours else _UNBUILT
+    return Lab(whole, tuple(lab_switch(one) for one in whole.switches), image, host_image)
+
+
+def _with_ports_down(factory: ConfigDb) -> ConfigDb:
+    """Return the factory configuration with its ports shut, as a virtual switch boots."""
+    ports = {name: {**row, "admin_status": "down"} for name, row in factory["PORT"].items()}
+    return {**factory, "PORT": ports}
+
+
+def _with_images(made: RenderedLab) -> RenderedLab:
+    """Return the lab with the node image built; raises ContainerlabError if that fails or a named image is missing."""
+    image = made.lab.image
+    if not image.ours and not has_image(image.name):
+        raise ContainerlabError(
+            f"SONIC_IMAGE names {image.name}, which is not on this machine: `docker load` or pull it"
+        )
+    built = ensure_image(image_sources())
+    lab = replace(made.lab, host_image=built, image=replace(image, name=built) if image.ours else image)
+    return replace(made, lab=lab)
+
+
+def image_sources() -> Path:
+    """Return the folder with ``lab_node`` and ``sonic_sim`` side by side, from which the node image is built."""
+    repository = Path(__file__).resolve().parents[3] / "topologies"
+    if (repository / "lab_node" / "Dockerfile").is_file():
+        return repository
+    packed = importlib.resources.files("railweave") / "_lab_node"
+    if not packed.is_dir():
+        raise RailweaveError("this installation lacks the lab's node image; use a clone of the repository")
+    folder = STATE / "lab-image"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(str(packed), folder / "lab_node")
+    shutil.copytree(Path(sonic_sim.__file__).parent, folder / "sonic_sim")
+    return folder
+
+
+def write_lab(made: RenderedLab) -> None:
+    """Write the topology, the nodes' files and, for a scaled-down intent, that intent and its mapping."""
+    topology = yaml.safe_dump(clab_document(made.lab), sort_keys=False, width=120)
+    files = {"topology.clab.yml": topology, **node_files(made.lab)}
+    if made.scaled is not None:
+        rows = "".join(f"| {what} | {there} | {here} |\n" for what, there, here in made.mapping)
+        head = f"# {made.intent.name} as a lab\n\n| | intent | lab |\n|---|---|---|\n"
+        files |= {SCALED_INTENT: made.scaled, MAPPING: head + rows}
+    for name, text in files.items():
+        path = made.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_private(path, text.encode())
+        if path.name == NODE_FACTS:
+            path.chmod(0o644)  # read by the commands of a node's login user; holds names and addresses only

@@ -1,0 +1,125 @@
+"""Switches that are replaced (RMA) or decommissioned: what the devices show, and the steps that remain."""
+
+from dataclasses import replace as replaced
+from pathlib import Path
+
+from nornir_railweave.device.reading import Comparer
+from nornir_railweave.device.trusting import ShownKey, Trust, look
+from nornir_railweave.target.connect import only
+from nornir_railweave.target.model import Target
+from nornir_railweave.target.reach import resolve
+from nornir_railweave.target.target_file import load_target
+from nornir_railweave.tasks.afar import links_up_to
+from nornir_railweave.tasks.inspect_device import inspect_device
+from nornir_railweave.tasks.observe_use import observe_use
+from nornir_railweave.tasks.verifying import verify
+from railweave.api.designing import designed_at, load_designed
+from railweave.api.live import LiveFabric, connect, live_fabric
+from railweave.api.project import STATE, Project, find_target
+from railweave.errors import UsageError
+from railweave.fabric.model import Fabric
+from railweave.plan.replacement import Condition, WorkStep, replacement_steps
+from railweave.plan.retirement import Leaving, Proof, Use, leaving, proofs
+
+_INTERVAL_S = 1.0
+"""Between two readings of the counters."""
+
+
+def replace(project: Project, target: str, device: str, *, serial: str = "") -> tuple[WorkStep, ...]:
+    """Return the steps of replacing ``device``, each done, next or to come by its present state.
+
+    ``serial`` is the serial number of the new switch. A device that cannot be read is a state, not an error. Raises
+    UsageError for an unknown device.
+    """
+    fabric = load_designed(project.intent).fabric
+    if device not in fabric.switch_of:
+        raise UsageError(f"{fabric.name} has no device {device}")
+    seen = _condition(project, fabric, load_target(find_target(target)), device)
+    return replacement_steps(fabric, fabric.switch_of[device], seen, target=target, new_serial=serial)
+
+
+def _condition(project: Project, fabric: Fabric, target: Target, device: str) -> Condition:
+    shown = _host_key(fabric, target, device)
+    if shown is not None and shown.trust is Trust.UNREACHABLE:
+        return Condition(answers=False, key_known=False, fault=shown.error)
+    if shown is not None and shown.trust is not Trust.KNOWN:
+        return Condition(answers=True, key_known=False)
+    return _inspected(project, target.name, device)
+
+
+def _host_key(fabric: Fabric, target: Target, device: str) -> ShownKey | None:
+    """Return the host key that the device shows; None if the target has no file of host keys."""
+    reach = resolve(fabric, target, STATE)[device]
+    known_hosts = reach.options.get("alt_key_file")
+    return None if known_hosts is None else look({device: reach}, Path(known_hosts), 1)[0]
+
+
+def _inspected(project: Project, target: str, device: str) -> Condition:
+    live = live_fabric(project, target)
+    fabric = live.designed.fabric
+    compare = Comparer(fabric, live.wanted)
+    with live.progress():
+        result = only(live.nornir, (device,)).run(inspect_device, on_failed=True, compare=compare)[device][0]
+        if result.exception is not None:
+            raise result.exception
+        seen = result.result
+        if seen.fault:
+            return Condition(answers=False, key_known=True, fault=seen.fault)
+        near = (*fabric.above(device), *fabric.below(device))
+        verified = None
+        if seen.provisioned and not seen.changes:
+            verified = verify(live.nornir, fabric, {device, *near}).ok
+    return Condition(
+        answers=True,
+        key_known=True,
+        provisioned=seen.provisioned,
+        as_intended=not seen.changes,
+        drained=seen.drained,
+        verified=verified,
+        serial=seen.serial,
+    )
+
+
+def retire(
+    project: Project, target: str, base: str, head: str = "", *, wait_s: float = 5
+) -> tuple[Leaving, tuple[Proof, ...]]:
+    """Return the switches that leave between two git revisions of the intent, and the proofs that they are unused.
+
+    ``wait_s`` bounds the wait for idle ports. Raises RefusedError if one of the two has errors, UsageError for an
+    unknown target.
+    """
+    before, after = designed_at(base, project.intent), designed_at(head, project.intent)
+    gone = leaving(before.fabric, after.fabric)
+    live = connect(project, before, target)
+    if not gone.switches:
+        return gone, ()
+    with live.progress():
+        return gone, proofs(before.fabric, gone, _uses(live, gone, wait_s))
+
+
+def _uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
+    fabric = live.designed.fabric
+    names = [switch.name for switch in gone.switches]
+    results = only(live.nornir, names).run(
+        observe_use,
+        on_failed=True,
+        hosts_of={name: _hosts_by_port(fabric, name) for name in names},
+        packets_per_s=live.target.rollout.quiet_packets_per_s,
+        timeout_s=wait_s,
+        interval_s=_INTERVAL_S,
+    )
+    found: dict[str, Use] = {}
+    for name in names:
+        result = results[name][0]
+        if result.exception is not None:
+            raise result.exception
+        found[name] = result.result
+    silent = [name for name, use in found.items() if use.fault]
+    seen = links_up_to(live.nornir, fabric, silent)
+    return {**found, **{name: replaced(found[name], far_ends_up=ends) for name, ends in seen.items()}}
+
+
+def _hosts_by_port(fabric: Fabric, switch: str) -> dict[str, str]:
+    """Return the GPU node on each port of a switch that attaches some."""
+    ports = fabric.ports_of[switch]
+    return {ports[link.upper_port].name: link.lower for link in fabric.downlinks_of[switch] if link.is_access}

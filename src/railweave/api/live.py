@@ -1,0 +1,129 @@
+"""A designed fabric together with the target that reaches its devices."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from nornir.core import Nornir
+
+from nornir_railweave.rollout import deploying, planning
+from nornir_railweave.rollout.journal import ORDINARY, Journal, Undertaking
+from nornir_railweave.rollout.progress import FabricProgress
+from nornir_railweave.target.connect import build
+from nornir_railweave.target.model import Target
+from nornir_railweave.target.policy import Policy
+from nornir_railweave.target.sessions import close_sessions
+from nornir_railweave.target.target_file import load_target
+from nornir_railweave.tasks import verifying
+from railweave.api.designing import Designed, load_designed, project_templates
+from railweave.api.project import Project, find_target
+from railweave.checks.management import management_findings
+from railweave.diagnostics import Severity, Where, has_errors
+from railweave.errors import RefusedError
+from railweave.plan.expectation import expect
+from railweave.plan.model import Plan
+from railweave.plan.outcome import DeployResult, VerifyResult
+from railweave.plan.pending import Expecting
+from railweave.sonic.render.configure import Configurator
+from railweave.sonic.rows import DeviceConfig
+from railweave.wording import counted
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFabric:
+    """Everything that a command needs to read or change the devices of a fabric.
+
+    ``expecting`` returns what a verification expects of a switch. ``base`` and ``phase`` name the change in phases of
+    which the fabric is a phase; empty and 0 for the fabric of an intent.
+    """
+
+    designed: Designed
+    target: Target
+    nornir: Nornir
+    shown: FabricProgress
+    configurator: Configurator
+    expecting: Expecting = expect
+    base: str = ""
+    phase: int = 0
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Close the sessions of all devices at the end; until then one login serves all work on a device."""
+        try:
+            yield
+        finally:
+            close_sessions(self.nornir)
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """Show progress to the operator during work on devices, and close their sessions at the end."""
+        with self.connected(), self.shown:
+            yield
+
+    def wanted(self, device: str) -> DeviceConfig:
+        """Return the intended configuration of a device."""
+        return self.configurator.device(self.designed.fabric.switch_of[device])
+
+    def plan(self, *, remove_conflicting: bool = False, pending_wait_s: float = 0) -> Plan:
+        """Read all devices and return the plan."""
+        return planning.plan(
+            self.nornir,
+            self.designed.fabric,
+            self.wanted,
+            target=self.target.name,
+            intent_sha256=self.designed.intent.sha256,
+            remove_conflicting=remove_conflicting,
+            pending_wait_s=pending_wait_s,
+            rollout_policy=self.target.rollout.policy,
+            quiet_packets_per_s=self.target.rollout.quiet_packets_per_s,
+            events=self.shown,
+        )
+
+    def deploy(
+        self, plan: Plan, policy: Policy, *, journal: Journal | None = None, undertaking: Undertaking = ORDINARY
+    ) -> DeployResult:
+        """Deploy ``plan``: as the rollout of ``journal``, which is resumed, else as a new one."""
+        return deploying.deploy(
+            self.nornir,
+            self.designed.fabric,
+            plan,
+            self.wanted,
+            policy=policy,
+            events=self.shown,
+            journal=journal,
+            undertaking=undertaking,
+            expecting=self.expecting,
+        )
+
+    def verify(self, *, wait_s: float = 0) -> VerifyResult:
+        """Read all devices and compare them with the fabric."""
+        return verifying.verify(
+            self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown, expecting=self.expecting
+        )
+
+
+def live_fabric(project: Project, target: str) -> LiveFabric:
+    """Return the fabric of the project's intent on ``target``; raises RefusedError, UsageError."""
+    designed = load_designed(project.intent)
+    count = sum(one.severity is Severity.WARNING for one in designed.diagnostics)
+    if count:
+        intent = project.intent
+        project.operator.tell(f"{intent}: {counted(count, 'warning')}; run `railweave check {intent}` for details")
+    return connect(project, designed, target)
+
+
+def connect(project: Project, designed: Designed, target: str, expecting: Expecting = expect) -> LiveFabric:
+    """Return ``designed`` on ``target``; no session is opened yet.
+
+    Raises UsageError for an unknown target, RefusedError if it is in error or reaches switches through the fabric.
+    """
+    file = find_target(target)
+    chosen = load_target(file)
+    shown = project.operator.progress()
+    nornir = build(designed.fabric, chosen, processors=[shown])
+    addresses = {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}
+    in_band = tuple(management_findings(designed.fabric, addresses, Where(str(file))))
+    if has_errors(in_band):
+        raise RefusedError(in_band)
+    project.operator.warn(in_band)
+    return LiveFabric(designed, chosen, nornir, shown, Configurator(designed.fabric, project_templates()), expecting)

@@ -1,0 +1,69 @@
+"""The rollouts of the project in the working directory: list and show them, steer a running one."""
+
+from itertools import islice
+
+from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, ask
+from nornir_railweave.rollout.rollouts import journals, named_rollout, rollouts
+from railweave.api.project import JOURNALS
+from railweave.diagnostics import error
+from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.plan.rollout import Rollout
+
+__all__ = ["abort", "count", "find", "history", "pause", "unpause"]
+
+
+def history(limit: int | None = None) -> tuple[Rollout, ...]:
+    """Return the rollouts, newest first, at most ``limit``."""
+    return tuple(islice(rollouts(JOURNALS), limit))
+
+
+def count() -> int:
+    """Return how many rollouts there are."""
+    return len(journals(JOURNALS))
+
+
+def find(name: str = "") -> Rollout:
+    """Return the rollout with this name or part of a name, by default the newest; raises UsageError."""
+    if name:
+        return named_rollout(JOURNALS, name)
+    newest = next(rollouts(JOURNALS), None)
+    if newest is None:
+        raise UsageError("no rollouts yet")
+    return newest
+
+
+def pause(name: str = "") -> Rollout:
+    """Ask a running rollout, by default the newest, to pause after the current wave; return it.
+
+    Raises RefusedError if it is not running, UsageError for an unknown name, RailweaveError if the request cannot be
+    written.
+    """
+    return _ask(name, PAUSE)
+
+
+def unpause(name: str = "") -> Rollout:
+    """Let a paused rollout continue. Raises as `pause` does."""
+    return _ask(name, GO_ON)
+
+
+def abort(name: str = "") -> Rollout:
+    """Ask a running rollout to stop after the current wave; finished waves stay deployed. Raises as `pause` does."""
+    return _ask(name, ABORT)
+
+
+def _ask(name: str, request: str) -> Rollout:
+    running = None if name else next((one for one in rollouts(JOURNALS) if one.alive), None)
+    rollout = running or find(name)
+    if not rollout.alive:
+        fix = (
+            "nothing remains to be done"
+            if rollout.finished
+            else f"resume it with `railweave deploy --resume {rollout.name}`, "
+            f"or roll it back with `railweave rollback {rollout.name}`"
+        )
+        raise RefusedError([error("RW538", f"rollout {rollout.name} is not running: it is {rollout.state}", fix=fix)])
+    try:
+        ask(rollout.path, request)
+    except OSError as problem:
+        raise RailweaveError(f"{rollout.path}: the request cannot be written: {problem.strerror}") from problem
+    return rollout

@@ -1,0 +1,106 @@
+"""`railweave hosts` and `railweave facts`: the GPU nodes, and the settings of live devices."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from railweave import api
+from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, TargetOption, Yes
+from railweave.cli.show import print_document, print_error, print_result, print_view
+from railweave.cli.terminal import Terminal
+
+Limit = Annotated[
+    str, typer.Option("--limit", "-l", metavar="NAMES", help="Only these: names, patterns or kinds, comma-separated.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``railweave hosts …`` and ``railweave facts …`` to ``app``."""
+    hosts = typer.Typer(
+        help="The GPU nodes, through Ansible: addresses, routes, NIC settings, NCCL.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    hosts.command()(plan)
+    hosts.command()(apply)
+    app.add_typer(hosts, name="hosts")
+    facts = typer.Typer(
+        help="Read the settings of live switches and GPU nodes for `check --facts`.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    facts.callback()(_group)
+    facts.command()(collect)
+    app.add_typer(facts, name="facts")
+
+
+def _group() -> None:
+    """Keep ``collect`` a command of a group, though it is the only one."""
+
+
+def plan(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    limit: Limit = "",
+    json: AsJson = False,
+    files: Annotated[bool, typer.Option("--files", help="Show the differences of files, line by line.")] = False,
+    exit_code: ExitCode = False,
+) -> int:
+    """Dry run: what `hosts apply` would change on the nodes."""
+    from railweave.hosts.outcome import HostState
+    from railweave.report.hosts import hosts_json, hosts_view
+
+    project = api.open_project(intent or option, Terminal())
+    run = api.hosts.plan(project, target, limit=limit)
+    print_result(run, hosts_json, lambda run: hosts_view(run, files=files), as_json=json)
+    if not run.ok:
+        return 1
+    return 2 if exit_code and run.named(HostState.CHANGED) else 0
+
+
+def apply(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    limit: Limit = "",
+    yes: Yes = False,
+    if_managed: Annotated[
+        bool, typer.Option("--if-managed", help="Do nothing if the intent or the target does not manage the nodes.")
+    ] = False,
+    json: AsJson = False,
+) -> int:
+    """Configure the nodes as intended, batch by batch, and read every setting back."""
+    from railweave.report.hosts import hosts_json, hosts_view
+
+    project = api.open_project(intent or option, Terminal(yes=yes, quiet=json))
+    if if_managed and not api.hosts.managed(project, target):
+        return 0
+    run = api.hosts.apply(project, target, limit=limit)
+    if run is None:
+        return 1
+    print_result(run, hosts_json, hosts_view, as_json=json)
+    return 0 if run.ok else 1
+
+
+def collect(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for one NAME.json per device.")],
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    limit: Limit = "",
+    json: AsJson = False,
+) -> int:
+    """Read switches and GPU nodes, and write what `check --facts` compares with the intent; nothing is changed."""
+    project = api.open_project(intent or option, Terminal())
+    found = api.facts.collect(project, target, out, limit=limit)
+    if json:
+        document = {"out": str(out), "switches": list(found.switches), "nodes": list(found.nodes)}
+        print_document({**document, "unread": found.faults})
+    else:
+        for name, fault in found.faults.items():
+            print_error(f"{name} was not read: {fault}")
+        print_view(f"facts of {len(found.switches)} switches and {len(found.nodes)} nodes in {out}")
+        print_view(f"compare them with the intent: railweave check {project.intent} --facts {out}")
+    return 1 if found.faults else 0

@@ -1,0 +1,143 @@
+"""Commands of daily operation: drain, undrain, replace, retire, trust, audit."""
+
+from typing import Annotated
+
+import typer
+
+from railweave import api
+from railweave.cli.options import AsJson, IntentOption, TargetOption, Yes
+from railweave.cli.show import print_document, print_result, print_view
+from railweave.cli.terminal import Terminal
+
+Wait = Annotated[
+    float | None, typer.Option("--wait", metavar="SECONDS", min=0, help="Longest wait; default: the target's.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to ``app``."""
+    for command in (drain, undrain, replace, retire, trust, audit):
+        app.command()(command)
+
+
+def drain(
+    devices: Annotated[
+        list[str] | None, typer.Argument(metavar="[DEVICE]...", help="Switches; default: show what is drained.")
+    ] = None,
+    links: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--links", metavar="PEER|PORT|DEVICE", help="Only these links of one switch; repeat it, or use commas."
+        ),
+    ] = None,
+    wait: Wait = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    yes: Yes = False,
+    several: Annotated[bool, typer.Option("--several", help="Allow several switches of a plane at once.")] = False,
+    json: AsJson = False,
+) -> int:
+    """Drain switches by BGP graceful shutdown and wait until their traffic is gone; lasts until `undrain`."""
+    from railweave.report.draining import drain_view, drained_json, drained_view, draining_json
+
+    project = api.open_project(option, Terminal(yes=yes, quiet=json))
+    if not devices:
+        found = api.drained(project, target)
+        print_result(found, drained_json, drained_view, as_json=json)
+        return 1 if any(one.error for one in found) else 0
+    named = tuple(word for text in links or () for word in text.split(",") if word)
+    results = api.drain(project, target, api.DrainRequest(tuple(devices), named, wait, several=several))
+    if results is None:
+        return 1
+    print_result(results, draining_json, lambda done: drain_view(done, len(set(devices))), as_json=json)
+    return 0 if all(one.ok for one in results) else 1
+
+
+def undrain(
+    devices: Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Switches, such as pod1-spine2.")],
+    wait: Wait = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    json: AsJson = False,
+) -> int:
+    """Undrain switches and links, and verify them."""
+    from railweave.report.draining import draining_json, undrain_view
+
+    results, verification = api.undrain(api.open_project(option, Terminal()), target, devices, wait_s=wait)
+    if json:
+        print_document(draining_json(results, verification))
+    else:
+        print_view(undrain_view(results, verification))
+    return 0 if all(one.ok for one in results) and (verification is None or verification.ok) else 1
+
+
+def replace(
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help="The switch to replace, such as pod1-spine2.")],
+    serial: Annotated[
+        str, typer.Option("--serial", metavar="SERIAL", help="Serial number of the new switch, from its label.")
+    ] = "",
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a work order with checkboxes.")] = False,
+) -> None:
+    """Show the steps of replacing a switch, and which one is next; nothing is changed."""
+    from railweave.report.work import work_json, work_markdown, work_view
+
+    steps = api.replace(api.open_project(option, Terminal()), target, device, serial=serial)
+    title = f"replace {device}" + (f" by the switch with serial number {serial}" if serial else "")
+    if json:
+        print_document(work_json(title, steps))
+    elif markdown:
+        print(work_markdown(title, steps), end="")
+    else:
+        print_view(work_view(title, steps))
+
+
+def retire(
+    base: Annotated[str, typer.Argument(metavar="BASE", help="Git revision of the intent that still has them.")],
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="Git revision after; default: the working tree.")] = "",
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Longest wait for idle ports.")] = 5.0,
+    json: AsJson = False,
+) -> int:
+    """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""
+    from railweave.report.retirement import is_proven, retirement_json, retirement_view
+
+    gone, found = api.retire(api.open_project(option, Terminal()), target, base, head, wait_s=wait)
+    if json:
+        print_document(retirement_json(gone, found))
+    else:
+        print_view(retirement_view(gone, found, target))
+    return 0 if is_proven(gone, found) else 1
+
+
+def trust(
+    devices: Annotated[list[str] | None, typer.Argument(metavar="[DEVICE]...", help="Switches; default: all.")] = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    yes: Yes = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Also replace recorded keys that changed.")] = False,
+    json: AsJson = False,
+) -> int:
+    """Show the devices' host keys and record new ones in the target's known_hosts file."""
+    from railweave.api.trusting import key_fields
+    from railweave.report.trust import trust_json
+
+    project = api.open_project(option, Terminal(yes=yes, quiet=json))
+    found = api.trust(project, target, devices or (), replace=replace)
+    if json:
+        print_document(trust_json(map(key_fields, found.keys), str(found.known_hosts), found.recorded))
+    elif found.recorded:
+        print_view(f"recorded in {found.known_hosts}: {', '.join(found.recorded)}")
+    elif found.agreed:
+        print_view("no new host keys")
+    return 0 if found.ok else 1
+
+
+def audit(json: AsJson = False) -> None:
+    """Show who deployed what from this project, and the result."""
+    from railweave.report.audit import audit_json, audit_view
+
+    print_result(api.audit(), audit_json, audit_view, as_json=json)
