@@ -9,7 +9,7 @@ A name is imported when it is first used: what an offline function needs costs a
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from railweave.api import facts as facts
@@ -72,11 +72,12 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = list(_HOME)
 
+if not TYPE_CHECKING:  # a checker knows the names above and no others
 
-def __getattr__(name: str) -> Any:
-    """Import the module of a name when it is first used."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'railweave.api' has no attribute {name!r}")
-    if home := _HOME[name]:
-        return getattr(import_module(f"railweave.api.{home}"), name)
-    return import_module(f"railweave.api.{name}")
+    def __getattr__(name: str) -> object:
+        """Import the module of a name when it is first used."""
+        if name not in _HOME:
+            raise AttributeError(f"module 'railweave.api' has no attribute {name!r}")
+        if home := _HOME[name]:
+            return getattr(import_module(f"railweave.api.{home}"), name)
+        return import_module(f"railweave.api.{name}")

@@ -122,7 +122,7 @@ def test_the_commands_tell_of_rollouts(project: Path, capsys: pytest.CaptureFixt
     assert main(["rollout", "show", "nothing"]) == 64
 
 
-def test_a_running_rollout_is_told_what_to_do(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_running_rollout_receives_requests(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with closing(opened(project)) as journal:
         control = FileControl(control_file(journal.path))
         for word, asked in (("pause", "pause"), ("abort", "abort"), ("continue", "")):
@@ -132,7 +132,7 @@ def test_a_running_rollout_is_told_what_to_do(project: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("word", ["pause", "continue", "abort"])
-def test_a_rollout_that_does_not_run_can_be_told_nothing(
+def test_a_rollout_that_is_not_running_is_refused_a_request(
     project: Path, capsys: pytest.CaptureFixture[str], word: str
 ) -> None:
     with closing(opened(project)) as journal:
@@ -141,11 +141,11 @@ def test_a_rollout_that_does_not_run_can_be_told_nothing(
     (found,) = answer(capsys)["diagnostics"]
     assert (found["code"], found["message"]) == (
         "RW538",
-        f"rollout {journal.name} does not run: it is interrupted",
+        f"rollout {journal.name} is not running: it is interrupted",
     )
     assert found["fix"] == (
         f"resume it with `railweave deploy --resume {journal.name}`, "
-        f"or go back with `railweave rollback {journal.name}`"
+        f"or roll it back with `railweave rollback {journal.name}`"
     )
     assert list(project.glob("*.control")) == []
 
@@ -153,4 +153,4 @@ def test_a_rollout_that_does_not_run_can_be_told_nothing(
 def test_a_plan_file_is_no_rollout_to_resume(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["deploy", "--resume", "plan.json"]) == 64
     assert main(["rollback", "x", "--last"]) == 64
-    assert "--last finds the rollout by itself: name none" in capsys.readouterr().err
+    assert "--last selects the rollout: omit its name" in capsys.readouterr().err
