@@ -13,7 +13,7 @@ from railweave.errors import RefusedError
 from railweave.hosts.outcome import HostState
 from railweave.plan.phase_outcome import PhasedResult, PhaseStep, Waiting
 from railweave.plan.phases import Phase
-from railweave.wording import compact
+from railweave.wording import compact, first_few
 
 _MOST_NAMED = 4
 
@@ -124,13 +124,11 @@ class _Run:
 
 
 def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:
-    shown = "; ".join(f"{cable.stays} to {cable.after}" for cable in missing.cables[:_MOST_NAMED])
-    more = len(missing.cables) - _MOST_NAMED
+    shown = first_few((f"{cable.stays} to {cable.after}" for cable in missing.cables), _MOST_NAMED, "; ")
     before = missing.phase.number
     found = error(
         "RW518",
-        f"phase {number} cannot begin: cables of phase {before} are missing or their links are down:"
-        f" {shown}{f'; and {more} more' if more > 0 else ''}",
+        f"phase {number} cannot begin: cables of phase {before} are missing or their links are down: {shown}",
         devices=tuple(dict.fromkeys(cable.stays.device for cable in missing.cables)),
         fix=f"move them; `railweave verify --from {base} --phase {before}` checks them",
     )

@@ -13,6 +13,7 @@ from railweave.api.operator import Operator
 from railweave.api.project import STATE, Project, find_target
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.jsonable import members
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +109,4 @@ def _changed_key(one: ShownKey, known_hosts: Path) -> Diagnostic:
 
 def key_fields(one: ShownKey) -> dict[str, str]:
     """Return a key as `railweave.report.trust` takes it."""
-    return {name: str(getattr(one, name)) for name in ("device", "name", "trust", "algorithm", "fingerprint", "error")}
+    return members(one, "device", "name", "trust", "algorithm", "fingerprint", "error")

@@ -11,6 +11,7 @@ from railweave.api.operator import Operator
 from railweave.cli.show import console, print_diagnostics, print_note, print_plan, print_result, print_view
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
+from railweave.wording import counted
 
 if TYPE_CHECKING:
     from nornir_railweave.device.trusting import ShownKey
@@ -85,9 +86,9 @@ class Terminal(Operator):
             print_plan(plan)
         if not plan.deltas:
             return True
-        devices = len(plan.deltas)
+        devices = counted(len(plan.deltas), "device")
         apply = f"{what} apply" if what else "Apply"
-        question = f"{apply} {plan.summary.total} changes to {devices} devices of {plan.fabric} on {plan.target}?"
+        question = f"{apply} {counted(plan.summary.total, 'change')} to {devices} of {plan.fabric} on {plan.target}?"
         return self._confirms(question, "deploy", " or a plan file (`railweave plan -o plan.json`)")
 
     def approves_drain(
@@ -113,7 +114,7 @@ class Terminal(Operator):
         changed = run.named(HostState.CHANGED)
         if run.ok and not changed:
             return True
-        return self._confirms(f"Change {len(changed)} nodes on {target}?", "hosts apply")
+        return self._confirms(f"Change {counted(len(changed), 'node')} on {target}?", "hosts apply")
 
     def show_keys(self, keys: "Sequence[ShownKey]") -> None:
         """Print host keys."""
@@ -126,10 +127,9 @@ class Terminal(Operator):
     def approves_keys(self, fresh: "Sequence[ShownKey]", known_hosts: Path) -> bool:
         """Ask whether to record host keys, unless the command line agreed."""
         changed = sum(one.trust == "changed" for one in fresh)
-        count = f"{len(fresh)} host key{'' if len(fresh) == 1 else 's'}"
         replacing = f", {changed} of them in place of another" if changed else ""
-        question = f"Compare the fingerprints with the devices' own. Record {count}{replacing} in {known_hosts}?"
-        return self._confirms(question, "trust", "; nothing was recorded")
+        question = f"Record {counted(len(fresh), 'host key')}{replacing} in {known_hosts}?"
+        return self._confirms(f"Compare the fingerprints with the devices' own. {question}", "trust", "; nothing was recorded")
 
     def _confirms(self, question: str, command: str, instead: str = "") -> bool:
         if self.yes:
