@@ -129,7 +129,8 @@ class Terminal(Operator):
         changed = sum(one.trust == "changed" for one in fresh)
         replacing = f", {changed} of them in place of another" if changed else ""
         question = f"Record {counted(len(fresh), 'host key')}{replacing} in {known_hosts}?"
-        return self._confirms(f"Compare the fingerprints with the devices' own. {question}", "trust", "; nothing was recorded")
+        compare = "Compare the fingerprints with the devices' own."
+        return self._confirms(f"{compare} {question}", "trust", "; nothing was recorded")
 
     def _confirms(self, question: str, command: str, instead: str = "") -> bool:
         if self.yes:

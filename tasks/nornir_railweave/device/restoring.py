@@ -4,6 +4,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
+from nornir_railweave.device.reading import running_of
 from nornir_railweave.device.work import Found
 from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health
@@ -43,7 +44,8 @@ class RestoringWork:
 
         A switch whose FRR is not ours keeps no file of it: what it boots is told by its tables alone.
         """
-        running = parse_running(driver.get_config(retrieve=which)[which])
+        # What the session read last also tells whether a commit is pending.
+        running = running_of(driver) if which == "running" else parse_running(driver.get_config(retrieve=which)[which])
         if which == "running" and running.frr is None:
             raise DocumentError("FRR's running configuration is unknown: bgpraw is missing or empty")
         found = restoring_diff(running, self.goal, self.wanted, self.reason)
