@@ -5,6 +5,7 @@ where a value is read or written.
 """
 
 import re
+from functools import lru_cache
 
 _SPEED = re.compile(r"(?P<number>[1-9][0-9]*)(?P<unit>[GT])")
 
@@ -28,7 +29,13 @@ def format_speed(speed_gbps: int) -> str:
 
 def ipv4_text(address: int) -> str:
     """Return the dotted form of a 32-bit address."""
-    return f"{address >> 24 & 255}.{address >> 16 & 255}.{address >> 8 & 255}.{address & 255}"
+    return f"{_first_three(address >> 8)}{address & 255}"
+
+
+@lru_cache(maxsize=1 << 16)
+def _first_three(network: int) -> str:
+    """Return the first three numbers, which the 256 addresses of a network share."""
+    return f"{network >> 16 & 255}.{network >> 8 & 255}.{network & 255}."
 
 
 def parse_ipv4(text: str) -> int:

@@ -47,20 +47,19 @@ def _host_json(host: Host) -> dict[str, Any]:
 
 
 def _link_json(fabric: Fabric, link: Link) -> dict[str, Any]:
-    lower_port = fabric.ports_of[link.lower][link.lower_port].name
-    upper_port = fabric.ports_of[link.upper][link.upper_port].name
-    upper, lower = _addresses(fabric, link)
+    ports, numbered = fabric.ports_of, fabric.is_numbered(link)
     return {
-        "a": {"device": link.lower, "port": lower_port, "address": lower},
-        "b": {"device": link.upper, "port": upper_port, "address": upper},
+        "a": {
+            "device": link.lower,
+            "port": ports[link.lower][link.lower_port].name,
+            "address": ipv4_text(link.network + 1) if numbered else None,
+        },
+        "b": {
+            "device": link.upper,
+            "port": ports[link.upper][link.upper_port].name,
+            "address": ipv4_text(link.network) if numbered else None,
+        },
         "kind": link.kind,
         "plane": link.plane,
         "speed_gbps": link.speed_gbps,
     }
-
-
-def _addresses(fabric: Fabric, link: Link) -> tuple[str | None, str | None]:
-    """Return the upper and the lower end's address, None on an unnumbered underlay."""
-    if not fabric.is_numbered(link):
-        return None, None
-    return ipv4_text(link.network), ipv4_text(link.network + 1)

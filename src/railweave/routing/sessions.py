@@ -5,13 +5,13 @@ An explicit AS number refuses a mis-cabled neighbor, which ``remote-as external`
 section 5.2.1; design: one session a link keeps ECMP by link).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link, Switch, Tier
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """One BGP session; ``address`` is the neighbor's, None where the session runs over the interface ``port``;
     ``group`` is the peer group of the neighbor's tier."""
 
@@ -29,22 +29,22 @@ def group_name(tier: Tier) -> str:
 
 def sessions(fabric: Fabric, switch: Switch) -> tuple[Session, ...]:
     """Return the sessions of ``switch`` by ascending neighbor address or port; links to GPU nodes carry none."""
-    groups = tuple(group_name(tier) for tier in fabric.tiers)
-    found = [_session(fabric, switch, link, groups) for link in fabric.fabric_links_of(switch.name)]
-    if not fabric.policies.addressing.unnumbered:
+    groups, numbered = [group_name(tier) for tier in fabric.tiers], not fabric.policies.addressing.unnumbered
+    found = [_session(fabric, switch, link, groups, numbered) for link in fabric.fabric_links_of(switch.name)]
+    if numbered:
         found.sort(key=lambda one: one.address or 0)
     return tuple(found)
 
 
-def _session(fabric: Fabric, switch: Switch, link: Link, groups: tuple[str, ...]) -> Session:
+def _session(fabric: Fabric, switch: Switch, link: Link, groups: Sequence[str], numbered: bool) -> Session:
     if link.lower == switch.name:
         far, own, port, address = fabric.switch_of[link.upper], link.lower_port, link.upper_port, link.network
     else:
         far, own, port, address = fabric.switch_of[link.lower], link.upper_port, link.lower_port, link.network + 1
     return Session(
-        port=switch.panel.ports[own].name,
-        address=None if fabric.policies.addressing.unnumbered else address,
-        remote_asn=far.asn,
-        description=f"{far.name}:{far.panel.ports[port].name}",
-        group=groups[far.tier.level],
+        switch.panel.ports[own].name,
+        address if numbered else None,
+        far.asn,
+        f"{far.name}:{far.panel.ports[port].name}",
+        groups[far.tier.level],
     )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from railweave.secrets import shown_frr, shown_key, shown_row
 from railweave.sonic.frr import FrrDocument, parse_frr
@@ -19,11 +20,10 @@ ConfigDb = Mapping[str, Table]
 """``{table: {key: {field: value}}}``, the shape of ``sonic-cfggen -d --print-data`` with lists as tuples."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Row:
+class Row(NamedTuple):
     """One row: ``TABLE|key`` with its fields. ``reason`` is one sentence that names the rule and the intent path.
 
-    Its ``repr`` hides secrets.
+    Its ``repr`` hides secrets. A fabric has a million rows, and a tuple is made twice as fast as a frozen dataclass.
     """
 
     table: str

@@ -1,12 +1,11 @@
 """What each port of a switch is cabled to: a device's links, seen from that device."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Switch, SwitchPort
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(NamedTuple):
     """A used port: the far device, its port's name and what LLDP calls that port, this end's /31 address
     (None on an unnumbered link), and the length of the cable in metres."""
 
@@ -24,14 +23,13 @@ def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
     own, switches, numbered = switch.panel.ports, fabric.switch_of, not fabric.policies.addressing.unnumbered
     found = []
     for link in fabric.downlinks_of[switch.name]:
+        port = own[link.upper_port]
         if link.level:
-            far = switches[link.lower].panel.ports[link.lower_port]
-            names, address = (far.name, far.alias), link.network if numbered else None
+            far, address = switches[link.lower].panel.ports[link.lower_port], link.network if numbered else None
+            found.append(Attachment(port, link.lower, far.name, far.alias, address, False, link.length_m))
         else:
             name = fabric.host_of[link.lower].ports[link.lower_port].name
-            names, address = (name, name), link.network
-        port = own[link.upper_port]
-        found.append(Attachment(port, link.lower, *names, address, link.level == 0, link.length_m))
+            found.append(Attachment(port, link.lower, name, name, link.network, True, link.length_m))
     for link in fabric.uplinks_of[switch.name]:
         far, address = switches[link.upper].panel.ports[link.upper_port], link.network + 1 if numbered else None
         found.append(Attachment(own[link.lower_port], link.upper, far.name, far.alias, address, False, link.length_m))

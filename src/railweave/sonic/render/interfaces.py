@@ -24,21 +24,18 @@ def link_local_row(port: str) -> Row:
 
 def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
     """Return the rows of a link's end; ``bare`` is its port's row without fields."""
-    if attachment.address is None:
-        return (link_local_row(attachment.port.name),)
-    return (bare, address_row(attachment, attachment.address))
-
-
-def address_row(attachment: Attachment, address: int) -> Row:
-    """Return the row that gives a link's end its ``address``."""
+    port, address = attachment.port.name, attachment.address
+    if address is None:
+        return (link_local_row(port),)
     pool = "addressing.hosts" if attachment.is_host else "addressing.links"
-    return Row(
+    numbered = Row(
         "INTERFACE",
-        f"{attachment.port.name}|{ipv4_text(address)}/{_LINK_LENGTH}",
+        f"{port}|{ipv4_text(address)}/{_LINK_LENGTH}",
         {},
         f"The /31 of the link to {attachment.neighbor}, counted from {pool} by leaf and leaf port, "
         "the even address at the upper end (RFC 3021).",
     )
+    return bare, numbered
 
 
 def loopback_rows(address: int) -> tuple[Row, Row]:
