@@ -143,14 +143,16 @@ class BufferModel(StrEnum):
     DYNAMIC = "dynamic"
 
 
-LATEST_RELEASE = "202505"
+RELEASES = ("202305", "202311", "202405", "202411", "202505", "202511", "202605")
+"""The SONiC branches that are known, oldest first."""
+DEFAULT_RELEASE = "202505"
 
 
 @dataclass(frozen=True, slots=True)
 class SonicPolicy:
     """The SONiC branch that the switches run, and the buffer model; None is what the platform ships with."""
 
-    release: str = LATEST_RELEASE
+    release: str = DEFAULT_RELEASE
     buffer_model: BufferModel | None = None
 
 

@@ -15,7 +15,7 @@ from typing import Any, Never
 
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from railweave.fabric.policy import Pool
+from railweave.fabric.policy import RELEASES, Pool
 from railweave.intent.positions import plain_value
 from railweave.units import parse_speed_gbps
 from railweave.wording import either, suggestion
@@ -208,7 +208,7 @@ def _refuse_word(value: object, what: str, allowed: Sequence[str], *, auto: bool
 class Release(Kind):
     """A SONiC branch: year and month, as text or as the number that YAML makes of it."""
 
-    known: tuple[str, ...] = ("202305", "202311", "202405", "202411", "202505")
+    known: tuple[str, ...] = RELEASES
 
     def read(self, value: object) -> str:
         """Return the branch as text."""

@@ -15,7 +15,7 @@ from pydantic_core import core_schema
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
 from railweave.fabric.policy import (
-    LATEST_RELEASE,
+    DEFAULT_RELEASE,
     Addressing,
     BgpTimers,
     BufferModel,
@@ -204,7 +204,7 @@ class WatchdogKeys(Keys):
 class SonicKeys(Keys):
     """What the switches run."""
 
-    release: Annotated[str, Release()] = default(LATEST_RELEASE, "SONiC branch of the switches, like 202505")
+    release: Annotated[str, Release()] = default(DEFAULT_RELEASE, "SONiC branch of the switches, like 202505")
     buffer_model: Annotated[BufferModel | None, Word(words=BufferModel, what="buffer model", auto=True)] = default(
         "auto", "traditional: headroom from a table; dynamic: the switch computes it; auto is what the platform ships"
     )

@@ -58,7 +58,8 @@ class PeerGroup:
 class BgpSpeaker:
     """Everything that the FRR file of one switch says. ``groups`` are by name, one for each adjacent tier;
     ``announced`` ascends; ``accepted`` bounds what any neighbor may send; times are in seconds. A switch that
-    ``attaches_nodes`` sends up its own prefixes only, any other all but what it has from above."""
+    ``attaches_nodes`` sends up its own prefixes only, any other all but what it has from above. ``release`` is the
+    SONiC branch that runs it."""
 
     device: str
     attaches_nodes: bool
@@ -72,6 +73,7 @@ class BgpSpeaker:
     announced: tuple[Prefix, ...]
     host_block: Prefix | None
     accepted: tuple[PoolRule, ...]
+    release: str
 
 
 def bgp_speaker(fabric: Fabric, switch: Switch) -> BgpSpeaker:
@@ -92,6 +94,7 @@ def bgp_speaker(fabric: Fabric, switch: Switch) -> BgpSpeaker:
         announced=tuple(sorted(announced, key=lambda one: one.first)),
         host_block=block,
         accepted=accepted_prefixes(fabric),
+        release=policies.sonic.release,
     )
 
 

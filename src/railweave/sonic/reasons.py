@@ -31,6 +31,11 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
     ),
     (r"router bgp ", "The switch's AS number: one a leaf, one for all spines of a plane (addressing.asn; RFC 7938)."),
     (r"bgp router-id ", "The switch's own address, unique in the fabric (addressing.loopbacks)."),
+    (
+        r"bgp suppress-fib-pending",
+        "A route is announced once the ASIC has it, as SONiC's own BGP template of 202411 and later says "
+        "(sonic.release); before that, traffic for it would be lost here.",
+    ),
     (r"bgp log-neighbor-changes", "A session that comes or goes is written to the log."),
     (r"no bgp default ipv4-unicast", "No neighbor carries routes before its policy is attached."),
     (

@@ -10,6 +10,7 @@ from railweave.routing.instance import (
     Prefix,
 )
 from railweave.routing.sessions import Session
+from railweave.sonic.frr.releases import FRR_RELEASES
 from railweave.templates import Templates
 from railweave.units import ipv4_text
 
@@ -38,6 +39,7 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "restart_minutes": RESTART_MINUTES,
             "maximum_paths": MAXIMUM_PATHS,
             "learned_community": LEARNED_COMMUNITY,
+            "release": FRR_RELEASES[speaker.release],
         },
     )
 

@@ -2,7 +2,7 @@
 
 ``split-unified`` makes the bgp container load our FRR file and render none of its own. ``suppress-fib-pending`` is
 left out on purpose: models before 202411 do not know the field, and turning it on needs ``synchronous_mode``, which
-is the device's own.
+is the device's own. (BGP's line of that name waits for fpmsyncd, which without the field answers at once.)
 """
 
 from collections.abc import Mapping
