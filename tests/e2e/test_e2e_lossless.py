@@ -52,7 +52,7 @@ def test_a_live_switch_that_was_set_by_hand_is_found_by_its_facts_and_mended(dep
     project.on(
         "lab-leaf2",
         "sudo vtysh -c 'configure terminal' -c 'router bgp 4210000001' -c 'address-family ipv4 unicast'"
-        " -c 'no neighbor SPINES route-map TO-SPINES out'",
+        " -c 'no neighbor SPINES route-map TO-SPINES-V4 out'",
     )
     project.json(*collect)
     found = project.json("check", "--facts", str(facts), status=1)["diagnostics"]

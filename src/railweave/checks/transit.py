@@ -143,7 +143,7 @@ class _Routes:
             near_by = source if source != far else to
             text = f"it passes on {pool_text(sent.prefix)} of {sent.origin}, learned from {near_by}"
             group = group_name(self._fabric.switch_of[far].tier)
-            fix = f"let {low.name} announce its own prefixes only (route map TO-{group})"
+            fix = f"let {low.name} announce its own prefixes only (route map TO-{group}-V4)"
             yield _Valley(low.name, near_by, far, text, fix, self._is_taken(passed, low, near_by, far))
 
     def _is_taken(self, sent: Route, low: Switch, source: str, far: str) -> bool:

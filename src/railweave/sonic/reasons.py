@@ -76,6 +76,10 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
         r"ip prefix-list FABRIC-PREFIXES ",
         "Only loopbacks and whole host blocks travel through the fabric (addressing.loopbacks, addressing.hosts).",
     ),
+    (
+        r"ip prefix-list PL_LoopbackV4 ",
+        "What SONiC's TSA still announces of a switch in maintenance; SONiC's own templates write the same list.",
+    ),
     (r"ip prefix-list OWN-PREFIXES ", "A leaf announces its own prefixes and nothing else (check V-1)."),
     (
         r"bgp community-list ",
@@ -86,8 +90,9 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
         "bgpcfgd writes the same: the switch speaks from Loopback0 on routes that BGP learned.",
     ),
     (
-        r"route-map TO-(SUPER-)?SPINES ",
-        "Keeps the leaf from being transit: marked routes first, then only its own (check V-1).",
+        r"route-map TO-(SUPER-)?SPINES-V4 ",
+        "Keeps the leaf from being transit: marked routes first, then only its own (check V-1). SONiC's TSA finds it "
+        "by the V4 in its name and puts its entries before number 100.",
     ),
     (r"route-map ", "What may pass between the tiers (addressing; check V-1)."),
     (r"match community ", "A route that a spine sent is not sent up again (check V-1)."),

@@ -57,19 +57,19 @@ exit
 !
 end
 """
-MAPS = """route-map DRAINED-FROM-SPINES permit 10
+MAPS = """route-map DRAINED-FROM-SPINES permit 100
  call FROM-SPINES
  on-match next
 exit
-route-map DRAINED-FROM-SPINES permit 20
+route-map DRAINED-FROM-SPINES permit 110
  set community graceful-shutdown additive
  set local-preference 0
 exit
-route-map DRAINED-TO-SPINES permit 10
+route-map DRAINED-TO-SPINES permit 100
  call TO-SPINES
  on-match next
 exit
-route-map DRAINED-TO-SPINES permit 20
+route-map DRAINED-TO-SPINES permit 110
  set community graceful-shutdown additive
 exit
 """
@@ -145,7 +145,7 @@ def test_a_neighbor_without_a_group_gets_its_own_route_map_back() -> None:
     text = to_drain(LEAF, ["10.192.0.68"])
     assert "neighbor 10.192.0.68 route-map DRAINED-IN in" in text
     assert "neighbor 10.192.0.68 route-map DRAINED-OWN-ALONE out" in text
-    assert "route-map DRAINED-OWN-ALONE permit 10\n call ALONE\n" in text
+    assert "route-map DRAINED-OWN-ALONE permit 100\n call ALONE\n" in text
     assert "call IN" not in text
     undo = to_undrain(drained(LEAF, ["10.192.0.68"]))
     assert "\n  neighbor 10.192.0.68 route-map ALONE out\n" in undo
@@ -219,9 +219,9 @@ def test_a_neighbor_that_goes_takes_its_drain_along() -> None:
         ("router bgp 65001", "bgp graceful-shutdown", True),
         ("router bgp 65001", "no bgp graceful-shutdown", True),
         ("", "bgp graceful-shutdown", True),
-        ("", "route-map DRAINED-FROM-SPINES permit 10", True),
+        ("", "route-map DRAINED-FROM-SPINES permit 100", True),
         ("", "no route-map DRAINED-FROM-SPINES", True),
-        ("route-map DRAINED-FROM-SPINES permit 10", "call FROM-SPINES", True),
+        ("route-map DRAINED-FROM-SPINES permit 100", "call FROM-SPINES", True),
         ("router bgp 1 / address-family ipv4 unicast", "neighbor 10.0.0.1 route-map DRAINED-IN in", True),
         ("router bgp 1 / address-family ipv4 unicast", "neighbor 10.0.0.1 route-map FROM-SPINES in", False),
         ("router bgp 65001", "bgp graceful-restart", False),

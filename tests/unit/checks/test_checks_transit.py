@@ -26,7 +26,7 @@ Findings = Callable[..., tuple[Diagnostic, ...]]
 
 SHIPPED = Path(__file__).resolve().parents[3] / "templates"
 INTENTS = SHIPPED.with_name("intent")
-OUT = "  neighbor {{ group.name }} route-map TO-{{ group.name }} out\n"
+OUT = "  neighbor {{ group.name }} route-map TO-{{ group.name }}-V4 out\n"
 ALLOW = "  neighbor {{ group.name }} allowas-in 1\n"
 
 
@@ -168,7 +168,7 @@ def test_a_live_leaf_whose_route_map_was_taken_away_is_found_by_its_facts(pod: P
     fabric = pod()
     configurator = Configurator(fabric, find_templates())
     config = configurator.device(fabric.switch_of["pod-leaf1"])
-    frr = config.frr.replace("  neighbor SPINES route-map TO-SPINES out\n", "")
+    frr = config.frr.replace("  neighbor SPINES route-map TO-SPINES-V4 out\n", "")
     files = {
         name: (f"{name}.json", dump(RunningConfig(config.config_db(), text))) for name, text in (("pod-leaf1", frr),)
     }

@@ -129,10 +129,10 @@ def test_what_was_learned_from_above_is_not_announced_upwards(three: Fabric) -> 
     texts = {config.device: config.frr for config in configure_all(three)}
     spine = texts["three-spine1"]
     assert (
-        "route-map TO-SUPER-SPINES deny 10\n match community LEARNED-FROM-SUPER-SPINES\nexit\n!\n"
-        "route-map TO-SUPER-SPINES permit 20\n match ip address prefix-list FABRIC-PREFIXES\nexit\n" in spine
+        "route-map TO-SUPER-SPINES-V4 deny 100\n match community LEARNED-FROM-SUPER-SPINES\nexit\n!\n"
+        "route-map TO-SUPER-SPINES-V4 permit 110\n match ip address prefix-list FABRIC-PREFIXES\nexit\n" in spine
     )
-    assert "route-map TO-LEAVES permit 10\n match ip address prefix-list FABRIC-PREFIXES\nexit\n" in spine
+    assert "route-map TO-LEAVES-V4 permit 100\n match ip address prefix-list FABRIC-PREFIXES\nexit\n" in spine
     assert "OWN-PREFIXES" not in spine
     assert "deny" not in texts["three-super-spine1"]
     assert "match ip address prefix-list OWN-PREFIXES" in texts["three-leaf1"]

@@ -84,11 +84,11 @@ def test_a_leaf_sends_its_own_prefixes_and_nothing_that_it_learned(lab_fabric: L
     for name, text in texts.items():
         policy = Policy(text)
         for prefix in announced(text):
-            assert policy.passes("TO-SPINES", prefix) is not None
+            assert policy.passes("TO-SPINES-V4", prefix) is not None
         foreign = [prefix for other in texts if other != name for prefix in announced(texts[other])]
         assert foreign
         for prefix in (*foreign, "0.0.0.0/0", "10.192.0.0/31"):
-            assert policy.passes("TO-SPINES", prefix) is None
+            assert policy.passes("TO-SPINES-V4", prefix) is None
 
 
 def test_a_leaf_does_not_return_even_its_own_prefix_once_a_spine_sent_it(lab_fabric: Lab) -> None:
@@ -97,7 +97,7 @@ def test_a_leaf_does_not_return_even_its_own_prefix_once_a_spine_sent_it(lab_fab
     for prefix in announced(text):
         learned = policy.passes("FROM-SPINES", prefix)
         assert learned
-        assert policy.passes("TO-SPINES", prefix, learned) is None
+        assert policy.passes("TO-SPINES-V4", prefix, learned) is None
 
 
 def test_only_loopbacks_and_host_blocks_travel_through_the_fabric(lab_fabric: Lab) -> None:
@@ -107,7 +107,7 @@ def test_only_loopbacks_and_host_blocks_travel_through_the_fabric(lab_fabric: La
     for policy, route_map in (
         (Policy(leaf), "FROM-SPINES"),
         (Policy(spine), "FROM-LEAVES"),
-        (Policy(spine), "TO-LEAVES"),
+        (Policy(spine), "TO-LEAVES-V4"),
     ):
         assert all(policy.passes(route_map, prefix) is not None for prefix in far_leaf)
         for prefix in ("0.0.0.0/0", "10.192.0.4/31", "10.32.0.0/31", "10.32.0.0/11", "10.255.0.0/16", "192.0.2.0/24"):
@@ -122,7 +122,7 @@ def test_every_session_has_an_explicit_as_number_and_policy_both_ways(lab_fabric
         ("10.192.0.58", "4200001000"),
     ]
     assert "  neighbor SPINES route-map FROM-SPINES in\n" in text
-    assert "  neighbor SPINES route-map TO-SPINES out\n" in text
+    assert "  neighbor SPINES route-map TO-SPINES-V4 out\n" in text
     assert "allowas-in" not in text
     assert "redistribute" not in text
 
@@ -190,7 +190,7 @@ def test_lines_know_their_context(lab_fabric: Lab) -> None:
     lines = {(one.context, one.line) for one in frr_lines(frr_of(lab_fabric(), "lab-leaf1"))}
     assert ("router bgp 4210000000 / address-family ipv4 unicast", "maximum-paths 128") in lines
     assert ("router bgp 4210000000", "bgp router-id 10.255.0.1") in lines
-    assert ("route-map TO-SPINES deny 10", "match community LEARNED-FROM-SPINES") in lines
+    assert ("route-map TO-SPINES-V4 deny 100", "match community LEARNED-FROM-SPINES") in lines
     assert ("", "ip nht resolve-via-default") in lines
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from railweave.names import natural_key
 from railweave.sonic.frr.document import FrrDocument, write_lines
-from railweave.sonic.frr.drain_lines import MAP_PREFIX, NO_MAP, OWN_PREFIX, WHOLE_LINE, binding, is_drain_line
+from railweave.sonic.frr.drain_lines import WHOLE_LINE, binding, is_drain_line, map_name
 from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_group, membership, neighbor_of
 
 __all__ = [
@@ -91,31 +91,33 @@ def _missing(document: FrrDocument, peers: Sequence[str] | None) -> list[FrrEntr
     if is_whole(peers):
         routers = [entry.line for entry in document.entries if entry.line.startswith("router bgp ")]
         return [FrrEntry(router, WHOLE_LINE) for router in routers]
-    bindings = [entry for entry in _bindings(document, frozenset(peers or ())) if entry not in present]
-    names = dict.fromkeys(one.route_map for one in map(binding, bindings) if one is not None)
-    maps = [entry for name in names for entry in _route_map(name, _way_of(name, bindings))]
+    bindings = {entry: called for entry, called in _bindings(document, frozenset(peers or ())) if entry not in present}
+    maps = dict.fromkeys(line for entry, called in bindings.items() for line in _route_map(entry, called))
     return [*(entry for entry in maps if entry not in present), *bindings]
 
 
-def _way_of(name: str, bindings: Iterable[FrrEntry]) -> str:
-    return next(one.way for one in map(binding, bindings) if one is not None and one.route_map == name)
+def _route_map(bound: FrrEntry, called: str) -> Iterator[FrrEntry]:
+    """Yield the route-map of a binding, which lets the one in force decide and then marks what it lets through.
 
-
-def _route_map(name: str, way: str) -> Iterator[FrrEntry]:
-    """Yield a route-map that lets the one in force decide and then marks what it lets through."""
+    Its entries begin at 100: SONiC's TSA writes its own below into the route-maps that it finds.
+    """
+    _, _, _, name, way = bound.line.split()
     header = f"route-map {name} permit"
-    yield FrrEntry("", f"{header} 10")
-    if name not in NO_MAP.values():
-        yield FrrEntry(f"{header} 10", f"call {name.removeprefix(OWN_PREFIX).removeprefix(MAP_PREFIX)}")
-    yield FrrEntry(f"{header} 10", "on-match next")
-    yield FrrEntry("", f"{header} 20")
-    yield FrrEntry(f"{header} 20", _COMMUNITY)
+    yield FrrEntry("", f"{header} 100")
+    if called:
+        yield FrrEntry(f"{header} 100", f"call {called}")
+    yield FrrEntry(f"{header} 100", "on-match next")
+    yield FrrEntry("", f"{header} 110")
+    yield FrrEntry(f"{header} 110", _COMMUNITY)
     if way == "in":
-        yield FrrEntry(f"{header} 20", "set local-preference 0")
+        yield FrrEntry(f"{header} 110", "set local-preference 0")
 
 
-def _bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[FrrEntry]:
-    """Yield the lines that put our route-maps before those in force, for each address family that a peer talks."""
+def _bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[tuple[FrrEntry, str]]:
+    """Yield the lines that put our route-maps before those in force, for each address family that a peer talks.
+
+    Each comes with the name of the route-map in force, empty where there is none.
+    """
     drained = {(one.context, one.peer, one.way) for one in map(binding, document.drain) if one is not None}
     for router in (entry.line for entry in document.entries if entry.line.startswith("router bgp ")):
         groups = _neighbors(document, router)
@@ -126,7 +128,9 @@ def _bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[FrrEntr
                     continue
                 for way in _WAYS:
                     if (context, peer, way) not in drained:
-                        yield FrrEntry(context, f"neighbor {peer} route-map {_name(lines, peer, groups, way)} {way}")
+                        own, inherited = _map_of(lines, peer, way), _map_of(lines, groups[peer], way)
+                        name = map_name(own, inherited, way)
+                        yield FrrEntry(context, f"neighbor {peer} route-map {name} {way}"), own or inherited
 
 
 def _neighbors(document: FrrDocument, router: str) -> dict[str, str]:
@@ -156,14 +160,6 @@ def _talks_anyway(document: FrrDocument, context: str) -> bool:
     return family == "address-family ipv4 unicast" and (
         FrrEntry(router, "no bgp default ipv4-unicast") not in document.entries
     )
-
-
-def _name(lines: Collection[str], peer: str, groups: dict[str, str], way: str) -> str:
-    """Return the name of the route-map that takes the place of the one in force."""
-    own, inherited = _map_of(lines, peer, way), _map_of(lines, groups[peer], way)
-    if own:
-        return f"{OWN_PREFIX}{own}"
-    return f"{MAP_PREFIX}{inherited}" if inherited else NO_MAP[way]
 
 
 def _map_of(lines: Iterable[str], name: str, way: str) -> str:

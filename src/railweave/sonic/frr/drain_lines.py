@@ -15,11 +15,19 @@ WHOLE_LINE = "bgp graceful-shutdown"
 MAP_PREFIX = "DRAINED-"
 OWN_PREFIX = "DRAINED-OWN-"
 """Begins the name where the neighbor had a route-map of its own, which comes back with the undrain."""
-NO_MAP = {"in": "DRAINED-IN", "out": "DRAINED-OUT"}
-"""The names where neither the neighbor nor its group had a route-map."""
-
 _MAP = re.compile(rf"(no )?route-map {MAP_PREFIX}\S+")
 _BINDING = re.compile(rf"(no )?neighbor (?P<peer>\S+) route-map (?P<map>{MAP_PREFIX}\S+) (?P<way>in|out)$")
+
+
+def map_name(own: str, inherited: str, way: str) -> str:
+    """Return the name of the route-map that takes the place of a neighbor's own, of its group's, or of none.
+
+    The group's stays bound to the group, where SONiC's TSA finds it by the V4 or V6 in its name, so ours, which calls
+    it, hides these letters: TSA and TSB act on the one, drain and undrain on the other, in any order.
+    """
+    if own:
+        return f"{OWN_PREFIX}{own}"
+    return MAP_PREFIX + (inherited.replace("V4", "v4").replace("V6", "v6") or way.upper())
 
 
 @dataclass(frozen=True, slots=True)
