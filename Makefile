@@ -5,7 +5,7 @@ VENV   ?= .venv
 TARGET ?= sim
 INTENT ?= intent/pod-32.yml
 
-# A lab is small: where no intent is named, the one that fits a laptop.
+# A lab is small: without INTENT it runs the intent that fits on a laptop.
 LAB_INTENT := $(if $(filter file undefined,$(origin INTENT)),intent/lab-4.yml,$(INTENT))
 ifeq ($(TARGET),lab)
 INTENT := $(LAB_INTENT)
@@ -16,22 +16,22 @@ PIP       := $(BIN)/python -m pip --disable-pip-version-check
 RAILWEAVE := $(BIN)/railweave
 READY     := $(VENV)/.ready
 
-# For the simulator and the lab consent is a matter of course; for anything else a person gives it:
+# The simulator and the lab need no confirmation; any other target does:
 # make deploy TARGET=production CONFIRM=yes PROVISION=yes
-# Ports of nodes that leave and still run are closed with REMOVE_LIVE=yes only, on every target.
+# REMOVE_LIVE=yes closes ports of removed nodes that are still up, on every target.
 REHEARSAL := $(filter sim lab,$(TARGET))
 CONSENT   := $(if $(or $(REHEARSAL),$(filter yes,$(CONFIRM))),--yes) \
              $(if $(or $(REHEARSAL),$(filter yes,$(PROVISION))),--provision) \
              $(if $(filter yes,$(REMOVE_LIVE)),--remove-live)
 
-# Simulators, revert timers and Ansible's workers lead sessions of their own; the guard lets none outlive the tests.
+# Simulators, revert timers and Ansible's workers run in sessions of their own; the guard ends them with the tests.
 GUARDED := $(BIN)/python -I -S tests/support/run_guarded.py
 PYTEST  := $(GUARDED) $(BIN)/python -m pytest -q
 
-# A worker a processor; one that has nothing left takes tests from another.
+# One worker per processor; an idle one takes tests from another.
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-# Without its bytecode every process compiles the whole project anew: seconds in a test run, half a second a command.
+# Without bytecode every process compiles the project again: seconds in a test run, half a second per command.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -42,7 +42,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\n  TARGET=%s INTENT=%s\n' '$(TARGET)' '$(INTENT)'
 
-setup: $(READY) ## make the environment in .venv
+setup: $(READY) ## create the environment in .venv
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -53,14 +53,14 @@ $(READY): pyproject.toml constraints.txt
 	@$(PIP) install --quiet --no-compile --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Versions and hashes of every package, for every platform. `make lock UPGRADE=` keeps the versions and takes up what
-# pyproject.toml newly asks for; `make lock UPGRADE='--upgrade-package NAME'` renews one.
+# Versions and hashes of every package, for every platform. `make lock UPGRADE=` keeps the versions and adds new
+# requirements of pyproject.toml; `make lock UPGRADE='--upgrade-package NAME'` upgrades one.
 UPGRADE ?= --upgrade
 COMPILE = $(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
 YANG_PACKAGES := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["yang"])
 
-lock: setup ## renew the locked packages: constraints.txt and requirements/
+lock: setup ## upgrade the locked packages: constraints.txt and requirements/
 	@$(PIP) install --quiet --require-hashes -r requirements/lock.txt
 	@$(COMPILE) pyproject.toml --extra dev --extra sim --output-file constraints.txt >/dev/null
 	@$(COMPILE) pyproject.toml --extra hosts --extra sim --constraints constraints.txt \
@@ -69,7 +69,7 @@ lock: setup ## renew the locked packages: constraints.txt and requirements/
 	  --output-file requirements/yang.txt >/dev/null
 	@$(COMPILE) --group lock --output-file requirements/lock.txt >/dev/null
 
-# The bill lists what an environment holds; that of a user is made for it. Where another holds the packages, name its
+# The bill lists the packages of an environment, which is created as a user would. To use another one, name its
 # interpreter: SBOM_PYTHON=.venv/bin/python.
 SBOM      ?= build/railweave.cdx.json
 SBOM_VENV := build/sbom-venv
@@ -88,7 +88,7 @@ $(SBOM_VENV)/bin/python: pyproject.toml requirements/runtime.txt
 	@$(PIP) --python $@ install --quiet --no-deps .
 	@touch $@
 
-# The fabric under the target: the simulator is started here, a lab by `make lab-up`, production is there.
+# The fabric of the target: the simulator is started here, a lab by `make lab-up`.
 fabric: setup
 ifeq ($(TARGET),sim)
 	@$(RAILWEAVE) sim up $(INTENT)
@@ -98,23 +98,23 @@ deploy: fabric ## plan, deploy and verify INTENT on TARGET
 	@$(RAILWEAVE) deploy $(INTENT) --target $(TARGET) $(CONSENT)
 	@$(RAILWEAVE) hosts apply $(INTENT) --target $(TARGET) --if-managed $(filter --yes,$(CONSENT))
 
-diff: fabric ## dry run: what a deploy would change
+diff: fabric ## dry run: what a deployment would change
 	@$(RAILWEAVE) plan $(INTENT) --target $(TARGET)
 
 verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the intent
 	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET)
 
-test: setup ## all tests that need nothing but Python
+test: setup ## all tests that need only Python
 	@$(PYTEST) $(PARALLEL) -m 'not e2e and not bench'
 
-check: setup ## what CI checks beside tests: format, lint, types, and what the tests reach
+check: setup ## format, lint, types and test coverage
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(MAKE) --no-print-directory coverage
 
-# A run of its own: measured tests take twice as long, and `make test` is what people wait for.
-coverage: setup ## run the tests measured, and print the branches that they leave out, the least reached files first
+# A separate run, because measured tests take twice as long.
+coverage: setup ## run the tests with coverage, and print the branches that they miss, the worst files first
 	@rm -rf build/coverage
 	@mkdir -p build/coverage
 	@$(GUARDED) $(BIN)/coverage run -m pytest -q $(PARALLEL) -m 'not e2e and not bench' >build/coverage/tests.log 2>&1 \
@@ -122,24 +122,24 @@ coverage: setup ## run the tests measured, and print the branches that they leav
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-# SONiC's YANG models are no part of this project; where they lie beside it, e2e holds all renderings against them.
+# SONiC's YANG models are no part of this project; if they are beside it, e2e validates all renderings against them.
 YANG_MODELS := $(wildcard ../shared/sonic-yang)
 
-e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios, on the simulated fabric and on the lab (Docker, Containerlab, root)
+e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric and on the lab (Docker, Containerlab, root)
 	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py
 
-faults: setup ## 10,000 seeded faults on the switch's program
+faults: setup ## 10,000 seeded faults in the switch program
 	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py
 
 ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
 
-rollouts: setup ## 200 seeded rollouts struck by faults on the simulator; CI runs them after the scenarios
+rollouts: setup ## 200 seeded rollouts with faults on the simulator
 	@$(ROLLOUTS)
 
 SEEDS ?= 2000
 FIRST ?= 1000
 
-soak: setup ## the same with SEEDS rollouts, from seed FIRST on; takes long
+soak: setup ## the same with SEEDS rollouts from seed FIRST; takes long
 	@RAILWEAVE_ROLLOUT_SEEDS=$(SEEDS) RAILWEAVE_ROLLOUT_FIRST=$(FIRST) $(ROLLOUTS)
 
 yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debian's libyang2-dev
@@ -158,9 +158,9 @@ lab-up: setup ## start the lab of INTENT (by default intent/lab-4.yml) on Contai
 lab-down: setup ## stop the lab and remove its containers, network and files
 	@$(RAILWEAVE) lab down $(LAB_INTENT)
 
-sim-down: setup ## stop the simulated fabric and forget its state
+sim-down: setup ## stop the simulated fabric and remove its state
 	@$(RAILWEAVE) sim down $(INTENT)
 
-clean: ## remove the environment and everything generated
+clean: ## remove the environment and all generated files
 	@if test -x $(RAILWEAVE); then $(RAILWEAVE) sim down --all; $(RAILWEAVE) lab down --all; fi
 	rm -rf $(VENV) .railweave build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -299,7 +299,7 @@ def test_a_second_deployment_is_told_who_is_at_work_and_the_first_can_be_steered
     assert rig.newest()["state"] == "stopped"
     assert "aborted" in answer
     refused = refusal(rig.project.json("rollout", "pause", status=1))
-    assert (refused["code"], "does not run" in refused["message"]) == ("RW538", True)
+    assert (refused["code"], "is not running" in refused["message"]) == ("RW538", True)
     assert rig.resume()["result"] == "done"
     rig.is_new()
 
