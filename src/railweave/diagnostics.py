@@ -51,7 +51,7 @@ class Diagnostic:
 def error(
     code: str, message: str, where: Where | None = None, *, fix: str, devices: tuple[str, ...] = ()
 ) -> Diagnostic:
-    """Return an error; every error names a way out."""
+    """Return an error; every error names a fix."""
     return Diagnostic(code, Severity.ERROR, message, where or Where(), devices, fix)
 
 

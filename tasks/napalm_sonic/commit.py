@@ -164,7 +164,7 @@ class Committer:
         undo = merge_document(way_back)
         undrained = before
         if drain is not None and before.frr_document is not None:
-            # A reload of the way back boots what its file says, so the file must not say the drain.
+            # A reload on a revert boots its file, so the file must not hold the drain.
             undrained = RunningConfig.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
         back = undo_steps_of(work.delta, undrained)
         # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
@@ -231,7 +231,7 @@ class Committer:
         return None if text is None else parse_frr(text)
 
     def _judge(self, answer: Mapping[str, Any], secrets: Collection[str]) -> None:
-        """Raise CommitError unless the change was applied; what the switch quotes is told without ``secrets``."""
+        """Raise CommitError unless the change was applied; quotes of the switch are without ``secrets``."""
         outcome, told = answer.get("outcome"), shown_text(told_of(answer), secrets)
         if outcome == "applied":
             return

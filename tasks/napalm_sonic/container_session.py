@@ -255,7 +255,7 @@ class ContainerSession(Session):
 
 
 def _refusal(container: str, said: str) -> ConnectionException:
-    """Return what keeps a session from opening, in words with a way out."""
+    """Return what keeps a session from opening, with the fix."""
     if _NO_RIGHT in said:
         return ConnectAuthError(f"{container}: this user may not use Docker: run the command as root or with sudo")
     if "Cannot connect to the Docker daemon" in said:

@@ -198,7 +198,7 @@ class Traffic:
         """Take traffic off these BGP peers, or off the whole switch (None), by BGP graceful shutdown.
 
         With ``revert_in`` (seconds) it is temporary: the switch ends it by itself, a following ``commit_config`` of
-        this driver takes it over with a way back that undoes both, and it is never saved. Without, it is saved and
+        this driver takes it over with a rollback document for both, and it is never saved. Without, it is saved and
         stays until somebody calls ``undrain``. What is drained already is left as it is. Returns what the switch showed
         right after it, where ``look`` asks for that and there was something to drain.
         """

@@ -23,7 +23,7 @@ class Options:
     """What the caller may choose. Times are seconds.
 
     ``command_timeout_s`` bounds a reading command, ``apply_timeout_s`` one that changes the configuration (SONiC's
-    generic updater needs many minutes for some patches), ``reload_timeout_s`` the way back after ``config reload``.
+    generic updater needs many minutes for some patches), ``reload_timeout_s`` the reconnection after ``config reload``.
     """
 
     transport: str = SSH

@@ -146,7 +146,7 @@ class SwitchProgram:
     def apply(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
         """Let the switch carry a transaction out; return its answer, also where the session was lost meanwhile.
 
-        Raises LockError where somebody else is at work, CommitError where it was refused or could not be restored.
+        Raises LockError where another session holds the lock, CommitError where it was refused or not restored.
         """
         return self._transacted("apply", transaction, look)
 
@@ -285,7 +285,7 @@ class SwitchProgram:
 
 
 def refuse_when_pending(hostname: str, status: Status) -> None:
-    """Raise CommitError where a transaction waits: a second change would have no way back of its own."""
+    """Raise CommitError where a transaction waits: a second change would have no rollback document of its own."""
     if status.pending:
         raise CommitError(
             f"{hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} is {status.status}; "

@@ -49,5 +49,5 @@ class Announcer:
                 try:
                     listener(event)
                 except Exception:
-                    _LOG.exception("a listener of the run failed and is told no more")
+                    _LOG.exception("a listener of the run failed and receives no more events")
                     self._listeners.remove(listener)

@@ -1,4 +1,4 @@
-"""How GPU nodes are reached, from ``hosts:`` of ``inventory/TARGET.yml``, and what Ansible is told of it."""
+"""Access to the GPU nodes, from ``hosts:`` of ``inventory/TARGET.yml``, as variables of Ansible."""
 
 import os
 from collections.abc import Iterable, Mapping

@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--sha256", required=True)
     _add_ending_verbs(verb)
     status = verb("status", "how things stand; changes nothing")
-    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction is not at work any more")
+    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction has ended")
     status.add_argument("--seconds", type=float, default=600.0)
     verb("recover", "repair a damaged state").add_argument(
         "--give-up", action="store_true", help="take what runs as it is"
@@ -198,11 +198,11 @@ def answered_work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 ANSWER_S = 5.0
-"""How long an answer may come after the state that it tells of."""
+"""How long an answer may come after its state."""
 
 
 def status(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how things stand; with ``wait`` when that transaction is not at work any more, with its answer."""
+    """Return how things stand; with ``wait`` when that transaction has ended, with its answer."""
     wanted = asked.get("wait") or ""
     ends_s = host.now_s() + float(asked.get("seconds") or 0.0)
     idle_s: float | None = None

@@ -57,7 +57,7 @@ def locked(host: Host, asked: Mapping[str, Any]) -> Iterator[None]:
         with host.lock(float(asked.get("lock_wait_s") or LOCK_S)):
             yield
     except BusyError:
-        raise RefusedError("the configuration is locked: another transaction is at work on it", "busy") from None
+        raise RefusedError("the configuration is locked: another transaction is running", "busy") from None
 
 
 def state_of(host: Host) -> State | None:

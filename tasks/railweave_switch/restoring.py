@@ -1,4 +1,4 @@
-"""The one way back: bring a switch to what a rollback document says, check what is there, and try again.
+"""Restore a switch to a rollback document: apply it, verify the result, and retry.
 
 A command's success says nothing. What counts is what is read afterwards: every row that the change named, and every
 line of FRR against the text that was captured before the change.

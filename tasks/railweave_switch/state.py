@@ -3,7 +3,7 @@
 transaction.json   who changed what, when, and how far it came; replaced in one go, written under the lock
 pending.json       what brings the earlier configuration back; there before anything is changed
 ID.rollback.json   the same of a commit that was confirmed
-reserve            blocks of the disk that the way back may use where it is full
+reserve            disk blocks reserved for a revert on a full disk
 """
 
 from __future__ import annotations

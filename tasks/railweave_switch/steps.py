@@ -44,7 +44,7 @@ class StepError(Exception):
 def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
     """Carry a step out; raises StepError, DatabaseError, OSError. ``name`` is the file that its command reads.
 
-    ``back``: on the way back a file that was written before is used, and FRR may complain about lines that never came.
+    ``back``: a revert uses a file that was written before, and FRR may complain about lines that were never set.
     """
     kind = step["kind"]
     if kind == "vtysh":

@@ -168,7 +168,7 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State | None, rows: 
 
 
 def _armed(host: Host, asked: Mapping[str, Any], earlier: State | None, document: Document) -> State:
-    """Put on the disk all that the way back needs, and start the guard; raises RefusedError, nothing changed."""
+    """Write to disk all that a revert needs, and start the guard; raises RefusedError, nothing changed."""
     deadline_s = asked.get("deadline_s")
     state: State = {
         "version": VERSION,
@@ -200,7 +200,7 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State | None, document
             raise StepError("railweave-switch", "the guard that would revert the change does not start")
     except (*DEVICE_FAULTS, DamagedError) as error:
         _disarm(host, state, earlier, replaced)
-        raise RefusedError(f"the way back could not be prepared, so nothing was changed: {error}") from error
+        raise RefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
     return state
 
 

@@ -29,7 +29,7 @@ ROUNDS = 3
 
 
 class FaultError(Exception):
-    """Something that stands in the way of a setting."""
+    """A setting that cannot be read or set."""
 
 
 class Action(NamedTuple):

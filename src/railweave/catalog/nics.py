@@ -20,7 +20,7 @@ class NicPorts:
 
 @dataclass(frozen=True, slots=True)
 class NotSupported:
-    """A combination of ports and speed that people expect and the NIC refuses, with the reason and the way out."""
+    """A combination of ports and speed that people expect and the NIC refuses, with the reason and the fix."""
 
     ports: int
     speed_gbps: int
@@ -61,7 +61,7 @@ class VendorPack:
     """The tools of one NIC vendor, as ``data/nic_vendors/ID.json`` describes them.
 
     ``nics`` are ids of NIC models. ``rdma_prefix`` begins the kernel's names of RDMA devices. ``firmware`` are settings
-    that survive a reboot and need a reset, which are told and never made; ``firmware_query`` shows them,
+    that survive a reboot and need a reset, which are reported and never changed; ``firmware_query`` shows them,
     ``firmware_set`` begins the command by which a person sets them. ``names`` are further names for the steps, each
     read on the node. ``facts`` tells which read of the steps gives a fact of ``check --facts``, and what its values
     mean there.

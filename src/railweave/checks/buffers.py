@@ -192,7 +192,7 @@ _WITHOUT_THRESHOLDS = dict.fromkeys(
     ("E-1", "E-2", "E-3", "E-4"),
     "use shorter cables or fewer lossless classes, or state ecn thresholds for the class",
 )
-"""The way out where nothing states thresholds: the rule's own cannot go below what one flow has on its way."""
+"""The fix without configured thresholds: the rule's own cannot go below what one flow has on its way."""
 
 
 def _not_held(rule: MarkingRule, subject: str, place: Where, plan: BufferPlan, kind: _Kind) -> Diagnostic:

@@ -33,7 +33,7 @@ class End:
     """One end of a link. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class, ``paused_queues`` by
     PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog, ``marked`` the queues with an
     ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with headroom, ``xoff_bytes``
-    of those whose profile states it; ``cable_m`` is the length that SONiC is told. ``sonic_type`` is
+    of those whose profile states it; ``cable_m`` is the length configured in SONiC. ``sonic_type`` is
     DEVICE_METADATA.type, which seeds a switch's hash. ``lanes`` are the port's as it is set, ``lanes_wanted`` as it is
     designed. ``domains`` are the VLANs that the port is a member of, itself or by its port channel; ``drops_lossless``
     tells that the watchdog's red switch is on, ``is_asymmetric`` that the port sends no pauses.

@@ -19,7 +19,7 @@ _REFUSED: Mapping[str, tuple[str, str]] = {
     "BGP_NEIGHBOR": ("it is kept empty, the sessions are in the FRR file", "change the FRR template of the project"),
     "BGP_PEER_RANGE": ("it is kept empty, the sessions are in the FRR file", "change the FRR template of the project"),
 }
-"""Tables that are refused whole: the reason and the way out."""
+"""Tables that are refused whole: the reason and the fix."""
 
 _MANAGEMENT = (
     "management access is how the switch is reached and is never configured",

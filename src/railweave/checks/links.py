@@ -1,4 +1,4 @@
-"""What both ends of a link must agree on for RoCE to work, each finding with both ends, the values and the way out.
+"""What both ends of a link must agree on for RoCE to work, each finding with both ends, the values and the fix.
 
 Most RoCE fabrics fail on settings that differ along a path: a priority that one end pauses and the other drops, a code
 point that lands in another class, a packet size that one hop does not carry (fabric-facts sections 4 and 5).
@@ -170,7 +170,7 @@ def _protected(end: End, far: End, policies: Policies) -> Iterator[Finding]:
 
 
 def _enough_headroom(end: End, pair: Pair, plan: BufferPlan) -> Iterator[Finding]:
-    """H-headroom: what a group keeps, and the cable that SONiC is told of, are no less than the link needs."""
+    """H-headroom: what a group keeps, and the cable length configured in SONiC, are no less than the link needs."""
     far, link = pair.far(end), f"{pair.length_m} m of cable at {format_speed(pair.speed_gbps)}"
     room = plan.headroom.get((pair.speed_gbps, pair.length_m))
     if isinstance(room, Headroom) and end.cable_m is not None and end.cable_m < pair.length_m:

@@ -29,7 +29,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that does not fit on one link. Findings of one ``code``, ``device`` and ``what`` are told once."""
+    """Something that does not fit on one link. Findings of one ``code``, ``device`` and ``what`` are reported once."""
 
     code: str
     severity: Severity
@@ -57,5 +57,5 @@ def together(findings: Iterator[Finding], place: Callable[[str], Where]) -> tupl
 
 
 def found(code: str, end: End, far: End, what: str, message: str, fix: str) -> Finding:
-    """Return an error at ``end`` of the link to ``far``; findings of one ``what`` are told once a device."""
+    """Return an error at ``end`` of the link to ``far``; findings of one ``what`` are reported once per device."""
     return Finding(code, Severity.ERROR, end.device, what, message, fix, (end.device, far.device))

@@ -36,8 +36,8 @@ class Design:
 def design(intent: Intent, catalog: Catalog) -> Design:
     """Return the fabric of ``intent`` with its sizing and everything found on the way.
 
-    Faults that need no design (unknown ids, NIC ports that do not divide, a tier without a model) are told once, by
-    ``checks.intent.check_intent``: where one of them stands in the way there is no fabric and no second report.
+    Faults that need no design (unknown ids, NIC ports that do not divide, a tier without a model) are reported once, by
+    ``checks.intent.check_intent``: one of them prevents a fabric, and is not reported again.
     """
     node_ports = distribute_ports(intent)
     hardware, faults = choose_hardware(intent, catalog)
@@ -55,7 +55,7 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     if has_errors(found) or media is None or panels is None:
         return Design(None, sizing, found)
     fabric = build_fabric(intent, layout, panels, media, sizing)
-    # A graph needs names that mean one device; nodes that are named like switches are told by check_intent.
+    # A graph needs names that mean one device; check_intent reports nodes that are named like switches.
     unique = fabric.switch_of.keys().isdisjoint(fabric.host_of)
     return Design(fabric if unique else None, sizing, found)
 

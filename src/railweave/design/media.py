@@ -25,7 +25,7 @@ def choose_media(
     """Return the media of all links, or why some link cannot be made.
 
     None without a fault for inline models, and where the catalog does not know a NIC, its ports or a medium: these
-    are told by check_intent.
+    are reported by check_intent.
     """
     models = [tier.model for tier in hardware if tier.model is not None]
     if len(models) < len(hardware):

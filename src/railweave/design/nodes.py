@@ -65,7 +65,7 @@ def host_ports(entry: Nodes, rails: int, planes: int) -> tuple[HostPort, ...]:
 
 
 def _at(texts: tuple[str, ...], index: int) -> str:
-    # A list of the wrong length is told by the intent's checks; the design goes on for its own findings.
+    # The intent's checks report a list of the wrong length; the design continues for its own diagnostics.
     return texts[index] if index < len(texts) else ""
 
 

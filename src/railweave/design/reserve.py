@@ -123,7 +123,7 @@ def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnosti
 def _asn_faults(intent: Intent, layout: Layout) -> list[Diagnostic]:
     """Return where the AS numbers of the leaves, with the reserve, leave the private numbers or meet the spines'.
 
-    What the numbers that the intent states show already is told by check_intent, not twice.
+    What the numbers of the intent show already is reported by check_intent, not twice.
     """
     first, count = intent.policies.addressing.leaf_asn, layout.lowest.reserve * layout.planes
     spines = [spine_asn(intent.policies.addressing, plane) for plane in range(layout.planes)]

@@ -101,7 +101,7 @@ def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> list[Diagnostic]:
     intended = intent.workload.growth
-    reached = growth.stripes > layout.stripes[-1]  # else the fabric of today does not fit, which is told elsewhere
+    reached = growth.stripes > layout.stripes[-1]  # else the present fabric does not fit, which is reported elsewhere
     if intended is None or intended.gpus <= growth.gpus or not reached:
         return []
     return [

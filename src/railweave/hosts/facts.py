@@ -87,7 +87,7 @@ _KINDS: Mapping[str, tuple[str, Callable[[object], object]]] = {
     "pfc": ("pfc", _priorities),
     "dscp_to_priority": ("dscp_to_priority", _map),
     "roce_tos": ("roce_tos", _number),
-    # A driver that adds ECT(0) itself is told the bare code point.
+    # A driver that adds ECT(0) itself takes the bare code point.
     "roce_dscp": ("roce_tos", _tos),
     "cnp_dscp": ("cnp_dscp", _number),
 }

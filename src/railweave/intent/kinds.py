@@ -1,6 +1,6 @@
 """The kinds of value that an intent is made of, for use as pydantic annotations.
 
-Each kind reads one value as YAML gives it, refuses it in one sentence with a way out, and describes itself to JSON
+Each kind reads one value as YAML gives it, refuses it in one sentence with a fix, and describes itself to JSON
 Schema, so that the file's words (``400G``, ``"1.5:1"``, ``auto``) are understood in one place.
 """
 

@@ -34,7 +34,7 @@ class DrainTarget:
 
 @dataclass(frozen=True, slots=True)
 class DrainResult:
-    """What came of one switch. ``before`` and ``after`` are the drained peers; ``changed`` tells that something was
+    """The result of one switch. ``before`` and ``after`` are the drained peers; ``changed`` tells that something was
     done; ``flows`` says what still flowed at the end of the wait, ``waited`` whether it was looked at; ``error`` why
     nothing could be done."""
 

@@ -1,7 +1,7 @@
 """Drift: what runs otherwise than the intent says, without what people agreed to leave for a while.
 
 A plan against the running devices holds every difference. Rules take some of them out, each with a reason and a last
-day; from the day after it, a rule takes out nothing and is told as an error, so that no exception lives for ever.
+day; from the day after it, a rule matches nothing and is reported as an error, so that no exception is permanent.
 """
 
 from collections import Counter
@@ -49,7 +49,7 @@ class IgnoreRule:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A rule at work and how many differences it takes out."""
+    """An active rule and how many differences it matches."""
 
     rule: IgnoreRule
     changes: int
@@ -57,7 +57,7 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What came of looking: ``plan`` holds what remains, and would mend it; ``expired`` and ``idle`` are rules."""
+    """The drift: ``plan`` holds what remains and remediates it; ``expired`` and ``idle`` are rules."""
 
     plan: Plan
     ignored: tuple[Ignored, ...] = ()

@@ -24,7 +24,7 @@ _AS_NUMBER = re.compile(r"^router bgp \d+")
 
 @dataclass(frozen=True, slots=True)
 class ChangeGroup:
-    """Changes that are told in one line.
+    """Changes that are shown in one line.
 
     ``keys`` are the rows (for FRR the lines, for CABLE_LENGTH the ports) touched, of all devices together; ``count`` is
     the number of changes.
@@ -69,7 +69,7 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     buckets = _join(buckets, _by_value_and_devices, uniform=True)
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)
     buckets = _sum_up(buckets, lambda _: True, _by_kind_and_devices, at_least=MOST_VARIANTS + 1)
-    # Values that differ are told once, whether they differ by device, by row or by plane.
+    # Values that differ are shown once, whether they differ by device, by row or by plane.
     buckets = _sum_up(buckets, lambda bucket: not bucket.uniform, _by_kind, at_least=2)
     groups = [
         *map(_group, buckets),
@@ -177,7 +177,7 @@ def _sum_up(
     key: Callable[[_Bucket], Hashable],
     at_least: int,
 ) -> list[_Bucket]:
-    """Return the buckets with ``at_least`` candidates of one key summed up; what they changed is told no more."""
+    """Return the buckets with ``at_least`` candidates of one key summed up, without their single changes."""
     counts = Counter(key(bucket) for bucket in buckets if candidate(bucket))
     summed = [bucket for bucket in buckets if candidate(bucket) and counts[key(bucket)] >= at_least]
     chosen = {id(bucket) for bucket in summed}

@@ -88,7 +88,7 @@ def _taken_out(plan: Plan) -> str:
 def _links(plan: Plan, op: Op) -> tuple[int, int]:
     """Return the links between switches, and those to GPU nodes, of which rows come or go.
 
-    A link between switches is told by one end or by both; several between the same two are as many as an end tells.
+    A link between switches is counted at one end or at both; several between the same two are as many as an end has.
     """
     ends: Counter[tuple[str, str]] = Counter()
     switches = {*plan.devices, *plan.gone} | {

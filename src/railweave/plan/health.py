@@ -61,7 +61,7 @@ def prefix_checks(
 ) -> tuple[VerifyCheck, ...]:
     """Return for each of ``peers`` whether it still brings the prefixes that it brought ``before``.
 
-    ``moving`` other devices are at work at the same moment; what these announce may be missing, and they are judged by
+    ``moving`` other devices change at the same time; what these announce may be missing, and they are judged by
     themselves.
     """
     checks: list[VerifyCheck] = []

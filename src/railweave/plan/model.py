@@ -27,7 +27,7 @@ class DeviceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A row that is not ours and cannot stand beside ours; ``port`` is the fabric port it holds.
+    """An unmanaged row that conflicts with managed ones; ``port`` is the fabric port it holds.
 
     For a line of FRR the table is ``frr`` and the port empty unless the line is about one.
     """
@@ -50,7 +50,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class DeviceRefusal:
-    """Why nothing can be planned for a device that was read, and the way out."""
+    """Why nothing can be planned for a device that was read, and the fix."""
 
     message: str
     fix: str

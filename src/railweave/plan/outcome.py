@@ -1,4 +1,4 @@
-"""What came of a deployment and of a verification, as values that say no more than is known."""
+"""The results of a deployment and of a verification, as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

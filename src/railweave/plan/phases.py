@@ -97,7 +97,7 @@ def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     """Return the phases that lead from ``base``, which runs, to ``head``; the last one's fabric is ``head``.
 
     One phase where one step suffices, and where devices would be renumbered: that has no gentle way. Raises
-    RefusedError where a change is asked for that has no way without hurting, with the way out.
+    RefusedError for a change that disrupts traffic in any order, with the fix.
     """
     if renumbered(base, head):
         return (_whole(head),)

@@ -1,4 +1,4 @@
-"""What keeps a plan from being carried out, all of it at once, each with its way out."""
+"""Everything that prevents the deployment of a plan, each with its fix."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -50,7 +50,7 @@ def refusals(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> 
 def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
     """Return why parts of ``plan`` cannot be carried out whatever is agreed to; these are errors of planning already.
 
-    A device that is not what the intent takes it for, rows that are not ours and cannot stand beside ours, and a
+    A device that is not what the intent takes it for, unmanaged rows that conflict with managed ones, and a
     rollout policy that no order can keep.
     """
     refused = tuple(
@@ -165,7 +165,7 @@ def _pending(plan: Plan) -> Iterable[Diagnostic]:
         yield error(
             "RW508",
             f"a commit still awaits confirmation on {', '.join(waiting)}: "
-            "another deployment is at work, or one was interrupted",
+            "another deployment is running, or one was interrupted",
             devices=waiting,
             fix="wait: an interrupted device reverts by itself when its timer expires; then plan again",
         )

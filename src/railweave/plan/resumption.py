@@ -51,10 +51,10 @@ def resume_refusals(rollout: Rollout, fabric: str, target: str, intent_sha256: s
 
 
 def still_running(rollout: Rollout) -> Diagnostic:
-    """Return that the rollout is at work."""
+    """Return that the rollout is running."""
     return error(
         "RW530",
-        f"rollout {rollout.name} is at work: {rollout.by or 'another process'} runs it",
+        f"rollout {rollout.name} is running: {rollout.by or 'another process'} runs it",
         Where(str(rollout.path)),
         fix=f"wait for it to end, or abort it: `railweave rollout abort {rollout.name}`",
     )

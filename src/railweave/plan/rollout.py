@@ -1,4 +1,4 @@
-"""What a journal tells of its rollout, read back into a value: which device ended how, and what is left to do.
+"""A rollout, read back from its journal: which device ended how, and what is left to do.
 
 Nothing here raises for what a file holds. A line that a kill cut short, steps that a newer version writes and lines of
 anything else are counted and told, so that whoever acts upon the value can see how much of it is known.
@@ -266,7 +266,7 @@ def _advance(draft: dict[str, Any], entry: Entry) -> None:
     """Take one step of a device."""
     step, details = entry.step, entry.details
     if step in _WORKING or not draft.get("outcome"):
-        # Once a device has ended, what is told of it is the verification of the whole fabric.
+        # Once a device has ended, only the verification of the whole fabric reports on it.
         draft["step"] = step
     if step in _WORKING:
         draft["outcome"] = draft["error"] = ""

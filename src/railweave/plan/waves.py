@@ -97,7 +97,7 @@ def _path(key: str) -> str:
 def split_by_limits(waves: Iterable[Iterable[str]], gate: WaveGate) -> Order:
     """Return ``waves`` in their order, each split where its disruptive devices would together take too much.
 
-    For waves that were made for another change: what is hitless on the way there may be disruptive on the way back.
+    For waves that were made for another change: what is hitless in one direction may be disruptive in the other.
     """
     found: list[Wave] = []
     violations: list[PolicyViolation] = []

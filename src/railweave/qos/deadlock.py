@@ -1,6 +1,6 @@
 """Deadlock by PFC: a cycle of buffers of which each waits for the next to be emptied (check D-1).
 
-Where a switch is told to pause, what it holds for that neighbor stays, and fills the buffer of the port on which it
+A switch that receives pause frames keeps the packets for that neighbor, which fill the buffer of the port on which it
 came. So the buffer of a channel (from a device to the next one) waits for every channel into which its packets go on.
 A ring of such waits may stop for ever (Hu et al., Deadlocks in Datacenter Networks, HotNets 2016).
 

@@ -80,7 +80,7 @@ class Headroom:
 
 @dataclass(frozen=True, slots=True)
 class NoHeadroom:
-    """Why no headroom is known for a port, and the way out."""
+    """Why no headroom is known for a port, and the fix."""
 
     reason: str
     fix: str

@@ -53,7 +53,7 @@ def write_artifacts(
     """Write all artifacts of ``fabric`` into the folder ``out`` and return the number of files.
 
     The folder is replaced as a whole. ``hosts`` None writes the nodes unless they are very many. ``processes`` is by
-    default one a core, and one for a small fabric. Raises RailweaveError when ``out`` is not ours or cannot be
+    default one a core, and one for a small fabric. Raises RailweaveError when ``out`` holds other files or cannot be
     written, RefusedError for what cannot be configured.
     """
     with_hosts = writes_hosts(fabric) if hosts is None else hosts

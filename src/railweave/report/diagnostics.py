@@ -1,4 +1,4 @@
-"""Diagnostics for a person: the place, the source line with a caret, the way out; and as JSON."""
+"""Diagnostics for a person: the place, the source line with a caret, the fix; and as JSON."""
 
 import re
 from collections import Counter

@@ -22,7 +22,7 @@ _MARKER_TEXT = "This folder is written by `railweave render`, which replaces eve
 def replacing(out: Path) -> Iterator[Path]:
     """Yield an empty folder that takes the place of ``out`` when the block ends well, and vanishes when it does not.
 
-    Raises RailweaveError when ``out`` is a file, holds files that are not ours, or cannot be replaced.
+    Raises RailweaveError when ``out`` is a file, holds other files, or cannot be replaced.
     """
     target = out.resolve()
     _refuse_foreign(out, target)

@@ -124,7 +124,7 @@ def unmanaged(plan: Plan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What waves have in common that are told in one line."""
+    """What waves in one line have in common."""
 
     role: str
     devices: int

@@ -1,6 +1,6 @@
 """Which tables, rows and fields of a switch are ours: we own tables, not devices.
 
-What is not ours is kept, counted and shown as "not ours". A row that the intent states in any other table (an
+Everything else is unmanaged: kept, counted and shown. A row that the intent states in any other table (an
 override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP, ACLs and features are never ours.
 """
 
@@ -143,7 +143,7 @@ def _pools_of(running: ConfigDb, kept: frozenset[str]) -> frozenset[str]:
 
 
 def owned_table(scope: Scope, table: str) -> OwnedTable | None:
-    """Return how a table is owned on this device, None where it is not ours at all."""
+    """Return how a table is owned on this device, None if it is unmanaged."""
     kind = OWNED.get(table)
     return None if kind is None or (kind.buffers and not scope.buffers) else kind
 
@@ -199,5 +199,5 @@ def _sonic_peers(config_db: ConfigDb) -> frozenset[str] | None:
 
 
 def with_unmanaged_frr(target: FrrDocument, running: FrrDocument, intended: FrrDocument) -> FrrDocument:
-    """Return ``target`` with the lines that are not ours as ``running`` has them: they stay as they are."""
+    """Return ``target`` with the unmanaged lines of ``running``, which stay unchanged."""
     return FrrScope(running, intended).beside(target)

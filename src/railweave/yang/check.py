@@ -34,7 +34,7 @@ def check_yang(
 ) -> tuple[Diagnostic, ...]:
     """Return what the YANG models of ``releases`` refuse in the CONFIG_DB of every switch, errors first.
 
-    A switch that cannot be configured is passed over: why is told by the check of configurations.
+    A switch that cannot be configured is skipped: the check of configurations reports why.
     """
     seen: dict[tuple[str, ...], _Seen] = {}
     for switch, config in _configured(fabric, templates):

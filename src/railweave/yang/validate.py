@@ -1,6 +1,6 @@
 """All faults of one document. libyang 2 stops at the first, so what is faulty is taken out and the rest is judged.
 
-A fault is told once: a field that is wrong for its value is taken out of all rows of its table that have the same
+An error is reported once: a field that is wrong for its value is taken out of all rows of its table that have the same
 value, and references to a row that was taken out are no faults of their own.
 """
 

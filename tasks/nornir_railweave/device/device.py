@@ -16,7 +16,7 @@ from railweave.plan.outcome import DeviceOutcome, Outcome
 class Order:
     """What the devices of one wave share. Nornir logs it whenever a task begins, so ``repr`` is short.
 
-    ``settled`` are the devices that stand still in their new state; ``moving`` is how many other devices may be at work
+    ``settled`` are the devices that stand still in their new state; ``moving`` is how many other devices may change
     beside each one, or have failed.
     """
 

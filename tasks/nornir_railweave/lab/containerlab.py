@@ -1,7 +1,7 @@
 """Containerlab's command line as typed calls: deploy, inspect, exec, destroy.
 
 Checked against version 0.69.3. A failing command inside a node does not fail ``containerlab exec``: its exit status
-stands in the JSON. Faults that people meet (no Docker, no root, no image, a name or port in use) are told in words.
+stands in the JSON. Faults that people meet (no Docker, no root, no image, a name or port in use) have messages.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""What a person asks of a rollout that runs: to pause or to stop after the wave at work.
+"""A person's requests to a running rollout: pause or stop after the current wave.
 
 The wish lies in a file beside the journal, so it can be written from another terminal and by another user's shell.
 """

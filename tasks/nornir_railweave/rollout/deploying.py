@@ -42,7 +42,7 @@ def deploy(
 ) -> DeployResult:
     """Carry out ``plan``, which was made through ``nr`` a moment ago, and verify the whole fabric afterwards.
 
-    ``journal`` is that of a rollout which is carried on; a new one tells of ``undertaking``.
+    ``journal`` is that of a resumed rollout; a new one holds ``undertaking``.
     ``expecting`` tells what must be seen on a switch: less than all while cables are in somebody's hands.
     ``control`` is asked between waves whether to go on; without it the file beside the journal tells.
     Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
@@ -64,7 +64,7 @@ def deploy(
 
 
 class _Deployment:
-    """One deployment on its way: the plan's devices as works of a rollout, and what came of them."""
+    """One deployment on its way: the plan's devices as works of a rollout, and their results."""
 
     def __init__(
         self, nr: Nornir, compare: Comparer, plan: Plan, policy: Policy, expecting: Expecting, asked: Asked

@@ -1,4 +1,4 @@
-"""Ctrl-C during a rollout: the first one ends it when the devices at work are finished, the second one at once.
+"""Ctrl-C during a rollout: the first one ends it when the current devices are finished, the second one at once.
 
 Python raises KeyboardInterrupt wherever the program happens to be, which may be between a device's commit and the note
 of it. So a rollout takes the first signal as a wish and looks at it where it can be fulfilled.

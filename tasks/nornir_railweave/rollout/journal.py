@@ -193,7 +193,7 @@ def is_alive(path: Path) -> bool:
 
 
 def refuse_while_running(folder: Path, fabric: str, target: str) -> None:
-    """Raise RefusedError, naming who is at work, where a rollout of this fabric and target runs on this machine."""
+    """Raise RefusedError, naming its process, if a rollout of this fabric and target runs on this machine."""
     if folder.is_dir():
         os.close(_claim(folder, fabric, target, ""))
 
@@ -223,7 +223,7 @@ def _locked(file: int, how: int) -> bool:
 
 
 def _busy(told: bytes, what: str) -> Diagnostic:
-    """Return that somebody is at work, by the name that ``told``, the content of the lock's file, gives."""
+    """Return that another rollout is running, by the name in ``told``, the content of the lock file."""
     try:
         holder = json.loads(told)
         name, who = str(holder["rollout"]), f": process {holder['pid']} of {holder['by']}"
@@ -231,7 +231,7 @@ def _busy(told: bytes, what: str) -> Diagnostic:
         name, who = "", ""
     return error(
         "RW530",
-        f"another rollout of {what} is at work{f', {name}' if name else ''}{who}",
+        f"another rollout of {what} is running{f', {name}' if name else ''}{who}",
         fix=f"wait for it to end, or abort it: `railweave rollout abort {name}`".rstrip(),
     )
 

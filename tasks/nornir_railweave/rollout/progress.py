@@ -60,7 +60,7 @@ _LINES: dict[Step, Callable[[Event], str]] = {
     Step.PAUSED: lambda event: f"{event.text}; waiting for `railweave rollout continue` or `railweave rollout abort`",
     Step.CONTINUED: lambda event: "continued",
 }
-"""The events that a person is told, as a line each."""
+"""The events that are shown to a person, one line each."""
 
 
 class FabricProgress:

@@ -33,7 +33,7 @@ from railweave.plan.waves import WaveGate
 _POLL_S = 0.5
 _LEAST_MARGIN_S = 3.0
 _MOST_MARGIN_S = 30.0
-_INTERRUPTED = "interrupted; the devices at work were finished"
+_INTERRUPTED = "interrupted; the current devices were finished"
 
 
 def _nothing() -> str:

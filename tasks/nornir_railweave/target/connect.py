@@ -31,7 +31,7 @@ def build(
 ) -> Nornir:
     """Return the Nornir through which the devices of ``fabric`` are reached on ``target``.
 
-    ``processors`` (such as ``progress.FabricProgress``) are told of every run, and cannot disturb one. Nothing
+    ``processors`` (such as ``progress.FabricProgress``) receive every run, and cannot disturb one. Nothing
     is connected yet; what tasks connect stays open until ``session.close_sessions``, for as many devices as a wave has
     at most. Raises RefusedError where a device has no address or a secret is missing.
     """

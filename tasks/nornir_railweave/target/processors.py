@@ -23,7 +23,7 @@ class Guarded:
         try:
             method(self._inner)(*arguments)
         except Exception:
-            _LOG.exception("a processor failed and is told no more")
+            _LOG.exception("a processor failed and receives no more events")
             self._inner = None
 
     def task_started(self, task: Task) -> None:

@@ -12,8 +12,8 @@ NOT_ATTEMPTED = "not attempted"
 class FabricRunner:
     """The runner plug-in ``railweave_runner``.
 
-    At most ``num_workers`` hosts are at work. After ``max_failures`` failures (None: never) no further host is
-    started; those at work finish, and the rest get a result that says so. A task fails for the budget when its result
+    At most ``num_workers`` hosts run at once. After ``max_failures`` failures (None: never) no further host is
+    started; running ones finish, and the rest get a result that says so. A task fails for the budget when its result
     is marked failed. ``ended`` has the same effect as soon as it tells so, for a person who wants a run to end: a
     switch is never left in the middle.
     """

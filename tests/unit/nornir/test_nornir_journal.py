@@ -263,7 +263,7 @@ def test_a_second_rollout_is_told_who_is_at_work(tmp_path: Path) -> None:
             (found,) = refused.value.diagnostics
             assert found.code == "RW530"
             assert found.message.startswith(
-                f"another rollout of pod1 on production is at work, {journal.name}: process {os.getpid()} of "
+                f"another rollout of pod1 on production is running, {journal.name}: process {os.getpid()} of "
             )
             assert found.fix == f"wait for it to end, or abort it: `railweave rollout abort {journal.name}`"
         Journal(tmp_path, "pod1", "sim").close()

@@ -217,7 +217,7 @@ def test_an_interrupt_while_a_wave_is_brought_keeps_what_is_done_and_starts_no_m
     set_rollout(wide, workers=1)
     switch(wide, "lab-leaf3").faults["commit"] = _thread.interrupt_main
     result = wide.deploy()
-    assert result.stopped_by == "interrupted; the devices at work were finished"
+    assert result.stopped_by == "interrupted; the current devices were finished"
     assert wide.outcomes(result)["lab-leaf4"] == "not-attempted"
     assert is_new(wide, "lab-leaf2")
     assert is_new(wide, "lab-leaf3")

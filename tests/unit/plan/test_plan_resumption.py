@@ -78,7 +78,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
             ("pod1", "production", "a" * 64),
             (
                 "RW530",
-                f"rollout {NAME} is at work: ada@deploy1 runs it",
+                f"rollout {NAME} is running: ada@deploy1 runs it",
                 f"wait for it to end, or abort it: `railweave rollout abort {NAME}`",
             ),
         ),
@@ -134,7 +134,7 @@ def test_nothing_unfinished_and_something_newer_are_said_so() -> None:
     )
     newer = replace(ROLLOUT, name=NEWER, kind=Kind.ROLLBACK, finished=True, result="done")
     assert came_after(ROLLOUT, newer).message == f"rollout {NEWER} (rollback, done) came after {NAME}"
-    assert still_running(replace(ROLLOUT, by="")).message == f"rollout {NAME} is at work: another process runs it"
+    assert still_running(replace(ROLLOUT, by="")).message == f"rollout {NAME} is running: another process runs it"
 
 
 def test_what_is_left_must_be_what_was_planned() -> None:

@@ -12,7 +12,7 @@ from sonic_sim.frr.tree import Context
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What came of applying lines: the exit status of the last error, and the texts."""
+    """The result of applying lines: the exit status of the last error, and the texts."""
 
     status: int
     out: str

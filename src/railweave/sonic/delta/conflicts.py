@@ -22,7 +22,7 @@ _SHORT_PARENT = re.compile(r"Eth(?=[0-9])")
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """An unmanaged row that stands in the way: ``TABLE|key`` holds ``port``. ``edits`` would take the port.
+    """An unmanaged row that conflicts: ``TABLE|key`` holds ``port``. ``edits`` would take the port.
 
     For a line of FRR the table is ``frr``, the key the line after all that it stands under, and the port empty unless
     it is about one.

@@ -45,7 +45,7 @@ def treated(edits: Iterable[Edit], treatments: Iterable[Treatment], reason: Call
 def inverse(delta: Delta) -> Delta:
     """Return the delta that takes ``delta`` back: each change with before and after exchanged, in the opposite order.
 
-    Disruption is of the way back, from the same table of rules. What came without a reload goes without one, and never
+    Disruption is of the inverse, from the same table of rules. What came without a reload goes without one, and never
     by a patch, which a switch may refuse.
     """
     return Delta(tuple(back for change in reversed(delta.changes) for back in _exchanged(change)))

@@ -1,4 +1,4 @@
-"""Intended against running on one switch: the changes, what is not ours, and what stands in the way."""
+"""Intended against running on one switch: the changes, unmanaged rows, and conflicts."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ ROUTING_MODE = "split-unified"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing can be planned for a device, and the way out."""
+    """Why nothing can be planned for a device, and the fix."""
 
     message: str
     fix: str

@@ -68,7 +68,7 @@ class FrrScope:
 
     @cached_property
     def unmanaged(self) -> tuple[FrrEntry, ...]:
-        """Return the lines that are not ours, in the order of ``running``."""
+        """Return the unmanaged lines, in the order of ``running``."""
         stated = frozenset(self.intended.entries)
         extra = [entry for entry in self.running.entries if entry not in stated]
         if not extra:

@@ -2,7 +2,7 @@
 
 In the traditional model buffermgrd looks up headroom by speed and cable length and writes a profile and priority groups
 of fixed names itself (swss, cfgmgr/buffermgr.cpp). The rows here have exactly these names and values, so that it finds
-them there; the cable length that it is told is that of the published row. In the dynamic model the switch computes
+them there; its configured cable length is that of the published row. In the dynamic model the switch computes
 headroom, told by the profile ``NULL``, and keeps it to itself.
 """
 
@@ -192,7 +192,7 @@ def profile_list_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
 
 
 def cable_text(plan: BufferPlan, port: SwitchPort, length_m: int) -> str | None:
-    """Return the cable length that buffermgrd is told: the published row's, or the cable's own where it computes."""
+    """Return the cable length configured for buffermgrd: the published row's, or the cable's own where it computes."""
     room = plan.headroom.get((port.speed_gbps, length_m))
     if not isinstance(room, Headroom):
         return None

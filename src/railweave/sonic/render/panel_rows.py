@@ -33,7 +33,7 @@ from railweave.sonic.rows import Block, Fields, Row
 
 @dataclass(frozen=True, slots=True)
 class CabledRows:
-    """What a port gives with a cable of one length: its priority groups, and the length as SONiC is told it (None
+    """What a port gives with a cable of one length: its priority groups, and the length configured in SONiC (None
     where no headroom is known)."""
 
     groups: tuple[Row, ...]
