@@ -41,11 +41,21 @@ topology:
 mtu: {{fabric: {mtu}, hosts: 8000}}
 bgp: {{keepalive: {keepalive}, hold: 30}}
 """
+MORE = (
+    "",
+    "overrides: {leaf: {SYSLOG_SERVER: {10.9.9.9: {}}}}\n",
+    "overrides: {leaf: {SYSLOG_SERVER: {10.9.9.9: {}}}, lab-leaf2: {CRM: {Config: {polling_interval: '300'}}}}\n",
+    "overrides: {lab-spine1: {SYSLOG_SERVER: {10.9.9.8: {}}}}\n",
+    "traffic_classes: [{name: roce, role: rdma, dscp: [24], lossless: true, priority: 4, share: 90},"
+    " {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}]\n",
+    "cabling: {leaf_spine: {length_m: 40}}\n",
+)
+"""Keys that change what switches of a tier share, and rows of single switches."""
 
 
 @cache
-def fabric(stripes: int, spines: int, mtu: int, keepalive: int) -> Fabric:
-    text = INTENT.format(nodes=4 * stripes, leaves=2 * stripes, spines=spines, mtu=mtu, keepalive=keepalive)
+def fabric(stripes: int, spines: int, mtu: int, keepalive: int, more: str = "") -> Fabric:
+    text = INTENT.format(nodes=4 * stripes, leaves=2 * stripes, spines=spines, mtu=mtu, keepalive=keepalive) + more
     outcome = design(load_intent_text(text, "lab.yml"), load_catalog())
     assert outcome.fabric is not None, outcome.diagnostics
     return outcome.fabric
@@ -54,6 +64,28 @@ def fabric(stripes: int, spines: int, mtu: int, keepalive: int) -> Fabric:
 fabrics = st.builds(
     fabric, st.integers(1, 3), st.integers(2, 4), st.sampled_from((9000, 9100)), st.sampled_from((3, 5, 10))
 )
+
+
+alike = st.builds(fabric, st.just(2), st.integers(2, 3), st.sampled_from((9000, 9100)), st.sampled_from((3, 5)),
+                  st.sampled_from(MORE))  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(alike, alike)
+def test_switches_that_are_compared_together_need_what_each_needs_alone(base: Fabric, head: Fabric) -> None:
+    plan = plan_offline(base, head, find_templates())
+    before, after = Configurator(base, find_templates()), Configurator(head, find_templates())
+    for switch in head.switches:
+        old = base.switch_of.get(switch.name)
+        start = before.device(old) if old else None
+        running = RunningConfig(start.config_db(), start.frr) if start else RunningConfig({}, "")
+        alone = diff(switch.name, running, after.device(switch))
+        assert plan.deltas.get(switch.name, Delta()) == alone.delta
+        device = plan.devices[switch.name]
+        assert (device.unmanaged or {}) == alone.unmanaged
+        assert device.lossless_removed == alone.lossless_removed
+        assert device.unprovisioned == alone.unprovisioned
+        assert not device.conflicts
 
 
 @settings(max_examples=12, deadline=None)

@@ -8,10 +8,11 @@ uplink at that moment of the rollout: the traffic would stay, and the rollout wo
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.names import natural_key
-from railweave.plan.expectation import expected_session
+from railweave.plan.expectation import session_peer
 from railweave.sonic.delta.change import Change, Disruption
 from railweave.sonic.delta.methods import needs_both_ends
 from railweave.sonic.delta.subject import SubjectKind
@@ -20,8 +21,7 @@ WHOLE = ("*",)
 """``DevicePlan.drain`` of a device that is drained altogether."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Uplink:
+class _Uplink(NamedTuple):
     """A link between two switches as one of its ends sees it; ``peer`` as in ``ExpectedSession``."""
 
     link: Link
@@ -135,10 +135,11 @@ def two_sided_links(
 
 
 def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:
+    name = switch.name
     return tuple(
-        _Uplink(link, session.port, session.peer)
-        for link in fabric.fabric_links_of(switch.name)
-        for session in (expected_session(fabric, switch, link),)
+        _Uplink(link, port, session_peer(fabric, link, link.far(name), port))
+        for link in fabric.fabric_links_of(name)
+        for port in (_port_of(switch, link),)
     )
 
 

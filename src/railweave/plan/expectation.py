@@ -101,8 +101,12 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
     """Return the BGP session of ``switch`` over one of its fabric links."""
     far = fabric.switch_of[link.far(switch.name)]
     port = _own_port(switch, link).name
-    peer = ipv4_text(link.address_of(far.name)) if fabric.is_numbered(link) else port
-    return ExpectedSession(peer, far.name, far.asn, port)
+    return ExpectedSession(session_peer(fabric, link, far.name, port), far.name, far.asn, port)
+
+
+def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:
+    """Return by what a switch names its BGP neighbor ``far`` on a link: its address, else our own ``port``."""
+    return ipv4_text(link.address_of(far)) if fabric.is_numbered(link) else port
 
 
 def _address(switch: Switch, link: Link) -> ExpectedAddress:

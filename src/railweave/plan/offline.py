@@ -1,5 +1,7 @@
 """A plan without devices: what the intent ``head`` would change where the intent ``base`` runs everywhere."""
 
+from collections.abc import Hashable, Iterable, Iterator
+
 from railweave.design.renumbering import renumbered
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
@@ -9,10 +11,19 @@ from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff, diff
+from railweave.sonic.delta.subject import is_peer
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.render.configure import Configurator
+from railweave.sonic.frr.lines import defined_neighbor, neighbor_of
+from railweave.sonic.render.configure import Configurator, use_of
+from railweave.sonic.render.panel_rows import PanelRows
+from railweave.sonic.rows import DeviceConfig, Row
 from railweave.templates import Templates
 from railweave.wording import first_few
+
+_Rows = tuple[tuple[Row, ...], tuple[Row, ...]]
+
+_NOTHING = DeviceDiff(Delta(), {}, (), unprovisioned=False)
+"""What most devices of a large fabric need."""
 
 
 def plan_offline(
@@ -26,27 +37,96 @@ def plan_offline(
     """
     if not renumber:
         _refuse_renumbering(base, head)
-    before, after = Configurator(base, templates), Configurator(head, templates)
-    readings: dict[str, Reading] = {}
-    for switch in head.switches:
-        old = base.switch_of.get(switch.name)
-        readings[switch.name] = Reading(_difference(before, old, after, switch))
+    differences = _Differences(Configurator(base, templates), Configurator(head, templates))
+    readings = {one.name: Reading(differences.of(base.switch_of.get(one.name), one)) for one in head.switches}
     gone = tuple(switch.name for switch in base.switches if switch.name not in head.switch_of)
     return build_plan(head, readings, target="", intent_sha256="", gone=gone, policy=policy)
 
 
-def _difference(before: Configurator, old: Switch | None, after: Configurator, switch: Switch) -> DeviceDiff:
-    """Return what turns ``old``, None for an empty device, into ``switch``."""
-    if old is None:
-        return diff(switch.name, RunningConfig({}, ""), after.device(switch))
-    # Speakers that are equal are put into the same words, which need not be written to be compared.
-    routes = before.speaker(old) != after.speaker(switch)
-    running = before.device(old) if routes else before.tables(old)
-    wanted = after.device(switch) if routes else after.tables(switch)
-    if running == wanted:
-        # Most devices of a large fabric.
-        return DeviceDiff(Delta(), {}, (), unprovisioned=False)
-    return diff(switch.name, RunningConfig(running.config_db(), running.frr), wanted)
+class _Differences:
+    """The differences of switches between two designs of a fabric.
+
+    What a switch's rows and FRR lines follow from is compared before they are written: most of it is the same, and what
+    panel, tier and overrides change is the same for many switches, so that it is found once.
+    """
+
+    def __init__(self, before: Configurator, after: Configurator) -> None:
+        self._before, self._after = before, after
+        self._known: dict[Hashable, DeviceDiff] = {}
+        self._stays: dict[tuple[int, int], bool] = {}
+
+    def of(self, old: Switch | None, switch: Switch) -> DeviceDiff:
+        """Return what turns ``old``, None for an empty device, into ``switch``."""
+        before, after = self._before, self._after
+        if old is None:
+            return diff(switch.name, RunningConfig({}, ""), after.device(switch))
+        own, routes = after.own(switch), before.speaker(old) != after.speaker(switch)
+        if before.own(old) != own:
+            return self._found(old, switch, routes=routes)
+        shared, extra = (before.shared(old), after.shared(switch)), (before.overrides(old), after.overrides(switch))
+        if self._is_equal(*shared) and extra[0] == extra[1]:
+            # Of rows that stay only the one that says who the switch is has a say in what its FRR lines mean.
+            who = (own.metadata,)
+            return self._found(old, switch, rows=(who, who), routes=True) if routes else _NOTHING
+        if routes:
+            return self._found(old, switch, routes=True)
+        kind = (id(shared[0]), id(shared[1]), use_of(own.used), *map(_hashable, extra))
+        if kind not in self._known:
+            self._known[kind] = self._found(old, switch, routes=False)
+        return self._known[kind]
+
+    def _is_equal(self, before: PanelRows, after: PanelRows) -> bool:
+        pair = (id(before), id(after))
+        if pair not in self._stays:
+            self._stays[pair] = before == after
+        return self._stays[pair]
+
+    def _found(self, old: Switch, switch: Switch, *, routes: bool, rows: _Rows | None = None) -> DeviceDiff:
+        """Return the difference of all rows or of ``rows`` before and after, and with ``routes`` of FRR's lines."""
+        before, after = self._before, self._after
+        had, has = rows or (before.rows(old), after.rows(switch))
+        frr = _of_differing_neighbors(before.frr(old), after.frr(switch)) if routes else ("", "")
+        running = RunningConfig(DeviceConfig(old.name, had, "").config_db(), frr[0])
+        return diff(switch.name, running, DeviceConfig(switch.name, has, frr[1]))
+
+
+def _of_differing_neighbors(before: str, after: str) -> tuple[str, str]:
+    """Return two FRR files without the lines of single neighbors that say the same in both, which most lines do.
+
+    Where a neighbor or group is defined in another way all lines stay, since its members go and come with it.
+    """
+    texts = [list(_placed(text)) for text in (before, after)]
+    differing = set(texts[0]) ^ set(texts[1])
+    if any(defined_neighbor(line) for _, line in differing):
+        return before, after
+    telling = {neighbor_of(line) for _, line in differing}
+    names = {name for lines in texts for _, line in lines if (name := _neighbor(line)) and name not in telling}
+    alike = {name for name in names if is_peer(name)}
+    lean = (
+        "\n".join(raw for raw, (_, line) in zip(text.splitlines(), lines, strict=True) if _neighbor(line) not in alike)
+        for text, lines in zip((before, after), texts, strict=True)
+    )
+    return next(lean), next(lean)
+
+
+def _placed(text: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield every line with the block and the address family in which it stands."""
+    block, family = "", ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if raw[:1] != " ":
+            block, family = line, ""
+        elif line.startswith(("address-family ", "exit-address-family")):
+            family = line
+        yield (block, family), line
+
+
+def _neighbor(line: str) -> str:
+    return line.split(" ", 2)[1] if line.startswith("neighbor ") else ""
+
+
+def _hashable(rows: Iterable[Row]) -> Hashable:
+    return tuple((row.table, row.key, tuple(sorted(row.fields.items())), row.reason) for row in rows)
 
 
 def _refuse_renumbering(base: Fabric, head: Fabric) -> None:

@@ -6,6 +6,7 @@ so a fabric that grows changes only the switches and ports that the new cables m
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, groupby
+from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
@@ -60,6 +61,15 @@ _USES_KEPT = 64
 """Sets of used ports that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""
 
 
+class Own(NamedTuple):
+    """All that the rows of a switch follow from, beside what switches of its panel and tier share, and overrides."""
+
+    metadata: Row
+    used: tuple[Attachment, ...]
+    neighbors: tuple[Row, ...]
+    loopback: int
+
+
 class Configurator:
     """Configures the devices of one fabric; keeps what they share."""
 
@@ -75,11 +85,11 @@ class Configurator:
 
     def device(self, switch: Switch) -> DeviceConfig:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
-        return DeviceConfig(switch.name, _rows(self.blocks(switch)), self.frr(switch))
+        return DeviceConfig(switch.name, self.rows(switch), self.frr(switch))
 
-    def tables(self, switch: Switch) -> DeviceConfig:
-        """Return the configuration of ``switch`` without its routing, whose text is left empty."""
-        return DeviceConfig(switch.name, _rows(self.blocks(switch)), "")
+    def rows(self, switch: Switch) -> tuple[Row, ...]:
+        """Return the CONFIG_DB rows of ``switch`` in the order of tables and keys; raises as ``device`` does."""
+        return _rows(self.blocks(switch))
 
     def speaker(self, switch: Switch) -> BgpSpeaker:
         """Return all that the FRR file of ``switch`` says, before it is put into words."""
@@ -94,7 +104,7 @@ class Configurator:
 
         Raises RefusedError when an override meets one of its rows."""
         blocks = self._own_blocks(switch)
-        extra = override_rows(self.fabric.policies.overrides, switch)
+        extra = self.overrides(switch)
         if not extra:
             return blocks
         rows = _rows(blocks)
@@ -107,7 +117,7 @@ class Configurator:
 
     def override_faults(self, switch: Switch, where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return an error for each override that meets a row of ``switch``; ``where`` finds an intent path's place."""
-        extra = override_rows(self.fabric.policies.overrides, switch)
+        extra = self.overrides(switch)
         if OWN_TABLES.isdisjoint(row.table for row in extra):
             return ()
         return clashes(switch.name, _rows(self._own_blocks(switch)), extra, where)
@@ -115,31 +125,41 @@ class Configurator:
     def effective(self, switch: Switch) -> ConfigDb:
         """Return the tables of ``switch`` as they would be if every override were written over what is rendered."""
         tables = {table: dict(rows) for table, rows in _tables(_rows(self._own_blocks(switch))).items()}
-        for row in override_rows(self.fabric.policies.overrides, switch):
+        for row in self.overrides(switch):
             rows = tables.setdefault(row.table, {})
             rows[row.key] = {**rows.get(row.key, {}), **row.fields}
         return tables
 
-    def _own_blocks(self, switch: Switch) -> tuple[Block, ...]:
-        shared = self._shared(switch)
+    def overrides(self, switch: Switch) -> tuple[Row, ...]:
+        """Return the rows that the intent's overrides ask for on ``switch``."""
+        return override_rows(self.fabric.policies.overrides, switch)
+
+    def own(self, switch: Switch) -> Own:
+        """Return what the rows of ``switch`` follow from, beside what others share with it and overrides."""
         used = attachments(self.fabric, switch)
-        own = {
-            "DEVICE_METADATA": [metadata_row(switch, shared.buffer_model)],
-            "DEVICE_NEIGHBOR": [neighbor_row(one) for one in used],
-            "DEVICE_NEIGHBOR_METADATA": self._neighbor_metadata(used),
-            "INTERFACE": [row for one in used for row in link_rows(one, shared.ports[one.port.index].bare_interface)],
-            "LOOPBACK_INTERFACE": list(loopback_rows(switch.loopback)),
+        return Own(
+            metadata_row(switch, self.shared(switch).buffer_model),
+            used,
+            tuple(self._neighbor_metadata(used)),
+            switch.loopback,
+        )
+
+    def _own_blocks(self, switch: Switch) -> tuple[Block, ...]:
+        shared, (metadata, used, neighbors, loopback) = self.shared(switch), self.own(switch)
+        own: dict[str, Iterable[Row]] = {
+            "DEVICE_METADATA": (metadata,),
+            "DEVICE_NEIGHBOR": map(neighbor_row, used),
+            "DEVICE_NEIGHBOR_METADATA": neighbors,
+            "INTERFACE": (row for one in used for row in link_rows(one, shared.ports[one.port.index].bare_interface)),
+            "LOOPBACK_INTERFACE": loopback_rows(loopback),
             "PORT": _port_table(shared, used),
         }
-        blocks = [
-            *self._of_use(shared, used),
-            *(Block(table, tuple(rows), False) for table, rows in own.items() if rows),
-        ]
-        return tuple(sorted(blocks, key=lambda block: block.table))
+        blocks = [*self._of_use(shared, used), *(Block(table, tuple(rows), False) for table, rows in own.items())]
+        return tuple(sorted((block for block in blocks if block.rows), key=lambda block: block.table))
 
     def _of_use(self, shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
         """Return the tables that follow from which ports are in use, and with which lengths of cable."""
-        place = (id(shared), tuple((one.port.index, one.length_m) for one in used))
+        place = (id(shared), use_of(used))
         known = self._uses.get(place)
         if known is None:
             if len(self._uses) >= _USES_KEPT:
@@ -147,7 +167,8 @@ class Configurator:
             known = self._uses[place] = use_blocks(shared, used)
         return known
 
-    def _shared(self, switch: Switch) -> PanelRows:
+    def shared(self, switch: Switch) -> PanelRows:
+        """Return what the switches of one panel and tier share, the same object for all of them."""
         tier = switch.tier
         place = (id(switch.panel), tier.level)
         known = self._panels.get(place)
@@ -171,6 +192,11 @@ class Configurator:
         if known is None:
             known = self._switch_metadata[name] = switch_metadata_row(self.fabric.switch_of[name])
         return known
+
+
+def use_of(used: Iterable[Attachment]) -> tuple[tuple[int, int], ...]:
+    """Return which ports are in use, by their places on the panel, and the lengths of their cables in metres."""
+    return tuple((one.port.index, one.length_m) for one in used)
 
 
 _latest: Configurator | None = None
