@@ -8,7 +8,7 @@ the first few.
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from railweave.names import natural_key
 from railweave.plan.model import DISRUPTION_RANK, Plan
@@ -51,12 +51,19 @@ class ChangeGroup:
 
 @dataclass(slots=True)
 class _Bucket:
-    """A group in the making: its changes, their rows and the devices, in order."""
+    """A group in the making: how many changes it has and the first few, their rows, reasons and devices, in order."""
 
-    changes: list[Change]
-    rows: dict[str, None]
-    devices: dict[str, None]
-    uniform: bool = True
+    uniform: bool
+    count: int = 0
+    samples: list[Change] = field(default_factory=list)
+    rows: dict[str, None] = field(default_factory=dict)
+    reasons: set[str] = field(default_factory=set)
+    devices: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Change:
+        """Return a change that stands for the others where all of them are alike."""
+        return self.samples[0]
 
 
 def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
@@ -114,20 +121,29 @@ def _frozen(value: Value | Fields | None) -> Hashable:
 def _gathered(plan: Plan, names: Container[str], key: Callable[[Change], Hashable]) -> list[_Bucket]:
     """Return the changes of these devices by ``key``, in order; those with secrets as they may be shown."""
     found: dict[Hashable, _Bucket] = {}
-    # Devices share equal changes, so most of them have been looked at before.
-    known: dict[int, tuple[Change, str, _Bucket]] = {}
-    for name, change in plan.changes():
+    # Devices share equal deltas and deltas equal changes, so that most of them are looked at once.
+    sorted_out: dict[int, list[tuple[_Bucket, list[Change]]]] = {}
+    known: dict[int, tuple[Change, _Bucket]] = {}
+    for name, delta in plan.deltas.items():
         if name not in names:
             continue
-        place = known.get(id(change))
-        if place is None:
-            shown = change.shown
-            bucket = found.setdefault(key(shown), _Bucket([], {}, {}, uniform=key is _alike))
-            place = known[id(change)] = (shown, _row(shown), bucket)
-        shown, row, bucket = place
-        bucket.changes.append(shown)
-        bucket.rows[row] = None
-        bucket.devices[name] = None
+        if id(delta) not in sorted_out:
+            parts: dict[int, tuple[_Bucket, list[Change]]] = {}
+            for change in delta:
+                if id(change) not in known:
+                    shown = change.shown
+                    bucket = found.setdefault(key(shown), _Bucket(uniform=key is _alike))
+                    bucket.rows[_row(shown)] = None
+                    bucket.reasons.add(shown.reason)
+                    known[id(change)] = (shown, bucket)
+                shown, bucket = known[id(change)]
+                parts.setdefault(id(bucket), (bucket, []))[1].append(shown)
+            sorted_out[id(delta)] = list(parts.values())
+        for bucket, changes in sorted_out[id(delta)]:
+            bucket.count += len(changes)
+            bucket.devices[name] = None
+            if len(bucket.samples) < _SAMPLES:
+                bucket.samples += changes[: _SAMPLES - len(bucket.samples)]
     return list(found.values())
 
 
@@ -146,16 +162,15 @@ def _group_of_table(bucket: _Bucket) -> ChangeGroup:
 
 
 def _by_value_and_devices(bucket: _Bucket) -> Hashable:
-    first = bucket.changes[0]
-    return (_kind(first), _value(first), tuple(bucket.devices))
+    return (_kind(bucket.first), _value(bucket.first), tuple(bucket.devices))
 
 
 def _by_kind(bucket: _Bucket) -> Hashable:
-    return _kind(bucket.changes[0])
+    return _kind(bucket.first)
 
 
 def _by_kind_and_devices(bucket: _Bucket) -> Hashable:
-    return (_kind(bucket.changes[0]), tuple(bucket.devices))
+    return (_kind(bucket.first), tuple(bucket.devices))
 
 
 def _join(buckets: Iterable[_Bucket], key: Callable[[_Bucket], Hashable], *, uniform: bool) -> list[_Bucket]:
@@ -164,8 +179,10 @@ def _join(buckets: Iterable[_Bucket], key: Callable[[_Bucket], Hashable], *, uni
     for bucket in buckets:
         into = joined.setdefault(key(bucket), bucket)
         if into is not bucket:
-            into.changes += bucket.changes
+            into.count += bucket.count
+            into.samples = [*into.samples, *bucket.samples][:_SAMPLES]
             into.rows |= bucket.rows
+            into.reasons |= bucket.reasons
             into.devices |= bucket.devices
             into.uniform = into.uniform and bucket.uniform and uniform
     return list(joined.values())
@@ -185,9 +202,8 @@ def _sum_up(
 
 
 def _group(bucket: _Bucket) -> ChangeGroup:
-    first = bucket.changes[0]
+    first = bucket.first
     shown = bucket.uniform and first.table != FRR_TABLE
-    reasons = {change.reason for change in bucket.changes}
     return ChangeGroup(
         op=first.op,
         table=first.table,
@@ -199,10 +215,10 @@ def _group(bucket: _Bucket) -> ChangeGroup:
         uniform=bucket.uniform,
         disruption=first.disruption,
         method=first.method,
-        reason=first.reason if len(reasons) == 1 else "",
+        reason=first.reason if len(bucket.reasons) == 1 else "",
         devices=tuple(bucket.devices),
-        count=len(bucket.changes),
-        samples=tuple(bucket.changes[:_SAMPLES]),
+        count=bucket.count,
+        samples=tuple(bucket.samples),
     )
 
 

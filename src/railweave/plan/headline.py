@@ -70,12 +70,13 @@ def _added(plan: Plan) -> str:
 
 def _taken_out(plan: Plan) -> str:
     """Return the clause of switches and links that the intent no longer has."""
+    unprovisioned = plan.unprovisioned
     types = {
-        change.subject.name: _type(change)
+        subject.name: _type(change)
         for name, delta in plan.deltas.items()
-        if name not in plan.unprovisioned
-        for change in delta
-        if change.op is Op.REMOVE and change.subject.kind is SubjectKind.NEIGHBOR and change.before
+        if name not in unprovisioned
+        for change, subject in delta.about(SubjectKind.NEIGHBOR)
+        if change.op is Op.REMOVE and change.before
     }
     left = [name for name, kind in types.items() if kind != _NODE and name not in plan.devices]
     gone = dict.fromkeys((*plan.gone, *left))
@@ -92,15 +93,15 @@ def _links(plan: Plan, op: Op) -> tuple[int, int]:
     """
     ends: Counter[tuple[str, str]] = Counter()
     switches = {*plan.devices, *plan.gone} | {
-        change.subject.name
-        for _, change in plan.changes()
-        if change.subject.kind is SubjectKind.NEIGHBOR and _type(change) in _ROLE_OF_TYPE
+        subject.name
+        for delta in plan.deltas.values()
+        for change, subject in delta.about(SubjectKind.NEIGHBOR)
+        if _type(change) in _ROLE_OF_TYPE
     }
     for name, delta in plan.deltas.items():
         far_of = _far_of_unprovisioned if plan.devices[name].unprovisioned else _far
-        for change in delta:
-            far = far_of(change, op) if change.subject.kind is SubjectKind.LINK else ""
-            if far:
+        for change, _ in delta.about(SubjectKind.LINK):
+            if far := far_of(change, op):
                 ends[name, far] += 1
     pairs: dict[frozenset[str], int] = {}
     for (device, far), count in ends.items():
@@ -140,9 +141,7 @@ def _link_words(links: int, nodes: int) -> Iterable[str]:
 
 def _touched(plan: Plan, running: Collection[str]) -> str:
     """Return the clause of switches that run and change, with the worst that they suffer."""
-    worst = max(
-        (change.disruption for name in running for change in plan.deltas[name]), key=DISRUPTION_RANK.__getitem__
-    )
+    worst = max((one for name in running for one in plan.deltas[name].disruptions), key=DISRUPTION_RANK.__getitem__)
     disruptive = [name for name in running if plan.devices[name].disruptive]
     what = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
     if worst is Disruption.NONE:
@@ -173,8 +172,8 @@ def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
     updated = Counter(
         change.field
         for name in running
-        for change in plan.deltas[name]
-        if change.op is Op.UPDATE and change.subject.kind is SubjectKind.PORT
+        for change, _ in plan.deltas[name].about(SubjectKind.PORT)
+        if change.op is Op.UPDATE
     )
     speeds, modes = updated["speed"], updated["brkout_mode"]
     if speeds:
@@ -192,10 +191,8 @@ def _qos(plan: Plan, running: Collection[str]) -> str:
 
 def _changes_qos(delta: Delta) -> bool:
     """Tell whether classes are treated otherwise; those of a port come and go with its link, which is no change."""
-    linked = {
-        change.subject.port for change in delta if change.subject.kind is SubjectKind.LINK and change.field is None
-    }
-    return any(change.subject.kind is SubjectKind.CLASS and change.subject.port not in linked for change in delta)
+    linked = {subject.port for change, subject in delta.about(SubjectKind.LINK) if change.field is None}
+    return any(subject.port not in linked for _, subject in delta.about(SubjectKind.CLASS))
 
 
 def _roles(roles: Iterable[str]) -> list[str]:

@@ -135,7 +135,9 @@ class Plan:
     @property
     def summary(self) -> Summary:
         """Return the number of changes of each kind."""
-        counts = Counter(change.op for delta in self.deltas.values() for change in delta)
+        counts: Counter[Op] = Counter()
+        for delta in self.deltas.values():
+            counts.update(delta.ops)
         return Summary(counts[Op.ADD], counts[Op.UPDATE], counts[Op.REMOVE])
 
     def names(self, state: DeviceState) -> tuple[str, ...]:

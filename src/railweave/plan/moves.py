@@ -35,13 +35,17 @@ def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
     """Return the cables that move, told by their lower ends; cables that only come or go are none of them."""
     moved: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
     # A switch that takes or loses its name comes or goes with all its cables.
-    renamed = {name for name, change in plan.changes() if change.field == "hostname"}
+    renamed = {
+        name
+        for name, delta in plan.deltas.items()
+        if any(change.field == "hostname" for change, _ in delta.about(SubjectKind.DEVICE))
+    }
     for name, delta in plan.deltas.items():
         if plan.devices[name].unprovisioned or name in renamed:
             continue
-        for change in delta:
-            if change.subject.kind is SubjectKind.LINK and change.op is Op.UPDATE and change.field is not None:
-                fields = moved.setdefault((name, change.subject.port), {})
+        for change, subject in delta.about(SubjectKind.LINK):
+            if change.op is Op.UPDATE and change.field is not None:
+                fields = moved.setdefault((name, subject.port), {})
                 fields[change.field] = (str(change.before), str(change.after))
     return tuple(
         MovedCable(device, port, _end(fields, 0), _end(fields, 1))
@@ -88,12 +92,11 @@ def find_renumbering(plan: Plan) -> tuple[Renumbering, ...]:
 
 
 def _of_device(device: str, delta: Delta) -> Iterable[Renumbering]:
-    told = [(change, change.subject) for change in delta]
-    for change, subject in told:
-        if subject.kind is SubjectKind.DEVICE and change.field == "bgp_asn" and change.op is Op.UPDATE:
+    for change, _ in delta.about(SubjectKind.DEVICE):
+        if change.field == "bgp_asn" and change.op is Op.UPDATE:
             yield Renumbering(device, "AS number", str(change.before), str(change.after))
-    moved = {subject.port for _, subject in told if subject.kind is SubjectKind.LINK}
-    readdressed = _readdressed(told)
+    moved = {subject.port for _, subject in delta.about(SubjectKind.LINK)}
+    readdressed = _readdressed(delta.about(SubjectKind.ADDRESS))
     # The switch's own address is more than one of its ports.
     for port, before, after in sorted(readdressed, key=lambda one: not one[0].startswith(LOOPBACK)):
         if port not in moved:
@@ -105,7 +108,7 @@ def _readdressed(told: Iterable[tuple[Change, Subject]]) -> Iterable[tuple[str, 
     lost: dict[str, str] = {}
     got: dict[str, str] = {}
     for change, subject in told:
-        if subject.kind is SubjectKind.ADDRESS and change.field is None:
+        if change.field is None:
             if change.op is Op.REMOVE:
                 lost[subject.port] = subject.name
             elif change.op is Op.ADD:

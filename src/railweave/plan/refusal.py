@@ -10,6 +10,7 @@ from railweave.plan.model import DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
+from railweave.sonic.delta.subject import SubjectKind
 from railweave.wording import first_few
 
 
@@ -128,7 +129,7 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
         name: min(sizes)
         for name, delta in plan.deltas.items()
         if not plan.devices[name].unprovisioned
-        and (sizes := [mtu_bytes_after(one) for one in delta if lowers_mtu(one)])
+        and (sizes := [mtu_bytes_after(one) for one, _ in delta.about(SubjectKind.PORT) if lowers_mtu(one)])
     }
     if lowered:
         devices = tuple(lowered)

@@ -40,7 +40,7 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
     gathered: dict[tuple[str, Disruption, bool], list[str]] = {}
     changes = plan.deltas
     for name, own in changes.items():
-        worst = max((one.disruption for one in own), key=DISRUPTION_RANK.__getitem__)
+        worst = max(own.disruptions, key=DISRUPTION_RANK.__getitem__)
         device = plan.devices[name]
         gathered.setdefault((device.role, worst, device.unprovisioned), []).append(name)
     rows = [
@@ -49,7 +49,7 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
             disruption,
             tuple(names),
             sum(len(changes[name]) for name in names),
-            tuple(sorted({one.method for name in names for one in changes[name]})),
+            tuple(sorted({one for name in names for one in changes[name].methods})),
             fresh,
         )
         for (role, disruption, fresh), names in gathered.items()

@@ -1,4 +1,4 @@
-"""Why each line of the rendered FRR file is there: one sentence with the rule, the intent path and the source.
+"""Why each line of the rendered FRR file is there, and fields of rows: one sentence with rule, intent path and source.
 
 A line that no rule knows comes from a template that the project overrides.
 """
@@ -105,6 +105,19 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
 )
 _COMPILED = tuple((re.compile(pattern), reason) for pattern, reason in _RULES)
 _CLOSING = frozenset({"", "!", "end", "exit", "exit-address-family"})
+
+
+_PLATFORM = "The platform's own, for the speeds of topology.leaf and topology.spine (catalog)."
+_OF_FIELDS: Final = {
+    ("PORT", "mtu"): "The MTU of the fabric's links and the nodes' packets on them (mtu.fabric).",
+    ("PORT", "speed"): "The speed of the port's part of the panel (topology.leaf, topology.spine).",
+    **{("PORT", name): _PLATFORM for name in ("alias", "fec", "index", "lanes", "subport")},
+}
+
+
+def field_reason(table: str, field: str) -> str:
+    """Return why a field has its value, where that has nothing to do with the row's key; empty elsewhere."""
+    return _OF_FIELDS.get((table, field), "")
 
 
 def frr_reason(line: str) -> str:

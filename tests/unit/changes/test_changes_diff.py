@@ -84,8 +84,20 @@ def test_a_changed_field_says_what_it_was_and_why_it_is_to_be() -> None:
         "9216",
         Disruption.NONE,
         Method.PATCH,
-        "why PORT|Ethernet0",
+        "The MTU of the fabric's links and the nodes' packets on them (mtu.fabric).",
     )
+
+
+def test_what_ports_have_in_common_is_said_in_the_same_words_and_what_is_their_own_as_the_row_says() -> None:
+    ports = {f"Ethernet{4 * at}": port(at, mtu="9216", description="to spine") for at in (0, 1)}
+    told = [(one.field, one.reason) for one in compare(running(), wanted({"PORT": ports})).delta]
+    mtu = "The MTU of the fabric's links and the nodes' packets on them (mtu.fabric)."
+    assert told == [
+        ("description", "why PORT|Ethernet0"),
+        ("mtu", mtu),
+        ("description", "why PORT|Ethernet4"),
+        ("mtu", mtu),
+    ]
 
 
 def test_a_field_that_is_not_wanted_goes_where_the_row_is_ours() -> None:

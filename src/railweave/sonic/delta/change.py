@@ -4,13 +4,15 @@ An ``Edit`` says what differs. A ``Change`` is an edit that was judged: what it 
 switch, and why. A ``Delta`` is all changes of one device, in order: what a plan holds and what a driver carries out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Self
 
 from railweave.secrets import HIDDEN, is_secret, shown_frr, shown_key, shown_row
-from railweave.sonic.delta.subject import Subject, subject_of
+from railweave.sonic.delta.subject import Subject, SubjectKind, subject_of
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 
@@ -100,9 +102,12 @@ class Change(Edit):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Delta:
-    """The changes of one device, in the order in which they are shown; ``steps`` puts them into a safe one."""
+    """The changes of one device, in the order in which they are shown; ``steps`` puts them into a safe one.
+
+    Many devices of a fabric have one delta between them, so what is asked of it is found once.
+    """
 
     changes: tuple[Change, ...] = ()
 
@@ -114,7 +119,34 @@ class Delta:
         """Return the number of changes."""
         return len(self.changes)
 
+    def about(self, kind: SubjectKind) -> Sequence[tuple[Change, Subject]]:
+        """Return the changes that are about subjects of ``kind``, each with its subject."""
+        return self._told.get(kind, ())
+
+    @cached_property
+    def _told(self) -> Mapping[SubjectKind, Sequence[tuple[Change, Subject]]]:
+        found: dict[SubjectKind, list[tuple[Change, Subject]]] = {}
+        for change in self.changes:
+            subject = change.subject
+            found.setdefault(subject.kind, []).append((change, subject))
+        return found
+
+    @cached_property
+    def ops(self) -> Mapping[Op, int]:
+        """Return how many changes add, update and remove."""
+        return Counter(change.op for change in self.changes)
+
+    @cached_property
+    def disruptions(self) -> frozenset[Disruption]:
+        """Return what the changes do to traffic."""
+        return frozenset(change.disruption for change in self.changes)
+
+    @cached_property
+    def methods(self) -> frozenset[Method]:
+        """Return how the changes reach the device."""
+        return frozenset(change.method for change in self.changes)
+
     @property
     def reloads(self) -> bool:
         """True where the switch reloads; then everything goes with that one reload."""
-        return any(change.method is Method.RELOAD for change in self.changes)
+        return Method.RELOAD in self.methods

@@ -71,15 +71,22 @@ def _on_the_way_back(back: Change) -> Change:
 
 
 def shared(deltas: Mapping[str, Delta]) -> dict[str, Delta]:
-    """Return the same deltas with one object for equal changes: a fabric's switches have most of them in common."""
-    known: dict[Change, Change] = {}
+    """Return the same deltas with one object for equal ones, and one for equal changes of others: a fabric's switches
+    have most of them in common."""
+    changes: dict[Change, Change] = {}
+    known: dict[tuple[int, ...], Delta] = {}
+    found: dict[int, Delta] = {}
 
     def kept(change: Change) -> Change:
         # Whole rows hold their fields, which are shared where they are rendered.
         whole = isinstance(change.before, Mapping) or isinstance(change.after, Mapping)
-        return change if whole else known.setdefault(change, change)
+        return change if whole else changes.setdefault(change, change)
 
-    return {name: Delta(tuple(map(kept, delta))) for name, delta in deltas.items()}
+    for delta in deltas.values():
+        if id(delta) not in found:
+            own = tuple(map(kept, delta))
+            found[id(delta)] = known.setdefault(tuple(map(id, own)), Delta(own))
+    return {name: found[id(delta)] for name, delta in deltas.items()}
 
 
 def lines_of(edits: Iterable[Edit]) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:

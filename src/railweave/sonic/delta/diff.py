@@ -27,7 +27,7 @@ from railweave.sonic.ownership import (
     scope_of,
 )
 from railweave.sonic.permanent import is_as_good_as_none, is_permanent
-from railweave.sonic.reasons import frr_reason
+from railweave.sonic.reasons import field_reason, frr_reason
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Value
 
 NOT_IN_THE_INTENT = "not in the intent"
@@ -92,7 +92,7 @@ def diff(
         [*edits, *(edit for edit in taken if edit.table != FRR_TABLE), *frr_edits(*frr_difference(found, target))],
         key=sort_key,
     )
-    reasons = _reasons(wanted, taken)
+    reasons = _reasons(wanted, everything, taken)
     return DeviceDiff(
         treated(everything, _treatments(everything, running, unprovisioned), partial(_reason, reasons)),
         _count_unmanaged(running.config_db, wanted_db, scope, lines, taken),
@@ -181,15 +181,17 @@ def _treatments(edits: Sequence[Edit], running: RunningConfig, unprovisioned: bo
     return settle(edits, running.config_db)
 
 
-def _reasons(wanted: DeviceConfig, taken: Iterable[Edit]) -> Mapping[tuple[str, str], str]:
-    reasons = {(row.table, row.key): row.reason for row in wanted.rows}
+def _reasons(wanted: DeviceConfig, edits: Iterable[Edit], taken: Iterable[Edit]) -> Mapping[tuple[str, str], str]:
+    tables = {edit.table for edit in edits}
+    reasons = {(row.table, row.key): row.reason for row in wanted.rows if row.table in tables}
     return reasons | {(edit.table, edit.key): TAKEN for edit in taken}
 
 
 def _reason(reasons: Mapping[tuple[str, str], str], edit: Edit) -> str:
     if edit.table == FRR_TABLE:
         return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "")
-    return reasons.get((edit.table, edit.key), NOT_IN_THE_INTENT)
+    of_row = reasons.get((edit.table, edit.key), NOT_IN_THE_INTENT)
+    return of_row if of_row in (NOT_IN_THE_INTENT, TAKEN) else field_reason(edit.table, edit.field or "") or of_row
 
 
 def sort_key(edit: Edit) -> tuple[object, ...]:
