@@ -95,7 +95,7 @@ def render(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write every artifact: fabric.json, cables.csv, CONFIG_DB and FRR of each switch, the files of each GPU node."""
+    """Write every artifact: CONFIG_DB and FRR of each switch, files of each GPU node, cables.csv, fabric.json."""
     from railweave.report.diagnostics import diagnostics_json
 
     done = api.render(api.open_project(intent or option), out, hosts=hosts)
@@ -129,7 +129,9 @@ def diff(
     option: IntentOption = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
-    renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
+    renumber: Annotated[
+        bool, typer.Option("--renumber", help="Allow changes of existing names, AS numbers and addresses.")
+    ] = False,
     exit_code: ExitCode = False,
 ) -> int:
     """Compare two revisions of the intent offline: what changes on the devices."""
@@ -158,7 +160,7 @@ def phases(
 def schema(
     name: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="`intent` or a command, such as `rollout list`; default: list them."),
+        typer.Argument(metavar="NAME", help="`intent` or a command, such as `rollout list`; default: list them."),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
 ) -> None:

@@ -71,7 +71,9 @@ def deploy(
     target: TargetOption = "sim",
     yes: Yes = False,
     provision: Provision = False,
-    renumber: Annotated[bool, typer.Option("--renumber", help="Allow existing identities to change.")] = False,
+    renumber: Annotated[
+        bool, typer.Option("--renumber", help="Allow changes of existing names, AS numbers and addresses.")
+    ] = False,
     skip_unreachable: SkipUnreachable = False,
     remove_conflicting: RemoveConflicting = False,
     single_step: Annotated[
@@ -126,7 +128,7 @@ def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | 
 
 def rollback(
     rollout: Annotated[
-        str, typer.Argument(metavar="[ROLLOUT]", help="Name or part of a name; default: the newest with changes.")
+        str, typer.Argument(metavar="ROLLOUT", help="Name or part of a name; default: the newest with changes.")
     ] = "",
     option: IntentOption = None,
     target: TargetOption = "sim",

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 def drain(
     devices: Annotated[
-        list[str] | None, typer.Argument(metavar="[DEVICE]...", help="Switches; default: show what is drained.")
+        list[str] | None, typer.Argument(metavar="DEVICE", help="Switches; default: show what is drained.")
     ] = None,
     links: Annotated[
         list[str] | None,
@@ -54,7 +54,7 @@ def drain(
 
 
 def undrain(
-    devices: Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Switches, such as pod1-spine2.")],
+    devices: Annotated[list[str], typer.Argument(metavar="DEVICE", help="Switches, such as pod1-spine2.")],
     wait: Wait = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
@@ -114,7 +114,7 @@ def retire(
 
 
 def trust(
-    devices: Annotated[list[str] | None, typer.Argument(metavar="[DEVICE]...", help="Switches; default: all.")] = None,
+    devices: Annotated[list[str] | None, typer.Argument(metavar="DEVICE", help="Switches; default: all.")] = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
     yes: Yes = False,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _NEWEST = 20
 
 RolloutArgument = Annotated[
-    str, typer.Argument(metavar="[ROLLOUT]", help="Name of a rollout or part of it; default: the newest.")
+    str, typer.Argument(metavar="ROLLOUT", help="Name of a rollout or part of it; default: the newest.")
 ]
 
 

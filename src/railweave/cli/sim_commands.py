@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Device = Annotated[str, typer.Argument(metavar="DEVICE", help="A switch, such as pod1-leaf1.")]
 
-Nodes = Annotated[list[str], typer.Argument(metavar="NODE…", help="GPU nodes, such as gpu29.")]
+Nodes = Annotated[list[str], typer.Argument(metavar="NODE", help="GPU nodes, such as gpu29.")]
 
 
 def register(app: typer.Typer) -> None:

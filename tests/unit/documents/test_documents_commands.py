@@ -1,0 +1,64 @@
+"""Every command that the documents show is one: its name, its options and its arguments are accepted."""
+
+import contextlib
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from railweave.cli.main import app
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+SHOWN = re.compile(r"(?:^ {4,}(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\S+/)?|`)(?=railweave )([^`\n]+)", re.MULTILINE)
+AFTER = re.compile(r"\s(?:#|>|\||&&) .*|\s+\\$")
+TARGET = re.compile(r"(?:^ {4,}|`)make ([a-z0-9-]+)", re.MULTILINE)
+
+
+def shown_commands() -> Iterator[tuple[str, str]]:
+    """Yield the page and the text of every command, ``plan|apply`` as two of them."""
+    for page in PAGES:
+        for found in SHOWN.finditer(page.read_text(encoding="utf-8")):
+            command = AFTER.sub("", found[1]).replace("\\|", "|").strip()
+            if "…" not in command and command != "railweave NAME":
+                words = [word.split("|") for word in shlex.split(command)]
+                yield from ((page.name, shlex.join(one)) for one in product(*words))
+
+
+# typer re-exports one subclass of its usage error, not the class itself.
+ERRORS = (*typer.BadParameter.__mro__[1].__subclasses__(), *typer.BadParameter.__subclasses__())
+NAMED_ONLY = tuple(one for one in ERRORS if one.__name__ in {"MissingParameter", "NoArgsIsHelpError"})
+
+
+def parse(command: Any, words: list[str], parent: Any = None) -> None:
+    """Parse a command line and do nothing; raises the usage error of the command."""
+    context = command.make_context(command.name, words, parent=parent)
+    if hasattr(command, "commands"):
+        _, inner, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        parse(inner, rest, context)
+
+
+COMMANDS = sorted(set(shown_commands()))
+
+
+def test_the_documents_show_commands() -> None:
+    assert len(COMMANDS) > 100
+
+
+@pytest.mark.parametrize(("page", "text"), COMMANDS)
+def test_a_shown_command_is_accepted(page: str, text: str) -> None:
+    words = [re.sub(r"^N$", "1", word) for word in shlex.split(text)[1:]]
+    # A command that is only named lacks its arguments.
+    with contextlib.suppress(*NAMED_ONLY):
+        parse(typer.main.get_command(app), words)
+
+
+def test_every_make_target_of_the_documents_is_there() -> None:
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    shown = {name for page in PAGES for name in TARGET.findall(page.read_text(encoding="utf-8"))}
+    assert shown <= targets
