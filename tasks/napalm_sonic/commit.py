@@ -22,11 +22,11 @@ from napalm_sonic.program import Reading, SwitchProgram, status_of
 from napalm_sonic.words import some, told_of
 from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.delta import applied, inverse
+from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.merge import MergeDocument, merge_document
 from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, same_fields
-from railweave.sonic.frr import FrrDocument, frr_delta, frr_difference, parse_frr
+from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
 from railweave_switch.state import COMMIT, VERSION
@@ -179,7 +179,7 @@ class Committer:
             "supersedes": "" if drain is None else drain.commit_id,
             "before": _part(changes, before),
             "frr_before": work.before.frr_digest if _changes_frr(work.delta) else "",
-            "frr_ignored": never_compared(_frr_version(before)),
+            "frr_ignored": never_compared(before.frr_document, work.after.frr_document),
             "steps": [step_document(step) for step in work.steps],
             "after": _part(changes, work.after),
             "rollback": {
@@ -213,11 +213,11 @@ class Committer:
             return answer
         wanted, now = work.after.frr_document, self._frr_of(answer)
         if work.delta.reloads and wanted is not None and now is not None:
-            text = frr_delta(now, wanted)
+            text = delta_text(*_left(work.delta, now, wanted))
             if text:
                 answer = self.program.amend({**transaction, "steps": [{"kind": "vtysh", "text": text}]}, look)
                 now = self._frr_of(answer)
-        unmet = frr_unmet(wanted, now) if answer.get("outcome") == "applied" else []
+        unmet = frr_unmet(work.delta, now, wanted) if answer.get("outcome") == "applied" else []
         if not unmet:
             return answer
         ended = self.program.revert(commit_id=work.commit_id)
@@ -293,17 +293,26 @@ def _changes_frr(delta: Delta) -> bool:
     return any(change.table == FRR_TABLE for change in delta)
 
 
-def _frr_version(running: RunningConfig) -> str:
-    return "" if running.frr_document is None else running.frr_document.version
-
-
-def frr_unmet(wanted: FrrDocument | None, now: FrrDocument | None) -> list[str]:
-    """Return the lines of FRR that are not as wanted."""
+def frr_unmet(delta: Delta, now: FrrDocument | None, wanted: FrrDocument | None) -> list[str]:
+    """Return the lines of FRR that are not as ``delta`` wants them; what others did meanwhile is theirs."""
     if now is None or wanted is None:
         return ["FRR (no answer)"]
-    removed, added = frr_difference(now, wanted)
-    missing = [f"FRR {entry.context} / {entry.shown}" for entry in added]
-    return missing + [f"FRR {entry.context} / {entry.shown} (too much)" for entry in removed]
+    surplus, missing = _left(delta, now, wanted)
+    lines = [f"FRR {entry.context} / {entry.shown}" for entry in missing]
+    return lines + [f"FRR {entry.context} / {entry.shown} (too much)" for entry in surplus]
+
+
+def _left(delta: Delta, now: FrrDocument, wanted: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
+    """Return the lines that ``delta`` removes and that are still there, and those that it adds and that are not.
+
+    A reload boots a file, so all of its lines have to be there.
+    """
+    removed, added = map(frozenset, lines_of(delta))
+    surplus, missing = frr_difference(now, wanted)
+    return (
+        tuple(entry for entry in surplus if entry in removed),
+        tuple(entry for entry in missing if delta.reloads or entry in added),
+    )
 
 
 def step_document(step: Step) -> dict[str, Any]:

@@ -176,7 +176,7 @@ def _transaction(name: str, lines: _Lines, revert_in_s: int | None, message: str
         "deadline_s": revert_in_s,
         "before": {},
         "after": {},
-        "frr_ignored": never_compared(lines.before.version),
+        "frr_ignored": never_compared(lines.before),
         "steps": [{"kind": "vtysh", "text": lines.text}],
         "rollback": {"steps": [{"kind": "vtysh", "text": lines.back}], "undo": None},
     }

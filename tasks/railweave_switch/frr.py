@@ -35,6 +35,23 @@ def lines_of(text: str, ignored: str) -> dict[Line, None]:
     return found
 
 
+_OF_TSA = re.compile(
+    r"^route-map (\S*V[46]\S*) (permit 20|permit 30|deny 40)\n((?: .*\n)*)(?:exit\n)?(?:!\n)?", re.MULTILINE
+)
+
+
+def without_tsa(text: str) -> str:
+    """Return a file of FRR's without the lines of SONiC's TSA, which holds its state in CONFIG_DB.
+
+    bgpcfgd writes them at each start while TSA is on; a file that has them would hold routes back after TSB too.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, entry, lines in _OF_TSA.findall(text):
+        found.setdefault(name, {})[entry] = lines
+    shifted = {name for name, entries in found.items() if len(entries) == 3 and "PL_Loopback" in entries["permit 20"]}
+    return _OF_TSA.sub(lambda block: "" if block[1] in shifted else block[0], text)
+
+
 def shown(line: Iterable[str]) -> str:
     """Return a line for a person."""
     return "FRR " + JOIN.join(line)

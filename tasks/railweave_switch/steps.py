@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from railweave_switch.frr import without_tsa
 from railweave_switch.host import CommandError, Done, Host
 from railweave_switch.state import path
 
@@ -131,8 +132,19 @@ def save(host: Host, timeout_s: float) -> None:
 
 
 def save_frr(host: Host, timeout_s: float) -> None:
-    """Make FRR's running configuration the one that boots."""
+    """Make FRR's running configuration the one that boots, but for the lines of SONiC's TSA."""
     _command(host, ["vtysh", "-c", "write memory"], timeout_s)
+    where = f"{host.frr_directory}/frr.conf"
+    try:
+        saved = host.read_file(where).decode()
+    except OSError:
+        return  # in some routing modes each daemon has a file
+    kept = without_tsa(saved)
+    try:
+        if kept != saved:
+            host.write_file(where, kept.encode())
+    except OSError as error:
+        raise StepError("write memory", f"{where}: {error}") from error
 
 
 def frr_text(host: Host) -> str | None:

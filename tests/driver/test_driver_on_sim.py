@@ -336,6 +336,48 @@ def test_plan_and_driver_agree_on_what_sonics_frr_prints(leaf: SonicDriver, prov
         assert planned(later, wanted).delta == found.delta
 
 
+POLICY = """ip prefix-list PL_LoopbackV4 seq 5 permit 10.255.0.1/32
+route-map OUT-V4 permit 100
+exit
+router bgp 65001
+ address-family ipv4 unicast
+  neighbor 10.192.0.0 route-map OUT-V4 out
+ exit-address-family
+exit
+"""
+
+
+def system_mode(driver: SonicDriver) -> str:
+    return str(driver.cli(["sudo -n TSC no-stats"])["sudo -n TSC no-stats"]).strip()
+
+
+@pytest.mark.parametrize("ending", ["confirmed", "reverted", "in time"])
+def test_tsa_and_a_change_that_waits_do_not_touch_each_other(
+    leaf: SonicDriver, fabric: tuple[Path, Open], ending: str
+) -> None:
+    load(leaf, {"bgpraw": POLICY})
+    leaf.commit_config()
+    before = running(leaf)
+    leaf.cli(["sudo -n TSA"])
+    load(leaf, {"bgpraw": "router bgp 65001\n neighbor 10.192.0.0 description renamed\n"})
+    leaf.commit_config(revert_in=60)
+    assert system_mode(leaf) == "System Mode: Maintenance"
+    leaf.cli(["sudo -n TSB"])
+    if ending == "confirmed":
+        leaf.cli(["sudo -n TSA"])
+        leaf.confirm_commit()
+        assert "deny 40" not in leaf.get_config(retrieve="startup")["startup"], "CONFIG_DB alone holds the state"
+        leaf.cli(["sudo -n TSB"])
+    elif ending == "reverted":
+        leaf.rollback()
+    else:
+        control.pass_time(fabric[0], 60)
+        assert not leaf.has_pending_commit()
+    assert system_mode(leaf) == "System Mode: Normal"
+    if ending != "confirmed":
+        assert running(leaf)["bgpraw"] == before["bgpraw"]
+
+
 def test_a_pending_commit_is_seen_and_confirmed_by_another_session(leaf: SonicDriver, provisioned: Open) -> None:
     load(leaf, CHANGE)
     leaf.commit_config(revert_in=60)

@@ -8,6 +8,7 @@ from typing import Any
 
 from virtual_switch import STATE, World, encoded, frr_lines
 
+from railweave.sonic.frr import parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave_switch.rows import tables_of, unmet
 
@@ -41,7 +42,7 @@ def transaction(deadline_s: float | None = 30.0, **changes: Any) -> dict[str, An
         "id": "20261122-000000-aaaa",
         "kind": "commit",
         "deadline_s": deadline_s,
-        "frr_ignored": never_compared("10.3"),
+        "frr_ignored": never_compared(parse_frr("frr version 10.3")),
         "before": {
             "PORT": {"Ethernet0": {"mtu": "9100", "description": None}, "Ethernet4": {"mtu": "9100"}},
             "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "24": None}},

@@ -14,6 +14,7 @@ from typing import Any
 
 import jsonpatch
 
+from railweave.sonic.frr import parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave_switch import frr, main
 from railweave_switch.guard import Guard
@@ -217,7 +218,7 @@ class World:
 
 
 def frr_lines(text: str) -> list[frr.Line]:
-    return list(frr.lines_of(text, never_compared("10.3")))
+    return list(frr.lines_of(text, never_compared(parse_frr("frr version 10.3"))))
 
 
 def encoded(fields: Mapping[str, Any]) -> dict[str, str]:

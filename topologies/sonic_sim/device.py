@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from sonic_sim.bgpcfgd import shift_lines
 from sonic_sim.buffermgr import make_lossless_rows
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import ConfigDb, Hash, to_json
@@ -117,6 +118,7 @@ class Device:
         self.orchagent = Orchagent()
         self._reacted_to = -1
         self._lossless_seen: dict[str, tuple[str, str, str]] = {}
+        self._shifted = "false"
         self.network: Fabric | None = None
         self.on_effect: Callable[[Device, Effect], None] | None = None
 
@@ -221,6 +223,8 @@ class Device:
         if not keep_file and self.files.exists(FRR_FILE):
             self.files.remove(FRR_FILE)
         self.frr.start(text, self.hostname)
+        self._shifted = "false"
+        self._shift_traffic()
 
     def frr_answers(self) -> bool:
         """Tell whether vtysh reaches the daemons now."""
@@ -240,7 +244,15 @@ class Device:
             before = self.files.read(SYSLOG) if self.files.exists(SYSLOG) else b""
             self.files.write(SYSLOG, before + crash_lines(self.hostname, now).encode(), now=now)
             self.db.version += 1  # what is derived from the rows is not as it was
+        self._shift_traffic()
         self._reacted_to = self.db.version
+
+    def _shift_traffic(self) -> None:
+        """Let bgpcfgd follow TSA and TSB, which it takes to be off when it starts."""
+        wanted = self.db.get("BGP_DEVICE_GLOBAL|STATE").get("tsa_enabled", "false")
+        if self.daemons and self.frr.running and wanted != self._shifted:
+            self._shifted = wanted
+            self.frr.apply(shift_lines(self.frr.show(), away=wanted == "true"))
 
 
 class Fabric(Network[Device]):

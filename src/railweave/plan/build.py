@@ -111,6 +111,7 @@ def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
         pending=reading.pending,
         lossless_removed=found.lossless_removed,
         drained=found.drained,
+        maintenance=found.maintenance,
         disruptive=disruptive,
         live_ports=reading.live_ports,
         error="; ".join(one.message for one in found.refusals),

@@ -18,6 +18,7 @@ from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefus
 from railweave.plan.moves import moved_cables
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.frr.maintenance import Maintenance
 
 _AGAIN = "make the plan again with `railweave plan -o FILE`"
 
@@ -84,6 +85,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "drain": list(device.drain),
         "given_up": list(device.lossless_removed),
         "drained": list(device.drained),
+        "maintenance": device.maintenance.value,
         "live_ports": [{"port": one.port, "far_end": one.far_end} for one in device.live_ports],
     }
 
@@ -244,6 +246,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         drain=tuple(document["drain"]),
         lossless_removed=tuple(document["given_up"]),
         drained=tuple(document["drained"]),
+        maintenance=Maintenance(document.get("maintenance", "")),
         live_ports=tuple(LivePort(one["port"], one["far_end"]) for one in document["live_ports"]),
     )
 

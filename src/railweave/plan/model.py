@@ -11,6 +11,7 @@ from enum import StrEnum
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
+from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE
 
 PLAN_VERSION = 3
@@ -75,8 +76,9 @@ class DevicePlan:
     the report and the rollout go by (``plan.draining``). ``out_of_service`` tells that it answers nobody and forwards
     nothing. ``drain`` are the BGP peers whose traffic is led away before the change: ``("*",)`` is the whole device,
     nothing is none. ``lossless_removed`` are the code points that are lossless on it and no longer would be.
-    ``drained`` are the peers that somebody drained by hand, written like ``drain``; a rollout leaves them so.
-    ``live_ports`` are those that close for good although something at their far end still uses them.
+    ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's
+    TSA made of it; a rollout leaves them so. ``live_ports`` are those that close for good although something at their
+    far end still uses them.
     """
 
     state: DeviceState
@@ -93,6 +95,7 @@ class DevicePlan:
     drain: tuple[str, ...] = ()
     lossless_removed: tuple[int, ...] = ()
     drained: tuple[str, ...] = ()
+    maintenance: Maintenance = Maintenance.NONE
     live_ports: tuple[LivePort, ...] = ()
 
 

@@ -13,6 +13,7 @@ from railweave.plan.moves import moved_cables
 from railweave.plan.refusal import lowered_mtu, removed_markings
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method
+from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE
 from railweave.wording import compact, counted
 
@@ -84,6 +85,13 @@ def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
     )
 
 
+_MAINTENANCE = {
+    Maintenance.ON: "in maintenance by TSA: {}; `sudo TSB` on a switch ends it",
+    Maintenance.NOT_APPLIED: "TSA is set in CONFIG_DB, but FRR announces all routes: {}; run `sudo TSB`, then TSA",
+    Maintenance.LEFT: "FRR withholds routes (TSA), but CONFIG_DB says normal: {}; run `sudo TSA`, then TSB",
+}
+
+
 def device_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield what is the matter with single devices: not reached, in conflict, a commit that waits, a drain by hand."""
     for name, device in plan.devices.items():
@@ -97,6 +105,9 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     whole = [name for name, device in plan.devices.items() if device.drained == WHOLE]
     if whole:
         yield Remark(f"drained by hand: {compact(whole)}; `railweave undrain` ends it", "yellow")
+    for state, text in _MAINTENANCE.items():
+        if names := [name for name, device in plan.devices.items() if device.maintenance is state]:
+            yield Remark(text.format(compact(names)), "yellow")
     for name, device in plan.devices.items():
         if device.drained and device.drained != WHOLE:
             peers = ", ".join(device.drained)

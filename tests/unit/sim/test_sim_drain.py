@@ -1,4 +1,4 @@
-"""Graceful shutdown in the simulated fabric, as it is on FRR 8.4, and the counters that tell of it."""
+"""Graceful shutdown and SONiC's TSA in the simulated fabric, as on FRR 8.4, and the counters that tell of a drain."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ router bgp 6500{n}
   network 10.32.{n}.0/25
   neighbor SPINES activate
   neighbor SPINES route-map FROM-SPINES in
-  neighbor SPINES route-map TO-SPINES out
+  neighbor SPINES route-map TO-SPINES-V4 out
   maximum-paths 64
  exit-address-family
 exit
@@ -38,10 +38,10 @@ ip prefix-list OWN seq 5 permit 10.32.{n}.0/25
 route-map FROM-SPINES permit 10
  set community 64512:1 additive
 exit
-route-map TO-SPINES deny 10
+route-map TO-SPINES-V4 deny 100
  match community LEARNED
 exit
-route-map TO-SPINES permit 20
+route-map TO-SPINES-V4 permit 110
  match ip address prefix-list OWN
 exit
 """
@@ -56,12 +56,16 @@ router bgp 65100
  neighbor 10.0.2.{far} remote-as 65002
  neighbor 10.0.2.{far} peer-group LEAVES
  address-family ipv4 unicast
+  network 10.255.1.{n}/32
   neighbor LEAVES activate
   neighbor LEAVES route-map ANY in
-  neighbor LEAVES route-map ANY out
+  neighbor LEAVES route-map TO-LEAVES-V4 out
  exit-address-family
 exit
+ip prefix-list PL_LoopbackV4 seq 5 permit 10.255.1.{n}/32
 route-map ANY permit 10
+exit
+route-map TO-LEAVES-V4 permit 100
 exit
 """
 DRAIN_LINK = """\
@@ -168,7 +172,8 @@ def test_a_saved_drain_survives_a_restart_and_an_unsaved_one_does_not(run: Run, 
 
 @pytest.mark.parametrize(("name", "peer"), [("spine1", "10.0.1.1"), ("leaf1", "10.0.1.0")])
 def test_one_link_is_drained_both_ways_from_either_end(run: Run, clos: Fabric, name: str, peer: str) -> None:
-    number, ways = ("65100", ("ANY", "ANY")) if name == "spine1" else ("65001", ("FROM-SPINES", "TO-SPINES"))
+    ways = ("ANY", "TO-LEAVES-V4") if name == "spine1" else ("FROM-SPINES", "TO-SPINES-V4")
+    number = "65100" if name == "spine1" else "65001"
     maps = "".join(DRAIN_LINK.format(group=base, base=base) for base in dict.fromkeys(ways))
     bound = "".join(
         f"  neighbor {peer} route-map DRAINED-{base} {way}\n" for base, way in zip(ways, ("in", "out"), strict=True)
@@ -181,6 +186,55 @@ def test_one_link_is_drained_both_ways_from_either_end(run: Run, clos: Fabric, n
     assert received["ipv4Unicast"]["peers"]["10.0.1.1"]["pfxRcd"] == 1, "a leaf announces what is its own alone"
     configure(run, clos.devices[name], start + bound.replace("  neighbor", "  no neighbor"))
     settled(run, clos, "leaf1", "10.32.2.0/25", {"Ethernet0", "Ethernet4"})
+
+
+SAVE = "Please execute 'sudo config save' to preserve System mode in {} after reboot or config reload\n"
+LOOPBACK, FAR = "10.255.1.1/32", "10.32.2.0/25"
+
+
+def mode(run: Run, device: Device) -> str:
+    return run(device, "sudo TSC no-stats")[1].removeprefix("System Mode: ").strip()
+
+
+def test_tsa_takes_a_spine_out_of_traffic_and_tsb_brings_it_back(run: Run, clos: Fabric) -> None:
+    spine = clos.devices["spine1"]
+    spine.db.put(f"LOOPBACK_INTERFACE|Loopback0|{LOOPBACK}", {})
+    settled(run, clos, "leaf1", FAR, {"Ethernet0", "Ethernet4"})
+    before = spine.frr.text()
+    assert mode(run, spine) == "Normal"
+    assert run(spine, "TSA") == (0, "System Mode: Normal -> Maintenance\n" + SAVE.format("Maintenance"), "")
+    assert run(spine, "TSA")[1].startswith("System is already in Maintenance\n")
+    assert mode(run, spine) == "Maintenance"
+    settled(run, clos, "leaf1", FAR, {"Ethernet4"})
+    # All that it still announces is itself, marked.
+    kept = paths(run, clos, "leaf1", LOOPBACK)["10.0.1.0"]
+    assert kept["community"]["list"] == ["12345:12345", "64512:1"]
+    assert set(paths(run, clos, "leaf1", FAR)) == {"10.0.1.2"}
+    assert run(spine, "TSB") == (0, "System Mode: Maintenance -> Normal\n" + SAVE.format("Normal state"), "")
+    assert run(spine, "TSB")[1].startswith("System is already in Normal mode\n")
+    settled(run, clos, "leaf1", FAR, {"Ethernet0", "Ethernet4"})
+    assert spine.frr.text() == before
+    assert "IFACE" in run(spine, "TSC")[1]
+
+
+def test_tsa_needs_root_and_route_maps_of_its_names(run: Run, clos: Fabric) -> None:
+    leaf = clos.devices["leaf1"]
+    for command in ("TSA", "TSB", "TSC"):
+        assert run(leaf, command, user="admin") == (1, "Root priveleges are needed for this operation\n", "")
+    named = leaf.frr.text().replace("TO-SPINES-V4", "TO-SPINES")
+    leaf.frr.start(named, "leaf1")
+    assert mode(run, leaf) == "No external neighbors"
+    run(leaf, "TSA")
+    assert leaf.frr.text() == named, "nothing is isolated"
+
+
+def test_tsa_that_config_db_holds_comes_again_when_the_container_starts(run: Run, clos: Fabric) -> None:
+    spine = clos.devices["spine1"]
+    run(spine, "TSA")
+    run(spine, "config save -y")
+    spine.boot()
+    spine.clock.advance(60.0)
+    assert mode(run, spine) == "Maintenance"
 
 
 def packets(run: Run, device: Device) -> dict[str, tuple[int, int, int]]:

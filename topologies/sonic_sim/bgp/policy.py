@@ -179,7 +179,9 @@ class Policies:
             return next((permit for permit, members in entries if members <= route.communities), False)
         if words[1] == "local-preference":
             return route.local_preference == int(words[2])
-        # interface, peer, tag and metric are not simulated: a clause that asks for them holds
+        if words[1] == "tag":
+            return words[2] == "0"  # nothing here sets a tag
+        # interface, peer and metric are not simulated: a clause that asks for them holds
         return True
 
 

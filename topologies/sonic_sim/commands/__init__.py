@@ -14,5 +14,6 @@ from sonic_sim.commands import (  # noqa: F401
     prefix,
     show,
     textutils,
+    traffic_shift,
     vtysh,
 )

@@ -16,6 +16,7 @@ from railweave.sonic.delta.methods import RELOADED, Treatment, settle
 from railweave.sonic.document import RunningConfig, canonical
 from railweave.sonic.frr import frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
+from railweave.sonic.frr.maintenance import Maintenance, maintenance_of
 from railweave.sonic.frr.ownership import FrrScope
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
@@ -48,8 +49,9 @@ class DeviceDiff:
     """What a device needs. ``unmanaged`` counts the kept rows of each table. With refusals the delta is empty.
 
     ``drained`` names the BGP peers that are drained, ``("*",)`` for the whole switch: operational state, so neither a
-    change nor part of ``running_sha256``. ``lossless_removed`` are the code points of a provisioned switch that
-    are lossless and no longer would be, or on another priority.
+    change nor part of ``running_sha256``; so is ``maintenance``, what SONiC's TSA made of the switch.
+    ``lossless_removed`` are the code points of a provisioned switch that are lossless and no longer would be, or on
+    another priority.
     """
 
     delta: Delta
@@ -59,6 +61,7 @@ class DeviceDiff:
     refusals: tuple[Refusal, ...] = ()
     drained: tuple[str, ...] = ()
     lossless_removed: tuple[int, ...] = ()
+    maintenance: Maintenance = Maintenance.NONE
 
 
 def diff(
@@ -79,7 +82,13 @@ def diff(
     found = running.frr_document
     if found is None or refusals:
         return DeviceDiff(
-            Delta(), unmanaged_rows(running, wanted), (), unprovisioned, refusals, drained=drained(running)
+            Delta(),
+            unmanaged_rows(running, wanted),
+            (),
+            unprovisioned,
+            refusals,
+            drained=drained(running),
+            maintenance=maintenance(running),
         )
     wanted_db = wanted.config_db()
     scope = scope_of(running.config_db, wanted_db)
@@ -101,12 +110,22 @@ def diff(
         (),
         drained_peers(found),
         () if unprovisioned or not changes_lossless(edits) else lossless_removed(running.config_db, wanted_db),
+        maintenance(running),
     )
 
 
 def drained(running: RunningConfig) -> tuple[str, ...]:
     """Return the BGP peers of a switch that are drained; ``("*",)`` where it is drained as a whole."""
     return () if running.frr_document is None else drained_peers(running.frr_document)
+
+
+def maintenance(running: RunningConfig) -> Maintenance:
+    """Return what SONiC's TSA made of a switch; nothing where FRR's configuration is unknown."""
+    found = running.frr_document
+    if found is None:
+        return Maintenance.NONE
+    state = running.config_db.get("BGP_DEVICE_GLOBAL", {}).get("STATE", {})
+    return maintenance_of(found.entries, found.maintenance, tsa_enabled=state.get("tsa_enabled") == "true")
 
 
 def is_unprovisioned(device: str, running: RunningConfig) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from railweave.sonic.frr.document import IMPLICIT, FrrDocument, is_foreign, normalize, read_lines
 from railweave.sonic.frr.lines import (
@@ -26,7 +27,7 @@ def apply_delta(delta: str, running: FrrDocument) -> FrrDocument:
             entries = _without(FrrEntry(command.context, command.line[3:]), entries)
         elif not IMPLICIT.match(command.line):
             entries = _with(command, entries)
-    return FrrDocument(normalize(entries, running.version), running.system, running.version, running.drain)
+    return replace(running, entries=normalize(entries, running.version))
 
 
 def _with(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:

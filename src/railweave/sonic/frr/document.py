@@ -12,6 +12,7 @@ from functools import lru_cache
 from railweave.names import natural_key
 from railweave.sonic.frr.drain_lines import binding, is_drain_line, separate
 from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_default_on, rank
+from railweave.sonic.frr.maintenance import maintenance_pattern, separate_maintenance
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
@@ -104,13 +105,15 @@ class FrrDocument:
     """The lines of an FRR configuration, each once, in the order read.
 
     ``system`` holds the lines never compared, ``version`` the text of ``frr version``, empty where there is none.
-    ``drain`` holds the lines that drain the switch or some of its links: operational state, never compared either.
+    ``drain`` holds the lines that drain the switch or some of its links, ``maintenance`` those of SONiC's TSA:
+    operational state, never compared either.
     """
 
     entries: tuple[FrrEntry, ...]
     system: tuple[str, ...] = field(default=(), repr=False)
     version: str = ""
     drain: tuple[FrrEntry, ...] = ()
+    maintenance: tuple[FrrEntry, ...] = ()
 
 
 def parse_frr(text: str) -> FrrDocument:
@@ -127,8 +130,15 @@ def parse_frr(text: str) -> FrrDocument:
             system.append(entry.line)
         elif not IMPLICIT.match(entry.line):
             entries.append(entry)
-    kept, drain = separate(entries)
-    return FrrDocument(normalize(kept, version), tuple(dict.fromkeys(system)), version, tuple(dict.fromkeys(drain)))
+    undrained, drain = separate(entries)
+    kept, maintenance = separate_maintenance(undrained)
+    return FrrDocument(
+        normalize(kept, version),
+        tuple(dict.fromkeys(system)),
+        version,
+        tuple(dict.fromkeys(drain)),
+        tuple(dict.fromkeys(maintenance)),
+    )
 
 
 def with_lines(document: FrrDocument, removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> FrrDocument:
@@ -142,16 +152,19 @@ def is_foreign(entry: FrrEntry) -> bool:
     return _says_nothing(entry) or _is_system(entry) or is_drain_line(entry.context, entry.line)
 
 
-def never_compared(version: str) -> str:
-    """Return the pattern of what ``frr_difference`` never compares, for the program on a switch of this FRR version.
+def never_compared(running: FrrDocument | None, after: FrrDocument | None = None) -> str:
+    """Return the pattern of what ``frr_difference`` never compares, for the program on the switch that runs this.
 
     It is matched against a line after all that it stands under, joined by ``JOIN``. Lines that drain are compared
-    there: a drain is a transaction of its own.
+    there: a drain is a transaction of its own. Those of TSA are not, whether or not it is on: it may be turned on and
+    off while a change waits for its confirmation.
     """
+    version = running.version if running else ""
+    entries = (*(running.entries if running else ()), *(after.entries if after else ()))
     implied = "|".join(map(re.escape, sorted(_implied(version)))) or "(?!)"
     whole_blocks = SYSTEM.pattern.replace("$", f"(?:{JOIN}|$)")
     return (
-        rf"(?:{whole_blocks})|(?:{_VRF_BLOCK.pattern}{JOIN})?(?:{implied})$"
+        rf"(?:{whole_blocks})|(?:{maintenance_pattern(entries)})|(?:{_VRF_BLOCK.pattern}{JOIN})?(?:{implied})$"
         rf"|(?:.*{JOIN})?(?!.*{JOIN})(?:{OMITTED.pattern}|{IMPLICIT.pattern})"
     )
 
@@ -317,7 +330,9 @@ def _without_held_maps(document: FrrDocument) -> Iterator[FrrEntry]:
 
 
 def _standing(document: FrrDocument) -> Iterator[FrrEntry]:
-    """Yield the lines that drain, but for routers and neighbors that are gone."""
+    """Yield the lines that drain, and those of TSA, but for routers, neighbors and route-maps that are gone."""
+    maps = {entry.line.split()[1] for entry in document.entries if entry.line.startswith("route-map ")}
+    yield from (entry for entry in document.maintenance if (entry.context or entry.line).split()[1] in maps)
     routers = {entry.line for entry in document.entries if entry.line.startswith("router ")}
     neighbors = {(entry.context, defined_neighbor(entry.line)) for entry in document.entries}
     for entry in document.drain:

@@ -1,0 +1,48 @@
+"""``TSA``, ``TSB`` and ``TSC``: take a switch out of traffic, bring it back, say its mode.
+
+sonic-buildimage 202505, dockers/docker-fpm-frr/base_image_files and TSC in the container.
+"""
+
+from sonic_sim.bgpcfgd import system_mode
+from sonic_sim.commands.show.interfaces import portstat
+from sonic_sim.files import ROOT
+from sonic_sim.shell.programs import Call, Result, program
+
+STATE = "BGP_DEVICE_GLOBAL|STATE"
+_NOT_ROOT = "Root priveleges are needed for this operation\n"
+_SAVE = "Please execute 'sudo config save' to preserve System mode in {} after reboot or config reload\n"
+_SAMPLE_S = 5.0
+
+
+@program("TSA")
+def tsa(call: Call) -> Result:
+    """Set the state in CONFIG_DB; bgpcfgd writes FRR's lines."""
+    return _set(call, "true", "System Mode: Normal -> Maintenance", "System is already in Maintenance", "Maintenance")
+
+
+@program("TSB")
+def tsb(call: Call) -> Result:
+    """Bring the switch back."""
+    said = ("System Mode: Maintenance -> Normal", "System is already in Normal mode")
+    return _set(call, "false", *said, "Normal state")
+
+
+@program("TSC")
+def tsc(call: Call) -> Result:
+    """Say the mode by FRR's route-maps, and what the ports carry (``no-stats`` leaves that out)."""
+    if call.user != ROOT:
+        return Result(1, out=_NOT_ROOT)
+    told = f"System Mode: {system_mode(call.device.frr.show())}\n"
+    if call.argv[1:2] == ["no-stats"]:
+        return Result(out=told)
+    counters = portstat(Call(call.device, ["portstat"], user=call.user))
+    return Result(counters.exit, out=told + counters.out, err=counters.err, seconds=_SAMPLE_S)
+
+
+def _set(call: Call, wanted: str, done: str, already: str, kept: str) -> Result:
+    if call.user != ROOT:
+        return Result(1, out=_NOT_ROOT)
+    same = call.device.db.get(STATE).get("tsa_enabled", "") == wanted
+    if not same:
+        call.device.db.set_fields(STATE, {"tsa_enabled": wanted})
+    return Result(out=f"{already if same else done}\n{_SAVE.format(kept)}", seconds=1.0)
