@@ -29,7 +29,7 @@ from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
-from railweave_switch.state import COMMIT, VERSION
+from railweave_switch.state import VERSION, Kind
 
 if TYPE_CHECKING:
     from napalm_sonic.options import Options
@@ -172,7 +172,7 @@ class Committer:
         return {
             "version": VERSION,
             "id": work.commit_id,
-            "kind": COMMIT,
+            "kind": Kind.COMMIT,
             "by": who(),
             "message": message,
             "deadline_s": self.options.reload_timeout_s + UNATTENDED_S if revert_in_s is None else revert_in_s,

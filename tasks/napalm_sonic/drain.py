@@ -21,7 +21,7 @@ from railweave.sonic.frr import FrrDocument, FrrEntry, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, redrained, undo_text, undrain_text
 from railweave.sonic.frr.lines import JOIN
-from railweave_switch.state import DRAIN, VERSION
+from railweave_switch.state import VERSION, Kind
 
 if TYPE_CHECKING:
     from napalm_sonic.session import Session
@@ -170,7 +170,7 @@ def _transaction(name: str, lines: _Lines, revert_in_s: int | None, message: str
     return {
         "version": VERSION,
         "id": name,
-        "kind": DRAIN,
+        "kind": Kind.DRAIN,
         "by": who(),
         "message": message,
         "deadline_s": revert_in_s,

@@ -28,18 +28,17 @@ from napalm_sonic.paths import PROGRAM, new_id
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
 from railweave_switch.packing import INSTALLER, packed, packed_sha256
-from railweave_switch.state import APPLYING, ARMED, DRAIN, EXPIRED, FAILED, REVERTING
+from railweave_switch.state import OPEN, Kind, Stage
 
 if TYPE_CHECKING:
     from napalm_sonic.lock import Lock
     from napalm_sonic.options import Options
     from napalm_sonic.session import Completed, Session
 
-PENDING = frozenset({APPLYING, ARMED, EXPIRED, REVERTING, FAILED})
+PENDING = frozenset({*OPEN, Stage.EXPIRED})
 """States in which a transaction waits for its confirmation or for its revert."""
 
 OTHER_PROGRAM = 70
-_RECOVER = "`railweave-switch recover` on the switch repairs it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +69,12 @@ class Status:
     @property
     def overdue(self) -> bool:
         """True where nobody on the switch restores any more: after a reboot, or after a revert that failed."""
-        return self.status in (EXPIRED, FAILED)
+        return self.status in (Stage.EXPIRED, Stage.FAILED)
 
     @property
     def drains(self) -> bool:
         """True where nothing is pending but a temporary drain."""
-        return self.pending and self.kind == DRAIN
+        return self.pending and self.kind == Kind.DRAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,7 @@ class SwitchProgram:
     def undrain(self, look: Look | None = None) -> dict[str, Any]:
         """End the temporary drain under which a commit waits; raises CommitError."""
         answer = self._ended(["undrain", *_words(look)], "")
-        if answer.get("outcome") != ARMED:
+        if answer.get("outcome") != Stage.ARMED:
             self._raise_when_busy(answer)
             raise CommitError(f"{self.session.hostname}: the drain did not end: {answer.get('error')}")
         return answer
@@ -230,7 +229,7 @@ class SwitchProgram:
                 return dict(told["answer"])
             if name and told["status"]["id"] != name:
                 raise ConnectionClosedException(f"{error}; nothing was changed: the switch never began it") from error
-            outcome = "applied" if told["status"]["status"] == ARMED else told["status"]["status"]
+            outcome = "applied" if told["status"]["status"] == Stage.ARMED else told["status"]["status"]
             return {"outcome": outcome, "status": told["status"], "error": told["status"]["error"]}
 
     def _called(self, words: list[str], data: bytes = b"", timeout_s: float | None = None) -> dict[str, Any]:
@@ -281,7 +280,7 @@ class SwitchProgram:
         if answer.get("code") == "busy":
             raise LockError(f"{self.session.hostname}: {answer['error']}")
         if answer.get("code") == "damaged":
-            raise CommitError(f"{self.session.hostname}: {answer['error']}; {_RECOVER}")
+            raise CommitError(f"{self.session.hostname}: {answer['error']}")
 
 
 def refuse_when_pending(hostname: str, status: Status) -> None:

@@ -24,15 +24,14 @@ def start(words: list[str]) -> int:
     if words == ["_work"]:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         request = json.loads(sys.stdin.buffer.read())
-        told = json.dumps(main.work(host, request))
         try:
-            sys.stdout.write(told)
+            sys.stdout.write(json.dumps(main.work(host, request)))
             sys.stdout.flush()
         except OSError:
-            os.close(1)  # who asked is gone; the answer stands in its file
+            os.close(1)  # who asked is gone; the answer is kept in a file
         return main.EXIT_OK
-    status, told = main.run(host, words, lambda: sys.stdin.buffer.read(main.LONGEST_TRANSACTION))
-    (sys.stderr if status == main.EXIT_USAGE else sys.stdout).write(told)
+    status, text = main.run(host, words, lambda: sys.stdin.buffer.read(main.LONGEST_TRANSACTION))
+    (sys.stderr if status == main.EXIT_USAGE else sys.stdout).write(text)
     return status
 
 
@@ -43,13 +42,13 @@ def guard(host: Machine, name: str) -> int:
     child = os.fork()
     if child == 0:
         one.announce()
-        main.stand(one)
+        main.stand_guard(one)
         os._exit(main.EXIT_OK)
     _, ended = os.waitpid(child, 0)
     if os.WIFSIGNALED(ended) or os.WEXITSTATUS(ended) != main.EXIT_OK:
         with contextlib.suppress(OSError):
             one.announce()
-        main.stand(one)
+        main.stand_guard(one)
     return main.EXIT_OK
 
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 import contextlib
 
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
-from railweave_switch.refusal import kept_on_disk
-from railweave_switch.reverting import take_back
+from railweave_switch.reverting import revert_to
+from railweave_switch.saving import finish, journal_of
 from railweave_switch.state import (
-    APPLYING,
-    COMMIT,
-    CONFIRMED,
-    FAILED,
-    REVERTED,
-    REVERTING,
-    VERSION,
+    ENDED,
     DamagedError,
     Document,
+    Stage,
     State,
     VersionError,
     guarded,
     read_document,
     read_state,
+    stand_in,
     write,
     write_state,
 )
@@ -46,8 +42,8 @@ class Guard:
         self.host = host
         self.name = name
         self.document = read_document(host)
-        if self.document["id"] != name:
-            raise DamagedError(f"pending.json is of {self.document['id']}, not of {name}")
+        if self.document.id != name:
+            raise DamagedError(f"pending.json is of {self.document.id}, not of {name}")
         self.unread = 0
         self.retries = 0
         self.ended: State | None = None
@@ -65,57 +61,66 @@ class Guard:
             return POLL_S
 
     def _look(self) -> float | None:
+        state = None
         try:
             state = read_state(self.host)
+            self.unread = 0
         except (DamagedError, VersionError):
-            return self._fail_safe()
+            pass
         except OSError:
             self.unread += 1
-            return POLL_S if self.unread < UNREADABLE else self._fail_safe()
-        self.unread = 0
+            if self.unread < UNREADABLE:
+                return POLL_S
         if state is None:
             return self._fail_safe()
-        if state["id"] != self.name:
+        if state.id != self.name:
             return self._superseded(state)
-        return self._own(state)
-
-    def _own(self, state: State) -> float | None:
-        status = state["status"]
-        if status in (CONFIRMED, REVERTED):
-            return None
+        if state.status in ENDED:
+            return self._end(state)
         if self.ended is not None:
-            return self._recorded(self.ended)
-        if status == FAILED:
-            if self.retries >= MOST_RETRIES:
-                return None
+            with self.host.lock(0.0):
+                write_state(self.host, self.ended)
+            return None
+        return self._watch(state)
+
+    def _watch(self, state: State) -> float | None:
+        """Look at the guarded transaction while it is open."""
+        if state.status == Stage.FAILED:
             self.retries += 1
-            return self._strike(state) or RETRY_S
-        if status in (APPLYING, REVERTING) or state["ends_s"] is None:
+            return None if self.retries > MOST_RETRIES else self._strike(state) or RETRY_S
+        if state.status != Stage.ARMED or state.ends_s is None:
             return self._watch_worker(state)
-        left_s = float(state["ends_s"]) - self.host.now_s()
+        left_s = state.ends_s - self.host.now_s()
         return min(left_s, POLL_S) if left_s > 0 else self._strike(state)
+
+    def _end(self, state: State) -> float | None:
+        """End with the transaction, once the startup files say so too: who was replacing them may have been killed."""
+        if journal_of(self.host, state) is None:
+            return None
+        if self._at_work(state):
+            return POLL_S
+        with self.host.lock(0.0):
+            finish(self.host, state)
+        return None
 
     def _watch_worker(self, state: State) -> float | None:
         """Take over from a worker that died, or that is stuck long after the deadline."""
         if not self._at_work(state):
             return self._strike(state)
-        ends_s = self.document["ends_s"]
-        if state["status"] == APPLYING and ends_s is not None and self.host.now_s() > float(ends_s) + BUSY_S:
-            self.host.end(state["worker"])
+        ends_s = self.document.ends_s
+        if state.status == Stage.APPLYING and ends_s is not None and self.host.now_s() > ends_s + BUSY_S:
+            self.host.end(state.worker or {})
         return POLL_S
 
     def _at_work(self, state: State) -> bool:
         """Tell whether a worker other than this guard carries the transaction on."""
-        worker = state.get("worker")
-        return worker != self.host.me() and self.host.alive(worker)
+        return state.worker != self.host.me() and self.host.alive(state.worker)
 
     def _superseded(self, state: State) -> float | None:
         """End only when the transaction that took over has a guard of its own, or is over."""
-        if state["status"] in (CONFIRMED, REVERTED) or guarded(self.host, state["id"]):
+        if state.status in ENDED or guarded(self.host, state.id):
             return None
-        if self.host.alive(state.get("worker")):
-            return POLL_S
-        return self._strike(state)
+        return POLL_S if self.host.alive(state.worker) else self._strike(state)
 
     def _fail_safe(self) -> float | None:
         """Revert without a state to go by, unless the files say that the change was confirmed."""
@@ -127,42 +132,23 @@ class Guard:
     def _strike(self, state: State | None) -> float | None:
         """Revert under the lock, if that is still to be done there."""
         with self.host.lock(0.0):
-            try:
+            now = None
+            with contextlib.suppress(DamagedError, VersionError, OSError):
                 now = read_state(self.host)
-            except (DamagedError, VersionError, OSError):
-                now = None
-            if now is not None and (state is None or now["status"] in (CONFIRMED, REVERTED)):
+            if now is not None and (state is None or now.status in ENDED):
                 return 0.0
-            if now is not None and now["status"] in (APPLYING, REVERTING) and self._at_work(now):
+            if now is not None and now.status in (Stage.APPLYING, Stage.REVERTING) and self._at_work(now):
                 return POLL_S
-            known = now or self._reconstructed()
-            status = take_back(self.host, known, self._document_for(known), "nobody confirmed it in time")
-        self.ended = known if status == REVERTED else None
+            known = now or stand_in(self.host, self.name, self.document.ends_s)
+            revert_to(self.host, known, self._document_for(known), "nobody confirmed it in time")
+        self.ended = known if known.status == Stage.REVERTED else None
         return POLL_S if self.ended else RETRY_S
-
-    def _recorded(self, state: State) -> float | None:
-        """Write how the revert ended, if that is not yet there."""
-        with self.host.lock(0.0):
-            write_state(self.host, state)
-        return None
 
     def _document_for(self, state: State) -> Document:
         """Return what to restore: where another transaction took over, its document, which undoes this one as well."""
-        if state["id"] != self.name:
+        if state.id != self.name:
             with contextlib.suppress(DamagedError, OSError):
                 found = read_document(self.host)
-                if found["id"] == state["id"]:
+                if found.id == state.id:
                     return found
         return self.document
-
-    def _reconstructed(self) -> State:
-        """Return a state in the place of one that cannot be read."""
-        return {
-            "version": VERSION,
-            "id": self.name,
-            "kind": COMMIT,
-            "status": REVERTING,
-            "boot_id": self.host.boot_id(),
-            "ends_s": self.document["ends_s"],
-            "kept": kept_on_disk(self.host),
-        }

@@ -38,16 +38,16 @@ class Done:
     err: str
 
     def words(self) -> str:
-        """Return the last of what the command said, for a person."""
-        said = (self.err.strip() or self.out.strip() or f"exit status {self.exit_status} without a word").splitlines()
-        return " / ".join(line.strip() for line in said[-4:])
+        """Return the end of what the command printed, for a person."""
+        printed = self.err.strip() or self.out.strip() or f"exit status {self.exit_status} without a word"
+        return " / ".join(line.strip() for line in printed.splitlines()[-4:])
 
 
 class Host:
     """A machine. Every method may raise OSError for what its operating system refuses."""
 
     directory = "/var/lib/railweave"
-    frr_directory = "/etc/sonic/frr"
+    sonic_directory = "/etc/sonic"
 
     # Time
 
@@ -73,8 +73,11 @@ class Host:
         """Return a file's content; raises FileNotFoundError."""
         raise NotImplementedError
 
-    def write_file(self, path: str, data: bytes, mode: int = 0o600) -> None:
-        """Replace a file in one go: whoever reads sees the old or the new one, after a power loss too."""
+    def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
+        """Replace a file atomically: whoever reads sees the old or the new one, after a power loss too.
+
+        Without ``mode`` it keeps mode and owner; a new one is readable by the owner of its directory alone.
+        """
         raise NotImplementedError
 
     def remove_file(self, path: str) -> None:
@@ -82,7 +85,7 @@ class Host:
         raise NotImplementedError
 
     def rename_file(self, old: str, new: str) -> None:
-        """Move a file in one go; raises FileNotFoundError."""
+        """Move a file atomically; raises FileNotFoundError."""
         raise NotImplementedError
 
     def list_directory(self) -> Sequence[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -32,7 +34,7 @@ class Machine(Host):
     def __init__(self, root: str = "") -> None:
         self.root = root
         self.directory = f"{root}{Host.directory}"
-        self.frr_directory = f"{root}{Host.frr_directory}"
+        self.sonic_directory = f"{root}{Host.sonic_directory}"
         self.sockets = [f"{root}{path}" for path in REDIS_SOCKETS]
 
     # Time
@@ -61,26 +63,28 @@ class Machine(Host):
         with open(path, "rb") as file:
             return file.read()
 
-    def write_file(self, path: str, data: bytes, mode: int = 0o600) -> None:
+    def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Write a temporary file, bring it to the disk, move it over the old one and bring the directory to the disk.
 
-        The file belongs to whom its directory belongs to: FRR in its container must be able to read its own.
+        A new file belongs to the owner of its directory, so FRR in its container can read its own. A file that
+        is mounted by itself cannot be replaced, and is written in place.
         """
         directory = os.path.dirname(path)
+        like = os.stat(path if os.path.exists(path) else directory)
+        if mode is None:
+            mode = stat.S_IMODE(like.st_mode) if stat.S_ISREG(like.st_mode) else 0o600
         handle, temporary = tempfile.mkstemp(dir=directory, prefix=".railweave-")
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            owner = os.stat(directory)
+            _write(handle, data)
             os.chmod(temporary, mode)
-            os.chown(temporary, owner.st_uid, owner.st_gid)
+            os.chown(temporary, like.st_uid, like.st_gid)
             os.replace(temporary, path)
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
-            raise
+            if not isinstance(error, OSError) or error.errno != errno.EBUSY:
+                raise
+            _write(os.open(path, os.O_WRONLY | os.O_TRUNC), data)
         self._sync(directory)
 
     def remove_file(self, path: str) -> None:
@@ -227,6 +231,13 @@ class Machine(Host):
     def _start() -> list[str]:
         """Return the words that start this program, apart from any environment or package of the caller."""
         return [sys.executable, "-I", "-S", os.path.abspath(sys.argv[0])]
+
+
+def _write(handle: int, data: bytes) -> None:
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _detached(words: Sequence[str], stdin: int, stdout: int) -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""The verbs: each prints one line of JSON and leaves with 0 (done), 1 (failed), 3 (refused) or 64 (wrong usage).
+"""The verbs: each prints one line of JSON and exits with 0 (done), 1 (failed), 3 (refused) or 64 (wrong usage).
 
 railweave-switch read|observe|apply|amend|confirm|undrain|revert|status|recover|install
 """
@@ -13,19 +13,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from railweave_switch import reverting, transaction
+from railweave_switch import confirming, recovery, reverting, transaction
+from railweave_switch.answers import DEVICE_FAULTS, RefusedError
 from railweave_switch.guard import Guard
-from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
+from railweave_switch.host import Host
 from railweave_switch.reading import UnreadableError, looked, read
-from railweave_switch.refusal import RefusedError
-from railweave_switch.state import DAMAGED, OPEN, DamagedError, VersionError, path, report, write
-from railweave_switch.steps import StepError
+from railweave_switch.restart import settle_if_free
+from railweave_switch.state import OPEN, DamagedError, Stage, VersionError, path, report, write
 
 EXIT_OK, EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE, EXIT_OTHER_PROGRAM = 0, 1, 3, 64, 70
 PROGRAM = "/usr/local/bin/railweave-switch"
 LONGEST_TRANSACTION = 64 * 1024 * 1024
 
-GOOD = frozenset({"read", "applied", "confirmed", "armed", "reverted", "sound", "given up", "installed", "told"})
+GOOD = frozenset({"read", "applied", "confirmed", "armed", "reverted", "healthy", "accepted", "installed", "status"})
 """Outcomes that a verb may end with when it did what it was asked to."""
 
 
@@ -45,8 +45,8 @@ def parser() -> argparse.ArgumentParser:
     whole = _Parser(prog="railweave-switch", description="The switch's side of railweave's transactions.")
     verbs = whole.add_subparsers(dest="verb", required=True, parser_class=_Parser)
 
-    def verb(name: str, told: str) -> argparse.ArgumentParser:
-        one: argparse.ArgumentParser = verbs.add_parser(name, help=told)
+    def verb(name: str, help_text: str) -> argparse.ArgumentParser:
+        one: argparse.ArgumentParser = verbs.add_parser(name, help=help_text)
         one.add_argument("--expect", default="", help="SHA-256 of the program that the client brings")
         return one
 
@@ -55,39 +55,35 @@ def parser() -> argparse.ArgumentParser:
         reading.add_argument(name, default="")
     _add_look(reading)
     _add_look(verb("observe", "interfaces, addresses, LLDP and BGP, or the ports' counters"))
-    for name, told in (("apply", "carry out a transaction"), ("amend", "further steps under an armed one")):
-        one = verb(name, f"{told}, read as JSON from standard input")
+    for name, help_text in (("apply", "carry out a transaction"), ("amend", "further steps under an armed one")):
+        one = verb(name, f"{help_text}, read as JSON from standard input")
         _add_look(one)
         one.add_argument("--length", type=int, required=True)
         one.add_argument("--sha256", required=True)
-    _add_ending_verbs(verb)
-    status = verb("status", "how things stand; changes nothing")
-    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction has ended")
-    status.add_argument("--seconds", type=float, default=600.0)
-    verb("recover", "repair a damaged state").add_argument(
-        "--give-up", action="store_true", help="take what runs as it is"
-    )
-    verb("install", "put this file where it is called").add_argument("--sha256", required=True)
-    return whole
-
-
-def _add_ending_verbs(verb: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    for name, told in (
+    for name, help_text in (
         ("confirm", "keep the pending commit and save it"),
         ("undrain", "end the temporary drain of the pending commit"),
         ("revert", "restore what was there before the pending transaction"),
+        ("recover", "repair a damaged state, and end what nobody continues"),
     ):
-        one = verb(name, told)
+        one = verb(name, help_text)
         one.add_argument("--session", default="")
         one.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
         one.add_argument("--id", default="")
         if name == "revert":
             one.add_argument("--commit", default="", help="roll back this confirmed commit instead")
-        elif name == "confirm":
+        if name == "recover":
+            one.add_argument("--accept-running", dest="accept", action="store_true", help="keep what runs as it is")
+        if name == "confirm":
             one.add_argument("--config", default="", help="only while CONFIG_DB has this digest")
             one.add_argument("--frr", default="", help="only while FRR's text has this digest")
         else:
             _add_look(one)
+    status = verb("status", "the last transaction; changes nothing")
+    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction is not at work any more")
+    status.add_argument("--seconds", type=float, default=600.0)
+    verb("install", "put this file where it is called").add_argument("--sha256", required=True)
+    return whole
 
 
 def _add_look(verb: argparse.ArgumentParser) -> None:
@@ -106,7 +102,7 @@ def run(host: Host, words: Sequence[str], stdin: Callable[[], bytes]) -> tuple[i
         here = hashlib.sha256(host.program()).hexdigest()
         if here != asked["expect"]:
             return EXIT_OTHER_PROGRAM, line({"outcome": "other program", "program": here, "status": report(host)})
-    answer = answered(host, asked, stdin)
+    answer = answered(host, lambda: _carried_out(host, asked, stdin))
     outcome = answer.get("outcome")
     failed = EXIT_REFUSED if outcome == "refused" else EXIT_FAILED
     return EXIT_OK if outcome in GOOD and not answer.get("error") else failed, line(answer)
@@ -117,40 +113,39 @@ def line(answer: Mapping[str, Any]) -> str:
     return json.dumps({"version": 1, **answer}, separators=(",", ":")) + "\n"
 
 
-def answered(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
-    """Return the answer to one call, whatever goes wrong."""
+def answered(host: Host, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the answer of ``act``, whatever goes wrong."""
     try:
-        return _verb(host, asked, stdin)
-    except (DamagedError, VersionError) as error:
-        return {"outcome": "refused", "code": "damaged", "error": str(error), "status": report(host)}
+        return act()
     except RefusedError as error:
         return {"outcome": "refused", "code": error.code, "error": str(error), "status": report(host)}
-    except (UnreadableError, DatabaseError, CommandError, StepError, BusyError, OSError) as error:
+    except (DamagedError, VersionError) as error:
+        text = f"{error}: `railweave-switch recover` repairs it"
+        return {"outcome": "refused", "code": "damaged", "error": text, "status": report(host)}
+    except (UnreadableError, *DEVICE_FAULTS) as error:
         return {"outcome": "failed", "error": str(error) or repr(error), "status": report(host)}
 
 
-def _verb(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
     verb = asked["verb"]
-    if verb == "read":
-        return read(host, asked)
+    if verb in WORK:
+        request = {name: value for name, value in asked.items() if name != "expect"}
+        if verb in ("apply", "amend"):
+            request = {"verb": verb, **transaction.loaded(received(stdin(), asked))}
+        answer = host.work(request)
+        return {**answer, **_seen_after(host, asked)} if answer.get("outcome") in GOOD else answer
+    if verb == "install":
+        return install(host, asked)
     if verb == "observe":
         asked = asked if asked["counters"] else {**asked, "observe": True}
         return {"outcome": "read", "status": report(host), **looked(host, asked)}
-    if verb == "status":
-        return status(host, asked)
-    if verb == "install":
-        return install(host, asked)
-    if verb in ("apply", "amend"):
-        request = {"verb": verb, **transaction.loaded(received(stdin(), asked))}
-    else:
-        request = {name: value for name, value in asked.items() if name != "expect"}
-    answer = host.work(request)
-    return {**answer, **_seen_after(host, asked)} if answer.get("outcome") in GOOD else answer
+    settle_if_free(host)
+    return read(host, asked) if verb == "read" else status(host, asked)
 
 
 def _seen_after(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the look that was asked for after a change; what cannot be seen is no failure of the change."""
-    with contextlib.suppress(UnreadableError, DatabaseError, CommandError, OSError):
+    with contextlib.suppress(UnreadableError, *DEVICE_FAULTS):
         return looked(host, asked)
     return {}
 
@@ -167,53 +162,42 @@ def received(data: bytes, asked: Mapping[str, Any]) -> str:
 WORK: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {
     "apply": transaction.apply,
     "amend": transaction.amend,
-    "confirm": transaction.confirm,
-    "undrain": transaction.undrain,
+    "confirm": confirming.confirm,
+    "undrain": confirming.undrain,
     "revert": reverting.revert,
-    "recover": reverting.recover,
+    "recover": recovery.recover,
 }
+"""The verbs that go on when the session ends."""
 
 
 def work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     """Do what survives the session, and keep the answer for a session that comes back."""
     with contextlib.suppress(OSError):
         host.remove_file(path(host, "answer.json"))
-    answer = answered_work(host, request)
+    answer = answered(host, lambda: WORK[request["verb"]](host, request))
     with contextlib.suppress(OSError):
         if request.get("id"):
             write(host, "answer.json", {"id": request["id"], "answer": answer})
     return answer
 
 
-def answered_work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to a request, whatever goes wrong."""
-    try:
-        return WORK[request["verb"]](host, request)
-    except (DamagedError, VersionError) as error:
-        return {"outcome": "refused", "code": "damaged", "error": str(error), "status": report(host)}
-    except RefusedError as error:
-        return {"outcome": "refused", "code": error.code, "error": str(error), "status": report(host)}
-    except (DatabaseError, CommandError, StepError, OSError) as error:
-        return {"outcome": "failed", "error": str(error) or repr(error), "status": report(host)}
-
-
 ANSWER_S = 5.0
-"""How long an answer may come after its state."""
+"""How long an answer may come after the state that it is about."""
 
 
 def status(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how things stand; with ``wait`` when that transaction has ended, with its answer."""
+    """Return the last transaction; with ``wait`` when that one is not at work any more, with its answer."""
     wanted = asked.get("wait") or ""
     ends_s = host.now_s() + float(asked.get("seconds") or 0.0)
     idle_s: float | None = None
     while True:
-        told = report(host)
+        found = report(host)
         answer = _kept_answer(host, wanted) if wanted else None
-        if told["status"] not in ("applying", "reverting") and idle_s is None:
+        if found["status"] not in (Stage.APPLYING, Stage.REVERTING) and idle_s is None:
             idle_s = host.now_s()
         waited = idle_s is not None and (answer is not None or host.now_s() >= idle_s + ANSWER_S)
         if not wanted or waited or host.now_s() >= ends_s:
-            return {"outcome": "told", "status": told, **({} if answer is None else {"answer": answer})}
+            return {"outcome": "status", "status": found, **({} if answer is None else {"answer": answer})}
         host.sleep(0.2)
 
 
@@ -231,34 +215,24 @@ def install(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     data = host.program()
     if hashlib.sha256(data).hexdigest() != asked["sha256"]:
         raise RefusedError("the program arrived cut or changed; nothing was installed")
-    told = report(host)
+    found = report(host)
     try:
         old = hashlib.sha256(host.read_file(PROGRAM)).hexdigest()
     except FileNotFoundError:
         old = ""
-    busy = told["status"] in OPEN or told["status"] in ("expired", DAMAGED)
+    busy = found["status"] in {*OPEN, Stage.EXPIRED, Stage.DAMAGED}
     if busy and old and old != asked["sha256"]:
         raise RefusedError(
-            f"another version of railweave-switch is on the switch and has something pending: {told['status']} "
-            f"({told['error'] or told['id']}); end that with it first (`railweave-switch revert`)",
+            f"another version of railweave-switch is on the switch and has something pending: {found['status']} "
+            f"({found['error'] or found['id']}); end that with it first (`railweave-switch revert`)",
             "pending",
         )
     host.make_directory()
     host.write_file(PROGRAM, data, 0o755)
-    return {"outcome": "installed", "program": asked["sha256"], "status": told}
+    return {"outcome": "installed", "program": asked["sha256"], "status": found}
 
 
-def guard(host: Host, name: str) -> None:
-    """Be the guard of a transaction until its work is done."""
-    one = Guard(host, name)
-    one.announce()
-    stand(one)
-
-
-def stand(one: Guard) -> None:
+def stand_guard(one: Guard) -> None:
     """Look until there is nothing left to do."""
-    while True:
-        pause_s = one.poll()
-        if pause_s is None:
-            return
+    while (pause_s := one.poll()) is not None:
         one.host.sleep(pause_s)

@@ -85,7 +85,7 @@ def _undo(host: Host, commit: str) -> Any:
     if f"{commit}.rollback.json" not in host.list_directory():
         return None
     try:
-        return read_document(host, f"{commit}.rollback.json").get("undo")
+        return read_document(host, f"{commit}.rollback.json").undo
     except DamagedError as error:
         raise UnreadableError(str(error)) from error
 

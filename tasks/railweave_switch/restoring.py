@@ -1,4 +1,4 @@
-"""Restore a switch to a rollback document: apply it, verify the result, and retry.
+"""Restoring: bring a switch to what a rollback document says, check what is there, and try again.
 
 A command's success says nothing. What counts is what is read afterwards: every row that the change named, and every
 line of FRR against the text that was captured before the change.
@@ -7,12 +7,12 @@ line of FRR against the text that was captured before the change.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from railweave_switch import frr
 from railweave_switch.host import CommandError, DatabaseError, Host
 from railweave_switch.rows import repairs, unmet
-from railweave_switch.state import Document
+from railweave_switch.state import Document, Step
 from railweave_switch.steps import StepError, apply_frr, frr_text, run_step
 
 ATTEMPTS, STEP_ATTEMPTS = 6, 2
@@ -26,17 +26,30 @@ FRR_STARTS_S = 180.0
 FAULTS = (StepError, CommandError, DatabaseError, OSError, KeyError, TypeError, ValueError)
 
 
-def restore(host: Host, document: Document, added: Sequence[Sequence[str]] | None) -> tuple[list[str], list[str]]:
-    """Bring back what ``document`` says; return what is missing (nothing: all is back) and what went wrong on the way.
+@dataclass(frozen=True)
+class Restored:
+    """What a restoration left: rows and lines that are back, those that are not, and what went wrong on the way."""
+
+    restored: list[str]
+    missing: list[str]
+    notes: list[str]
+
+
+Added = Sequence[Sequence[str]]
+
+
+def restore(host: Host, document: Document, added: Added | None) -> Restored:
+    """Bring back what ``document`` says.
 
     ``added`` are the lines of FRR that the change had added, None where that is not known: then every line that was not
     there before counts as left over.
     """
     notes: list[str] = []
     waited_until = host.now_s() + PATIENCE_S
-    if not missing_of(host, document, added):
-        return [], notes  # nothing was written: a reload would cost minutes
-    steps = dict(enumerate(document["steps"]))
+    first = missing_of(host, document, added)
+    if not first:
+        return Restored([], [], notes)  # nothing was written: a reload would cost minutes
+    steps = dict(enumerate(document.steps))
     missing: list[str] = []
     for attempt in range(ATTEMPTS):
         if attempt:
@@ -47,16 +60,18 @@ def restore(host: Host, document: Document, added: Sequence[Sequence[str]] | Non
             steps = _run(host, steps, notes)
         reloads = any(step["kind"] == "reload" for step in steps.values())
         if missing and not reloads:
-            _mend(host, document, added, notes)
+            _write_missing(host, document, added, notes)
         missing = _missing_after_wait(host, document, added, waited_until)
         if not missing and not reloads:
-            return [], notes
-    return missing or notes[-1:], notes
+            break
+    else:
+        missing = missing or notes[-1:]
+    return Restored([one for one in first if one not in missing], missing, notes)
 
 
-def _run(host: Host, steps: Mapping[int, Mapping[str, Any]], notes: list[str]) -> dict[int, Mapping[str, Any]]:
+def _run(host: Host, steps: Mapping[int, Step], notes: list[str]) -> dict[int, Step]:
     """Run the steps, all of them whatever fails, and return those that failed."""
-    failed: dict[int, Mapping[str, Any]] = {}
+    failed: dict[int, Step] = {}
     for number, step in steps.items():
         try:
             run_step(host, step, STEP_LIMIT_S, f"revert-{number}.json", back=True)
@@ -68,13 +83,13 @@ def _run(host: Host, steps: Mapping[int, Mapping[str, Any]], notes: list[str]) -
     return failed
 
 
-def _mend(host: Host, document: Document, added: Sequence[Sequence[str]] | None, notes: list[str]) -> None:
+def _write_missing(host: Host, document: Document, added: Added | None, notes: list[str]) -> None:
     """Write what is missing itself: rows without any file, lines of FRR one by one."""
     try:
-        commands = repairs(document["rows"], host.rows("CONFIG_DB"))
+        commands = repairs(document.rows, host.rows("CONFIG_DB"))
         if commands:
             host.write_rows(commands)
-        missing, surplus = _frr_difference(host, document, added)
+        missing, surplus = frr_difference(host, document, added)
         if surplus:
             apply_frr(host, frr.removal_of(surplus), STEP_LIMIT_S, lenient=True)
         if missing:
@@ -83,41 +98,38 @@ def _mend(host: Host, document: Document, added: Sequence[Sequence[str]] | None,
         notes.append(str(error) or repr(error))
 
 
-def missing_of(host: Host, document: Document, added: Sequence[Sequence[str]] | None) -> list[str]:
+def missing_of(host: Host, document: Document, added: Added | None) -> list[str]:
     """Return what is not as before the change: ``TABLE|KEY`` of rows, and lines of FRR."""
     try:
-        missing = unmet(document["rows"], host.rows("CONFIG_DB"))
+        missing = unmet(document.rows, host.rows("CONFIG_DB"))
     except (DatabaseError, OSError) as error:
         return [f"CONFIG_DB ({error})"]
     try:
-        lost, surplus = _frr_difference(host, document, added)
+        lost, surplus = frr_difference(host, document, added)
     except StepError as error:
         return [*missing, str(error)]
     return [*missing, *map(frr.shown, lost), *(f"{frr.shown(line)} (too much)" for line in surplus)]
 
 
-def _frr_difference(
-    host: Host, document: Document, added: Sequence[Sequence[str]] | None
-) -> tuple[list[frr.Line], list[frr.Line]]:
+def frr_difference(host: Host, document: Document, added: Added | None) -> tuple[list[frr.Line], list[frr.Line]]:
     """Return the lines of FRR that are missing and those that are left over; raises StepError where FRR is silent."""
-    ignored = document.get("frr_ignored") or ""
-    before, goal = document.get("frr"), document.get("frr_lines")
-    if before is None and goal is None:
+    if document.frr is None and document.frr_lines is None:
         return [], []
     text = frr_text(host)
     if text is None:
         raise StepError("FRR", "it does not answer")
-    had = frr.lines_of(str(before), ignored) if goal is None else dict.fromkeys(tuple(line) for line in goal)
-    has = frr.lines_of(text, ignored)
+    if document.frr_lines is None:
+        had = frr.lines_of(str(document.frr), document.frr_ignored)
+    else:
+        had = dict.fromkeys(tuple(line) for line in document.frr_lines)
+    has = frr.lines_of(text, document.frr_ignored)
     ours = None if added is None else {tuple(line) for line in added}
     surplus = [line for line in has if line not in had and (ours is None or line in ours)]
     return [line for line in had if line not in has], surplus
 
 
-def _missing_after_wait(
-    host: Host, document: Document, added: Sequence[Sequence[str]] | None, until_s: float
-) -> list[str]:
-    """Look until the databases and FRR answer, then tell what is missing."""
+def _missing_after_wait(host: Host, document: Document, added: Added | None, until_s: float) -> list[str]:
+    """Look until the databases and FRR answer, then return what is missing."""
     while True:
         missing = missing_of(host, document, added)
         silent = any(word in one for one in missing for word in ("CONFIG_DB (", "does not answer"))

@@ -1,4 +1,4 @@
-"""Rows of CONFIG_DB: their JSON form, and what of a wanted part is not there.
+"""Rows of CONFIG_DB: their JSON form, and how they differ from an intended part.
 
 A part is ``{TABLE: {KEY: {FIELD: text | list | null} | null}}``: null says that a row or a field is not there, and what
 is not named does not matter.
@@ -57,8 +57,23 @@ def digest(value: Any) -> str:
 
 
 def unmet(part: Part, rows: Mapping[str, Hash]) -> list[str]:
-    """Return ``TABLE|KEY`` of the rows that are not as ``part`` wants them."""
-    return [f"{table}|{key}" for table, key, wanted in named(part) if not _holds(wanted, rows.get(f"{table}|{key}"))]
+    """Return ``TABLE|KEY`` of the rows that are not as in ``part``."""
+    return [f"{table}|{key}" for table, key, fields in named(part) if not _holds(fields, rows.get(f"{table}|{key}"))]
+
+
+def remains(part: Part, expected: Part, rows: Mapping[str, Hash]) -> list[str]:
+    """Return ``TABLE|KEY`` of the rows that hold something of ``part`` which is not in ``expected``."""
+    found = []
+    for table, key, fields in named(part):
+        other, row = expected.get(table, {}).get(key), rows.get(f"{table}|{key}")
+        if fields is None or row is None or other is None:
+            there = (row is None) == (fields is None) != (other is None)
+        else:
+            now = decoded(row)
+            there = any(_same(v, now.get(one)) and not _same(v, other.get(one)) for one, v in fields.items())
+        if there:
+            found.append(f"{table}|{key}")
+    return found
 
 
 def named(part: Part) -> Iterator[tuple[str, str, Any]]:

@@ -1,9 +1,10 @@
 """What the switch knows of its transactions: one small state file, and the rollback document of the pending one.
 
-transaction.json   who changed what, when, and how far it came; replaced in one go, written under the lock
-pending.json       what brings the earlier configuration back; there before anything is changed
-ID.rollback.json   the same of a commit that was confirmed
-reserve            disk blocks reserved for a revert on a full disk
+transaction.json   who changed what, when, and how far it got; replaced atomically, under the lock
+pending.json       the rollback document of the pending transaction; there before anything is changed
+ID.rollback.json   that of a confirmed commit
+save.json          what the switch is to boot, until both startup files are replaced by it
+reserve            disk space for the state and the revert where the disk is full
 """
 
 from __future__ import annotations
@@ -11,29 +12,103 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar
 
-from railweave_switch.host import Host
+from railweave_switch.host import Host, Process
 
 VERSION = 1
 RESERVE_BYTES = 256 * 1024
 KEPT_COMMITS = 11
 """The switch keeps the rollback documents of so many confirmed commits."""
 
-COMMIT, DRAIN, ROLLBACK = "commit", "drain", "rollback"
-"""What a transaction is about."""
 
-APPLYING, ARMED, CONFIRMED = "applying", "armed", "confirmed"
-REVERTING, REVERTED, FAILED = "reverting", "reverted", "failed"
-NONE, EXPIRED, DAMAGED = "none", "expired", "damaged"
-"""Only told, never written: no state; the time is over and nobody restored anything; the state cannot be read."""
+class Kind:
+    """What a transaction is about."""
 
-OPEN = frozenset({APPLYING, ARMED, REVERTING, FAILED})
-"""States of which something may have to be taken back."""
+    COMMIT, DRAIN, ROLLBACK = "commit", "drain", "rollback"
 
-State = dict[str, Any]
-Document = dict[str, Any]
+
+class Stage:
+    """How far a transaction got; the last three are reported and never written."""
+
+    APPLYING, ARMED, CONFIRMED = "applying", "armed", "confirmed"
+    REVERTING, REVERTED, FAILED = "reverting", "reverted", "failed"
+    NONE, EXPIRED, DAMAGED = "none", "expired", "damaged"
+
+
+ENDED = frozenset({Stage.CONFIRMED, Stage.REVERTED})
+OPEN = frozenset({Stage.APPLYING, Stage.ARMED, Stage.REVERTING, Stage.FAILED})
+"""States in which something may have to be reverted."""
+
+REPAIRS = {
+    Stage.EXPIRED: "railweave-switch revert",
+    Stage.FAILED: "railweave-switch revert",
+    Stage.DAMAGED: "railweave-switch recover",
+}
+"""The command that repairs a state."""
+
+Step = dict[str, Any]
+Lines = list[tuple[str, ...]]
+
+
+@dataclass
+class State:
+    """The last transaction. ``ends_s`` is the deadline on the clock since the boot, None for one that is kept at once.
+
+    ``has_frr`` tells whether FRR answered when it began, ``frr_added`` and ``frr_removed`` what it changed there (None:
+    not known), ``kept`` are the confirmed commits that can be rolled back, ``unsaved`` tells that it ended and the
+    startup files do not yet say so.
+    """
+
+    id: str
+    kind: str
+    status: str
+    by: str = ""
+    message: str = ""
+    boot_id: str = ""
+    began_at: float = 0.0
+    ends_s: float | None = None
+    deadline_at: float | None = None
+    worker: Process | None = None
+    drain: str = ""
+    has_frr: bool = True
+    frr_added: Lines | None = None
+    frr_removed: Lines | None = None
+    kept: list[str] = field(default_factory=list)
+    rolls_back: str = ""
+    unsaved: bool = False
+    reason: str = ""
+    error: str = ""
+    missing: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    version: int = VERSION
+
+
+@dataclass(frozen=True)
+class Document:
+    """A rollback document: the steps back, and what must be true after them: ``rows`` and FRR's text ``frr``.
+
+    ``after`` are the rows as the transaction leaves them, ``startup`` the digests of the startup files when it began.
+    ``frr_lines`` replaces ``frr`` in the rollback of a confirmed commit: other lines have changed since. ``undo`` is
+    the client's own form of it.
+    """
+
+    id: str
+    steps: list[Step]
+    rows: dict[str, Any]
+    after: dict[str, Any]
+    startup: dict[str, str] = field(default_factory=dict)
+    frr: str | None = None
+    frr_lines: Lines | None = None
+    frr_ignored: str = ""
+    frr_added: Lines | None = None
+    frr_removed: Lines | None = None
+    undo: Any = None
+    drain: dict[str, Any] | None = None
+    supersedes: str = ""
+    ends_s: float | None = None
+    version: int = VERSION
 
 
 class DamagedError(Exception):
@@ -58,32 +133,69 @@ def read_state(host: Host) -> State | None:
         if any(name == "pending.json" or name.endswith(".rollback.json") for name in host.list_directory()):
             raise DamagedError(f"{where} is gone, and transactions were made here") from None
         return None
-    found = _object(data, where)
-    if found.get("version") != VERSION:
-        if isinstance(found.get("version"), int):
-            raise VersionError(f"{where} is of version {found['version']}, this program writes version {VERSION}")
-        raise DamagedError(f"{where} has no version")
-    if not isinstance(found.get("id"), str) or found.get("status") not in {*OPEN, CONFIRMED, REVERTED}:
-        raise DamagedError(f"{where} names no transaction")
-    return found
-
-
-def write_state(host: Host, state: State, **changes: Any) -> None:
-    """Write the state; where the disk is full, on the blocks that were kept for it."""
-    state.update(changes)
-    write(host, "transaction.json", state)
+    state = _read(State, data, where)
+    if state.status not in {*OPEN, *ENDED}:
+        raise DamagedError(f"{where} names no status")
+    return state
 
 
 def read_document(host: Host, name: str = "pending.json") -> Document:
     """Return a rollback document; raises DamagedError where it is gone or cannot be read."""
     where = path(host, name)
     try:
-        found = _object(host.read_file(where), where)
+        return _read(Document, host.read_file(where), where)
     except FileNotFoundError:
         raise DamagedError(f"{where} is gone") from None
-    if found.get("version") != VERSION or not isinstance(found.get("steps"), list):
-        raise DamagedError(f"{where} is no rollback document of version {VERSION}")
-    return found
+    except VersionError as error:
+        raise DamagedError(str(error)) from None
+
+
+T = TypeVar("T", State, Document)
+
+
+def _read(kind: type[T], data: bytes, where: str) -> T:
+    try:
+        found = json.loads(data.decode())
+    except ValueError as error:
+        raise DamagedError(f"{where} cannot be read: {error}") from None
+    if not isinstance(found, dict) or not found:
+        raise DamagedError(f"{where} is empty")
+    version = found.get("version")
+    if version != VERSION:
+        if isinstance(version, int):
+            raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
+        raise DamagedError(f"{where} has no version")
+    known = {one.name: found[one.name] for one in fields(kind) if one.name in found}
+    wrong = [name for name, value in known.items() if not isinstance(value, _TYPES.get(name, str))]
+    try:
+        if not wrong:
+            return kind(**known)
+    except TypeError as error:
+        wrong = [str(error)]
+    raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
+
+
+_NUMBER = (int, float, type(None))
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _NUMBER),
+    **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), (list, type(None))),
+    **dict.fromkeys(("kept", "missing", "notes", "steps"), list),
+    **dict.fromkeys(("rows", "after", "startup"), dict),
+    **dict.fromkeys(("worker", "drain"), (dict, str, type(None))),
+    "frr": (str, type(None)),
+    "undo": object,
+    "has_frr": bool,
+    "unsaved": bool,
+    "version": int,
+}
+"""What a field may hold where that is no text."""
+
+
+def write_state(host: Host, state: State, **changes: Any) -> None:
+    """Change a state and write it."""
+    for name, value in changes.items():
+        setattr(state, name, value)
+    write(host, "transaction.json", asdict(state))
 
 
 def write(host: Host, name: str, value: Any) -> None:
@@ -94,7 +206,7 @@ def write(host: Host, name: str, value: Any) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        host.remove_file(path(host, "reserve"))
+        remove(host, "reserve")
         host.write_file(path(host, name), data)
 
 
@@ -103,96 +215,89 @@ def remove(host: Host, name: str) -> None:
     host.remove_file(path(host, name))
 
 
-def _object(data: bytes, where: str) -> dict[str, Any]:
-    try:
-        found = json.loads(data.decode())
-    except ValueError as error:
-        raise DamagedError(f"{where} cannot be read: {error}") from None
-    if not isinstance(found, dict) or not found:
-        raise DamagedError(f"{where} holds no state")
-    return found
-
-
-# --- what a state means now ----------------------------------------------------------------------------------------
-
-
-def over(host: Host, state: Mapping[str, Any]) -> bool:
-    """Tell whether the time of a transaction is over; a boot ends it at once."""
-    if state.get("boot_id") != host.boot_id():
-        return True
-    ends_s = state.get("ends_s")
-    return ends_s is not None and host.now_s() >= float(ends_s)
-
-
-def guarded(host: Host, name: str) -> bool:
-    """Tell whether the guard of a transaction runs."""
-    try:
-        found = json.loads(host.read_file(path(host, "guard.json")).decode())
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and found.get("id") == name and host.alive(found.get("process"))
-
-
-def seen(host: Host, state: State | None) -> str:
-    """Return the status as it really is: what nobody carries on any more is ``expired``, or ``failed``."""
-    if state is None:
-        return NONE
-    status = str(state["status"])
-    if status not in (APPLYING, ARMED, REVERTING) or guarded(host, state["id"]):
-        return status
-    if status == REVERTING:
-        return status if host.alive(state.get("worker")) else FAILED
-    if status == APPLYING or state.get("ends_s") is None:
-        return status if host.alive(state.get("worker")) else EXPIRED
-    return EXPIRED if over(host, state) else status
-
-
-REPAIRS = {
-    EXPIRED: "railweave-switch revert",
-    FAILED: "railweave-switch revert",
-    DAMAGED: "railweave-switch recover",
-}
-"""The command that repairs a state."""
-
-
-def report(host: Host, error: str = "") -> dict[str, Any]:
-    """Return how things stand, whatever the state file looks like."""
-    state: State | None = None
-    try:
-        state = read_state(host)
-        status = seen(host, state)
-    except (DamagedError, VersionError) as fault:
-        status, error = DAMAGED, error or str(fault)
-    known = state or {}
-    ends_s = known.get("ends_s")
-    left_s = None if ends_s is None or status not in (APPLYING, ARMED) else max(0.0, float(ends_s) - host.now_s())
-    return {
-        "status": status,
-        "id": known.get("id", ""),
-        "kind": known.get("kind", ""),
-        "by": known.get("by", ""),
-        "message": known.get("message", ""),
-        "deadline_at": known.get("deadline_at"),
-        "remaining_s": None if left_s is None else round(left_s, 1),
-        "error": error or known.get("error") or "",
-        "missing": known.get("missing") or [],
-        "drain": known.get("drain") or "",
-        "last": last_confirmed(known),
-        "repair": REPAIRS.get(status, ""),
-    }
-
-
-def last_confirmed(state: Mapping[str, Any]) -> str:
-    """Return the id of the last commit where it was kept; a drain is no commit."""
-    kept = state.get("kept") or [""]
-    return str(kept[-1]) if state.get("status") == CONFIRMED or state.get("kind") == DRAIN else ""
-
-
 def prepare_disk(host: Host) -> None:
-    """Make the directory and put blocks aside; raises OSError where there is no room for that."""
+    """Make the directory and reserve disk space; raises OSError where there is no room for that."""
     host.make_directory()
     where = path(host, "reserve")
     with contextlib.suppress(FileNotFoundError):
         if len(host.read_file(where)) == RESERVE_BYTES:
             return
     host.write_file(where, b"\1" * RESERVE_BYTES)
+
+
+def over(host: Host, state: State) -> bool:
+    """Tell whether the time of a transaction is over; a restart ends it at once."""
+    return state.boot_id != host.boot_id() or (state.ends_s is not None and host.now_s() >= state.ends_s)
+
+
+def guarded(host: Host, name: str = "") -> bool:
+    """Tell whether the guard of a transaction runs, without a name that of any."""
+    try:
+        found = json.loads(host.read_file(path(host, "guard.json")).decode())
+    except (OSError, ValueError):
+        return False
+    known = isinstance(found, dict) and (not name or found.get("id") == name)
+    return bool(known and host.alive(found.get("process")))
+
+
+def current_status(host: Host, state: State | None) -> str:
+    """Return the status as it really is: what nobody continues is ``expired``, or ``failed``."""
+    if state is None:
+        return Stage.NONE
+    status = state.status
+    if status not in (Stage.APPLYING, Stage.ARMED, Stage.REVERTING) or guarded(host, state.id):
+        return status
+    if status == Stage.ARMED and state.ends_s is not None:
+        return Stage.EXPIRED if over(host, state) else status
+    if host.alive(state.worker):
+        return status
+    return Stage.FAILED if status == Stage.REVERTING else Stage.EXPIRED
+
+
+def describe(host: Host, state: State | None) -> str:
+    """Return in words what is pending."""
+    status = current_status(host, state)
+    if state is None or status in ENDED:
+        return "nothing is pending"
+    repair = f"; `{REPAIRS[status]}` repairs it" if status in REPAIRS else ""
+    return f"{state.kind} {state.id} by {state.by or 'another session'} is {status}{repair}"
+
+
+def report(host: Host) -> dict[str, Any]:
+    """Return the status, whatever the state file looks like."""
+    state, error = None, ""
+    try:
+        state = read_state(host)
+        status = current_status(host, state)
+    except (DamagedError, VersionError) as fault:
+        status, error = Stage.DAMAGED, str(fault)
+    known = state or State("", "", status)
+    waits = known.ends_s is not None and status in (Stage.APPLYING, Stage.ARMED)
+    return {
+        **{name: getattr(known, name) for name in ("id", "kind", "by", "message", "deadline_at", "reason", "missing")},
+        "status": status,
+        "remaining_s": round(max(0.0, (known.ends_s or 0.0) - host.now_s()), 1) if waits else None,
+        "error": error or known.error,
+        "drain": known.drain,
+        "unsaved": known.unsaved,
+        "last": last_confirmed(known),
+        "repair": REPAIRS.get(status, ""),
+    }
+
+
+def last_confirmed(state: State) -> str:
+    """Return the id of the last commit if it was kept; a drain is no commit."""
+    if not state.kept or not (state.status == Stage.CONFIRMED or state.kind == Kind.DRAIN):
+        return ""
+    return state.kept[-1]
+
+
+def kept_on_disk(host: Host) -> list[str]:
+    """Return the commits whose rollback documents lie there, oldest first: their names sort by time."""
+    names = sorted(name for name in host.list_directory() if name.endswith(".rollback.json"))
+    return [name[: -len(".rollback.json")] for name in names]
+
+
+def stand_in(host: Host, name: str, ends_s: float | None) -> State:
+    """Return a state in the place of one that cannot be read: of a transaction that is to be reverted."""
+    return State(name, Kind.COMMIT, Stage.REVERTING, boot_id=host.boot_id(), ends_s=ends_s, kept=kept_on_disk(host))

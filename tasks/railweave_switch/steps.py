@@ -5,7 +5,6 @@
 {"kind": "hdel", "key": …, "fields": […]}      HDEL in CONFIG_DB, to Redis itself
 {"kind": "vtysh", "text": …}                   vtysh -f
 {"kind": "reload", "config_db": …, "frr": …}   config reload -y -f
-{"kind": "save"}                               config save -y, vtysh -c 'write memory'
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from railweave_switch.frr import without_tsa
 from railweave_switch.host import CommandError, Done, Host
 from railweave_switch.state import path
 
@@ -23,37 +21,34 @@ Step = Mapping[str, Any]
 FRR_IN_CONTAINER = "/etc/frr"
 """Where the bgp container, in which vtysh runs, sees the host's FRR folder."""
 NEEDED_BY_RELOAD = ("hwsku", "mac", "platform")
-GOLDEN_CONFIG = "/etc/sonic/golden_config_db.json"
-MINIGRAPH = "/etc/sonic/minigraph.xml"
-MODE = "docker_routing_config_mode"
+MODE, OWN_FRR_FILE = "docker_routing_config_mode", "split-unified"
 SHOW_FRR = ("vtysh", "-c", "show running-config")
 READ_S = 60.0
-_SAID_CHARACTERS = 4000
+_QUOTED_CHARACTERS = 4000
 _DAEMONS_AWAY = ("is not running", "failed to connect")
 """vtysh also says `Failure to communicate[13]`, of a line that a daemon refuses: that one is there."""
 
 
 class StepError(Exception):
-    """A step did not work; ``command`` is the switch's own, ``said`` what it printed."""
+    """A step failed; ``command`` is the switch's own, ``said`` what it printed."""
 
     def __init__(self, command: str, said: str) -> None:
         super().__init__(f"{command}: {said.strip()[-300:]}")
         self.command = command
-        self.said = said[-_SAID_CHARACTERS:]
+        self.said = said[-_QUOTED_CHARACTERS:]
 
 
 def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
     """Carry a step out; raises StepError, DatabaseError, OSError. ``name`` is the file that its command reads.
 
-    ``back``: a revert uses a file that was written before, and FRR may complain about lines that were never set.
+    ``back``: in a revert the file that was written before the change is used, and FRR may complain about lines that
+    never came.
     """
     kind = step["kind"]
     if kind == "vtysh":
         apply_frr(host, step["text"], timeout_s, lenient=back)
     elif kind == "hdel":
         host.write_rows([("HDEL", step["key"], *step["fields"])])  # keys may be secrets, which no process list shows
-    elif kind == "save":
-        save(host, timeout_s)
     else:
         _with_file(host, step, timeout_s, name, back=back)
 
@@ -62,13 +57,13 @@ def _with_file(host: Host, step: Step, timeout_s: float, name: str, *, back: boo
     words = COMMANDS[step["kind"]]
     if step["kind"] == "reload":
         refuse_hanging_reload(step)
-        if back and step["config_db"]["DEVICE_METADATA"]["localhost"].get(MODE) == "split-unified":
-            host.write_file(f"{host.frr_directory}/frr.conf", (step.get("frr") or "").encode())
+        if back and step["config_db"]["DEVICE_METADATA"]["localhost"].get(MODE) == OWN_FRR_FILE:
+            host.write_file(frr_file(host), (step.get("frr") or "").encode())
     where = path(host, name)
     if not back or not _holds(host, where, content_of(step)):
         host.write_file(where, content_of(step))
     try:
-        _command(host, [*words, where], timeout_s)
+        run_command(host, [*words, where], timeout_s)
     finally:
         if not back:
             host.remove_file(where)
@@ -81,7 +76,7 @@ COMMANDS = {
 }
 """The commands that read a file."""
 
-KINDS = frozenset({*COMMANDS, "hdel", "vtysh", "save"})
+KINDS = frozenset({*COMMANDS, "hdel", "vtysh"})
 
 
 def content_of(step: Step) -> bytes:
@@ -97,15 +92,20 @@ def _holds(host: Host, where: str, content: bytes) -> bool:
         return False
 
 
+def frr_file(host: Host, name: str = "frr.conf") -> str:
+    """Return where a file of FRR's lies on the host."""
+    return f"{host.sonic_directory}/frr/{name}"
+
+
 def apply_frr(host: Host, text: str, timeout_s: float, *, lenient: bool) -> None:
     """Apply lines of FRR's configuration; where no file can be written, through vtysh's input.
 
     ``lenient``: removing a line that never arrived is an error to vtysh and none to us.
     """
     name = "railweave.conf"
-    where = f"{host.frr_directory}/{name}"
+    where = frr_file(host, name)
     try:
-        host.write_file(where, text.encode())
+        host.write_file(where, text.encode(), 0o600)
     except OSError:
         if not lenient:
             raise
@@ -119,32 +119,6 @@ def apply_frr(host: Host, text: str, timeout_s: float, *, lenient: bool) -> None
     away = not said or any(words in said.lower() for words in _DAEMONS_AWAY)
     if done.exit_status != 0 and (away or not lenient):
         raise StepError("vtysh -f", said or done.words())
-
-
-def save(host: Host, timeout_s: float) -> None:
-    """Make what runs what boots: CONFIG_DB, and FRR unless it is not there to ask (no bgp container)."""
-    _command(host, ["config", "save", "-y"], timeout_s)
-    try:
-        save_frr(host, timeout_s)
-    except StepError:
-        if frr_text(host) is not None:
-            raise
-
-
-def save_frr(host: Host, timeout_s: float) -> None:
-    """Make FRR's running configuration the one that boots, but for the lines of SONiC's TSA."""
-    _command(host, ["vtysh", "-c", "write memory"], timeout_s)
-    where = f"{host.frr_directory}/frr.conf"
-    try:
-        saved = host.read_file(where).decode()
-    except OSError:
-        return  # in some routing modes each daemon has a file
-    kept = without_tsa(saved)
-    try:
-        if kept != saved:
-            host.write_file(where, kept.encode())
-    except OSError as error:
-        raise StepError("write memory", f"{where}: {error}") from error
 
 
 def frr_text(host: Host) -> str | None:
@@ -176,7 +150,8 @@ def refuse_losing_mode(host: Host, steps: Sequence[Step]) -> str:
     why = (
         f"so a reload would change the routing mode and delete FRR's file; state {MODE} = {mode} there or move it away"
     )
-    for where, states in ((GOLDEN_CONFIG, _golden_states), (MINIGRAPH, _minigraph_states)):
+    for name, states in (("golden_config_db.json", _golden_states), ("minigraph.xml", _minigraph_states)):
+        where = f"{host.sonic_directory}/{name}"
         try:
             text = host.read_file(where).decode("utf-8", "replace")
         except OSError:
@@ -197,10 +172,11 @@ def _minigraph_states(text: str, mode: str) -> bool:
     return f">{mode}<" in text.replace(" ", "")
 
 
-def _command(host: Host, words: Sequence[str], timeout_s: float) -> Done:
+def run_command(host: Host, words: Sequence[str], timeout_s: float) -> Done:
+    """Run a command of the switch; raises StepError where it fails."""
     done = _attempt(host, words, timeout_s)
     if done.exit_status != 0:
-        raise StepError(_told(words), f"{done.err}\n{done.out}".strip() or done.words())
+        raise StepError(_shown(words), f"{done.err}\n{done.out}".strip() or done.words())
     return done
 
 
@@ -208,9 +184,9 @@ def _attempt(host: Host, words: Sequence[str], timeout_s: float, stdin: str = ""
     try:
         return host.run(words, timeout_s, stdin)
     except CommandError as error:
-        raise StepError(_told(words), str(error)) from error
+        raise StepError(_shown(words), str(error)) from error
 
 
-def _told(words: Sequence[str]) -> str:
+def _shown(words: Sequence[str]) -> str:
     """Return a command without the path of its file."""
     return " ".join(word for word in words[:3] if not word.startswith("/"))

@@ -149,11 +149,11 @@ def test_it_is_started_out_of_the_input_of_the_command_that_sends_it(switch: Ben
     done = subprocess.run(
         command, input=base64.b64encode(packed()), env=switch.environment, capture_output=True, check=True
     )
-    assert json.loads(done.stdout)["outcome"] == "told"
+    assert json.loads(done.stdout)["outcome"] == "status"
 
 
 def test_a_program_of_another_version_says_so(switch: Bench) -> None:
-    assert switch.call("status", "--expect", packed_sha256())["outcome"] == "told"
+    assert switch.call("status", "--expect", packed_sha256())["outcome"] == "status"
     assert switch.call("status", "--expect", "0" * 64)["outcome"] == "other program"
 
 

@@ -127,7 +127,7 @@ def test_a_leaf_whose_links_are_down_too_keeps_the_other_leaf_of_its_stripe_in_s
     assert {rig.standing(name) for name in DEVICES if name != LEAF} == {"old"}
 
 
-@pytest.mark.parametrize("command", ["config load", "vtysh -f", "write memory"])
+@pytest.mark.parametrize("command", ["config load", "vtysh -f", "config save"])
 def test_a_device_that_refuses_a_commit_ends_as_it_is_said_to(rig: Rig, command: str) -> None:
     rig.change_policy()
     rig.fault(LEAF, "refuse-commit", "--command", command)

@@ -8,10 +8,9 @@ from typing import Any
 KINDS = ("none", "lost", "refused", "unverified", "cut", "killed", "power", "killed and cut")
 """Every kind of fault; ``killed`` is the deploying process, the others strike a switch."""
 
-REFUSABLE = ("config load", "config apply-patch", "vtysh -f", "railweave-switch apply", "railweave-switch confirm",
-             "config save", "write memory")  # fmt: skip
-CUTTABLE = (*REFUSABLE, "show runningconfiguration", "show bgp", "railweave-switch read", "railweave-switch status",
-            "sonic-db")  # fmt: skip
+REFUSABLE = ("config load", "config apply-patch", "vtysh -f", "config save")
+CUTTABLE = (*REFUSABLE, "railweave-switch apply", "railweave-switch confirm", "railweave-switch read",
+            "railweave-switch status", "show bgp", "show running-config")  # fmt: skip
 MOMENTS = ("before", "during", "after")
 MOST_COMMANDS = 45
 MOST_LINES = 60

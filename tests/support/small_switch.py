@@ -183,9 +183,9 @@ class SmallSwitch:
         real = tuple(entry for entry in after.entries if not entry.line.startswith("no neighbor"))
         self.frr = render_frr(FrrDocument(real, after.system))
 
-    def _save(self, _: str) -> Answer:
+    def _save(self, path: str) -> Answer:
         self.saved = True
-        self.files["/etc/sonic/config_db.json"] = json.dumps(self.tables)
+        self.files[path or "/etc/sonic/config_db.json"] = json.dumps(self.tables)
         return 0, "", ""
 
     def _sleep(self, seconds: str) -> Answer:
@@ -223,7 +223,7 @@ class SmallHost(Host):
             raise FileNotFoundError(path)
         return self.switch.files[path].encode("utf-8", "surrogateescape")
 
-    def write_file(self, path: str, data: bytes, mode: int = 0o600) -> None:
+    def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
         self.switch.files[path] = data.decode("utf-8", "surrogateescape")
 
     def remove_file(self, path: str) -> None:

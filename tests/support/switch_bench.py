@@ -19,6 +19,7 @@ from switch_cases import BEFORE, FRR_BEFORE
 from virtual_switch import encoded
 
 from railweave_switch.packing import packed
+from railweave_switch.rows import tables_of
 
 TOOLS = Path(__file__).with_name("switch_tools.py")
 
@@ -145,6 +146,8 @@ class _Connection(socketserver.StreamRequestHandler):
         rows = self.server.rows
         if verb == "GET":
             return "1"
+        if verb == "TABLES":  # for SONiC's commands here, which know no more of Redis than one answer
+            return json.dumps(tables_of(rows))
         if verb == "KEYS":
             return [key for key in rows if words[0] in ("*", key)]
         if verb == "TYPE":

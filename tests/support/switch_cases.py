@@ -13,7 +13,15 @@ from railweave.sonic.frr.document import never_compared
 from railweave_switch.rows import tables_of, unmet
 
 BEFORE: dict[str, Any] = {
-    "DEVICE_METADATA": {"localhost": {"hostname": "leaf1", "hwsku": "S", "mac": "m", "platform": "p"}},
+    "DEVICE_METADATA": {
+        "localhost": {
+            "hostname": "leaf1",
+            "hwsku": "S",
+            "mac": "m",
+            "platform": "p",
+            "docker_routing_config_mode": "split-unified",
+        }
+    },
     "PORT": {"Ethernet0": {"mtu": "9100", "adv_speeds": ["100", "200"]}, "Ethernet4": {"mtu": "9100"}},
     "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "48": "6"}},
     "QUEUE": {"Ethernet0|3": {"scheduler": "one"}},
@@ -28,11 +36,15 @@ FRR_BEFORE = """router bgp 65001
 exit
 ip prefix-list X seq 5 permit any
 """
-MTU_9000 = {"PORT": {"Ethernet0": {"mtu": "9000"}, "Ethernet4": {"mtu": "9000"}}}
+ROLLBACK = "20261122-000009-ffff"
+"""The id of the rollback of a confirmed commit."""
+CHANGED_LINE = ("router bgp 65001", "timers bgp 1 3")
 DAMAGES: tuple[bytes | None, ...] = (b"", b'{"version": 1, "id', b"{}", None, b"\0" * 64, b"[]")
 """What becomes of a state file: empty, truncated, without content, removed, zeros, another value."""
 KINDS = ("none", "kill worker", "kill guard", "kill both", "disk", "redis", "frr", "lost frr", "damage", "clock",
-         "refuse", "reboot")  # fmt: skip
+         "refuse", "reboot", "warm reboot", "foreign save")  # fmt: skip
+UNGUARDED = frozenset({"kill both", "reboot", "warm reboot"})
+"""After these no process of the switch is there to revert: the next client is."""
 
 
 def transaction(deadline_s: float | None = 30.0, **changes: Any) -> dict[str, Any]:
@@ -96,7 +108,7 @@ def new_world() -> World:
     world = World()
     world.rows = {f"{table}|{key}": encoded(row) for table, rows in BEFORE.items() for key, row in rows.items()}
     world.lines = frr_lines(FRR_BEFORE)
-    world.boot_lines = list(world.lines)
+    world.save()
     return world
 
 
@@ -107,12 +119,24 @@ def is_restored(world: World) -> bool:
 
 def is_changed(world: World, asked: Mapping[str, Any]) -> bool:
     """Tell whether the whole change is there."""
-    return not unmet(asked["after"], world.rows) and ("router bgp 65001", "timers bgp 1 3") in world.lines
+    return not unmet(asked["after"], world.rows) and CHANGED_LINE in world.lines
+
+
+def boots_before(world: World) -> bool:
+    """Tell whether both startup files are those of before the change."""
+    rows, lines = world.startup()
+    return tables_of(rows) == BEFORE and set(lines) == set(frr_lines(FRR_BEFORE))
+
+
+def boots_changed(world: World, asked: Mapping[str, Any]) -> bool:
+    """Tell whether both startup files hold the change."""
+    rows, lines = world.startup()
+    return not unmet(asked["after"], rows) and CHANGED_LINE in lines
 
 
 @dataclass
 class Case:
-    """One seeded case and what came of it."""
+    """One seeded case and its result."""
 
     seed: int
     kinds: tuple[str, ...] = ()
@@ -129,7 +153,6 @@ def run_case(seed: int) -> Case:
     """Run one case; raises Broken where an unconfirmed change stays, or ``reverted`` was said of what is not."""
     rng = random.Random(seed)
     world = new_world()
-    world.boot_rows = {key: dict(row) for key, row in world.rows.items()}  # type: ignore[attr-defined]
     case = Case(seed, tuple(rng.sample(KINDS, rng.choice((1, 1, 1, 2, 2, 3)))))
     asked = transaction(deadline_s=rng.choice((30.0, 30.0, 5.0, None)))
     world.on_write = lambda path, data: _watch(world, path, data, case)
@@ -137,13 +160,15 @@ def run_case(seed: int) -> Case:
         _arm(world, kind, rng)
     answer = world.send("apply", asked)
     world.advance(rng.choice((0.0, 1.0, 10.0, 29.5)))
-    client = rng.choice(("confirm", "revert", "nothing", "nothing"))
-    if client == "confirm":
-        told = world.call("confirm")
-        case.confirmed = told.get("outcome") == "confirmed" or answer.get("outcome") == "confirmed"
+    client = rng.choice(("confirm", "revert", "roll back", "nothing", "nothing"))
+    if client in ("confirm", "roll back"):
+        answer = world.call("confirm") or answer
     elif client == "revert":
         world.call("revert")
-    case.confirmed = case.confirmed or answer.get("outcome") == "confirmed"
+    case.confirmed = answer.get("outcome") == "confirmed" and not answer.get("error") and client != "roll back"
+    if client == "roll back":
+        world.advance(rng.choice((0.0, 10.0)))
+        world.call("revert", "--commit", asked["id"], "--id", ROLLBACK)
     world.advance(4000.0)
     _end(world, asked, case)
     return case
@@ -155,15 +180,14 @@ def _watch(world: World, path: str, data: bytes, case: Case) -> None:
         return
     state = json.loads(data)
     case.kept = case.kept or state["status"] == "confirmed"
-    told = state.get("error") or ""
-    claims = state["status"] == "reverted" and told != "it never began" and not told.startswith("given up")
+    claims = state["status"] == "reverted" and state["reason"] not in ("it never began", "what runs was accepted")
     if claims and not is_restored(world):
         raise Broken(f"seed {case.seed} {case.kinds}: `reverted` was written and something is missing")
 
 
 def _end(world: World, asked: Mapping[str, Any], case: Case) -> None:
     """Let the faults pass, contact the switch as the next client does, and judge."""
-    if not case.kept and not {"kill both", "reboot"} & set(case.kinds) and not is_restored(world):
+    if not case.kept and not UNGUARDED & set(case.kinds) and not is_restored(world):
         raise Broken(f"seed {case.seed} {case.kinds}: the switch left an unconfirmed change standing by itself")
     world.disk_full, world.full_from_write = False, None
     world.redis_up_at = world.frr_up_at = 0.0
@@ -173,22 +197,29 @@ def _end(world: World, asked: Mapping[str, Any], case: Case) -> None:
     for process in world.processes:
         process.steps_left = None
     world.advance(200.0)
-    told = world.call("status")["status"]
-    case.told = told["status"]
-    where = f"seed {case.seed} {case.kinds}: {told}"
-    _contact(world, case.told, where)
+    found = world.call("status")["status"]
+    case.told = found["status"]
+    where = f"seed {case.seed} {case.kinds}: {found}"
+    _contact(world, found, where)
     state = world.call("status")["status"]["status"]
     if state == "confirmed":
-        if not is_changed(world, asked) and not {"reboot", "lost frr"} & set(case.kinds):
+        if not (is_changed(world, asked) and boots_changed(world, asked)) and "lost frr" not in case.kinds:
             raise Broken(f"{where}: confirmed, and not there")
-    elif not is_restored(world) and not case.kept:
+    elif not is_restored(world) and not (case.kept and "damage" in case.kinds):
         raise Broken(f"{where}: an unconfirmed change stays ({state})")
+    elif not boots_before(world) and not (case.kept and "damage" in case.kinds):
+        raise Broken(f"{where}: an unconfirmed change would boot ({state})")
     if case.confirmed and state != "confirmed" and "damage" not in case.kinds:
         raise Broken(f"{where}: the confirmation was lost")
 
 
-def _contact(world: World, status: str, where: str) -> None:
+def _contact(world: World, found: Mapping[str, Any], where: str) -> None:
     """Do what the status asks the next client to do."""
+    status = found["status"]
+    if found["unsaved"]:
+        world.call("recover")
+    if status == "confirmed" and "runs a part" in found["error"]:
+        world.call("revert", "--commit", found["last"], "--id", ROLLBACK)
     if status == "none" and not is_restored(world):
         raise Broken(f"{where}: nothing is known of a change that stays")
     if status in ("armed", "applying", "reverting"):
@@ -198,9 +229,9 @@ def _contact(world: World, status: str, where: str) -> None:
     if status == "damaged":
         answer = world.call("recover")
         if answer["outcome"] == "refused":
-            if "--give-up" not in answer["error"]:
+            if "--accept-running" not in answer["error"]:
                 raise Broken(f"{where}: {answer}")
-            world.call("recover", "--give-up")
+            world.call("recover", "--accept-running")
 
 
 def _arm(world: World, kind: str, rng: random.Random) -> None:
@@ -213,7 +244,9 @@ def _arm(world: World, kind: str, rng: random.Random) -> None:
         "lost frr": lambda: _stop_frr(world, rng.choice((5.0, 100.0)), lost=True),
         "damage": lambda: _damage(world, rng),
         "clock": lambda: setattr(world, "wall", world.wall + rng.choice((-1e6, 1e6))),
-        "reboot": lambda: _reboot(world),
+        "reboot": world.reboot,
+        "warm reboot": lambda: world.reboot(warm=True),
+        "foreign save": world.save,
     }
     world.reserve_helps = rng.random() < 0.7
     if kind == "kill worker":
@@ -238,7 +271,7 @@ def _kill_all(world: World) -> None:
 def _stop_frr(world: World, seconds: float, *, lost: bool) -> None:
     world.frr_up_at = world.now + seconds
     if lost:
-        world.lines = list(world.boot_lines)
+        world.lines = world.startup()[1]
 
 
 def _damage(world: World, rng: random.Random) -> None:
@@ -264,9 +297,3 @@ def _refuse(world: World, rng: random.Random) -> None:
         return None
 
     world.refuse = refuse
-
-
-def _reboot(world: World) -> None:
-    """The switch boots what was saved: the configuration before the change."""
-    world.reboot()
-    world.rows = {key: dict(row) for key, row in world.boot_rows.items()}  # type: ignore[attr-defined]

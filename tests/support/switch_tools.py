@@ -20,7 +20,8 @@ def redis(*words: str) -> bytes:
         one.connect(ROOT + "/var/run/redis/redis.sock")
         parts = [b"*%d\r\n" % len(words)] + [b"$%d\r\n%s\r\n" % (len(w.encode()), w.encode()) for w in words]
         one.sendall(b"".join(parts))
-        return one.recv(100)
+        with one.makefile("rb") as answer:
+            return answer.read(int(answer.readline()[1:]))
 
 
 def load(document: dict[str, Any]) -> None:
@@ -68,6 +69,9 @@ if name == "config" and words[0] == "load":
     load(json.loads(content(words[-1])))
 elif name == "config" and words[0] == "apply-patch":
     patch(json.loads(content(words[-1])))
+elif name == "config" and words[0] == "save":
+    with open(words[-1], "wb") as saved:
+        saved.write(redis("TABLES"))
 elif name == "vtysh" and words[0] == "-f":
     path = ROOT + words[1].replace("/etc/frr", "/etc/sonic/frr")
     with open(ROOT + "/modes.log", "a") as log:

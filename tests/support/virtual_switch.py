@@ -22,6 +22,7 @@ from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, 
 from railweave_switch.rows import decoded, tables_of
 
 STATE = "/var/lib/railweave/transaction.json"
+STARTUP_CONFIG_DB, STARTUP_FRR = "/etc/sonic/config_db.json", "/etc/sonic/frr/frr.conf"
 COMMAND_S = 0.3
 Rows = dict[str, dict[str, str]]
 
@@ -36,6 +37,7 @@ class Proc:
 
     pid: int
     kind: str
+    boot: int
     alive: bool = True
     steps_left: int | None = None
 
@@ -46,7 +48,6 @@ class World:
 
     rows: Rows = field(default_factory=dict)
     lines: list[frr.Line] = field(default_factory=list)
-    boot_lines: list[frr.Line] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     now: float = 1000.0
     wall: float = 1.7e9
@@ -86,16 +87,29 @@ class World:
         self.now = max(self.now, until)
 
     def start(self, kind: str) -> "VirtualHost":
-        process = Proc(len(self.processes) + 1, kind, steps_left=self.kill_at.pop(kind, None))
+        process = Proc(len(self.processes) + 1, kind, self.boot, steps_left=self.kill_at.pop(kind, None))
         self.processes.append(process)
         return VirtualHost(self, process)
 
-    def reboot(self) -> None:
+    def reboot(self, *, warm: bool = False) -> None:
+        """Lose power, or restart warm, which keeps CONFIG_DB."""
         for process in self.processes:
             process.alive = False
         self.boot += 1
         self.holder = None
-        self.lines = list(self.boot_lines)
+        rows, self.lines = self.startup()
+        self.rows = self.rows if warm else rows
+
+    def startup(self) -> tuple[Rows, list[frr.Line]]:
+        """Return what the switch would boot."""
+        tables = json.loads(self.files[STARTUP_CONFIG_DB])
+        rows = {f"{table}|{key}": encoded(row) for table, found in tables.items() for key, row in found.items()}
+        return rows, frr_lines(self.files[STARTUP_FRR].decode())
+
+    def save(self, config_db: str = STARTUP_CONFIG_DB, frr_file: str = STARTUP_FRR) -> None:
+        """Save as SONiC and FRR do, whoever asks for it."""
+        self.files[config_db] = json.dumps(tables_of(self.rows)).encode()
+        self.files[frr_file] = frr.text_of(self.lines).encode()
 
     def start_guard(self, name: str) -> None:
         host = self.start("guard")
@@ -119,7 +133,7 @@ class World:
         try:
             pause = guard.poll()
         except Killed:
-            if "guards" in self.kill_at or host.process.kind == "twin":
+            if host.process.kind == "twin" or host.process.boot != self.boot:
                 return
             twin = self.start("twin")
             guard.host = twin
@@ -163,7 +177,10 @@ class World:
             return self._vtysh(words, stdin)
         if self.now < self.redis_up_at:
             return Done(1, "", "Error: Unable to connect to redis")
-        if list(words[:2]) == ["config", "save"]:
+        if list(words[:3]) == ["config", "save", "-y"]:
+            if self.disk_full:
+                return Done(1, "", "OSError: [Errno 28] No space left on device")
+            self.files[words[3]] = json.dumps(tables_of(self.rows)).encode()
             return Done(0, "", "")
         data = json.loads(self.files[words[-1]])
         if words[1] == "apply-patch":
@@ -172,8 +189,7 @@ class World:
             self._merge(data)
         else:
             self._replace(data)
-            boot = self.files.get("/etc/sonic/frr/frr.conf")
-            self.lines = frr_lines(boot.decode()) if boot is not None else list(self.boot_lines)
+            self.lines = self.startup()[1]
         return Done(0, "", "")
 
     def _merge(self, document: Mapping[str, Any]) -> None:
@@ -200,9 +216,8 @@ class World:
         if self.now < self.frr_up_at:
             return Done(1, "", "Exiting: failed to connect to any daemons.\n")
         if list(words[1:]) == ["-c", "show running-config"]:
-            return Done(0, "frr version 10.3\n!\n" + frr.text_of(self.lines) + "end\n", "")
-        if words[1:2] == ["-c"]:
-            return Done(0, "", "")
+            heading = "Building configuration...\n\nCurrent configuration:\n!\nfrr version 10.3\n"
+            return Done(0, heading + frr.text_of(self.lines) + "end\n", "")
         if words[1:2] == ["-f"]:
             stdin = self.files[words[2].replace("/etc/frr", "/etc/sonic/frr")].decode()
         for line in frr_lines(stdin.replace("configure terminal\n", "")):
@@ -274,7 +289,7 @@ class VirtualHost(Host):
         except KeyError:
             raise FileNotFoundError(path) from None
 
-    def write_file(self, path: str, data: bytes, mode: int = 0o600) -> None:
+    def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
         self.step()
         world = self.world
         world.writes += 1

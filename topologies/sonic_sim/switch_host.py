@@ -57,9 +57,11 @@ class SimulatedHost(Host):
         """Return a file's content."""
         return self.device.files.read(path)
 
-    def write_file(self, path: str, data: bytes, mode: int = 0o600) -> None:
-        """Replace a file."""
-        self.device.files.write(path, data, mode=mode, now=self.device.clock.now())
+    def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
+        """Replace a file; without ``mode`` it keeps its own."""
+        files = self.device.files
+        mode = 0o600 if mode is None and not files.exists(path) else mode
+        files.write(path, data, mode=mode, now=self.device.clock.now())
 
     def remove_file(self, path: str) -> None:
         """Remove a file."""

@@ -4,14 +4,15 @@ The cases are seeded (``switch_cases``); ``make faults`` runs ten thousand.
 """
 
 import os
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 
 import pytest
 import switch_cases
 from switch_cases import Case, _end, _watch, is_changed, is_restored, new_world, run_case, transaction
-from virtual_switch import STATE, World
+from virtual_switch import STATE, Proc, World
 
-from railweave_switch import restoring
+from railweave_switch import restart, restoring
 from railweave_switch.host import Done
 from railweave_switch.steps import StepError, apply_frr
 
@@ -22,7 +23,6 @@ BLOCK = 50
 def watched() -> tuple[World, Case]:
     world, case = new_world(), Case(0)
     world.on_write = lambda path, data: _watch(world, path, data, case)
-    world.boot_rows = {key: dict(row) for key, row in world.rows.items()}  # type: ignore[attr-defined]
     return world, case
 
 
@@ -93,7 +93,7 @@ def test_a_confirmed_change_stays_and_is_saved() -> None:
     assert world.call("confirm")["outcome"] == "confirmed"
     world.advance(1000.0)
     assert is_changed(world, transaction())
-    assert "config save -y" in world.commands
+    assert switch_cases.boots_changed(world, transaction())
     assert world.call("confirm")["outcome"] == "refused"
 
 
@@ -108,14 +108,107 @@ def test_a_deadline_is_kept_whatever_the_wall_clock_does() -> None:
         assert world.call("status")["status"]["status"] == "reverted"
 
 
-def test_after_a_reboot_the_state_is_expired_and_a_revert_ends_it() -> None:
+def armed() -> tuple[World, Case]:
+    world, case = watched()
+    world.send("apply", transaction())
+    return world, case
+
+
+def confirmed() -> tuple[World, Case]:
+    world, case = armed()
+    world.call("confirm")
+    return world, case
+
+
+CONFIRM, ROLL_BACK = ("confirm",), ("revert", "--commit", transaction()["id"], "--id", switch_cases.ROLLBACK)
+ENDINGS = pytest.mark.parametrize(
+    ("begin", "words"), [(armed, CONFIRM), (confirmed, ROLL_BACK)], ids=["confirm", "roll back"]
+)
+
+
+def each_step(begin: Callable[[], tuple[World, Case]], words: tuple[str, ...]) -> Iterator[tuple[World, Case, int]]:
+    """Give a world for each step of a call, before the call."""
+    world, _ = begin()
+    first = world.steps
+    world.call(*words)
+    for step in range(first + 1, world.steps + 1):
+        yield *begin(), step
+
+
+@ENDINGS
+def test_power_lost_at_any_step_leaves_both_startup_files_old_or_both_new_and_what_runs_is_the_same(
+    begin: Callable[[], tuple[World, Case]], words: tuple[str, ...]
+) -> None:
+    ends = set()
+    for world, _, step in each_step(begin, words):
+        world.at_step[step] = world.reboot
+        world.call(*words)
+        status = world.call("status")["status"]
+        ends.add(status["status"])
+        assert not status["unsaved"], f"step {step}"
+        changed = status["status"] == "confirmed"
+        assert is_changed(world, transaction()) if changed else is_restored(world), f"step {step}: {status}"
+        later = world.send("apply", {**transaction(), "id": "later"})
+        assert later.get("code") == ("moved" if changed else None), f"step {step}: {later}"
+        assert switch_cases.boots_changed(world, transaction()) == changed != switch_cases.boots_before(world)
+    assert ends == {"confirmed", "reverted"}
+
+
+@ENDINGS
+def test_killed_at_any_step_the_guard_or_the_next_call_finishes_what_was_begun(
+    begin: Callable[[], tuple[World, Case]], words: tuple[str, ...]
+) -> None:
+    for guards in (True, False):
+        for world, case, step in each_step(begin, words):
+            victims = [*world.processes] if not guards else []
+            worker = len(world.processes) + 2  # after the one that waits for it
+
+            def kill(world: World = world, worker: int = worker, victims: list[Proc] = victims) -> None:
+                for process in [*victims, *world.processes[worker - 1 : worker]]:
+                    process.alive = False
+
+            world.at_step[step] = kill
+            world.call(*words)
+            case.kinds = () if guards else ("kill both",)
+            judged(world, case)
+
+
+def test_a_change_that_somebody_saved_before_it_was_reverted_does_not_boot_either() -> None:
+    world, case = armed()
+    world.save()
+    judged(world, case)
+    assert switch_cases.boots_before(world)
+
+
+def test_a_warm_restart_keeps_configdb_so_the_change_is_reverted() -> None:
+    world, _ = armed()
+    world.reboot(warm=True)
+    assert world.call("status")["status"]["status"] == "expired"
+    refused = world.send("apply", {**transaction(), "id": "later"})
+    assert (refused["code"], "railweave-switch revert" in refused["error"]) == ("pending", True)
+    assert world.call("revert")["outcome"] == "reverted"
+    assert is_restored(world)
+
+
+def test_nothing_of_somebody_elses_is_reverted_after_a_restart() -> None:
+    """A row that was changed by hand since is not ours, though the transaction named it."""
+    world = new_world()
+    world.send("apply", transaction())
+    world.reboot()
+    world.rows["PORT|Ethernet4"]["mtu"] = "1500"
+    assert world.call("status")["status"]["status"] == "reverted"
+    assert world.rows["PORT|Ethernet4"]["mtu"] == "1500"
+
+
+def test_after_a_restart_the_startup_configuration_runs_and_nothing_is_pending() -> None:
     world, _ = watched()
     world.send("apply", transaction())
     world.reboot()
-    assert world.call("status")["status"]["status"] == "expired"
+    found = world.call("status")["status"]
+    assert (found["status"], found["reason"]) == ("reverted", restart.RESTARTED)
     assert world.call("confirm")["outcome"] == "refused"
-    assert world.call("revert")["outcome"] == "reverted"
     assert is_restored(world)
+    assert world.send("apply", {**transaction(), "id": "later"})["outcome"] == "applied"
 
 
 def test_a_revert_that_leaves_something_out_says_what_and_how_to_repair_it() -> None:

@@ -34,6 +34,8 @@ def save(one: Run, yes: bool, filename: str | None) -> None:
     path = filename or CONFIG_FILE
     _refuse_several(one, path)
     one.say(f"Running command: {CFGGEN} -d --print-data > {path}")
+    if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config save"):
+        one.leave(f"/bin/sh: 1: cannot create {path}: Read-only file system", 2)
     try:
         one.device.files.write(one.call.path(path), saved_text(one.db).encode(), now=one.device.clock.now())
     except OSError:

@@ -1,0 +1,84 @@
+"""What every verb begins and ends with: the lock, the last state, a refusal in words, and the answer."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Hash, Host
+from railweave_switch.restart import settle
+from railweave_switch.rows import changed, digest
+from railweave_switch.state import DamagedError, State, VersionError, read_state, report
+from railweave_switch.steps import StepError, frr_text
+
+Answer = dict[str, Any]
+
+LOCK_S = 2.0
+DEVICE_FAULTS = (StepError, CommandError, DatabaseError, OSError)
+
+
+class RefusedError(Exception):
+    """Nothing was done; the message says why, ``code`` its kind: ``busy``, ``pending``, ``moved`` or ``damaged``."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@contextlib.contextmanager
+def locked(host: Host, asked: Mapping[str, Any]) -> Iterator[None]:
+    """Hold the lock; raises RefusedError where another transaction or session has it."""
+    holder = host.session_holder()
+    if holder and holder != asked.get("session"):
+        raise RefusedError(f"the configuration is locked by {holder}", "busy")
+    try:
+        host.make_directory()
+        with host.lock(float(asked.get("lock_wait_s") or LOCK_S)):
+            yield
+    except BusyError:
+        raise RefusedError("the configuration is locked: another transaction is at work on it", "busy") from None
+
+
+def last_state(host: Host) -> State | None:
+    """Return the state, with what the last transaction left to be done; raises RefusedError where it cannot be read."""
+    try:
+        state = read_state(host)
+    except DamagedError as error:
+        raise RefusedError(f"{error}: `railweave-switch recover` repairs it", "damaged") from error
+    except VersionError as error:
+        raise RefusedError(f"{error}; end what is pending with that version", "damaged") from error
+    if state is not None:
+        with contextlib.suppress(*DEVICE_FAULTS):
+            settle(host, state)
+    return state
+
+
+def sha256(text: str) -> str:
+    """Return the digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def listed(items: list[str]) -> str:
+    """Return the first five of some names, and how many more there are."""
+    return ", ".join(items[:5]) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
+
+
+def answer_of(host: Host, outcome: str, earlier: Mapping[str, Hash] | None = None, **more: Any) -> Answer:
+    """Return the answer with the status and the digests of what runs now, FRR's text whole.
+
+    With the ``earlier`` rows of CONFIG_DB it has those that are other now, null for the ones that are gone.
+    """
+    text = frr_text(host)
+    answer: Answer = {
+        "outcome": outcome,
+        "status": report(host),
+        "frr": {"text": text, "digest": text and sha256(text)},
+    }
+    with contextlib.suppress(DatabaseError, OSError):
+        rows = host.rows("CONFIG_DB")
+        answer["config"] = {"digest": digest(rows)}
+        if earlier is not None:
+            answer["config"].update(since=digest(earlier), changed=changed(earlier, rows))
+    return {**answer, **more}

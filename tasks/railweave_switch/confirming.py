@@ -1,0 +1,119 @@
+"""Confirming a commit: from then on nothing reverts it, and the switch boots it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from railweave_switch import frr
+from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, locked, sha256
+from railweave_switch.host import Host
+from railweave_switch.restoring import settled
+from railweave_switch.rows import digest
+from railweave_switch.saving import conclude, prepare
+from railweave_switch.state import (
+    KEPT_COMMITS,
+    Document,
+    Kind,
+    Lines,
+    Stage,
+    State,
+    current_status,
+    describe,
+    over,
+    read_document,
+    write,
+    write_state,
+)
+from railweave_switch.steps import StepError, frr_text, run_step
+
+DRAIN_S = 600.0
+READ_BACK_S, READ_BACK_PAUSE_S = 1.5, 0.5
+
+
+def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
+    """Keep the pending commit and save it; the drain that it was made under ends first."""
+    with locked(host, asked):
+        state = last_state(host)
+        if state is None or current_status(host, state) != Stage.ARMED:
+            raise RefusedError(describe(host, state))
+        if state.kind == Kind.DRAIN:
+            raise RefusedError("no commit waits to be confirmed, only a temporary drain: undrain ends it")
+        if asked.get("id") and asked["id"] != state.id:
+            raise RefusedError(f"another commit waits: {describe(host, state)}")
+        if over(host, state):
+            raise RefusedError("the time is over: the switch is restoring the earlier configuration")
+        _refuse_other(host, asked)
+        return keep(host, state, read_document(host))
+
+
+def _refuse_other(host: Host, asked: Mapping[str, Any]) -> None:
+    """Raise RefusedError where what runs has not the digests that the confirmation is for."""
+    config, text = asked.get("config"), asked.get("frr")
+    moved = ["CONFIG_DB"] if config and digest(host.rows("CONFIG_DB")) != config else []
+    if text and sha256(frr_text(host) or "") != text:
+        moved.append("FRR")
+    if moved:
+        raise RefusedError(f"{' and '.join(moved)} changed since the configuration was read back", "moved")
+
+
+def keep(host: Host, state: State, document: Document) -> Answer:
+    """Confirm an armed transaction; raises StepError, OSError, and then it is still armed."""
+    _end_drain(host, state, document)
+    kept = state.kept
+    if state.kind != Kind.DRAIN:
+        write(host, "pending.json", vars(_lasting(state, document)))
+        kept = [*kept, state.id][-KEPT_COMMITS:]
+    failure = conclude(host, state, Stage.CONFIRMED, prepare(host, state), error="", kept=kept)
+    return answer_of(host, Stage.CONFIRMED, **failure)
+
+
+def _lasting(state: State, document: Document) -> Document:
+    """Return the rollback document of a confirmed commit: without the drain, and with the lines that are its own."""
+    drain = document.drain or {"steps": [], "added": [], "removed": []}
+
+    def own(lines: Lines | None, of_drain: Lines) -> Lines:
+        return [line for line in lines or () if list(line) not in map(list, of_drain)]
+
+    return replace(
+        document,
+        steps=document.steps[: len(document.steps) - len(drain["steps"])],
+        frr_added=own(state.frr_added, drain["added"]),
+        frr_removed=own(state.frr_removed, drain["removed"]),
+        drain=None,
+        frr=None,
+        supersedes="",
+    )
+
+
+def undrain(host: Host, asked: Mapping[str, Any]) -> Answer:
+    """End the temporary drain under which a commit waits; the commit stays pending."""
+    with locked(host, asked):
+        state = last_state(host)
+        if state is None or current_status(host, state) != Stage.ARMED or not state.drain:
+            raise RefusedError("no commit waits that was made under a temporary drain")
+        _end_drain(host, state, read_document(host))
+        write_state(host, state)
+        return answer_of(host, Stage.ARMED)
+
+
+def _end_drain(host: Host, state: State, document: Document) -> None:
+    """Remove the lines of the drain; raises StepError where they stay."""
+    drain = document.drain
+    if not drain or not state.drain:
+        return
+    for step in drain["steps"]:
+        run_step(host, step, DRAIN_S, back=True)
+    ours = {tuple(line) for line in drain["added"]}
+
+    def left() -> list[str]:
+        text = frr_text(host)
+        if text is None:
+            return ["FRR (it does not answer)"]
+        return [frr.shown(line) for line in frr.lines_of(text, document.frr_ignored) if line in ours]
+
+    stays = settled(host, left, READ_BACK_S, READ_BACK_PAUSE_S)
+    if stays:
+        raise StepError("undrain", f"still there: {', '.join(stays[:5])}")
+    state.drain = ""

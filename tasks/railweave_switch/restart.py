@@ -1,0 +1,133 @@
+"""What a restart of the switch ends: it boots its startup configuration, so a change that was never saved is gone.
+
+A transaction that was open then is closed, and neither blocks the next one nor is reverted a second time. It stays
+open where something of it runs all the same: a warm restart keeps CONFIG_DB, and somebody may have saved before it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+from railweave_switch import frr
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
+from railweave_switch.restoring import frr_difference, missing_of, restore
+from railweave_switch.rows import remains, unmet
+from railweave_switch.saving import finish, journal_of, replaced, startup_digests, startup_files
+from railweave_switch.state import (
+    ENDED,
+    OPEN,
+    DamagedError,
+    Document,
+    Kind,
+    Stage,
+    State,
+    VersionError,
+    read_document,
+    read_state,
+    write_state,
+)
+from railweave_switch.steps import StepError, frr_text
+
+RESTARTED = "the switch restarted and booted its startup configuration"
+
+
+def settle(host: Host, state: State) -> None:
+    """Finish what the last transaction left to be done, under the lock; changes nothing while its guard is at work.
+
+    Raises DatabaseError, StepError, OSError, for instance while the switch still starts.
+    """
+    if state.boot_id == host.boot_id():
+        if state.status in ENDED and not host.alive(state.worker):
+            finish(host, state)
+        return
+    journal = journal_of(host, state)
+    if journal is not None and replaced(host, journal):
+        if journal["frr"] is None or _runs_saved_frr(host, state, journal["frr"]):
+            finish(host, state)
+    elif state.status in OPEN or state.unsaved:
+        _close(host, state)
+    else:
+        finish(host, state)
+
+
+def settle_if_free(host: Host) -> None:
+    """Do the same where no other process holds the lock and the switch answers; else leave it to the next call."""
+    with contextlib.suppress(
+        BusyError, CommandError, DamagedError, DatabaseError, OSError, StepError, ValueError, VersionError
+    ):
+        state = read_state(host)
+        if state is not None and state.boot_id != host.boot_id() and (state.status in OPEN or state.unsaved):
+            with host.lock(0.0):
+                state = read_state(host)
+                if state is not None:
+                    settle(host, state)
+
+
+def _runs_saved_frr(host: Host, state: State, text: str) -> bool:
+    """Bring FRR to what its startup file is to be: it booted the one before. Raises StepError while FRR is silent."""
+    if frr_text(host) is None:
+        raise StepError("vtysh", "FRR does not answer")
+    ignored = next((one.frr_ignored for one in _documents(host, state)), "")
+    missing = restore(host, Document(state.id, [], {}, {}, frr=text, frr_ignored=ignored), None).missing
+    if missing:
+        write_state(host, state, error=f"FRR does not run its startup configuration: {', '.join(missing[:5])}")
+    return not missing
+
+
+def _documents(host: Host, state: State) -> list[Document]:
+    found = []
+    for name in ("pending.json", f"{state.id}.rollback.json"):
+        with contextlib.suppress(DamagedError):
+            found.append(read_document(host, name))
+    return [one for one in found if one.id == state.id]
+
+
+def _close(host: Host, state: State) -> None:
+    documents = _documents(host, state)
+    if not documents:
+        return  # nobody knows what it changed: ``recover`` says what to do
+    document, rolls_back = documents[0], state.kind == Kind.ROLLBACK
+    runs = _still_runs(host, state, document)
+    changes: dict[str, Any] = {"unsaved": False, "worker": None, "error": "", "missing": []}
+    if state.status in OPEN and runs:
+        return
+    if not runs and rolls_back:
+        # The commit was saved, so it is what booted, and can be rolled back again.
+        kept = sorted({*state.kept, state.rolls_back})
+        changes.update(id=state.rolls_back, kind=Kind.COMMIT, status=Stage.CONFIRMED, kept=kept, reason=RESTARTED)
+    elif not runs:
+        kept = [one for one in state.kept if one != state.id]
+        changes.update(status=Stage.REVERTED, kept=kept, drain="", reason=RESTARTED)
+    elif not _runs_whole(host, state, document):
+        changes.update(error="the switch restarted before it was saved, and runs a part of it")
+        changes.update(status=Stage.FAILED if state.status == Stage.REVERTED else state.status)
+    write_state(host, state, **changes)
+    finish(host, state)
+
+
+def _runs_whole(host: Host, state: State, document: Document) -> bool:
+    """Tell whether all that an ended transaction is to leave is there."""
+    if state.status == Stage.REVERTED:
+        return not missing_of(host, document, state.frr_added)
+    lines = frr.lines_of(frr_text(host) or "", document.frr_ignored)
+    there = [tuple(line) in lines for line in state.frr_added or ()]
+    gone = [tuple(line) not in lines for line in state.frr_removed or ()]
+    return all(there) and all(gone) and not unmet(document.after, host.rows("CONFIG_DB"))
+
+
+def _still_runs(host: Host, state: State, document: Document) -> bool:
+    """Tell whether something of a transaction is there that the startup files of its beginning do not explain."""
+    back, there = document.rows, document.after
+    if state.kind == Kind.ROLLBACK:
+        back, there = there, back
+    now = startup_digests(host)
+    config_db, frr_file = startup_files(host)
+    if now[config_db] == document.startup.get(config_db):
+        back = json.loads(host.read_file(config_db).decode())
+    if remains(there, back, host.rows("CONFIG_DB")):
+        return True
+    if now[frr_file] == document.startup.get(frr_file):
+        return False
+    return state.kind == Kind.ROLLBACK or any(frr_difference(host, document, state.frr_added))

@@ -1,0 +1,181 @@
+"""Saving: what runs becomes what boots, and a power loss at any moment leaves both startup files old or both new.
+
+SONiC's ``config save`` truncates ``config_db.json`` before it writes it, FRR's ``write memory`` moves ``frr.conf``
+away, and neither is on the disk when the command ends (sonic-buildimage, issue 25640). So both texts are first written
+into one file of ours, then they replace SONiC's files one by one. Who finds that file later goes on with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from railweave_switch.frr import without_tsa
+from railweave_switch.host import CommandError, DatabaseError, Host
+from railweave_switch.state import (
+    ENDED,
+    DamagedError,
+    Kind,
+    Stage,
+    State,
+    path,
+    read_document,
+    remove,
+    write_state,
+)
+from railweave_switch.steps import MODE, OWN_FRR_FILE, StepError, frr_file, frr_text, run_command
+
+SAVE_S = 600.0
+RECORD_S = 30.0
+"""How long the end of a transaction is tried to be written where the disk refuses."""
+METADATA = "DEVICE_METADATA|localhost"
+_JOURNAL = "save.json"
+_FRAME = ("Building configuration...", "Current configuration:", "end")
+"""Lines of ``show running-config`` that are no configuration."""
+
+
+def startup_files(host: Host) -> tuple[str, str]:
+    """Return what the switch boots: the file of CONFIG_DB and that of FRR."""
+    return f"{host.sonic_directory}/config_db.json", frr_file(host)
+
+
+def startup_digests(host: Host) -> dict[str, str]:
+    """Return the SHA-256 of each startup file, empty for one that is not there."""
+    return {where: hashlib.sha256(_content(host, where)).hexdigest() for where in startup_files(host)}
+
+
+def _content(host: Host, where: str) -> bytes:
+    try:
+        return host.read_file(where)
+    except FileNotFoundError:
+        return b""
+
+
+def prepare(host: Host, state: State) -> dict[str, Any]:
+    """Write down what is to boot when a transaction has ended; return why that failed, empty if it did not."""
+    return _failure(lambda: _prepare(host, state))
+
+
+def conclude(
+    host: Host, state: State, stage: str, prepared: Mapping[str, Any] | None, **changes: Any
+) -> dict[str, Any]:
+    """End a transaction, and let the switch boot what was ``prepared`` (None: nothing); return why that failed.
+
+    Raises OSError where the state cannot be written.
+    """
+    for name, value in changes.items():
+        setattr(state, name, value)
+    state.status, state.unsaved, state.worker = stage, prepared is not None, host.me() if prepared == {} else None
+    _record(host, state)
+    finished = _failure(lambda: finish(host, state))
+    return dict(prepared or finished)
+
+
+def save_again(host: Host, state: State) -> dict[str, Any]:
+    """Save what an ended transaction left unsaved; return why that failed, empty if it did not."""
+    return prepare(host, state) or _failure(lambda: finish(host, state))
+
+
+def _failure(act: Callable[[], None]) -> dict[str, Any]:
+    try:
+        act()
+    except StepError as error:
+        quoted = {"command": error.command, "said": error.said}
+        return {"error": f"it could not be saved: {error}", "refused": quoted}
+    except (CommandError, DatabaseError, OSError, ValueError) as error:
+        return {"error": f"it could not be saved: {error}"}
+    return {}
+
+
+def _record(host: Host, state: State) -> None:
+    """Write the end of a transaction, trying for a while where the disk refuses: until then the state says the old."""
+    ends_s = host.now_s() + RECORD_S
+    while True:
+        try:
+            write_state(host, state)
+            return
+        except OSError:
+            if host.now_s() >= ends_s:
+                raise
+            host.sleep(5.0)
+
+
+def _prepare(host: Host, state: State) -> None:
+    # CONFIG_DB's part unless only FRR was drained, FRR's part unless there is no FRR at all.
+    config_db = None
+    if state.kind != Kind.DRAIN:
+        where = path(host, "startup.json")
+        try:
+            run_command(host, ["config", "save", "-y", where], SAVE_S)
+            config_db = host.read_file(where).decode()
+        finally:
+            host.remove_file(where)
+        if not json.loads(config_db).get("DEVICE_METADATA"):
+            raise StepError("config save", "it wrote no DEVICE_METADATA")
+    text = frr_text(host)
+    if text is None and (config_db is None or state.has_frr):
+        raise StepError("vtysh", "FRR does not answer")
+    own_file = host.rows("CONFIG_DB", METADATA).get(METADATA, {}).get(MODE) == OWN_FRR_FILE
+    journal = {
+        "id": state.id,
+        "config_db": config_db,
+        "frr": _file_of(text) if own_file and text is not None else None,
+        "write_memory": not own_file and text is not None,
+    }
+    host.write_file(path(host, _JOURNAL), json.dumps(journal).encode())
+
+
+def _file_of(text: str) -> str:
+    return without_tsa("\n".join(line for line in text.splitlines() if line not in _FRAME).strip("\n") + "\n")
+
+
+def journal_of(host: Host, state: State) -> dict[str, Any] | None:
+    """Return what was prepared for a transaction, None where nothing was or all of it is in place."""
+    try:
+        found = json.loads(host.read_file(path(host, _JOURNAL)).decode())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("id") == state.id and state.unsaved else None
+
+
+def replaced(host: Host, journal: dict[str, Any]) -> bool:
+    """Tell whether the first of the startup files, CONFIG_DB's, is the prepared one already."""
+    return journal["config_db"] is None or _content(host, startup_files(host)[0]) == journal["config_db"].encode()
+
+
+def finish(host: Host, state: State) -> None:
+    """Put the rollback document of an ended transaction in its place, and what was prepared into the startup files.
+
+    It may be repeated. Raises StepError, OSError.
+    """
+    if state.status not in ENDED:
+        return
+    lasts = state.status == Stage.CONFIRMED and state.kind != Kind.DRAIN
+    if lasts:
+        with contextlib.suppress(DamagedError):
+            if read_document(host).id == state.id:
+                host.rename_file(path(host, "pending.json"), path(host, f"{state.id}.rollback.json"))
+    _install(host, state)
+    if state.unsaved:
+        return
+    unneeded = [_JOURNAL, *([] if lasts else ["pending.json"])]
+    wanted = {f"{one}.rollback.json" for one in state.kept}
+    for name in host.list_directory():
+        if name in unneeded or name.startswith("revert-") or (name.endswith(".rollback.json") and name not in wanted):
+            remove(host, name)
+
+
+def _install(host: Host, state: State) -> None:
+    journal = journal_of(host, state)
+    if journal is None:
+        return
+    config_db, frr = startup_files(host)
+    for where, text in ((config_db, journal["config_db"]), (frr, journal["frr"])):
+        if text is not None and _content(host, where) != text.encode():
+            host.write_file(where, text.encode())
+    if journal["write_memory"]:
+        run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
+    write_state(host, state, unsaved=False, worker=None)
