@@ -28,9 +28,9 @@ _OBJECT = re.compile(
 )
 _OWN_SETTING = re.compile(
     r"bgp (log-neighbor-changes|default ipv4-unicast|suppress-fib-pending|bestpath as-path multipath-relax)$|"
-    r"bgp (router-id|session-dscp) |ip nht resolve-via-default$|ip protocol bgp route-map |maximum-paths \d+$"
+    r"bgp (router-id|session-dscp) |ip nht resolve-via-default$|ip protocol bgp route-map "
 )
-"""What a switch, a BGP instance or an address family has once, and a file of ours may say."""
+"""What a switch or a BGP instance has once, and a file of ours may say."""
 
 _ROUTER = re.compile(r"router bgp \d+$")
 _IPV4 = "address-family ipv4 unicast"

@@ -1,0 +1,66 @@
+"""What the FRR of each SONiC release prints for a file of ours beside foreign lines gives no difference.
+
+Recorded on FRR built from upstream's tags with the patches of each branch (sonic-buildimage src/sonic-frr/patch; 202305
+and 202311 build the same version): ``conf`` was loaded with ``vtysh -f`` on a switch with a management VRF and another
+one, ``shown`` is its ``show running-config``.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from railweave.sonic.frr import FrrDocument, frr_difference, parse_frr
+from railweave.sonic.frr.ownership import FrrScope
+from railweave.sonic.frr.releases import FRR_RELEASES
+
+FOLDER = Path(__file__).parent / "frr_releases"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.conf"))
+PRINTED_OTHERWISE = {("interface Ethernet0", "link-detect")}
+"""A default of zebra's, which it never prints."""
+
+
+def read(name: str, kind: str) -> str:
+    return (FOLDER / f"{name}.{kind}").read_text(encoding="utf-8")
+
+
+def ours(name: str) -> FrrDocument:
+    """Return our part of a file: the foreign lines stand behind it."""
+    return parse_frr(read(name, "conf").partition("zebra nexthop-group keep 1\n")[0])
+
+
+def test_every_version_is_recorded() -> None:
+    versions = {parse_frr(read(name, "shown")).version for name in NAMES}
+    assert versions == {one.version for one in FRR_RELEASES.values()}
+    assert len(NAMES) == 2 * len(versions)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_release_prints_is_what_was_written(name: str) -> None:
+    shown, written = parse_frr(read(name, "shown")), parse_frr(read(name, "conf"))
+    surplus, missing = frr_difference(shown, written)
+    assert surplus == ()
+    assert {(one.context, one.line) for one in missing} == PRINTED_OTHERWISE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_release_prints_gives_an_empty_delta_and_foreign_lines_stay(name: str) -> None:
+    shown, intended = parse_frr(read(name, "shown")), ours(name)
+    scope = FrrScope(shown, intended)
+    assert frr_difference(shown, scope.beside(intended)) == ((), ())
+    assert {one.line for one in scope.unmanaged} >= {
+        "zebra nexthop-group keep 1",
+        "ip route 192.0.2.0/24 10.9.9.9",
+        "ip route 0.0.0.0/0 192.0.2.1",
+        "neighbor 192.0.2.10 remote-as 65010",
+        "bgp listen range 192.0.2.128/25 peer-group FIREWALL",
+        "route-map OPERATOR permit 10",
+        "router bgp 65009 vrf Vrf-storage",
+    }
+    assert len(scope.unmanaged) + len(intended.entries) >= len(shown.entries)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tracking_lines_are_printed_where_the_table_says(name: str) -> None:
+    release = FRR_RELEASES[name.partition("-")[0]]
+    in_vrf = read(name, "shown").partition("vrf mgmt\n")[2].partition("exit-vrf")[0]
+    assert ("ipv6 nht resolve-via-default" in in_vrf) == release.prints_tracking
