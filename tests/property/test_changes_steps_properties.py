@@ -1,15 +1,9 @@
-"""Properties of merges and steps, judged by a model of Redis and of SONiC's commands (sonic-facts 3.1, 3.2).
-
-``config load`` sets fields, null deletes a row, an empty row gets the placeholder; HDEL of the last field deletes the
-row; ``config apply-patch`` is RFC 6902 by the jsonpatch package, and refuses empty tables.
-"""
+"""Properties of merges and steps, judged by a model of Redis and of SONiC's commands (``config_db_model``)."""
 
 import json
-from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-import jsonpatch
+from config_db_model import Redis, configurations, merged_tables, merges, settled, watchdogs_without_port
 from engine_tools import apply_steps, rollback_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,155 +12,8 @@ from napalm_sonic.candidate import Candidate, Kind
 from railweave.sonic.delta.change import Op
 from railweave.sonic.delta.delta import applied, inverse
 from railweave.sonic.delta.merge import apply, delta_of, edits
-from railweave.sonic.delta.steps import HdelStep, LoadStep, PatchStep, ReloadStep, Step, rollback_document
-from railweave.sonic.document import RunningConfig, json_tables, running_from
-
-METADATA = {"DEVICE_METADATA": {"localhost": {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0"}}}
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "PORT": ("admin_status", "description", "mtu", "speed"),
-    "INTERFACE": ("mpls",),
-    "SCHEDULER": ("type", "weight"),
-    "QUEUE": ("scheduler", "wred_profile"),
-    "ACL_TABLE": ("ports", "type"),
-    "DEVICE_NEIGHBOR": ("name", "port"),
-    "PFC_WD": ("BIG_RED_SWITCH", "POLL_INTERVAL"),
-}
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "PORT": ("Ethernet0", "Ethernet4"),
-    "INTERFACE": ("Ethernet0", "Ethernet0|10.0.0.0/31", "Ethernet4|10.0.0.0/31", "Ethernet4|fc00::1/126"),
-    "SCHEDULER": ("roce", "a~b/c"),
-    "QUEUE": ("Ethernet0|3", "Ethernet4|0-2"),
-    "ACL_TABLE": ("MGMT",),
-    "DEVICE_NEIGHBOR": ("Ethernet0",),
-    "PFC_WD": ("GLOBAL", "Ethernet0", "Ethernet4", "Ethernet8"),
-}
-VALUES = st.sampled_from(["up", "down", "9100", "x"]) | st.sampled_from([["Ethernet0"], ["Ethernet0", "Ethernet4"]])
-
-
-class Redis:
-    """CONFIG_DB as SONiC keeps it, one hash of texts a row, under an orchagent that crashes as the real one does."""
-
-    def __init__(self, config_db: Mapping[str, Any]) -> None:
-        self.hashes: dict[str, dict[str, str]] = {}
-        self.load(json_tables(running_from(config_db).config_db))
-
-    def delete(self, name: str) -> None:
-        table, _, key = name.partition("|")
-        if self.hashes.pop(name, None) is not None:
-            assert name != "PFC_WD|GLOBAL", "orchagent crashes"
-            assert table != "PFC_WD" or f"PORT|{key}" in self.hashes, f"orchagent crashes: {key} is gone already"
-            assert table != "PORT" or f"PFC_WD|{key}" not in self.hashes, f"{key} goes before its watchdog"
-
-    def load(self, document: Mapping[str, Any]) -> None:
-        for table, rows in document.items():
-            assert rows, f"config load does nothing with the empty table {table}"
-            for key, fields in rows.items():
-                if fields is None:
-                    self.delete(f"{table}|{key}")
-                    continue
-                row = self.hashes.setdefault(f"{table}|{key}", {})
-                for name, value in fields.items() or [("NULL", "NULL")]:
-                    assert value is not None, "config load would store the text None"
-                    row[name if isinstance(value, str) else f"{name}@"] = (
-                        value if isinstance(value, str) else ",".join(value)
-                    )
-
-    def hdel(self, key: str, fields: tuple[str, ...]) -> None:
-        row = self.hashes.get(key, {})
-        for name in fields:
-            row.pop(name, None)
-        if not row:
-            self.delete(key)
-
-    def tables(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
-        for name, row in self.hashes.items():
-            table, _, key = name.partition("|")
-            fields: dict[str, Any] = {}
-            for field, text in row.items():
-                assert field.removesuffix("@") not in fields, f"{name}: a text and a list of one name"
-                fields[field.removesuffix("@")] = text.split(",") if field.endswith("@") else text
-            fields.pop("NULL", None)
-            found.setdefault(table, {})[key] = fields
-        return found
-
-    def patch(self, operations: list[Mapping[str, Any]]) -> None:
-        after = jsonpatch.apply_patch(self.tables(), operations)
-        assert all(after.values()), "GCU refuses empty tables"
-        assert after.get("PFC_WD") == self.tables().get("PFC_WD"), "GCU refuses the table on SKUs that it does not list"
-        self.__init__(after)  # type: ignore[misc]
-
-    def run(self, steps: tuple[Step, ...]) -> None:
-        for step in steps:
-            match step:
-                case LoadStep(document):
-                    self.load(document)
-                case HdelStep(key, fields):
-                    self.hdel(key, fields)
-                case PatchStep(operations):
-                    self.patch(list(operations))
-                case ReloadStep(config_db, _):
-                    orphans = watchdogs_without_port(config_db)
-                    assert not orphans, f"they crash orchagent when they are deleted later: {orphans}"
-                    self.__init__(config_db)  # type: ignore[misc]
-                case _:
-                    raise AssertionError("no FRR here")
-
-
-def watchdogs_without_port(config_db: Mapping[str, Any]) -> set[str]:
-    return set(config_db.get("PFC_WD", {})) - set(config_db.get("PORT", {})) - {"GLOBAL"}
-
-
-def settled(config_db: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tables as they are compared: a watchdog goes with its port, and its row for the whole switch may stay with
-    what holds without it."""
-    tables = json_tables(config_db)
-    gone = watchdogs_without_port(tables)
-    watched = {key: row for key, row in tables.pop("PFC_WD", {}).items() if key not in gone}
-    if all(NO_WATCHDOG.get(name) == value for name, value in watched.get("GLOBAL", {}).items()):
-        watched.pop("GLOBAL", None)
-    return {**tables, "PFC_WD": watched}
-
-
-NO_WATCHDOG = {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"}
-
-
-@cache
-def rows(table: str) -> st.SearchStrategy[dict[str, Any]]:
-    return st.dictionaries(st.sampled_from(FIELDS[table]), VALUES)
-
-
-@cache
-def tables(name: str, min_size: int) -> st.SearchStrategy[dict[str, dict[str, Any]]]:
-    return st.dictionaries(st.sampled_from(KEYS[name]), rows(name), min_size=min_size)
-
-
-@cache
-def merged_tables(name: str, min_size: int = 1) -> st.SearchStrategy[dict[str, dict[str, Any] | None]]:
-    fields = st.dictionaries(st.sampled_from(FIELDS[name]), st.none() | VALUES)
-    return st.dictionaries(st.sampled_from(KEYS[name]), st.none() | fields, min_size=min_size)
-
-
-SOME_TABLES = st.lists(st.sampled_from(sorted(FIELDS)), unique=True, min_size=2)
-
-
-@st.composite
-def configurations(draw: st.DrawFn) -> RunningConfig:
-    # Ports that come or go are a reload, and a reload hides everything else; so these two are there.
-    document: dict[str, Any] = {**METADATA, "PORT": {port: draw(rows("PORT")) for port in KEYS["PORT"]}}
-    for table in sorted(FIELDS.keys() - {"PORT"}):
-        found = draw(tables(table, draw(st.integers(0, 1))))
-        if found:
-            document[table] = found
-    return running_from({**document, "bgpraw": "frr version 8.4.4\n"})
-
-
-@st.composite
-def merges(draw: st.DrawFn) -> dict[str, Any]:
-    found = {table: draw(merged_tables(table)) for table in draw(SOME_TABLES)}
-    if "PORT" in found and draw(st.integers(0, 9)):
-        found["PORT"] = {port: fields for port, fields in found["PORT"].items() if fields is not None}
-    return found
+from railweave.sonic.delta.steps import LoadStep, PatchStep, ReloadStep, rollback_document
+from railweave.sonic.document import RunningConfig, json_tables
 
 
 @settings(max_examples=80, deadline=None)

@@ -46,6 +46,7 @@ def free(fabric: LiveFabric, rollout: Rollout, journal: Journal) -> None:
         free_devices(
             fabric.nornir,
             rollout,
+            fabric.wanted,
             reconnect_s=fabric.target.timeouts.reconnect_s,
             announce=Announcer([journal, fabric.shown]),
         )

@@ -18,8 +18,8 @@ from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
 from railweave.plan.refusal import Consent, refusals
 from railweave.plan.resumption import of_another, still_running
+from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
 from railweave.plan.rollout import Kind, Rollout
-from railweave.plan.takeback import changed_nothing, nothing_to_roll_back
 
 
 def rollback(
@@ -50,7 +50,8 @@ def rollback_last(project: Project, target: str, options: DeployOptions = PLAN_A
     with fabric.connected():
         with fabric.shown:
             rollout = _last(fabric)
-            free_devices(fabric.nornir, rollout, reconnect_s=fabric.target.timeouts.reconnect_s, announce=fabric.shown)
+            reconnect_s = fabric.target.timeouts.reconnect_s
+            free_devices(fabric.nornir, rollout, fabric.wanted, reconnect_s=reconnect_s, announce=fabric.shown)
             rollout = _last(fabric, rollout.name)
         return _roll_back(fabric, rollout, options, project)
 

@@ -2,8 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from pathlib import PurePath
+
+
+class ConfigState(Enum):
+    """Which configuration a device holds: the one before a change, the one after it, or neither in full."""
+
+    BEFORE = auto()
+    AFTER = auto()
+    PARTIAL = auto()
 
 
 class Outcome(StrEnum):

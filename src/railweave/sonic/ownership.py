@@ -196,8 +196,3 @@ def _sonic_peers(config_db: ConfigDb) -> frozenset[str] | None:
     if mode in _FILE_MODES:
         return None
     return frozenset(key.rpartition("|")[2] for table in _SONIC_PEER_TABLES for key in config_db.get(table, {}))
-
-
-def with_unmanaged_frr(target: FrrDocument, running: FrrDocument, intended: FrrDocument) -> FrrDocument:
-    """Return ``target`` with the unmanaged lines of ``running``, which stay unchanged."""
-    return FrrScope(running, intended).beside(target)

@@ -1,7 +1,7 @@
 """Draining before a change and undraining after it, where the plan says so and the driver can."""
 
 from nornir_railweave.device.device import Device
-from nornir_railweave.device.work import Found
+from nornir_railweave.device.jobs import Found
 from nornir_railweave.events import Step
 
 WHOLE = ("*",)
@@ -10,7 +10,7 @@ WHOLE = ("*",)
 
 def needs_drain(device: Device, found: Found) -> bool:
     """Tell whether this rollout has to drain: the change needs it, the driver can, and nobody has done so already."""
-    wanted = device.work.drain
+    wanted = device.job.drain
     able = hasattr(device.driver, "traffic")
     return bool(wanted) and able and not _covers(found.drained, wanted)
 
@@ -31,7 +31,7 @@ def drain_until_quiet(device: Device) -> str:
     from nornir_railweave.device.quiet import wait_until_quiet
 
     rollout = device.order.policy.rollout
-    peers = device.work.drain
+    peers = device.job.drain
     device.say(Step.DRAINING, told(peers), peers=list(peers))
     device.driver.traffic.drain(
         None if peers == WHOLE else list(peers), revert_in=device.revert_in_s, message=device.order.policy.message
@@ -58,7 +58,7 @@ def undrain(device: Device) -> None:
 
 def ports_of(device: Device, peers: tuple[str, ...]) -> tuple[str, ...]:
     """Return the ports that must become quiet: those of the sessions with ``peers``."""
-    sessions = device.work.expectation.sessions
+    sessions = device.job.expectation.sessions
     return tuple(dict.fromkeys(one.port for one in sessions if one.port and (peers == WHOLE or one.peer in peers)))
 
 

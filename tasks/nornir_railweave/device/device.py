@@ -1,15 +1,16 @@
-"""One device during a rollout: its session, its work, and the careful ways to read it and to tell of it."""
+"""One device during a rollout: its session, its job, and the careful ways to read it and to tell of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.device.jobs import DeviceJob, Found, config_state
 from nornir_railweave.device.session import Session
-from nornir_railweave.device.work import Found, Work
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.target.policy import Policy
 from railweave.plan.health import Baseline
-from railweave.plan.outcome import DeviceOutcome, Outcome
+from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Order:
     beside each one, or have failed.
     """
 
-    works: Mapping[str, Work] = field(repr=False)
+    jobs: Mapping[str, DeviceJob] = field(repr=False)
     settled: frozenset[str]
     moving: int
     policy: Policy
@@ -29,10 +30,17 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class LastCommit:
-    """A switch's last commit: whether it waits for its confirmation, and its name, empty where the driver has none."""
+    """A switch's last commit: whether it waits for its confirmation or revert, its name, and its message.
+
+    ``kept`` is the last commit that was confirmed. All names are empty where the driver keeps none. ``overdue``: its
+    time is over and nobody on the switch reverts it any more.
+    """
 
     pending: bool
     commit_id: str = ""
+    message: str = ""
+    kept: str = ""
+    overdue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +64,30 @@ class Attempt:
         return last.commit_id == self.commit_id if self.commit_id else last.commit_id != self.earlier_id
 
 
-class Device:
-    """The device that one task works on."""
+class ReachedDevice:
+    """One device over its session: a lost one is searched for ``reconnect_s`` seconds."""
 
-    def __init__(self, session: Session, work: Work, order: Order) -> None:
+    def __init__(
+        self, session: Session, name: str, announce: Events, reconnect_s: float, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self.session = session
-        self.work = work
-        self.order = order
+        self.name = name
+        self._announce = announce
+        self._reconnect_s = reconnect_s
+        self._clock = clock
 
     @property
     def driver(self) -> Any:
         """Return the open driver, connecting where there is none."""
         return self.session.driver
 
-    @property
-    def revert_in_s(self) -> int:
-        """Return the seconds of the switch's own timer."""
-        return self.order.policy.rollout.revert_in_s
-
     def say(self, step: Step, text: str = "", **details: Any) -> None:
         """Announce a step of this device."""
-        self.order.announce(Event(step, self.work.device, text, details))
-
-    def read(self) -> Found:
-        """Return what the device runs now."""
-        return self.work.read(self.driver)
+        self._announce(Event(step, self.name, text, details))
 
     def reconnect(self) -> Any:
         """Return the driver of a new session, for which a lost device is searched a while."""
-        driver = self.session.reconnect(self.order.policy.reconnect_s, self.order.policy.clock)
+        driver = self.session.reconnect(self._reconnect_s, self._clock)
         self.say(Step.RECONNECTED)
         return driver
 
@@ -95,12 +98,34 @@ class Device:
             return LastCommit(bool(self.driver.has_pending_commit()))
         known = getattr(timer, "known", None) if just_read else None
         status = timer.status() if known is None else known.status
-        return LastCommit(bool(status.pending), str(status.commit_id))
+        return LastCommit(bool(status.pending), str(status.commit_id), status.message, status.last, status.overdue)
 
     def drained(self) -> tuple[str, ...]:
         """Return the BGP peers that are drained; none where the driver cannot drain."""
         traffic = getattr(self.driver, "traffic", None)
         return () if traffic is None else tuple(traffic.drained())
+
+
+class Device(ReachedDevice):
+    """The device that one task of a rollout works on."""
+
+    def __init__(self, session: Session, job: DeviceJob, order: Order) -> None:
+        super().__init__(session, job.device, order.announce, order.policy.reconnect_s, order.policy.clock)
+        self.job = job
+        self.order = order
+
+    @property
+    def revert_in_s(self) -> int:
+        """Return the seconds of the switch's own timer."""
+        return self.order.policy.rollout.revert_in_s
+
+    def read(self) -> Found:
+        """Return what the device runs now."""
+        return self.job.read(self.driver)
+
+    def state(self) -> ConfigState:
+        """Read the device and tell which configuration it holds."""
+        return config_state(self.read(), self.job)
 
     def lost(self, why: str) -> DeviceOutcome:
         """Return the outcome of a device that cannot be found again."""

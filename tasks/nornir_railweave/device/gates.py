@@ -17,14 +17,14 @@ _SHOWN_CHECKS = 3
 def take_baseline(device: Device) -> Baseline:
     """Return what holds now and must hold afterwards; takes at least the time between two looks."""
     seen, earlier = observe_and_count(device.driver, device.order.policy.clock)
-    held = health(device.work.expectation, seen)
+    held = health(device.job.expectation, seen)
     watch = _watch(device, earlier)
     return Baseline(held, accepted_prefixes(held, seen), watch.rates(used_ports(device)) if watch else {})
 
 
 def used_ports(device: Device) -> tuple[str, ...]:
     """Return the ports that the fabric uses; nobody's change may be judged by the others."""
-    return tuple(port.port for port in device.work.expectation.ports)
+    return tuple(port.port for port in device.job.expectation.ports)
 
 
 def check_once(device: Device, baseline: Baseline, *, whole: bool = True) -> tuple[VerifyCheck, ...]:
@@ -37,11 +37,11 @@ def check_once(device: Device, baseline: Baseline, *, whole: bool = True) -> tup
 
 def _checks(device: Device, baseline: Baseline, seen: Observation, *, whole: bool) -> tuple[VerifyCheck, ...]:
     order = device.order
-    checks = device.work.gate(seen, order.settled, baseline.held)
+    checks = device.job.gate(seen, order.settled, baseline.held)
     if not whole:
         return checks
     peers = [check.subject for check in checks if check.kind is CheckKind.BGP]
-    return (*checks, *prefix_checks(device.work.device, baseline.prefixes, seen, peers, order.moving))
+    return (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.moving))
 
 
 def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True) -> str:
@@ -73,7 +73,7 @@ def _look(device: Device, baseline: Baseline, *, whole: bool, watched: bool) -> 
         return (*checks, *losses_since(device, baseline, earlier))
     except DEVICE_FAULTS as fault:
         device.session.close()
-        return (unreachable(device.work.device, words(fault)),)
+        return (unreachable(device.job.device, words(fault)),)
 
 
 def losses_since(device: Device, baseline: Baseline, earlier: Counters) -> tuple[VerifyCheck, ...]:
@@ -81,7 +81,7 @@ def losses_since(device: Device, baseline: Baseline, earlier: Counters) -> tuple
     watch = _watch(device, earlier)
     if watch is None:
         return ()
-    return loss_checks(device.work.device, baseline.losses, watch.rates(used_ports(device)))
+    return loss_checks(device.job.device, baseline.losses, watch.rates(used_ports(device)))
 
 
 def _watch(device: Device, earlier: Counters | None) -> LossWatch | None:

@@ -35,7 +35,7 @@ class Comparer:
 
         Raises what the driver raises, and DocumentError where its answer is no configuration.
         """
-        running = running_of(driver) if which == "running" else parse_running(driver.get_config(retrieve=which)[which])
+        running = running_of(driver, which)
         wanted = self.wanted(name)
         platform = self.fabric.switch_of[name].panel.platform or None
         difference = diff(name, running, wanted, platform=platform, remove_conflicting=self.remove_conflicting)
@@ -48,16 +48,16 @@ def switch_program(driver: Any) -> Any:
     return program if hasattr(program, "read") else None
 
 
-def running_of(driver: Any) -> RunningConfig:
-    """Return what a driver's device runs; our own driver reads it with one command, by digest where it is known.
+def running_of(driver: Any, which: str = "running") -> RunningConfig:
+    """Return what a driver's device runs (``startup``: boots); our own driver reads that with one command, by digest.
 
     Raises what the driver raises, and DocumentError where its answer is no configuration.
     """
     program = switch_program(driver)
-    if program is not None:
+    if program is not None and which == "running":
         running: RunningConfig = program.read().running
         return running
-    return parse_running(driver.get_config(retrieve="running")["running"])
+    return parse_running(driver.get_config(retrieve=which)[which])
 
 
 def is_pending(driver: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from napalm.base.exceptions import NapalmException
 
-from nornir_railweave.device.work import Work
+from nornir_railweave.device.jobs import DeviceJob
 from railweave.sonic.document import DocumentError
 
 SAVE = ("sudo -n config save -y", "sudo -n vtysh -c 'write memory'")
@@ -18,16 +18,16 @@ SAVE = ("sudo -n config save -y", "sudo -n vtysh -c 'write memory'")
 UNSAVED = "the new configuration runs but could not be saved: after a power loss the switch boots the old one"
 
 
-def is_saved(driver: Any, work: Work) -> bool:
-    """Tell whether the device boots what the work wants; raises what the driver raises."""
+def is_saved(driver: Any, job: DeviceJob) -> bool:
+    """Tell whether the device boots what the job wants; raises what the driver raises."""
     try:
-        return work.read(driver, "startup").done
+        return job.read(driver, "startup").done
     except DocumentError:
         return False
 
 
-def save(driver: Any, work: Work) -> bool:
-    """Save what runs; tell whether the device boots what the work wants now."""
+def save(driver: Any, job: DeviceJob) -> bool:
+    """Save what runs; tell whether the device boots what the job wants now."""
     with suppress(NapalmException):
         driver.cli(list(SAVE))
-    return is_saved(driver, work)
+    return is_saved(driver, job)

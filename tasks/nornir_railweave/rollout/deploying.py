@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from nornir.core import Nornir
 
+from nornir_railweave.device.jobs import DeployJob
 from nornir_railweave.device.reading import Comparer, Wanted
 from nornir_railweave.device.saving import UNSAVED
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.rollout.control import Control, FileControl, control_file
 from nornir_railweave.rollout.journal import ORDINARY, Journal, Undertaking
-from nornir_railweave.rollout.planned import PlannedWork
 from nornir_railweave.rollout.rolling_out import Asked, Terms, roll_out
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.policy import Policy
@@ -64,7 +64,7 @@ def deploy(
 
 
 class _Deployment:
-    """One deployment on its way: the plan's devices as works of a rollout, and their results."""
+    """One deployment on its way: the plan's devices as jobs of a rollout, and their results."""
 
     def __init__(
         self, nr: Nornir, compare: Comparer, plan: Plan, policy: Policy, expecting: Expecting, asked: Asked
@@ -83,8 +83,8 @@ class _Deployment:
         if unreachable and not self._policy.skip_unreachable:
             return self._stopped(f"{', '.join(unreachable)} could not be reached; nothing was changed")
         saved, unsaved = self._save_unchanged(announce)
-        works = {name: self._work(name) for wave in self._plan.waves for name in wave}
-        ended = roll_out(self._nr, works, self._plan.waves, self._terms(announce))
+        jobs = {name: self._job(name) for wave in self._plan.waves for name in wave}
+        ended = roll_out(self._nr, jobs, self._plan.waves, self._terms(announce))
         progress = Progress(
             waves_done=ended.waves_done,
             waves=self._plan.waves,
@@ -101,9 +101,9 @@ class _Deployment:
         result = Result.DONE if self._plan.deltas or saved else Result.UNCHANGED
         return DeployResult(result, devices, verification=self._verified(devices, announce), progress=progress)
 
-    def _work(self, name: str) -> PlannedWork:
+    def _job(self, name: str) -> DeployJob:
         expectation = self._expecting(self._fabric, self._fabric.switch_of[name])
-        return PlannedWork(self._compare, expectation, self._plan.devices[name], self._plan.deltas.get(name, Delta()))
+        return DeployJob(self._compare, expectation, self._plan.devices[name], self._plan.deltas.get(name, Delta()))
 
     def _terms(self, announce: Events) -> Terms:
         return Terms(
@@ -122,8 +122,8 @@ class _Deployment:
         names = self._plan.names(DeviceState.UNCHANGED)
         if not names:
             return (), {}
-        works = {name: self._work(name) for name in names}
-        results = only(self._nr, names).run(keep_saved, on_failed=True, works=works, announce=announce)
+        jobs = {name: self._job(name) for name in names}
+        results = only(self._nr, names).run(keep_saved, on_failed=True, jobs=jobs, announce=announce)
         found = {name: results[name][0].result for name in names}
         unsaved = {name: DeviceOutcome(Outcome.NEW, UNSAVED) for name in names if found[name] is Saved.NOT}
         return tuple(name for name in names if found[name] is Saved.NOW), unsaved

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from nornir.core import Nornir
 
+from nornir_railweave.device.device import LastCommit
 from nornir_railweave.events import Event, Events, Step
-from nornir_railweave.tasks.read_last import LastCommit, read_last
+from nornir_railweave.target.connect import run_on
+from nornir_railweave.tasks.read_last import read_last
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
@@ -27,14 +29,9 @@ def last_rollout(
     """
     devices = [switch.name for switch in fabric.switches]
     announce(Event(Step.READING, text=f"reading {len(devices)} devices", details={"devices": len(devices)}))
-    results = nr.run(read_last, on_failed=True, announce=announce)
-    found: dict[str, LastCommit] = {}
-    for device in devices:
-        result = results[device][0]
-        if result.exception is not None:
-            raise result.exception
-        found[device] = result.result if isinstance(result.result, LastCommit) else LastCommit(error="not attempted")
-    silent = tuple(device for device, one in found.items() if one.error)
+    results = run_on(nr, devices, read_last, announce=announce)
+    found = {device: one for device, one in results.items() if isinstance(one, LastCommit)}
+    silent = tuple(device for device in devices if device not in found)
     if silent:
         message = f"{', '.join(silent)} could not be asked for the last commit, which may be a newer rollout's"
         fix = "make the devices reachable, or roll back by the rollout's journal: `railweave rollback ROLLOUT`"

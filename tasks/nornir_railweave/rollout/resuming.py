@@ -8,9 +8,10 @@ from pathlib import Path
 
 from nornir.core import Nornir
 
+from nornir_railweave.device.reading import Wanted
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollout.rollouts import rollouts
-from nornir_railweave.target.connect import only
+from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.recover import recover
 from railweave.plan.model import Plan
 from railweave.plan.outcome import Outcome
@@ -43,8 +44,11 @@ def newer_change(folder: Path, rollout: Rollout) -> Rollout | None:
     return None
 
 
-def free_devices(nr: Nornir, rollout: Rollout, *, reconnect_s: float, announce: Events) -> dict[str, str]:
-    """Take back what waits on the devices of ``rollout``; return why that failed, by device.
+def free_devices(
+    nr: Nornir, rollout: Rollout, wanted: Wanted, *, reconnect_s: float, announce: Events
+) -> dict[str, str]:
+    """Restore what devices held before the commits of ``rollout`` that wait on them; return why that failed, by device.
+
 
     Nothing waits on a device that ended new or that the rollout never came to. Devices that the intent no longer has
     cannot be reached and are left out: their own timers take back what waits.
@@ -54,17 +58,8 @@ def free_devices(nr: Nornir, rollout: Rollout, *, reconnect_s: float, announce: 
         for name, record in rollout.devices.items()
         if record.step and record.outcome != "new" and name in nr.inventory.hosts
     ]
-    if not names:
-        return {}
-    results = only(nr, names).run(recover, on_failed=True, rollout=rollout, reconnect_s=reconnect_s, announce=announce)
-    failed: dict[str, str] = {}
-    for name in names:
-        result = results[name][0]
-        if result.exception is not None:
-            raise result.exception
-        if result.failed:
-            failed[name] = str(result.result)
-    return failed
+    results = run_on(nr, names, recover, rollout=rollout, wanted=wanted, reconnect_s=reconnect_s, announce=announce)
+    return {name: str(why) for name, why in results.items() if why}
 
 
 def write_down_done(rollout: Rollout, plan: Plan, announce: Events) -> None:

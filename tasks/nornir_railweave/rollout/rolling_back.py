@@ -7,34 +7,35 @@ be healthy again, and the configuration read back has to be the one that the jou
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from nornir.core import Nornir
 
+from nornir_railweave.device.jobs import RollbackJob, held_before
 from nornir_railweave.device.reading import Wanted
-from nornir_railweave.device.restoring import RestoringWork, held_before
 from nornir_railweave.events import Announcer, Event, Events, Step
 from nornir_railweave.rollout.control import FileControl, control_file
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.rolling_out import Asked, RolledOut, Terms, roll_out
 from nornir_railweave.rollout.rollouts import rollouts
-from nornir_railweave.target.connect import only
+from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.tasks.check_held import check_held
 from nornir_railweave.tasks.keep_saved import Saved, keep_saved
-from nornir_railweave.tasks.read_way_back import WayBack, read_way_back
+from nornir_railweave.tasks.read_rollback import read_rollback
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
 from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
-from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
+from railweave.plan.outcome import ConfigState, DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.resumption import left_of
+from railweave.plan.rollback_checks import DeviceReading, config_state, rollback_refusals
 from railweave.plan.rollout import Kind, Rollout
-from railweave.plan.takeback import Holds, Seen, holds, rollback_refusals
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff
-from railweave.sonic.delta.restoring import Goal, restoring_diff
+from railweave.sonic.delta.snapshot import Snapshot
 
 _NOTHING = DeviceDiff(Delta(), {}, (), False)
 
@@ -48,8 +49,8 @@ class RollbackPlan:
 
     rollout: Rollout
     plan: Plan
-    works: Mapping[str, RestoringWork]
-    done: Mapping[str, RestoringWork] = field(default_factory=dict)
+    jobs: Mapping[str, RollbackJob]
+    done: Mapping[str, RollbackJob] = field(default_factory=dict)
 
 
 def newest_change(folder: Path, fabric: str, target: str) -> Rollout | None:
@@ -84,67 +85,38 @@ def plan_rollback(
     Raises RefusedError with every device that cannot go back: changed since, or its way back is gone.
     """
     names = [name for name, record in rollout.devices.items() if record.step and name in fabric.switch_of]
-    found = _read(nr, names, rollout, wanted, announce)
-    works = {
-        name: _work(fabric, wanted, rollout, name, one, one.goal)
-        for name, one in found.items()
-        if one.goal is not None and _holds(rollout, name, one) is Holds.NEW
-    }
-    refused = rollback_refusals(
-        rollout,
-        {name: _seen(rollout, name, one, works.get(name)) for name, one in found.items() if one.running is not None},
-        newer_than(policy.journal_dir, rollout),
-    )
-    if refused:
+    readings = _read(nr, names, rollout, wanted, announce)
+    if refused := rollback_refusals(rollout, readings, newer_than(policy.journal_dir, rollout)):
         raise RefusedError(refused)
-    done = {
-        name: _work(fabric, wanted, rollout, name, one, Goal(one.goal.rows, one.running.frr or ""))
-        for name, one in found.items()
-        if one.goal is not None and one.running is not None and _holds(rollout, name, one) is Holds.OLD
-    }
-    plan = _plan(fabric, wanted, rollout, found, works, policy)
-    drains = {name: replace(work, drain=plan.devices[name].drain) for name, work in works.items()}
-    return RollbackPlan(rollout, plan, drains, done)
+    jobs: dict[str, RollbackJob] = {}
+    done: dict[str, RollbackJob] = {}
+    for name, reading in readings.items():
+        if reading.running is None or reading.snapshot is None:
+            continue
+        state = config_state(rollout.devices[name], reading)
+        if state is ConfigState.AFTER:
+            jobs[name] = _job(fabric, rollout, reading, reading.snapshot)
+        elif state is ConfigState.BEFORE:
+            held = replace(reading.snapshot, frr=reading.running.frr_document)
+            done[name] = _job(fabric, rollout, reading, held)
+    plan = _plan(fabric, wanted, rollout, readings, jobs, policy)
+    drained = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
+    return RollbackPlan(rollout, plan, drained, done)
 
 
-def _read(nr: Nornir, names: list[str], rollout: Rollout, wanted: Wanted, announce: Events) -> dict[str, WayBack]:
-    if not names:
-        return {}
-    announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
-    results = only(nr, names).run(read_way_back, on_failed=True, rollout=rollout, wanted=wanted, announce=announce)
-    found: dict[str, WayBack] = {}
-    for name in names:
-        result = results[name][0]
-        if result.exception is not None:
-            raise result.exception
-        found[name] = result.result if isinstance(result.result, WayBack) else WayBack(error="not attempted")
-    return found
+def _read(nr: Nornir, names: list[str], rollout: Rollout, wanted: Wanted, announce: Events) -> dict[str, DeviceReading]:
+    if names:
+        announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
+    results = run_on(nr, names, read_rollback, rollout=rollout, wanted=wanted, announce=announce)
+    return {name: one or DeviceReading(error="not attempted") for name, one in results.items()}
 
 
-def _holds(rollout: Rollout, name: str, found: WayBack) -> Holds:
-    """Return what a device holds of the rollout; one that is pending or could not be read is not to be touched."""
-    if found.running is None or found.pending:
-        return Holds.OTHER
-    return holds(rollout.devices[name], Seen(found.sha256, bool(found.commit_id)))
-
-
-def _seen(rollout: Rollout, name: str, found: WayBack, work: RestoringWork | None) -> Seen:
-    if found.pending:
-        # A commit of somebody else waits; the plan refuses that, whatever else it may be.
-        return Seen(rollout.devices[name].before_sha256, False)
-    leads_back = work is None or found.running is None or work.leads_back(found.running)
-    return Seen(found.sha256, bool(found.commit_id), found.gone, leads_back)
-
-
-def _work(fabric: Fabric, wanted: Wanted, rollout: Rollout, name: str, found: WayBack, goal: Goal) -> RestoringWork:
-    record = rollout.devices[name]
-    return RestoringWork(
-        device=name,
-        expectation=expect(fabric, fabric.switch_of[name]),
-        wanted=wanted(name),
-        goal=goal,
-        before_sha256=found.sha256,
-        goal_sha256=record.before_sha256,
+def _job(fabric: Fabric, rollout: Rollout, reading: DeviceReading, earlier: Snapshot) -> RollbackJob:
+    record = rollout.devices[earlier.owned.device]
+    return RollbackJob(
+        expectation=expect(fabric, fabric.switch_of[earlier.owned.device]),
+        earlier=earlier,
+        before_sha256=reading.sha256,
         held=held_before(record) if record.before_sha256 else None,
         reason=f"rollback of {rollout.name}",
     )
@@ -154,17 +126,16 @@ def _plan(
     fabric: Fabric,
     wanted: Wanted,
     rollout: Rollout,
-    found: Mapping[str, WayBack],
-    works: Mapping[str, RestoringWork],
+    found: Mapping[str, DeviceReading],
+    jobs: Mapping[str, RollbackJob],
     policy: Policy,
 ) -> Plan:
     """Return the plan of the devices of the rollout; the others stand in it for nothing and are left out."""
     readings = {switch.name: Reading(_NOTHING) for switch in fabric.switches}
     for name, one in found.items():
         difference = _NOTHING
-        if name in works and one.running is not None:
-            work = works[name]
-            difference = restoring_diff(one.running, work.goal, work.wanted, work.reason)
+        if name in jobs and one.running is not None:
+            difference = jobs[name].earlier.difference(one.running, jobs[name].reason)
         readings[name] = (
             Reading(error=one.error, out_of_service=True)
             if one.running is None
@@ -218,7 +189,7 @@ def _carried_out(
         announce=announce,
         asked=Asked(FileControl(control_file(journal.path)), lambda: journal.fault),
     )
-    ended = roll_out(nr, planned.works, plan.waves, terms)
+    ended = roll_out(nr, planned.jobs, plan.waves, terms)
     stopped = bool(ended.stopped_by)
     done = Result.DONE if plan.deltas or saved else Result.UNCHANGED
     return DeployResult(
@@ -243,10 +214,8 @@ def _saved(nr: Nornir, planned: RollbackPlan, announce: Events) -> tuple[str, ..
 
     A rollback that was cut off between a confirmation and its saving leaves such a device behind.
     """
-    if not planned.done:
-        return ()
-    results = only(nr, planned.done).run(keep_saved, on_failed=True, works=planned.done, announce=announce)
-    return tuple(name for name in planned.done if results[name][0].result is Saved.NOW)
+    results = run_on(nr, planned.done, keep_saved, jobs=planned.done, announce=announce)
+    return tuple(name for name, saved in results.items() if saved is Saved.NOW)
 
 
 def _outcomes(plan: Plan, ended: RolledOut) -> dict[str, DeviceOutcome]:
@@ -262,15 +231,7 @@ def _untouched(device: DevicePlan) -> DeviceOutcome:
 
 def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
     """Look at every device that went back once more, now that its neighbors have gone back as well."""
-    if not any(work.held for work in planned.works.values()):
+    if not any(job.held for job in planned.jobs.values()):
         return None
-    results = only(nr, planned.works).run(
-        check_held, on_failed=True, works=planned.works, policy=policy, announce=announce
-    )
-    checks = []
-    for name in planned.works:
-        result = results[name][0]
-        if result.exception is not None:
-            raise result.exception
-        checks += result.result
-    return VerifyResult(tuple(checks))
+    results = run_on(nr, planned.jobs, check_held, jobs=planned.jobs, policy=policy, announce=announce)
+    return VerifyResult(tuple(chain.from_iterable(results.values())))

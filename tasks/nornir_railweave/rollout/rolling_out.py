@@ -14,8 +14,8 @@ from nornir.core import Nornir
 from nornir.core.task import AggregatedResult, Result
 
 from nornir_railweave.device.device import Attempt, Order
+from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.session import words
-from nornir_railweave.device.work import Work
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.rollout.control import ABORT, PAUSE, Control, Unasked
 from nornir_railweave.rollout.interrupts import Interrupts
@@ -87,14 +87,14 @@ class RolledOut:
         return tuple(name for name, outcome in self.outcomes.items() if outcome.drained)
 
 
-def roll_out(nr: Nornir, works: Mapping[str, Work], waves: Sequence[Sequence[str]], terms: Terms) -> RolledOut:
-    """Carry out ``works``, which has every device of ``waves``, and return how each of them ended.
+def roll_out(nr: Nornir, jobs: Mapping[str, DeviceJob], waves: Sequence[Sequence[str]], terms: Terms) -> RolledOut:
+    """Carry out ``jobs``, which has every device of ``waves``, and return how each of them ended.
 
     A device that fails is taken back alone while fewer than ``max_failures`` have; the one that reaches the budget
     takes its whole wave back with it and stops the rollout.
     """
     with Interrupts() as interrupts:
-        return _RollingOut(nr, works, waves, terms, interrupts).run()
+        return _RollingOut(nr, jobs, waves, terms, interrupts).run()
 
 
 class _StoppedError(Exception):
@@ -107,13 +107,13 @@ class _RollingOut:
     def __init__(
         self,
         nr: Nornir,
-        works: Mapping[str, Work],
+        jobs: Mapping[str, DeviceJob],
         waves: Sequence[Sequence[str]],
         terms: Terms,
         interrupts: Interrupts,
     ) -> None:
         self._nr = nr
-        self._works = works
+        self._jobs = jobs
         self._waves = waves
         self._terms = terms
         self._rollout = terms.policy.rollout
@@ -194,7 +194,7 @@ class _RollingOut:
     def _order(self, wave: Collection[str]) -> Order:
         ended_new = {name for name, outcome in self._outcomes.items() if outcome.outcome is Outcome.NEW}
         return Order(
-            works=self._works,
+            jobs=self._jobs,
             settled=self._terms.settled | ended_new,
             moving=max(0, len(wave) - 1),
             policy=self._terms.policy,

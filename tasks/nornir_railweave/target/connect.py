@@ -1,8 +1,9 @@
 """A Nornir of a fabric: inventory, runner and connection plug-ins, without a configuration file or a log file."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from napalm import get_network_driver
 from napalm.base.exceptions import ModuleImportError
@@ -11,6 +12,7 @@ from nornir.core.configuration import Config
 from nornir.core.inventory import Inventory
 from nornir.core.plugins.connections import ConnectionPluginRegister
 from nornir.core.processor import Processor, Processors
+from nornir.core.task import Result
 
 from nornir_railweave.target.inventory import CONNECTION, STATE_DIR, build_inventory
 from nornir_railweave.target.model import Target
@@ -76,3 +78,17 @@ def only(nr: Nornir, names: Collection[str]) -> Nornir:
     """Return ``nr`` with these hosts alone."""
     chosen = frozenset(names)
     return nr.filter(filter_func=lambda host: host.name in chosen)
+
+
+def run_on(nr: Nornir, names: Collection[str], task: Callable[..., Result], **arguments: Any) -> dict[str, Any]:
+    """Run ``task`` on these hosts alone and return its result of each, None where a host was not attempted.
+
+    A mistake of the program in one of the tasks travels to the top.
+    """
+    if not names:
+        return {}
+    results = only(nr, names).run(task, on_failed=True, **arguments)
+    for name in names:
+        if (fault := results[name][0].exception) is not None:
+            raise fault
+    return {name: results[name][0].result for name in names}

@@ -4,7 +4,6 @@ Whatever fails, the device is taken back at once and read, and the outcome says 
 concluded from the text of a command or from an exception. What holds is kept or undone with its whole wave, later.
 """
 
-import json
 from dataclasses import dataclass, replace
 
 from napalm.base.exceptions import ConnectionClosedException, LockError, SessionLockedException
@@ -13,14 +12,12 @@ from nornir.core.task import Result, Task
 from nornir_railweave.device.change_drain import drain_until_quiet, in_the_way, needs_drain, undrain
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.gates import take_baseline, wait_for_gate
-from nornir_railweave.device.reading import switch_program
+from nornir_railweave.device.jobs import Found, config_state
+from nornir_railweave.device.restore import apply_delta, roll_back
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
-from nornir_railweave.device.undoing import undo
-from nornir_railweave.device.work import Found, Standing, standing
 from nornir_railweave.events import Step
 from railweave.plan.health import Baseline, Health
-from railweave.plan.outcome import CheckKind, DeviceOutcome, Outcome
-from railweave.sonic.delta.merge import merge_document
+from railweave.plan.outcome import CheckKind, ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
 
 _OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
@@ -50,7 +47,7 @@ class _EndedError(Exception):
 def bring(task: Task, order: Order) -> Result:
     """Return a ``Brought``; the result is failed unless the device is held in its new configuration."""
     with session(task) as opened:
-        device = Device(opened, order.works[task.host.name], order)
+        device = Device(opened, order.jobs[task.host.name], order)
         brought = _Bringing(device).run()
     if brought.outcome is not None:
         device.say(Step.OUTCOME, brought.outcome.error, outcome=brought.outcome.outcome.value)
@@ -96,7 +93,7 @@ class _Bringing:
         last = device.last_commit(just_read=True)
         if last.pending:
             raise _UntouchedError("another commit waits for its confirmation; nothing was done")
-        if moved := device.work.moved(found):
+        if moved := device.job.moved(found):
             raise _UntouchedError(moved)
         baseline = Baseline() if found.disconnects else take_baseline(device)
         return Attempt(found, baseline, earlier_id=last.commit_id)
@@ -125,7 +122,7 @@ class _Bringing:
 
     def _give_back(self, attempt: Attempt, why: str) -> DeviceOutcome:
         """Bring traffic back to a device on which nothing but the drain was done."""
-        return undo(self._device, replace(attempt, drained=True), why)
+        return roll_back(self._device, replace(attempt, drained=True), why)
 
     def _commit(self, attempt: Attempt) -> tuple[str, Attempt]:
         """Commit with the switch's timer; return what went wrong, empty where nothing did.
@@ -150,18 +147,8 @@ class _Bringing:
 
     def _apply(self, attempt: Attempt) -> str:
         """Apply what is left to do, as it was planned; return the commit's id, empty where nothing was to be done."""
-        device, delta = self._device, attempt.before.delta
-        driver, message = device.driver, device.order.policy.message
-        if switch_program(driver) is not None:
-            if not delta:
-                return ""
-            return str(driver.changes.apply(delta, message=message, revert_in=device.revert_in_s).commit_id)
-        driver.load_merge_candidate(config=json.dumps(merge_document(delta)))
-        if not driver.compare_config():
-            driver.discard_config()
-            return ""
-        driver.commit_config(message=message, revert_in=device.revert_in_s)
-        return device.last_commit().commit_id
+        device = self._device
+        return apply_delta(device, attempt.before.delta, device.order.policy.message, device.revert_in_s)
 
     def _settle(self, attempt: Attempt, fault_text: str) -> Brought:
         """Read what the commit left and verify it; what is not as it must be is undone."""
@@ -170,16 +157,16 @@ class _Bringing:
             found = self._read_again(reconnect=bool(fault_text))
         except (*DEVICE_FAULTS, DocumentError) as fault:
             return Brought(outcome=device.lost(fault_text or words(fault)))
-        if standing(found, device.work) is not Standing.NEW:
+        if config_state(found, device.job) is not ConfigState.AFTER:
             why = fault_text or "the device does not hold what was committed"
-            return Brought(outcome=undo(device, attempt, why))
+            return Brought(outcome=roll_back(device, attempt, why))
         attempt = replace(attempt, after_sha256=found.sha256)
         try:
             wrong = self._verify(attempt)
         except Exception as fault:
             # Verifying failed in a way of its own, perhaps ours: an unverified change is not left standing.
             wrong = f"could not be verified: {words(fault)}"
-        return Brought(outcome=undo(device, attempt, wrong)) if wrong else Brought(attempt)
+        return Brought(outcome=roll_back(device, attempt, wrong)) if wrong else Brought(attempt)
 
     def _read_again(self, *, reconnect: bool) -> Found:
         """Read what the commit left, over a new session where the old one is in doubt or breaks off."""

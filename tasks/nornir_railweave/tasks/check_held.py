@@ -4,15 +4,15 @@ from collections.abc import Mapping
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.jobs import RollbackJob
 from nornir_railweave.device.observing import observe
-from nornir_railweave.device.restoring import RestoringWork
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.target.policy import Policy
 from railweave.plan.verification import unreachable
 
 
-def check_held(task: Task, works: Mapping[str, RestoringWork], policy: Policy, announce: Events) -> Result:
+def check_held(task: Task, jobs: Mapping[str, RollbackJob], policy: Policy, announce: Events) -> Result:
     """Return the checks as a tuple of ``VerifyCheck``; looks again until all hold or the rollout's time is up."""
     name = task.host.name
     rollout, clock = policy.rollout, policy.clock
@@ -20,7 +20,7 @@ def check_held(task: Task, works: Mapping[str, RestoringWork], policy: Policy, a
     with session(task) as opened:
         while True:
             try:
-                checks = works[name].gate(observe(opened.driver), (), frozenset())
+                checks = jobs[name].gate(observe(opened.driver), (), frozenset())
             except DEVICE_FAULTS as fault:
                 opened.close()
                 checks = (unreachable(name, words(fault)),)

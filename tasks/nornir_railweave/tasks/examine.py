@@ -4,9 +4,8 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Device, Order
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
-from nornir_railweave.device.work import Standing, standing
 from nornir_railweave.events import Step
-from railweave.plan.outcome import DeviceOutcome, Outcome
+from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
 
 
@@ -14,7 +13,7 @@ def examine(task: Task, order: Order, why: str) -> Result:
     """Return the ``DeviceOutcome`` that reading the device gives; ``why`` is its error."""
     name = task.host.name
     with session(task) as opened:
-        device = Device(opened, order.works[name], order)
+        device = Device(opened, order.jobs[name], order)
         try:
             outcome = _read(device, why)
         except (*DEVICE_FAULTS, DocumentError) as fault:
@@ -24,13 +23,13 @@ def examine(task: Task, order: Order, why: str) -> Result:
 
 
 def _read(device: Device, why: str) -> DeviceOutcome:
-    stands = standing(device.read(), device.work)
+    state = device.state()
     if device.driver.has_pending_commit():
         return DeviceOutcome(
             Outcome.UNREACHABLE,
             f"{why}; a commit waits for its confirmation there, and the switch takes it back by itself within "
             f"{device.revert_in_s} s",
         )
-    if stands is Standing.BETWEEN:
+    if state is ConfigState.PARTIAL:
         return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; the device holds neither configuration in full")
-    return DeviceOutcome(Outcome.NEW if stands is Standing.NEW else Outcome.OLD, why)
+    return DeviceOutcome(Outcome.NEW if state is ConfigState.AFTER else Outcome.OLD, why)

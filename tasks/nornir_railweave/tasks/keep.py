@@ -7,12 +7,11 @@ from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.restore import roll_back
 from nornir_railweave.device.saving import UNSAVED, is_saved, save
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
-from nornir_railweave.device.undoing import undo
-from nornir_railweave.device.work import Standing, standing
 from nornir_railweave.events import Step
-from railweave.plan.outcome import DeviceOutcome, Outcome
+from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
 
 _ATTEMPTS = 2
@@ -22,7 +21,7 @@ def keep(task: Task, order: Order, attempts: Mapping[str, Attempt]) -> Result:
     """Return the device's ``DeviceOutcome``; the result is failed unless that is ``new`` without an error."""
     name = task.host.name
     with session(task) as opened:
-        device = Device(opened, order.works[name], order)
+        device = Device(opened, order.jobs[name], order)
         outcome = _confirm(device, attempts[name])
     device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
     return Result(host=task.host, result=outcome, failed=not outcome.ok)
@@ -42,9 +41,9 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
     why = ""
     for _ in range(_ATTEMPTS):
         try:
-            driver, stands = device.driver, standing(device.read(), device.work)
+            driver, state = device.driver, device.state()
             last = device.last_commit(just_read=True)
-            if stands is not Standing.NEW:
+            if state is not ConfigState.AFTER:
                 # A switch that restarted since its verification runs what it had saved, and still waits.
                 why = "the device does not hold its new configuration any more"
                 break
@@ -52,7 +51,7 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
                 if last.commit_id and not attempt.made(last):
                     raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
                 _keep(driver, last.commit_id)
-            elif not (is_saved(driver, device.work) or save(driver, device.work)):
+            elif not (is_saved(driver, device.job) or save(driver, device.job)):
                 return DeviceOutcome(Outcome.NEW, UNSAVED)
             commit_id = attempt.commit_id or (last.commit_id if attempt.made(last) else "")
             device.say(Step.CONFIRMED, commit_id=commit_id, after_sha256=attempt.after_sha256)
@@ -63,8 +62,8 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
             device.say(Step.LOST, why)
         try:
             device.reconnect()
-            if standing(device.read(), device.work) is not Standing.NEW:
+            if device.state() is not ConfigState.AFTER:
                 break
         except (*DEVICE_FAULTS, DocumentError):
             return device.lost(why)
-    return undo(device, attempt, f"the commit could not be confirmed: {why}")
+    return roll_back(device, attempt, f"the commit could not be confirmed: {why}")

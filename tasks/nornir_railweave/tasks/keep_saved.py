@@ -5,9 +5,9 @@ from enum import Enum, auto
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.saving import UNSAVED, is_saved, save
 from nornir_railweave.device.session import DEVICE_FAULTS, session
-from nornir_railweave.device.work import Work
 from nornir_railweave.events import Event, Events, Step
 
 
@@ -20,14 +20,14 @@ class Saved(Enum):
     UNKNOWN = auto()
 
 
-def keep_saved(task: Task, works: Mapping[str, Work], announce: Events) -> Result:
+def keep_saved(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> Result:
     """Return a ``Saved``; a device that does not answer is found by the verification that follows."""
     name = task.host.name
     with session(task) as opened:
         try:
-            if is_saved(opened.driver, works[name]):
+            if is_saved(opened.driver, jobs[name]):
                 return Result(host=task.host, result=Saved.BEFORE)
-            done = save(opened.driver, works[name])
+            done = save(opened.driver, jobs[name])
         except DEVICE_FAULTS:
             return Result(host=task.host, result=Saved.UNKNOWN)
     announce(Event(Step.SAVED if done else Step.LOST, name, "" if done else UNSAVED))

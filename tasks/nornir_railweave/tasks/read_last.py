@@ -1,37 +1,21 @@
 """Ask one device for its last commit: its id, its message, and whether it waits."""
 
-from dataclasses import dataclass
-
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.device import LastCommit, ReachedDevice
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
-from nornir_railweave.events import Event, Events, Step
-
-
-@dataclass(frozen=True, slots=True)
-class LastCommit:
-    """A device's last commit; nothing where it knows of none, or keeps no note of commits."""
-
-    commit_id: str = ""
-    message: str = ""
-    pending: bool = False
-    error: str = ""
+from nornir_railweave.events import Events, Step
 
 
 def read_last(task: Task, announce: Events) -> Result:
-    """Return a ``LastCommit``; its error says why a device could not be asked."""
+    """Return a ``LastCommit``, empty where the device knows of none; as text, why a device could not be asked."""
     with session(task) as opened:
+        device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
-            timer = getattr(opened.driver, "revert_timer", None)
-            if timer is None:
-                return Result(host=task.host, result=LastCommit())
-            status = timer.status()
-            # A commit that was taken back is no more; a drain has a message too, and is no commit.
-            kept = timer.last_confirmed()
-            if not status.pending and kept != status.commit_id:
-                return Result(host=task.host, result=LastCommit())
-            found = LastCommit(str(status.commit_id), timer.message(), status.pending)
+            last = device.last_commit()
         except DEVICE_FAULTS as fault:
-            announce(Event(Step.UNREACHABLE, task.host.name, words(fault)))
-            return Result(host=task.host, result=LastCommit(error=words(fault)))
-    return Result(host=task.host, result=found)
+            device.say(Step.UNREACHABLE, words(fault))
+            return Result(host=task.host, result=words(fault))
+    # A commit that was taken back is no more; a drain has a message too, and is no commit.
+    is_commit = last.pending or (last.kept and last.kept == last.commit_id)
+    return Result(host=task.host, result=last if is_commit else LastCommit(pending=False))

@@ -1,64 +1,58 @@
 """Free one device of what a rollout that was cut off left on it, without waiting for the switch's timer."""
 
-from typing import Any
+from collections.abc import Callable
 
-from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.session import DEVICE_FAULTS, Session, session, words
-from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.device.device import LastCommit, ReachedDevice
+from nornir_railweave.device.restore import restore
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.events import Events, Step
 from railweave.plan.rollout import Rollout
+from railweave.sonic.delta.snapshot import Snapshot
+from railweave.sonic.document import DocumentError
+from railweave.sonic.rows import DeviceConfig
+from railweave.wording import first_few
 
 _ATTEMPTS = 2
 
 
-def recover(task: Task, rollout: Rollout, reconnect_s: float, announce: Events) -> Result:
-    """Take back the device's pending commit and temporary drain, if they are of ``rollout``.
+def recover(
+    task: Task, rollout: Rollout, wanted: Callable[[str], DeviceConfig], reconnect_s: float, announce: Events
+) -> Result:
+    """Restore what the device held before its pending commit, and undrain it, if these are of ``rollout``.
 
     A commit of anybody else is left alone: the plan that is made next names it. The result is failed where the device
     could not be freed; the plan tells of that too.
     """
     name = task.host.name
+    record = rollout.devices[name]
+
+    def made(last: LastCommit) -> bool:
+        """Tell whether a pending commit is the rollout's: by its id or message, else by where the journal ends."""
+        return rollout.owns(last.commit_id, last.message) if last.commit_id else record.in_doubt
+
     with session(task) as opened:
+        device = ReachedDevice(opened, name, announce, reconnect_s)
         for attempt in range(_ATTEMPTS):
             try:
                 if attempt:
-                    opened.reconnect(reconnect_s)
-                _free(opened, name, rollout, announce)
-                return Result(host=task.host, result="")
-            except DEVICE_FAULTS as fault:
+                    device.reconnect()
+                last = device.last_commit()
+                missing: tuple[str, ...] = ()
+                if last.pending and made(last):
+                    device.say(Step.ROLLING_BACK, "its commit was never confirmed")
+                    # The journal has no rows, only the digest of what the device held.
+                    before = Snapshot({}, None, wanted(name), record.before_sha256)
+                    missing = restore(device, before, made, "")
+                    if not missing:
+                        device.say(Step.ROLLED_BACK)
+                elif not last.pending and record.drained and device.drained():
+                    device.driver.traffic.undrain()
+                    device.say(Step.UNDRAINED)
+                why = f"not restored: {first_few(missing)}" if missing else ""
+                return Result(host=task.host, result=why, failed=bool(missing))
+            except (*DEVICE_FAULTS, DocumentError) as fault:
                 why = words(fault)
-                announce(Event(Step.LOST, name, why))
+                device.say(Step.LOST, why)
     return Result(host=task.host, result=why, failed=True)
-
-
-def _free(opened: Session, name: str, rollout: Rollout, announce: Events) -> None:
-    driver = opened.driver
-    if driver.has_pending_commit():
-        if not _is_ours(driver, name, rollout):
-            return
-        announce(Event(Step.ROLLING_BACK, name, "its commit was never confirmed"))
-        try:
-            driver.rollback()
-        except CommitError:
-            # The switch's own timer may have struck at this moment; then there is nothing left to take back.
-            if driver.has_pending_commit():
-                raise
-        announce(Event(Step.ROLLED_BACK, name))
-    elif rollout.devices[name].drained and _drained(driver):
-        driver.traffic.undrain()
-        announce(Event(Step.UNDRAINED, name))
-
-
-def _is_ours(driver: Any, name: str, rollout: Rollout) -> bool:
-    """Tell whether the pending commit is the rollout's: by its id or message, else by where the journal ends."""
-    timer = getattr(driver, "revert_timer", None)
-    if timer is None:
-        return rollout.devices[name].in_doubt
-    return rollout.owns(timer.status().commit_id, timer.message())
-
-
-def _drained(driver: Any) -> bool:
-    """Tell whether traffic is led away from the device; never where the driver cannot drain."""
-    traffic = getattr(driver, "traffic", None)
-    return traffic is not None and bool(traffic.drained())

@@ -2,8 +2,10 @@
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.device.device import ReachedDevice
+from nornir_railweave.device.restore import revert_commit
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
-from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.events import Events, Step
 
 
 def take_back(task: Task, announce: Events) -> Result:
@@ -12,15 +14,14 @@ def take_back(task: Task, announce: Events) -> Result:
     A commit whose deadline has not passed may be somebody's who is at work, and is left alone. Drivers without a
     timer on the device have nothing to take back.
     """
-    name = task.host.name
     with session(task) as opened:
+        device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
-            timer = getattr(opened.driver, "revert_timer", None)
-            if timer is None or not timer.status().overdue:
+            if not device.last_commit().overdue:
                 return Result(host=task.host, result=False)
-            announce(Event(Step.ROLLING_BACK, name, "its timer ended without restoring anything"))
-            opened.driver.rollback()
+            device.say(Step.ROLLING_BACK, "its timer ended without restoring anything")
+            revert_commit(device, pending=True)
         except DEVICE_FAULTS as fault:
             return Result(host=task.host, result=False, failed=True, error=words(fault))
-    announce(Event(Step.ROLLED_BACK, name))
+    device.say(Step.ROLLED_BACK)
     return Result(host=task.host, result=True)

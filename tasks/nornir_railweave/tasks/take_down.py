@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.restore import roll_back
 from nornir_railweave.device.session import session
-from nornir_railweave.device.undoing import undo
 from nornir_railweave.events import Step
 
 
@@ -14,7 +14,7 @@ def take_down(task: Task, order: Order, attempts: Mapping[str, Attempt], why: st
     """Return the device's ``DeviceOutcome`` after its rollback, by a pending commit or by the last one."""
     name = task.host.name
     with session(task) as opened:
-        device = Device(opened, order.works[name], order)
-        outcome = undo(device, attempts[name], why)
+        device = Device(opened, order.jobs[name], order)
+        outcome = roll_back(device, attempts[name], why)
     device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
     return Result(host=task.host, result=outcome)

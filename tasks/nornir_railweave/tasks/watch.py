@@ -28,7 +28,7 @@ def watch(task: Task, order: Order, attempts: Mapping[str, Attempt], last: Mappi
     baseline = attempts[name].baseline
     counters = last[name].counters if name in last else None
     with session(task) as opened:
-        device = Device(opened, order.works[name], order)
+        device = Device(opened, order.jobs[name], order)
         try:
             checks = check_once(device, baseline)
             if counters is not None:

@@ -9,7 +9,7 @@ from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.delta import inverse
 from railweave.sonic.delta.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, running_sha256
 from railweave.sonic.delta.merge import apply, delta_of, merge_document
-from railweave.sonic.delta.restoring import goal_of, restoring_diff
+from railweave.sonic.delta.snapshot import snapshot_before, snapshot_of
 from railweave.sonic.document import RunningConfig, running_from
 from railweave.sonic.rows import DeviceConfig, Row
 
@@ -156,8 +156,14 @@ def test_a_row_of_the_watchdog_that_a_way_back_left_is_as_good_as_none() -> None
     assert compare(restored, wanted()).delta.changes == ()
     for one in (intent, wanted()):
         assert running_sha256(restored, one) == running_sha256(before, one)
-    back = restoring_diff(after, goal_of(merge_document(inverse(delta_of(document, before))), after), intent, "back")
-    assert lines(back.delta.changes) == ["remove PFC_WD|Ethernet0", "update PFC_WD|GLOBAL|POLL_INTERVAL"]
+    for snapshot in (
+        snapshot_of(merge_document(inverse(delta_of(document, before))), after, intent),
+        snapshot_before(found.delta, before, intent),
+    ):
+        back = snapshot.difference(after, "back").delta
+        assert lines(back.changes) == ["remove PFC_WD|Ethernet0", "update PFC_WD|GLOBAL|POLL_INTERVAL"]
+        assert snapshot.missing(after) == ("PFC_WD|Ethernet0", "PFC_WD|GLOBAL")
+        assert snapshot.missing(restored) == ()
 
 
 @pytest.mark.parametrize(
@@ -345,7 +351,7 @@ def test_a_vrf_that_the_intended_file_names_is_ours_line_by_line() -> None:
 def test_a_way_back_leaves_the_vrfs_of_others_as_they_are() -> None:
     before = running(frr="frr version 10.3\nvrf storage\n ip route 0.0.0.0/0 192.0.2.9\nexit-vrf\n" + FRR)
     now = running(frr=SONIC_FRR + FRR + " bgp router-id 1.1.1.1\n")
-    found = restoring_diff(now, goal_of({}, before), wanted(), "back")
+    found = snapshot_of({}, before, wanted()).difference(now, "back")
     assert lines(found.delta.changes) == ["remove frr|router bgp 65001|bgp router-id 1.1.1.1"]
 
 

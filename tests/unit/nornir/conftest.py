@@ -170,7 +170,10 @@ class Timer:
 
     def status(self) -> Any:
         self._switch.step("has_pending")
-        return types.SimpleNamespace(commit_id=self._switch.commit_id, pending=self._switch.pending, overdue=False)
+        switch = self._switch
+        return types.SimpleNamespace(
+            commit_id=switch.commit_id, pending=switch.pending, overdue=False, message="", last=""
+        )
 
 
 class FakeDriver(NetworkDriver):  # type: ignore[misc]

@@ -60,10 +60,12 @@ class Timer:
     def status(self) -> "Timer":
         return self
 
+    @property
     def message(self) -> str:
         return self.driver.kept[-1].message if self.driver.kept else ""
 
-    def last_confirmed(self) -> str:
+    @property
+    def last(self) -> str:
         return "" if self.pending else self.commit_id
 
 
@@ -254,7 +256,7 @@ def test_a_lost_rollout_is_freed_and_carried_on(changed: Any, step: Step) -> Non
     nr = changed.nornir()
     with closing(Journal.reopen(lost.path, "lab", "fake", Undertaking())) as journal:
         announce = Announcer([journal])
-        assert free_devices(nr, lost, reconnect_s=0.05, announce=announce) == {}
+        assert free_devices(nr, lost, changed.world.wanted, reconnect_s=0.05, announce=announce) == {}
         assert changed.world.switches[last].running.config_db == changed.before[last].config_db
         plan = changed.plan()
         assert differing(lost, plan) == ()
@@ -299,7 +301,7 @@ def test_a_commit_of_somebody_else_is_left_alone(changed: Any) -> None:
     switch.pending = True
     changed.keepers.commits[last][-1] = Kept("foreign", "by hand", {})
     held = switch.running
-    free_devices(changed.nornir(), lost, reconnect_s=0.05, announce=changed.events.append)
+    free_devices(changed.nornir(), lost, changed.world.wanted, reconnect_s=0.05, announce=changed.events.append)
     assert (switch.pending, switch.running) == (True, held)
 
 
@@ -308,7 +310,9 @@ def test_a_device_that_cannot_be_freed_is_named(changed: Any, unreachable: Conne
     lost = cut(changed, Step.APPLYING, last)
     for switch in changed.world.switches.values():
         switch.faults["open"] = unreachable
-    failed = free_devices(changed.nornir(), lost, reconnect_s=0.05, announce=changed.events.append)
+    failed = free_devices(
+        changed.nornir(), lost, changed.world.wanted, reconnect_s=0.05, announce=changed.events.append
+    )
     assert failed == {last: "no route to host"}, "those that ended new need nothing"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from railweave.fabric.model import Fabric
 from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.outcome import ConfigState
 from railweave.plan.resumption import (
     came_after,
     changes_sha256,
@@ -18,16 +19,18 @@ from railweave.plan.resumption import (
     resume_refusals,
     still_running,
 )
-from railweave.plan.rollout import DeviceRecord, Kind, Rollout
-from railweave.plan.takeback import (
-    Holds,
-    Seen,
+from railweave.plan.rollback_checks import (
+    DeviceReading,
     changed_nothing,
-    holds,
+    config_state,
     nothing_to_roll_back,
     rollback_refusals,
 )
+from railweave.plan.rollout import DeviceRecord, Kind, Rollout
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.snapshot import Snapshot
+from railweave.sonic.document import RunningConfig
+from railweave.sonic.rows import DeviceConfig
 
 NAME = "20261121T101500Z-pod1-abcdef"
 NEWER = "20261122T101500Z-pod1-123456"
@@ -175,27 +178,39 @@ def test_a_device_cut_off_in_the_middle_and_found_unchanged_is_done() -> None:
     assert found_done(rollout, states) == ("leaf1",)
 
 
+RUNNING = RunningConfig({}, "frr version 10.3\n")
+SNAPSHOT = Snapshot({}, RUNNING.frr_document, DeviceConfig("leaf1", (), ""))
+
+
+def seen(sha256: str, *, committed: bool, snapshot: Snapshot | None = SNAPSHOT, gone: str = "") -> DeviceReading:
+    return DeviceReading(RUNNING, sha256, commit_id="c1" if committed else "", snapshot=snapshot, gone=gone)
+
+
 @pytest.mark.parametrize(
-    ("record", "seen", "expected"),
+    ("record", "reading", "expected"),
     [
-        (RECORD, Seen("before", True), Holds.OLD),
-        (RECORD, Seen("after", False), Holds.NEW),
-        (RECORD, Seen("else", True), Holds.OTHER),
-        (replace(RECORD, after_sha256=""), Seen("after", True), Holds.NEW),
-        (replace(RECORD, after_sha256=""), Seen("after", False), Holds.OTHER),
+        (RECORD, seen("before", committed=True), ConfigState.BEFORE),
+        (RECORD, seen("after", committed=False), ConfigState.AFTER),
+        (RECORD, seen("else", committed=True), ConfigState.PARTIAL),
+        (RECORD, replace(seen("after", committed=True), pending=True), ConfigState.PARTIAL),
+        (RECORD, replace(seen("after", committed=True), running=None), ConfigState.PARTIAL),
+        (replace(RECORD, after_sha256=""), seen("after", committed=True), ConfigState.AFTER),
+        (replace(RECORD, after_sha256=""), seen("after", committed=False), ConfigState.PARTIAL),
     ],
 )
-def test_the_device_tells_what_it_holds(record: DeviceRecord, seen: Seen, expected: Holds) -> None:
-    assert holds(record, seen) is expected
+def test_the_device_tells_what_it_holds(record: DeviceRecord, reading: DeviceReading, expected: ConfigState) -> None:
+    assert config_state(record, reading) is expected
 
 
 @pytest.mark.parametrize(
-    ("seen", "newer", "expected"),
+    ("reading", "newer", "expected"),
     [
-        (Seen("after", True), (), []),
-        (Seen("before", False), (), []),
+        (seen("after", committed=True), (), []),
+        (seen("before", committed=False), (), []),
+        (replace(seen("else", committed=True), pending=True), (), []),
+        (DeviceReading(error="no route to host"), (), []),
         (
-            Seen("else", True),
+            seen("else", committed=True),
             (),
             [
                 (
@@ -206,7 +221,7 @@ def test_the_device_tells_what_it_holds(record: DeviceRecord, seen: Seen, expect
             ],
         ),
         (
-            Seen("else", True),
+            seen("else", committed=True),
             (replace(ROLLOUT, name=NEWER),),
             [
                 (
@@ -217,7 +232,7 @@ def test_the_device_tells_what_it_holds(record: DeviceRecord, seen: Seen, expect
             ],
         ),
         (
-            Seen("after", True, gone="the file is gone"),
+            seen("after", committed=True, snapshot=None, gone="the file is gone"),
             (),
             [
                 (
@@ -228,7 +243,7 @@ def test_the_device_tells_what_it_holds(record: DeviceRecord, seen: Seen, expect
             ],
         ),
         (
-            Seen("after", True, leads_back=False),
+            seen("after", committed=True, snapshot=replace(SNAPSHOT, sha256="another")),
             (),
             [
                 (
@@ -239,18 +254,18 @@ def test_the_device_tells_what_it_holds(record: DeviceRecord, seen: Seen, expect
             ],
         ),
     ],
-    ids=["new", "old", "drifted", "newer rollout", "file gone", "leads elsewhere"],
+    ids=["new", "old", "pending", "unreadable", "drifted", "newer rollout", "file gone", "leads elsewhere"],
 )
 def test_what_cannot_go_back_is_refused_by_name(
-    seen: Seen, newer: tuple[Rollout, ...], expected: list[tuple[str, str, str]]
+    reading: DeviceReading, newer: tuple[Rollout, ...], expected: list[tuple[str, str, str]]
 ) -> None:
-    assert said(rollback_refusals(ROLLOUT, {"leaf1": seen}, newer)) == expected
+    assert said(rollback_refusals(ROLLOUT, {"leaf1": reading}, newer)) == expected
 
 
 def test_devices_with_the_same_fault_are_told_together() -> None:
     names = [f"leaf{number}" for number in range(1, 12)]
     rollout = replace(ROLLOUT, devices=dict.fromkeys(names, RECORD))
-    (found,) = rollback_refusals(rollout, dict.fromkeys(names, Seen("else", True)), ())
+    (found,) = rollback_refusals(rollout, dict.fromkeys(names, seen("else", committed=True)), ())
     assert found.message == f"{', '.join(names[:8])} and 3 more: changed since rollout {NAME}"
     assert found.devices == tuple(names)
 

@@ -199,11 +199,11 @@ def _reload(running: RunningConfig) -> ReloadStep:
             f"DEVICE_METADATA|localhost has no {', '.join(missing)}; a reload would empty the database and hang"
         )
     frr = running.known_frr("the reload could not keep or restore it")
-    return ReloadStep(json_tables(_without_orphans(running.config_db)), render_frr(frr))
+    return ReloadStep(json_tables(without_orphans(running.config_db)), render_frr(frr))
 
 
-def _without_orphans(config_db: ConfigDb) -> ConfigDb:
-    """Leave out what must not outlive its port: priority groups that SONiC made, and rows of the PFC watchdog.
+def without_orphans(config_db: ConfigDb) -> ConfigDb:
+    """Return tables without rows that must not outlive their port: SONiC's own priority groups, PFC watchdogs.
 
     Deleting a watchdog's row later, when its port is not there any more, crashes orchagent.
     """

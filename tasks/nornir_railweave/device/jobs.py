@@ -1,0 +1,218 @@
+"""The job of one device in a rollout: to deploy a plan's changes, or to roll an earlier rollout back.
+
+A rollout (``rollout.rolling_out``) knows nothing of intents and plans. It carries the job of each device through the
+same steps: read, drain, commit with the switch's timer, verify, undrain, then confirm or restore.
+"""
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from nornir_railweave.device.reading import Comparer, running_of
+from railweave.plan.document import change_json
+from railweave.plan.expectation import Expectation
+from railweave.plan.health import Health, gate
+from railweave.plan.model import DevicePlan
+from railweave.plan.observation import Observation
+from railweave.plan.outcome import CheckKind, ConfigState, VerifyCheck
+from railweave.plan.rollout import DeviceRecord
+from railweave.plan.verification import check_device
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.methods import needs_both_ends
+from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
+from railweave.sonic.document import DocumentError, RunningConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a device runs. ``sha256`` is the digest over what we own of it (``sonic.diff.running_sha256``).
+
+    ``delta`` is what is still to be done, and ``done`` tells that the job is: a device whose digest is another than it
+    should be is not, whatever its delta says. ``disconnects``: links and
+    sessions go down with the job until their far ends follow, or there are none yet (a switch that is being
+    provisioned), so nothing has to hold right after it because it held before. ``drained`` names the BGP peers that
+    somebody has drained already, ``("*",)`` for all.
+    """
+
+    running: RunningConfig
+    sha256: str
+    delta: Delta
+    done: bool
+    disconnects: bool = False
+    drained: tuple[str, ...] = ()
+
+
+class DeviceJob(Protocol):
+    """What is to be done on one device and how to tell whether it is done; called from that device's worker."""
+
+    @property
+    def device(self) -> str:
+        """Return the device's name."""
+
+    @property
+    def before_sha256(self) -> str:
+        """Return the digest of the configuration that the device must have now."""
+
+    @property
+    def drain(self) -> tuple[str, ...]:
+        """Return the BGP peers to drain before the change, ``("*",)`` for the whole device, ``()`` for none."""
+
+    def read(self, driver: Any, which: str = "running") -> Found:
+        """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
+
+    def moved(self, found: Found) -> str:
+        """Return in a sentence why ``found`` must not be worked on; empty where it is what the job was made for."""
+
+    def snapshot(self, found: Found) -> Snapshot:
+        """Return what a device on which ``found`` was read before the change returns to when the change fails."""
+
+    @property
+    def expectation(self) -> Expectation:
+        """Return what is to be seen on the device afterwards; used ports and sessions are watched by it."""
+
+    def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
+        """Return the checks that the device must pass after the change.
+
+        ``settled`` are the devices that stand still in their new state; ``held`` are kind and subject of the checks of
+        ``expectation`` that held before the change. A rollback returns those of ``held`` that must survive it.
+        """
+
+
+def config_state(found: Found, job: DeviceJob) -> ConfigState:
+    """Tell which configuration ``found`` is."""
+    if found.done:
+        return ConfigState.AFTER
+    return ConfigState.BEFORE if found.sha256 == job.before_sha256 else ConfigState.PARTIAL
+
+
+@dataclass(frozen=True, slots=True)
+class DeployJob:
+    """Bring a device to its intended configuration by the changes of a plan, which was made a moment ago."""
+
+    compare: Comparer
+    expectation: Expectation
+    planned: DevicePlan
+    delta: Delta
+
+    @property
+    def device(self) -> str:
+        """Return the device's name."""
+        return self.expectation.device
+
+    @property
+    def before_sha256(self) -> str:
+        """Return the digest that the plan was made with."""
+        return self.planned.running_sha256
+
+    @property
+    def drain(self) -> tuple[str, ...]:
+        """Return what the plan drains."""
+        return self.planned.drain
+
+    def read(self, driver: Any, which: str = "running") -> Found:
+        """Compare what the device runs, or boots, with what is intended."""
+        found = self.compare(driver, self.device, which)
+        delta = found.difference.delta
+        return Found(
+            running=found.running,
+            sha256=found.sha256,
+            delta=delta,
+            done=not delta,
+            disconnects=found.difference.unprovisioned or needs_both_ends(delta),
+            drained=found.difference.drained,
+        )
+
+    def moved(self, found: Found) -> str:
+        """Return why the device is not as the plan says."""
+        if found.sha256 != self.before_sha256:
+            return "the device's configuration changed since the plan was made; nothing was done"
+        if found.delta != self.delta and _shown(found.delta) != _shown(self.delta):
+            return "the changes differ from those of the plan; nothing was done"
+        return ""
+
+    def snapshot(self, found: Found) -> Snapshot:
+        """Return what the device held before the plan's changes."""
+        return snapshot_before(found.delta, found.running, self.compare.wanted(self.device))
+
+    def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
+        """Return the checks of the intended state, over links to settled devices, and of what held before."""
+        return gate(self.expectation, seen, settled, held)
+
+
+def _shown(delta: Delta) -> list[dict[str, Any]]:
+    """Return changes as a plan's file has them, secrets marked: those of a file are not equal to those just made."""
+    return [change_json("", change) for change in delta]
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackJob:
+    """Restore what a device held before an earlier rollout.
+
+    ``earlier`` is what its switch kept of that, with its secrets. ``held`` is what held before the rollout and has to
+    hold again; None where nobody knows it: then links and sessions that stay have to survive.
+    """
+
+    expectation: Expectation
+    earlier: Snapshot
+    before_sha256: str
+    held: Health | None
+    reason: str
+    drain: tuple[str, ...] = ()
+
+    @property
+    def device(self) -> str:
+        """Return the device's name."""
+        return self.expectation.device
+
+    def read(self, driver: Any, which: str = "running") -> Found:
+        """Return what the device runs, or boots, and what of its earlier configuration it does not hold.
+
+        A switch whose FRR is not ours keeps no file of it: what it boots is told by its tables alone.
+        """
+        running = running_of(driver, which)
+        if which == "running" and running.frr is None:
+            raise DocumentError("FRR's running configuration is unknown: bgpraw is missing or empty")
+        difference = self.earlier.difference(running, self.reason)
+        sha256 = running_sha256(running, self.earlier.owned)
+        as_recorded = which != "running" or self.earlier.sha256 in ("", sha256)
+        return Found(
+            running=running,
+            sha256=sha256,
+            delta=difference.delta,
+            done=not difference.delta and as_recorded,
+            disconnects=needs_both_ends(difference.delta),
+            drained=difference.drained,
+        )
+
+    def moved(self, found: Found) -> str:
+        """Return why the device is not as it was when the rollback was planned."""
+        if found.sha256 != self.before_sha256:
+            return "the device's configuration changed since the rollback was planned; nothing was done"
+        return ""
+
+    def snapshot(self, found: Found) -> Snapshot:
+        """Return what the device held before the rollback."""
+        return snapshot_before(found.delta, found.running, self.earlier.owned)
+
+    def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
+        """Return the checks of what held before the rollout; what held between then and now is no measure."""
+        del settled
+        checks = check_device(self.expectation, seen)
+        if self.held is not None:
+            return tuple(check for check in checks if (check.kind, check.subject) in self.held)
+        return tuple(check for check in checks if (check.kind, check.subject) in held and self._stays(check))
+
+    def _stays(self, check: VerifyCheck) -> bool:
+        """Tell whether the rollback leaves what a check looks at: a session that it keeps, a port that it spares."""
+        if check.kind is CheckKind.BGP:
+            frr = self.earlier.frr
+            return frr is not None and any(entry.line.startswith(f"neighbor {check.subject} ") for entry in frr.entries)
+        touched = (self.earlier.rows.get(table, {}) for table in ("PORT", "DEVICE_NEIGHBOR"))
+        return check.kind in (CheckKind.LINK, CheckKind.LLDP) and not any(check.subject in rows for rows in touched)
+
+
+def held_before(record: DeviceRecord) -> Health:
+    """Return what held on a device before a rollout; kinds that this version does not know are left out."""
+    known = {kind.value: kind for kind in CheckKind}
+    return frozenset((known[kind], subject) for kind, subject in record.held if kind in known)

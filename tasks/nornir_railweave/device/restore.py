@@ -1,0 +1,120 @@
+"""The one way back: ``restore`` brings a device to a snapshot, whoever asks for it and whatever failed before.
+
+The switch's own rollback goes first, because it needs no plan and no client. What is missing then is changed back row
+by row. Nothing is concluded from the text of a command or an exception: what the device holds in the end is read.
+"""
+
+import json
+from collections.abc import Callable
+
+from napalm.base.exceptions import CommitError
+
+from nornir_railweave.device.device import Attempt, Device, LastCommit, ReachedDevice
+from nornir_railweave.device.reading import running_of, switch_program
+from nornir_railweave.device.session import DEVICE_FAULTS, words
+from nornir_railweave.events import Step
+from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.merge import merge_document
+from railweave.sonic.delta.snapshot import Snapshot
+from railweave.sonic.document import DocumentError
+from railweave.wording import first_few
+
+STILL_WAITS = "the end of its commit, which still waits (`railweave-switch recover` on the switch ends it)"
+_SHOWN = 5
+
+
+def restore(
+    device: ReachedDevice, snapshot: Snapshot, made: Callable[[LastCommit], bool], message: str
+) -> tuple[str, ...]:
+    """Bring a device back to ``snapshot``; return what is missing of it, nothing where the device holds it.
+
+    ``made`` tells whether a commit is the one to revert; ``message`` goes with a further commit. What is not ours stays
+    as it is. Raises what the driver raises, and DocumentError, where the device cannot be read in the end.
+    """
+
+    def revert() -> None:
+        last = device.last_commit()
+        if last.pending or snapshot.missing(running_of(device.driver)):
+            if last.commit_id and not made(last):
+                # The driver reverts the last commit, which is somebody else's or an earlier one.
+                raise CommitError(f"the last commit, {last.commit_id}, is not the one to revert")
+            revert_commit(device, pending=last.pending)
+
+    def change_back() -> None:
+        delta = snapshot.difference(running_of(device.driver)).delta
+        apply_delta(device, delta, message)
+
+    missing: tuple[str, ...] = ()
+    for way in (revert, change_back):
+        try:
+            device.reconnect()
+            way()
+        except Exception as fault:
+            # Whatever went wrong, what the device holds now is what counts.
+            device.say(Step.LOST, words(fault))
+        missing = snapshot.missing(running_of(device.reconnect()))
+        last = device.last_commit(just_read=True)
+        if not missing and last.pending and made(last):
+            missing = (STILL_WAITS,)
+        if not missing:
+            break
+    return missing
+
+
+def revert_commit(device: ReachedDevice, *, pending: bool) -> None:
+    """Let the switch revert its pending commit, else roll the last one back; raises what the driver raises."""
+    try:
+        device.driver.rollback()
+    except CommitError:
+        # The switch's own timer may have struck at this moment; then there is nothing left to revert.
+        if not pending or device.driver.has_pending_commit():
+            raise
+
+
+def apply_delta(device: ReachedDevice, delta: Delta, message: str, revert_in: int | None = None) -> str:
+    """Carry out a delta made for what was read last, as it is; return the commit's id, empty for no changes.
+
+    With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. Raises what the driver raises.
+    """
+    driver = device.driver
+    if switch_program(driver) is not None:
+        return str(driver.changes.apply(delta, message=message, revert_in=revert_in).commit_id) if delta else ""
+    driver.load_merge_candidate(config=json.dumps(merge_document(delta)))
+    if not driver.compare_config():
+        driver.discard_config()
+        return ""
+    driver.commit_config(message=message, revert_in=revert_in)
+    return device.last_commit().commit_id
+
+
+def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
+    """Restore what a device held before its job, its traffic included, confirmed or not; ``why`` is the error."""
+    device.say(Step.ROLLING_BACK, why)
+    snapshot = device.job.snapshot(attempt.before)
+    try:
+        missing = restore(device, snapshot, attempt.made, f"{device.order.policy.message} (undone)")
+        unchanged = bool(missing) and device.state() is ConfigState.AFTER
+    except (*DEVICE_FAULTS, DocumentError):
+        return device.lost(why)
+    if missing:
+        outcome = Outcome.NEW if unchanged else Outcome.UNREACHABLE
+        left = f"missing: {first_few(missing, _SHOWN)}: `railweave plan` shows what is left"
+        return DeviceOutcome(outcome, f"{why}; the earlier configuration could not be restored, {left}")
+    device.say(Step.ROLLED_BACK)
+    left = _undrain(device, attempt) if attempt.drained else ""
+    if left:
+        return DeviceOutcome(Outcome.OLD, f"{why}; {left}: `railweave undrain {device.name}`", drained=True)
+    return DeviceOutcome(Outcome.OLD, why)
+
+
+def _undrain(device: Device, attempt: Attempt) -> str:
+    """Undrain what a rollback left drained; return in words what stays so, empty where traffic is back."""
+    drained_before = set(attempt.before.drained)
+    try:
+        if set(device.drained()) - drained_before:
+            device.driver.traffic.undrain()
+        left = sorted(set(device.drained()) - drained_before)
+    except Exception as fault:
+        return f"perhaps still drained ({words(fault)})"
+    return f"still drained: {', '.join(left)}" if left else ""

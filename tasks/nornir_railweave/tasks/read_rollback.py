@@ -1,0 +1,61 @@
+"""Read what one device runs and what it keeps of a rollout: the document that rolls its commit back."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from napalm.base.exceptions import CommitError
+from nornir.core.task import Result, Task
+
+from nornir_railweave.device.device import ReachedDevice
+from nornir_railweave.device.reading import running_of
+from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.events import Events, Step
+from railweave.plan.rollback_checks import DeviceReading
+from railweave.plan.rollout import Rollout
+from railweave.sonic.delta.diff import running_sha256
+from railweave.sonic.delta.snapshot import snapshot_of
+from railweave.sonic.document import DocumentError
+from railweave.sonic.rows import DeviceConfig
+
+
+def read_rollback(task: Task, rollout: Rollout, wanted: Callable[[str], DeviceConfig], announce: Events) -> Result:
+    """Return a ``DeviceReading``; its error says why a device could not be read."""
+    with session(task) as opened:
+        device = ReachedDevice(opened, task.host.name, announce, 0)
+        try:
+            reading = _read(device, rollout, wanted(device.name))
+        except (*DEVICE_FAULTS, DocumentError) as fault:
+            device.say(Step.UNREACHABLE, words(fault))
+            return Result(host=task.host, result=DeviceReading(error=words(fault)))
+    device.say(Step.READ)
+    return Result(host=task.host, result=reading)
+
+
+def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> DeviceReading:
+    running = running_of(device.driver)
+    record, last = rollout.devices[device.name], device.last_commit(just_read=True)
+    commit_id = record.commit_id
+    if not commit_id and rollout.owns(last.commit_id, last.message):
+        # The rollout was cut off before its journal could name the commit that was kept.
+        commit_id = last.commit_id
+    document, gone = _document(device.driver, commit_id or (record.commit_ids[-1] if record.commit_ids else ""))
+    return DeviceReading(
+        running=running,
+        sha256=running_sha256(running, owned),
+        pending=last.pending,
+        commit_id=commit_id,
+        snapshot=None if document is None else snapshot_of(document, running, owned, record.before_sha256),
+        gone=gone,
+    )
+
+
+def _document(driver: Any, commit_id: str) -> tuple[Mapping[str, Any] | None, str]:
+    documents = getattr(driver, "ways_back", None)
+    if documents is None:
+        return None, "its driver keeps no rollback document of a commit that was kept"
+    if not commit_id:
+        return None, "no commit of the rollout is known on it"
+    try:
+        return documents.document(commit_id), ""
+    except CommitError as fault:
+        return None, words(fault)
