@@ -216,11 +216,6 @@ def folder_pair(module: str, name: str) -> tuple[str, str]:
 # Who reads CONFIG_DB by the names of its tables outside `sonic`: checks of rendered rows, and lists of exceptions.
 NAMES_TABLES = frozenset(
     {
-        "checks/buffer_facts.py",
-        "checks/ends.py",
-        "checks/intent_overrides.py",
-        "checks/paths.py",
-        "checks/transit.py",
         "api/lab.py",
         "secrets.py",
     }

@@ -23,9 +23,8 @@ ASKING = re.compile(r"_?(is_|has_)?(leaf|leaves|spine|spines|super_spines?)")
 MAY_NAME_TIERS = {
     "railweave/design": "lays out the tiers, and explains them",
     "railweave/intent": "the keys of the intent",
-    "railweave/checks/intent_addressing.py": "the keys of the intent",
-    "railweave/checks/intent_hardware.py": "the keys of the intent",
-    "railweave/checks/intent_overrides.py": "the keys of the intent",
+    "railweave/checks/rules/b1_as_numbers.py": "the keys of the intent",
+    "railweave/checks/rules/rw110_override_scopes.py": "the keys of the intent",
     "railweave/lab/reserve.py": "writes a grown intent",
     "railweave/lab/scale.py": "writes a small intent",
     "railweave/fabric/model.py": "the names of tiers, one table",

@@ -7,7 +7,6 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from railweave.catalog.load import load_catalog
 from railweave.checks.intent import check_intent
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
@@ -108,7 +107,7 @@ def read_or_report(text: str) -> tuple[Diagnostic, ...]:
     """Return the findings of a text, each with a place."""
     intent, refused = reported(load_intent_text, text, "i.yml")
     if refused is None:
-        return check_intent(intent, load_catalog())
+        return check_intent(intent)
     assert refused
     assert all(one.where.file == "i.yml" and one.where.line >= 1 for one in refused)
     assert all(one.message and one.fix for one in refused)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from railweave.api.project import Project as Project
     from railweave.api.project import open_project as open_project
     from railweave.api.reference import codes as codes
+    from railweave.api.reference import explain_rule as explain_rule
     from railweave.api.reference import schema as schema
     from railweave.api.reference import schemas as schemas
     from railweave.api.resuming import resume as resume
@@ -61,7 +62,7 @@ _HOMES = {
     "operator": ("Operator",),
     "phased": ("deploy_phases",),
     "project": ("Project", "open_project"),
-    "reference": ("codes", "schema", "schemas"),
+    "reference": ("codes", "explain_rule", "schema", "schemas"),
     "resuming": ("resume",),
     "rolling_back": ("rollback", "rollback_last"),
     "starter": ("init", "starter_templates"),

@@ -78,9 +78,8 @@ def project_templates() -> Templates:
 
 
 def _gather(intent: Intent) -> Gathered:
-    catalog = load_catalog()
-    found = check_intent(intent, catalog)
-    outcome = design(intent, catalog)
+    found = check_intent(intent)
+    outcome = design(intent, load_catalog())
     of_config = () if outcome.fabric is None else check_config(outcome.fabric, intent.where, project_templates())
     every = in_order((*found, *outcome.diagnostics, *of_config))
     return Gathered(intent, outcome.fabric, outcome.sizing, every, of_config)

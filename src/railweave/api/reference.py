@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from railweave.checks.codes import CATALOG, TITLES
+from railweave.checks.registry import Rule, all_rules
+from railweave.errors import UsageError
 from railweave.intent.schema import json_schema
 from railweave.report import documents
 
@@ -23,4 +24,11 @@ def schemas() -> Mapping[str, str]:
 
 def codes() -> Mapping[str, str]:
     """Return the rule of every code of a diagnostic."""
-    return {**CATALOG, **TITLES}
+    return {code: one.title for code, one in all_rules().items()}
+
+
+def explain_rule(code: str) -> Rule:
+    """Return the rule of a code: what holds, why, and an example of what breaks it; raises UsageError for no code."""
+    if code not in all_rules():
+        raise UsageError(f"no rule has the code {code!r}; `railweave codes` lists them")
+    return all_rules()[code]

@@ -1,4 +1,4 @@
-"""Switches of which nothing is known to compute buffers from: refused for lossless classes, with the ways out.
+"""Switches of which nothing is known to compute buffers from: refused for lossless classes, with the fixes.
 
 A HWSKU may ship no pools, no profiles and no headroom; the chip then runs on its driver's defaults, which nobody has
 published. A lossless class on such a switch would be a guess (fabric-facts 4.6), unless the operator states the rows.
@@ -10,8 +10,10 @@ from railweave.catalog.load import load_catalog
 from railweave.catalog.model import Hwsku
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.fabric.model import Fabric, Panel, Tier
+from railweave.sonic.ownership import PRIORITY_GROUPS
 from railweave.sonic.render.overrides import override_rows
 from railweave.units import format_speed
+from railweave.wording import listed
 
 VIRTUAL = "SONiC VS"
 """The ASIC of the virtual switch: a preset that does not suit its nominal buffer is no reason not to rehearse it."""
@@ -22,7 +24,7 @@ def unproven(
 ) -> Diagnostic:
     """Return H-headroom for the switches of a panel without buffer facts: an error that names what is missing, or a
     warning where the intent's overrides state their priority groups (the checks of links tell whether on all ports)."""
-    _, names = lossless_names(fabric)
+    names = lossless_names(fabric)
     if all(_states_groups(fabric, name) for name in devices):
         return warning(
             "H-headroom",
@@ -38,7 +40,7 @@ def unproven(
         f"{names} cannot be lossless on {panel.model}: no headroom can be computed for {panel.hwsku}, whose SONiC ships"
         f" {_missing(panel)}",
         where("sonic.buffer_model" if asked else f"{tier_path(tier)}.model"),
-        fix=f"{_way_out(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows under"
+        fix=f"{_fix(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows under"
         f" overrides.{tier.name}; or make no class lossless",
         devices=devices,
     )
@@ -49,15 +51,14 @@ def tier_path(tier: Tier) -> str:
     return f"topology.{tier.name.replace('-', '_')}"
 
 
-def lossless_names(fabric: Fabric) -> tuple[int, str]:
-    """Return the place of the first lossless class and the names of all."""
-    lossless = [(index, one.name) for index, one in enumerate(fabric.policies.classes) if one.lossless]
-    return lossless[0][0], " and ".join(name for _, name in lossless)
+def lossless_names(fabric: Fabric) -> str:
+    """Return the names of the lossless classes."""
+    return " and ".join(one.name for one in fabric.policies.classes if one.lossless)
 
 
 def _states_groups(fabric: Fabric, name: str) -> bool:
     rows = override_rows(fabric.policies.overrides, fabric.switch_of[name])
-    return any(row.table == "BUFFER_PG" for row in rows)
+    return any(row.table == PRIORITY_GROUPS for row in rows)
 
 
 def _missing(panel: Panel) -> str:
@@ -69,10 +70,10 @@ def _missing(panel: Panel) -> str:
     if hwsku is None or not hwsku.pg_profiles:
         lacks.append("no headroom for any speed and cable")
     source = f" ({hwsku.source})" if hwsku else ""
-    return f"{' and '.join((', '.join(lacks[:-1]), lacks[-1])) if len(lacks) > 1 else lacks[0]}{source}"
+    return f"{listed(lacks)}{source}"
 
 
-def _way_out(panel: Panel) -> str:
+def _fix(panel: Panel) -> str:
     """Return the speed at which the same hardware has buffer facts, else the models that have."""
     catalog = load_catalog()
     model = catalog.find_switch(panel.model)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
+from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
 from railweave.fabric.model import Fabric, Panel, Switch, Tier
 from railweave.fabric.policy import Marking, TrafficClass
@@ -16,6 +17,27 @@ from railweave.qos.headroom import Headroom, NoHeadroom
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
 from railweave.qos.pause import MarkingRule, marking_rules
 from railweave.units import format_speed
+from railweave.wording import counted
+
+_LATE = (
+    "A sender that is marked slows down, one that is paused only stops: PFC would do the work of congestion control."
+)
+_EXAMPLE = "traffic_classes: [{{name: roce, dscp: [26], lossless: true, priority: 3, ecn: {{min_kb: {}, max_kb: {}}}}}]"
+
+rule(
+    "E-3",
+    "ECN marks everything before a single congested priority group pauses",
+    _LATE,
+    _EXAMPLE.format(200, 90_000),
+)
+rule("E-4", "ECN marks before PFC pauses with every port congested", _LATE, _EXAMPLE.format(8_000, 90_000))
+rule("E-5", "ECN marks before PFC even when one ingress port feeds all egress ports", _LATE, _EXAMPLE.format(800, 3200))
+rule(
+    "RW403",
+    "marking starts above what one flow at line rate has on its way",
+    "One flow at line rate fills a queue by what is on its way; marked before that, it slows down without congestion.",
+    _EXAMPLE.format(1, 800),
+)
 
 Places = Callable[[str], Where]
 
@@ -87,10 +109,10 @@ def _classes(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
     limit = plan.buffers.lossless_classes
     count = plan.limits.lossless_classes
     if limit is not None and count > limit:
-        _, names = lossless_names(fabric)
         yield error(
             "H-budget",
-            f"{count} classes are lossless ({names}); the {kind.panel.asic} of {plan.buffers.hwsku} has headroom for"
+            f"{count} classes are lossless ({lossless_names(fabric)}); the {kind.panel.asic} of {plan.buffers.hwsku}"
+            " has headroom for"
             f" {limit}",
             where("traffic_classes"),
             fix=f"keep to {limit} lossless classes",
@@ -108,9 +130,7 @@ def _budget(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic
             each = room.xoff_bytes if plan.is_pooled else room.size_bytes
             needed += ports * each * plan.limits.lossless_classes
             parts.append(f"{ports} ports of {format_speed(speed_gbps)} over {length_m} m take {each} bytes each")
-    text = f"{'; '.join(parts)}: {needed} bytes for {plan.limits.lossless_classes} lossless " + (
-        "class" if plan.limits.lossless_classes == 1 else "classes"
-    )
+    text = f"{'; '.join(parts)}: {needed} bytes for {counted(plan.limits.lossless_classes, 'lossless class')}"
     place, fix = where("cabling"), "use shorter cables, fewer ports or fewer lossless classes"
     if not plan.is_pooled:
         if needed >= plan.budget_bytes:
@@ -150,16 +170,16 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
         if not one.lossless:
             continue
         if one.ecn is not None and one.ecn.minimum_bytes >= one.ecn.maximum_bytes:
-            continue  # told of the intent itself
+            continue  # a diagnostic of the intent itself
         for speed_gbps in sorted({speed for speed, _, _ in kind.cables}):
             chosen = choose_marking(one, speed_gbps, fabric.policies.marking, plan.limits).thresholds
             marking = Marking(chosen.minimum_bytes, chosen.maximum_bytes, chosen.probability_percent)
             place = where(_place(fabric, index, one))
             subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
-            for rule in _broken(marking_rules(marking, plan.limits)):
-                found = _not_held(rule, f"{subject}: {_MEANING[rule.code]}", place, plan, kind)
+            for broken in _broken(marking_rules(marking, plan.limits)):
+                found = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", place, plan, kind)
                 if one.ecn is None and fabric.policies.marking is None:
-                    found = replace(found, fix=_WITHOUT_THRESHOLDS.get(rule.code, found.fix))
+                    found = replace(found, fix=_WITHOUT_THRESHOLDS.get(broken.code, found.fix))
                 if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == VIRTUAL:
                     message = f"{found.message}; a virtual switch has no buffer, hardware like this would be refused"
                     found = replace(found, severity=Severity.WARNING, message=message)
@@ -177,9 +197,9 @@ _IMPLIED = {"E-2": {"E-3", "E-4", "E-5"}, "E-4": {"E-5"}}
 
 def _broken(found: tuple[MarkingRule, ...]) -> list[MarkingRule]:
     """Return the rules that do not hold, without those that another one implies."""
-    broken = [rule for rule in found if not rule.holds]
-    implied = {code for rule in broken for code in _IMPLIED.get(rule.code, ())}
-    return [rule for rule in broken if rule.code not in implied]
+    broken = [one for one in found if not one.holds]
+    implied = {code for one in broken for code in _IMPLIED.get(one.code, ())}
+    return [one for one in broken if one.code not in implied]
 
 
 def _place(fabric: Fabric, index: int, one: TrafficClass) -> str:
@@ -195,7 +215,7 @@ _WITHOUT_THRESHOLDS = dict.fromkeys(
 """The fix without configured thresholds: the rule's own cannot go below what one flow has on its way."""
 
 
-def _not_held(rule: MarkingRule, subject: str, place: Where, plan: BufferPlan, kind: _Kind) -> Diagnostic:
+def _not_held(broken: MarkingRule, subject: str, place: Where, plan: BufferPlan, kind: _Kind) -> Diagnostic:
     below_kb = max(1, (min(plan.limits.single_bytes, plan.limits.all_bytes) - 1) // 1000)
     fix = {
         "E-1": f"lower ecn.max_kb to at most {(plan.limits.queue_bytes or 0) // 1000}",
@@ -203,6 +223,6 @@ def _not_held(rule: MarkingRule, subject: str, place: Where, plan: BufferPlan, k
         "E-3": f"lower ecn.max_kb to at most {plan.limits.single_bytes // 1000}",
         "E-4": f"lower ecn.min_kb to at most {below_kb}, or use shorter cables",
         "E-5": f"nothing, or lower ecn.min_kb to {max(1, (plan.limits.conservative_bytes - 1) // 1000)}",
-    }[rule.code]
-    message = f"{subject}: {rule.numbers}"
-    return Diagnostic(rule.code, _SEVERITY[rule.code], message, place, kind.devices, fix)
+    }[broken.code]
+    message = f"{subject}: {broken.numbers}"
+    return Diagnostic(broken.code, _SEVERITY[broken.code], message, place, kind.devices, fix)

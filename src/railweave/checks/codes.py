@@ -1,64 +1,23 @@
-"""The stable ids of railweave's own findings, each with its title.
+"""The codes of rules that other rooms look after, each with its title.
 
-Where the check catalog of the trade has an id (``T-3``, ``P-1``, ``Q-4``, ``M-1`` …) a finding carries that id;
-the ``RW`` ids are for everything else. An id is never given a second meaning and never reused. Blocks: RW0xx reading
-the intent file, RW1xx its content against the catalog and itself, RW2xx design, RW3xx cabling, RW4xx device
-configuration, RW5xx plan and deployment, RW6xx reaching devices, RW7xx labs,
-RW8xx GPU nodes.
+Where the check catalog of the trade has an id (``T-3``, ``P-1``, ``Q-4``, ``M-1`` …) a rule has that id; the ``RW`` ids
+are for everything else. An id is never given a second meaning and never reused. Blocks: RW0xx reading the intent file,
+RW1xx its content against the catalog and itself, RW2xx design, RW3xx cabling, RW4xx device configuration, RW5xx plan
+and deployment, RW6xx reaching devices, RW7xx labs, RW8xx GPU nodes.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from railweave.checks.registry import rule
 
-CATALOG: Final[Mapping[str, str]] = {
-    "B-1": "AS numbers are private, not reserved, and the ranges of the tiers do not meet",
-    "B-10": "the BGP hold time is at least three keepalives",
-    "B-3": "no address, subnet or loopback is given twice",
-    "B-6": "a leaf has no more equal-cost paths than a route supports",
-    "D-1": "no cyclic buffer dependency (PFC deadlock)",
-    "D-2": "no lossless port is in a flooding domain (VLAN)",
-    "E-1": "ECN thresholds rise and fit the queue",
-    "E-2": "ECN marks before a single congested priority group pauses",
-    "E-3": "ECN marks everything before a single congested priority group pauses",
-    "E-4": "ECN marks before PFC pauses with every port congested",
-    "E-5": "ECN marks before PFC even when one ingress port feeds all egress ports",
+_TITLES = {
+    # The design.
     "G-1": "panels, pools and AS ranges have room for the reserve",
-    "H-budget": "the headroom of all lossless classes fits the buffer",
-    "H-headroom": "the headroom of every lossless class is enough for its cable",
-    "M-1": "the MTU of the hosts fits the fabric's",
-    "L-1": "adjacent tiers have different ECMP hash seeds and hash on the UDP source port of RDMA",
-    "L-2": "packet spraying only towards NICs that handle out-of-order delivery",
-    "M-2": "both ends of a link have the same MTU",
-    "M-3": "all rails of all nodes have one MTU",
-    "M-4": "the MTU of the hosts carries RoCE packets of 4096 bytes",
-    "N-2": "every rail of a node has its own address and its own routing table",
-    "N-3": "a multi-rail node answers ARP only for each rail's own address, and accepts replies on any rail",
-    "N-4": "NCCL marks its traffic with a DSCP of the RDMA class",
-    "P-1": "the PCIe slot carries all ports of the NIC",
-    "P-2": "the NIC can have that many ports of that speed",
-    "P-3": "both ends of a link have the speed, and a medium that links their lane rates",
     "P-4": "the medium of a link reaches its length",
-    "P-5": "FEC modes match at both ends of a link",
-    "P-6": "auto-negotiation matches at both ends of a link",
-    "Q-1": "every lossless class has a priority, queue and priority group of its own",
-    "Q-2": "hosts and switches agree on the priority of every code point",
-    "Q-3": "PFC is enabled on the same priorities at both ends of a link: the lossless ones",
-    "Q-5": "ECN marks every lossless queue and no other",
-    "Q-4": "congestion notifications are never paused and have strict priority",
-    "S-2": "switches are managed from outside the fabric that is changed",
     "T-1": "the leaves have ports for all nodes",
     "T-2": "the spines share the uplinks of a leaf evenly",
     "T-3": "the spines have ports for all leaves",
     "T-4": "the oversubscription of a leaf is as requested",
     "T-7": "a fabric has four spines or more",
     "T-8": "the growth target fits without moving a cable",
-    "V-1": "no leaf re-advertises to a spine what it learned from another (no transit)",
-    "W-1": "the PFC watchdog watches exactly the lossless queues",
-    "W-2": "the PFC watchdog's times are consistent",
-}
-"""Ids of the trade's check catalog that the intent's own checks use."""
-
-TITLES: Final[Mapping[str, str]] = {
     # Reading the file.
     "RW001": "the intent file can be read",
     "RW002": "the intent file is UTF-8 text without control characters",
@@ -75,22 +34,6 @@ TITLES: Final[Mapping[str, str]] = {
     "RW013": "every number is in its range",
     "RW014": "every enumerated value is an allowed one",
     "RW015": "speeds, ratios, prefixes and names are well-formed",
-    "RW016": "mutually exclusive keys are not set together",
-    # The content, against the catalog and against itself.
-    "RW101": "switch, NIC, media and PCIe ids are in the catalog",
-    "RW102": "the GPUs of the workload are those of the nodes",
-    "RW103": "the NICs of a node divide evenly over rails and planes",
-    "RW104": "names of hosts and devices are unique",
-    "RW105": "traffic classes have names, priorities and code points of their own",
-    "RW106": "exactly one traffic class is the default for unlisted code points, and it is not lossless",
-    "RW107": "every class is strict or has a share, and shares sum to at most 100",
-    "RW108": "BGP and BFD use a class that is never paused",
-    "RW109": "address pools hold only addresses that can be used",
-    "RW110": "overrides name a role or device of this fabric",
-    "RW111": "overrides do not touch what no intent may set",
-    "RW113": "a tier without a catalog model can be sized but not configured",
-    "RW114": "RDMA has a class, and it is lossless",
-    "RW115": "address pools are private",
     # The design.
     "RW201": "two tiers are enough; three are not designed in this version",
     "RW202": "spines join the rails; rail-only is not designed in this version",
@@ -103,9 +46,6 @@ TITLES: Final[Mapping[str, str]] = {
     "RW209": "oversubscription is what is recommended for the workload",
     "RW210": "super-spines are named only where they are built",
     # Device configuration.
-    "RW402": "overrides add rows and change none that railweave renders",
-    "RW404": "facts belong to the fabric's devices and are readable",
-    "RW403": "marking starts above what one flow at line rate has on its way",
     "RW411": "every row is valid by SONiC's own YANG models",
     "RW412": "every table has a YANG model",
     # Plan and deployment.
@@ -149,14 +89,12 @@ TITLES: Final[Mapping[str, str]] = {
     "RW604": "the simulator or lab of the fabric runs and knows its devices",
     "RW605": "a device presents its recorded host key",
     # GPU nodes.
-    "RW801": "a NIC is set by its own vendor's tools",
-    "RW802": "there is a vendor pack for the NICs of managed nodes",
-    "RW803": "PCI addresses and RDMA devices match the NICs and ports, without duplicates",
-    "RW804": "the interfaces of managed nodes have persistent names",
     "RW805": "nodes are changed only where the intent says so",
     "RW806": "a target states how the nodes are reached",
     "RW807": "named nodes exist",
     # Labs.
     "RW701": "a lab has virtual switches with whole ports",
 }
-"""Every ``RW`` id with the rule whose breach it reports."""
+
+for _code, _title in _TITLES.items():
+    rule(_code, _title)

@@ -7,18 +7,33 @@ from pathlib import Path
 
 from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
-from railweave.checks.paths import overridden_findings
-from railweave.checks.transit import STATIC_TABLE, Seen, own_prefixes, pool_text, transit_findings
+from railweave.checks.links import overridden_findings
+from railweave.checks.registry import rule
+from railweave.checks.transit import Seen, transit_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
-from railweave.routing.instance import MAXIMUM_PATHS
+from railweave.routing.instance import MAXIMUM_PATHS, own_prefixes
 from railweave.sonic.frr.document import FrrDocument, parse_frr
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.frr_text import FRR_TEMPLATE
 from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.rows import ConfigDb
+from railweave.sonic.static_routes import STATIC_ROUTE
 from railweave.templates import Templates, find_templates
 from railweave.units import ipv4_text
+
+rule(
+    "B-6",
+    "a leaf has no more equal-cost paths than a route supports",
+    "Every uplink of a leaf is an equal-cost path; what is above the limit of FRR or of the ASIC carries nothing.",
+    "topology: {links_per_pair: 512}",
+)
+rule(
+    "RW402",
+    "overrides add rows and change none that railweave renders",
+    "Two sources of one row would contradict each other; what the intent has keys for is stated by them.",
+    "overrides: {leaf: {PORT: {Ethernet0: {mtu: '1500'}}}}",
+)
 
 _PATHS_OF_EVERY_ASIC = 64
 """ECMP group width of older ASICs, and the safe assumption for one whose limit no source states."""
@@ -81,7 +96,7 @@ def _check_transit(fabric: Fabric, configurator: Configurator, where: Places) ->
     static = [
         switch.name
         for switch in fabric.switches
-        if any(row.table == STATIC_TABLE for row in override_rows(fabric.policies.overrides, switch))
+        if any(row.table == STATIC_ROUTE for row in override_rows(fabric.policies.overrides, switch))
     ]
     alike = _alike(fabric, configurator) if own else []
     judged = list(dict.fromkeys((*(names[0] for names in alike), *static)))
@@ -92,7 +107,7 @@ def _check_transit(fabric: Fabric, configurator: Configurator, where: Places) ->
 
     def tables(name: str) -> ConfigDb:
         rows = override_rows(fabric.policies.overrides, fabric.switch_of[name])
-        return {STATIC_TABLE: {row.key: row.fields for row in rows if row.table == STATIC_TABLE}}
+        return {STATIC_ROUTE: {row.key: row.fields for row in rows if row.table == STATIC_ROUTE}}
 
     def place(_: str) -> Where:
         return Where(str(own)) if own and not static else where("overrides")
@@ -113,7 +128,7 @@ def _alike(fabric: Fabric, configurator: Configurator) -> list[list[str]]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for switch in fabric.switches:
         text = configurator.frr(switch)
-        own = (*(pool_text(one) for one in own_prefixes(fabric, switch)), switch.name, str(switch.asn))
+        own = (*(str(one) for one in own_prefixes(fabric, switch)), switch.name, str(switch.asn))
         for number, word in enumerate((*own, ipv4_text(switch.loopback))):
             text = text.replace(word, f"<{number}>")
         lines = (_PEER.sub(" neighbor <peer>", line) for line in text.splitlines() if not _WHO.search(line))

@@ -1,9 +1,9 @@
 """What is kept of a switch as its facts: the tables and routing lines that checks read, and no secret."""
 
-from railweave.checks.paths import is_read
-from railweave.checks.transit import STATIC_TABLE
 from railweave.secrets import shown_frr, shown_key, shown_row
 from railweave.sonic.document import RunningConfig, dump, parse_running
+from railweave.sonic.port_settings import decides_links
+from railweave.sonic.static_routes import STATIC_ROUTE
 
 
 def switch_facts(printed: str) -> str:
@@ -16,7 +16,7 @@ def switch_facts(printed: str) -> str:
     tables = {
         name: {shown_key(name, key): shown_row(name, row) for key, row in rows.items()}
         for name, rows in running.config_db.items()
-        if is_read(name) or name == STATIC_TABLE
+        if decides_links(name) or name == STATIC_ROUTE
     }
     frr = None if running.frr is None else shown_frr(running.frr)
     return dump(RunningConfig(tables, frr))

@@ -12,22 +12,29 @@ left out, and what is left out is not compared:
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from railweave.catalog.load import Catalog
-from railweave.checks.ends import End, host_end
-from railweave.checks.node_facts import NodeRead, node_findings
-from railweave.checks.paths import PathChecker
+from railweave.checks.links import LinkChecker, host_port
+from railweave.checks.registry import NODE_CHECKS, rule
+from railweave.checks.subjects import NodeRead
 from railweave.checks.transit import Seen, transit_findings
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
 from railweave.sonic.document import DocumentError, RunningConfig, parse_running
 from railweave.sonic.frr.document import FrrDocument, parse_frr
+from railweave.sonic.port_settings import PortSettings
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import ConfigDb
+
+rule(
+    "RW404",
+    "facts belong to the fabric's devices and are readable",
+    "Facts are compared by the name of their device and by the intent of that device.",
+    "a file pod2-leaf1.json among the facts of fabric pod1",
+)
 
 Files = Mapping[str, tuple[str, str]]
 """Device name to (file, text)."""
@@ -39,7 +46,7 @@ class _Facts:
     hosts: Mapping[str, Mapping[str, Any]]
 
 
-def fact_findings(fabric: Fabric, files: Files, configurator: Configurator, catalog: Catalog) -> tuple[Diagnostic, ...]:
+def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> tuple[Diagnostic, ...]:
     """Return what the facts in ``files`` show to be otherwise than the intent, both ends named."""
     found: list[Diagnostic] = []
     switches: dict[str, RunningConfig] = {}
@@ -51,7 +58,7 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator, cata
             elif name in fabric.host_of:
                 hosts[name] = _node(text)
             else:
-                found.append(_stranger(fabric, name, file))
+                found.append(_unknown(fabric, name, file))
         except (DocumentError, ValueError) as wrong:
             found.append(_unreadable(name, file, str(wrong)))
     tables = {name: one.config_db for name, one in switches.items()}
@@ -61,11 +68,13 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator, cata
     def place(device: str) -> Where:
         return Where(files[device][0] if device in files else "")
 
-    checker = PathChecker(fabric, configurator, tables, lambda name, index: _host(fabric, facts, name, index))
+    checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host(fabric, facts, name, index))
     found += checker.findings(known, place)
     found += transit_findings(fabric, _routes_of(fabric, configurator, switches), place)
     for name, document in hosts.items():
-        found += node_findings(NodeRead(fabric, fabric.host_of[name], document, place(name)), catalog)
+        node = NodeRead(fabric, fabric.host_of[name], document)
+        for code, check in NODE_CHECKS:
+            found += (one.diagnostic(code, place(name)) for one in check(node))
     return in_order(found)
 
 
@@ -90,54 +99,31 @@ def _node(text: str) -> Mapping[str, Any]:
         raise ValueError("`nics` holds an object for each interface")
     for name, nic in nics.items():
         for key, value in nic.items():
-            if not _KINDS.get(key, _anything)(value):
+            if key in _KINDS and not _is_of(value, _KINDS[key]):
                 raise ValueError(f"nics.{name}.{key}: {json.dumps(value)} is not of its kind")
     return document
 
 
-def _anything(_: object) -> bool:
-    return True
+def _is_of(value: object, kind: object) -> bool:
+    """Tell whether a value is of a kind: a type, a list of one, or a mapping from numbers to one."""
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(_is_of(one, kind[0]) for one in value)
+    if isinstance(kind, dict):
+        return isinstance(value, dict) and all(key.isdigit() and _is_of(one, kind[""]) for key, one in value.items())
+    return type(value) is kind
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_numbers(value: object) -> bool:
-    return isinstance(value, list) and all(_is_number(one) for one in value)
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(_is_text(one) for one in value)
-
-
-def _is_map(value: object) -> bool:
-    return isinstance(value, dict) and all(key.isdigit() and _is_number(one) for key, one in value.items())
-
-
-_KINDS: Mapping[str, Callable[[object], bool]] = {
-    "mtu": _is_number,
-    "speed_gbps": _is_number,
-    "roce_tos": _is_number,
-    "cnp_dscp": _is_number,
-    "fec": _is_text,
-    "autoneg": _is_text,
-    "trust": _is_text,
-    "pcie": _is_text,
-    "pfc": _is_numbers,
-    "dscp_to_priority": _is_map,
-    "pause_rx": _is_text,
-    "pause_tx": _is_text,
-    "addresses": _is_texts,
-    "tables": _is_numbers,
+_KINDS: Mapping[str, object] = {
+    **dict.fromkeys(("mtu", "speed_gbps", "roce_tos", "cnp_dscp"), int),
+    **dict.fromkeys(("fec", "autoneg", "trust", "pcie", "pause_rx", "pause_tx"), str),
+    "pfc": [int],
+    "tables": [int],
+    "addresses": [str],
+    "dscp_to_priority": {"": int},
 }
 
 
-def _stranger(fabric: Fabric, name: str, file: str) -> Diagnostic:
+def _unknown(fabric: Fabric, name: str, file: str) -> Diagnostic:
     return warning(
         "RW404",
         f"{name} is no switch and no node of {fabric.name}",
@@ -156,18 +142,18 @@ def _unreadable(name: str, file: str, reason: str) -> Diagnostic:
     )
 
 
-def _host(fabric: Fabric, facts: _Facts, name: str, index: int) -> End | None:
+def _host(fabric: Fabric, facts: _Facts, name: str, index: int) -> PortSettings | None:
     if name not in facts.hosts:
         return None
-    wanted = host_end(fabric, fabric.host_of[name], index)
-    nic = facts.hosts[name].get("nics", {}).get(wanted.port)
-    return None if nic is None else _as_found(wanted, nic)
+    intended = host_port(fabric, fabric.host_of[name], index)
+    nic = facts.hosts[name].get("nics", {}).get(intended.port)
+    return None if nic is None else _as_found(intended, nic)
 
 
-def _as_found(wanted: End, nic: Mapping[str, Any]) -> End:
+def _as_found(intended: PortSettings, nic: Mapping[str, Any]) -> PortSettings:
     pfc, priorities = nic.get("pfc"), nic.get("dscp_to_priority")
     return replace(
-        wanted,
+        intended,
         mtu_bytes=nic.get("mtu"),
         speed_gbps=nic.get("speed_gbps"),
         fec=nic.get("fec"),

@@ -1,210 +1,127 @@
-"""What both ends of a link must agree on for RoCE to work, each finding with both ends, the values and the fix.
+"""The links of a fabric, end by end: what overrides make of them, and what live devices were found to do.
 
 Most RoCE fabrics fail on settings that differ along a path: a priority that one end pauses and the other drops, a code
 point that lands in another class, a packet size that one hop does not carry (fabric-facts sections 4 and 5).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 
-from railweave.checks.ends import DSCPS, End
-from railweave.checks.link_ports import port_findings
-from railweave.checks.pairs import Finding, Pair, found
-from railweave.fabric.policy import ClassRole, Policies, TrafficClass
-from railweave.qos.buffering import BufferPlan
-from railweave.qos.headroom import Headroom
-from railweave.qos.pause import PauseLimits, marking_rules
-from railweave.units import format_speed
+from railweave.checks import rules
+from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach
+from railweave.checks.subjects import LinkEnds, SwitchRead
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.fabric.model import Fabric, Host, Link
+from railweave.hosts.marking import marking
+from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
+from railweave.qos.mapping import DSCP_COUNT
+from railweave.sonic.port_settings import PortSettings, decides_links, switch_port
+from railweave.sonic.render.configure import Configurator
+from railweave.sonic.render.overrides import override_rows
+from railweave.sonic.rows import ConfigDb
 
-Plans = Callable[[str], BufferPlan | None]
-"""How a switch divides its buffer, by name; None where its buffer is not known."""
+__all__ = ["LinkChecker", "host_port", "overridden_findings", "rules"]
 
-
-def link_findings(pair: Pair, policies: Policies, plans: Plans) -> Iterator[Finding]:
-    """Yield everything about one link that does not fit."""
-    yield from _pfc(pair, policies)
-    yield from _code_points(pair, policies)
-    for end in pair.switches:
-        yield from _map_chain(end, pair.far(end), policies)
-        yield from _mixed(end, pair.far(end), policies)
-        yield from _notification(end, pair.far(end), policies)
-        yield from _protected(end, pair.far(end), policies)
-        plan = plans(end.device)
-        if plan is not None:
-            yield from _thresholds(end, pair.far(end), plan.limits)
-            yield from _enough_headroom(end, pair, plan)
-    yield from port_findings(pair, policies)
+HostPorts = Callable[[str, int], PortSettings | None]
+"""What is known of a node's port by the node's name and the port's index; None where nothing is."""
 
 
-def _listed(numbers: frozenset[int] | None) -> str:
-    return ", ".join(map(str, sorted(numbers))) if numbers else "no priority"
+def overridden_findings(fabric: Fabric, configurator: Configurator, where: Callable[[str], Where]) -> list[Diagnostic]:
+    """Return what does not fit on the links of switches whose overrides meet tables of ours.
+
+    Without overrides both ends follow from one intent, and fit.
+    """
+    names = [
+        switch.name
+        for switch in fabric.switches
+        if any(decides_links(row.table) for row in override_rows(fabric.policies.overrides, switch))
+    ]
+    if not names:
+        return []
+    return list(LinkChecker(fabric, configurator).findings(names, lambda _: where("overrides")))
 
 
-def _pfc(pair: Pair, policies: Policies) -> Iterator[Finding]:
-    """Q-3: both ends pause the same priorities, the lossless ones."""
-    wanted = frozenset(one.priority for one in policies.classes if one.lossless)
-    for end in (pair.upper, pair.lower):
-        far = pair.far(end)
-        if end.is_asymmetric:
-            message = f"{end} obeys pauses of {far} and sends none (pfc_asym): what {far} sends on is lost"
-            yield found("Q-3", end, far, "asymmetric", message, f"set PORT|{end.port}|pfc_asym to off")
-        if end.pfc is None or end.pfc == wanted:
-            continue
-        yield found(
-            "Q-3",
-            end,
-            far,
-            f"pfc {sorted(end.pfc)}",
-            f"{end} pauses {_listed(end.pfc)} and {far} {_listed(far.pfc)}: {_listed(wanted)} is lossless, and what one"
-            " end drops or ignores the other relies on",
-            f"let PFC of {end} be {_listed(wanted)}"
-            + ("" if end.is_host else f" (PORT_QOS_MAP|{end.port}|pfc_enable)"),
-        )
-
-
-def _code_points(pair: Pair, policies: Policies) -> Iterator[Finding]:
-    """Q-2: every code point of a class has the class's priority at both ends."""
-    for end in (pair.upper, pair.lower):
-        if end.priorities is None:
-            continue
-        far = pair.far(end)
-        for one in policies.classes:
-            wrong = [dscp for dscp in one.dscp if end.priorities.get(dscp, one.priority) != one.priority]
-            if wrong:
-                yield found("Q-2", end, far, f"dscp {one.name}", *_wrong_priority(end, far, one, wrong))
-
-
-def _wrong_priority(end: End, far: End, one: TrafficClass, wrong: list[int]) -> tuple[str, str]:
-    first = wrong[0]
-    here = (end.priorities or {})[first]
-    told = (far.priorities or {}).get(first)
-    there = f"{one.priority} by the intent" if told is None else f"{told} by {far}"
-    lossy = f", where it is not lossless on {end}" if one.lossless and here not in (end.pfc or ()) else ""
-    trap = " (SONiC's default map AZURE sends all but six code points to 1)" if here == 1 and not end.is_host else ""
-    message = f"DSCP {first} of {one.name} is priority {here} by {end} and {there}{lossy}{trap}"
-    fix = f"map DSCP {', '.join(map(str, wrong))} to {one.priority} on {end.device}"
-    return message, fix
-
-
-def _map_chain(end: End, far: End, policies: Policies) -> Iterator[Finding]:
-    """Q-1: traffic class, queue, group and PFC priority of a lossless class are one number."""
-    if end.queues is None or end.groups is None or end.paused_queues is None:
-        return
-    for one in policies.classes:
-        if not one.lossless:
-            continue
-        steps = {
-            "queue (TC_TO_QUEUE_MAP)": end.queues.get(one.priority),
-            "priority group (TC_TO_PRIORITY_GROUP_MAP)": end.groups.get(one.priority),
-            "paused queue (MAP_PFC_PRIORITY_TO_QUEUE)": end.paused_queues.get(one.priority),
-        }
-        for step, number in steps.items():
-            if number != one.priority:
-                shown = "nothing" if number is None else number
-                yield found(
-                    "Q-1",
-                    end,
-                    far,
-                    f"{step} {one.name}",
-                    f"{one.name} has priority {one.priority} between {end} and {far}, its {step} on {end} is {shown}",
-                    f"map {one.priority} to {one.priority} on {end.device}",
-                )
-
-
-def _mixed(end: End, far: End, policies: Policies) -> Iterator[Finding]:
-    """Q-1: nothing else rides a lossless priority."""
-    if end.priorities is None:
-        return
-    rest = next((one.priority for one in policies.classes if one.is_default), 0)
-    for one in policies.classes:
-        if not one.lossless:
-            continue
-        others = [dscp for dscp in DSCPS if end.priorities[dscp] == one.priority and dscp not in one.dscp]
-        if others:
-            listed = ", ".join(map(str, others[:8])) + (" …" if len(others) > 8 else "")
-            yield found(
-                "Q-1",
-                end,
-                far,
-                f"mixed {one.name}",
-                f"DSCP {listed} ride the lossless priority {one.priority} of {one.name} on {end}, towards {far}: other"
-                " traffic pauses RDMA, and is dropped where the queue marks",
-                f"map them to {rest} on {end.device}",
-            )
-
-
-def _notification(end: End, far: End, policies: Policies) -> Iterator[Finding]:
-    """Q-4: congestion notification goes first and is never paused."""
-    for one in policies.classes:
-        if one.role is not ClassRole.CNP:
-            continue
-        if end.pfc is not None and one.priority in end.pfc:
-            message = (
-                f"{end} pauses priority {one.priority} of {one.name} towards {far}: congestion delays its own report"
-            )
-            yield found("Q-4", end, far, "paused", message, f"take {one.priority} out of pfc_enable of {end}")
-        if one.strict and end.strict is not None and one.priority not in end.strict:
-            message = f"queue {one.priority} of {one.name} is not strict on {end} towards {far}"
-            yield found("Q-4", end, far, "strict", message, f"give QUEUE|{end.port}|{one.priority} a strict scheduler")
-
-
-def _protected(end: End, far: End, policies: Policies) -> Iterator[Finding]:
-    """Q-5, W-1 and H-headroom: marking, watchdog and headroom on exactly the lossless priorities."""
-    wanted = frozenset(one.priority for one in policies.classes if one.lossless)
-    watched = wanted if policies.watchdog.enabled else frozenset()
-    rules = (
-        ("Q-5", "marks with ECN", "WRED profiles", end.marked, wanted),
-        ("W-1", "watches for storms", "the watchdog", end.watched, watched),
-        ("H-headroom", "keeps headroom for", "lossless buffer profiles", end.headroom, wanted),
+def host_port(fabric: Fabric, host: Host, index: int) -> PortSettings:
+    """Return a port of a GPU node as it is intended."""
+    port = host.ports[index]
+    marks = marking(fabric.policies.classes)
+    priorities = None
+    if marks is not None:
+        priorities = dict.fromkeys(range(DSCP_COUNT), marks.rest_priority) | dict(marks.class_dscp)
+    return PortSettings(
+        device=host.name,
+        port=port.name,
+        is_host=True,
+        priorities=priorities,
+        pfc=frozenset(one.priority for one in fabric.policies.classes if one.lossless),
+        mtu_bytes=fabric.policies.mtu.hosts_bytes,
+        speed_gbps=port.speed_gbps,
     )
-    for code, does, means, held, right in rules:
-        if held is None or held == right:
-            continue
-        yield found(
-            code,
-            end,
-            far,
-            does,
-            f"{end} {does} {_listed(held)}, while {_listed(right)} is lossless between it and {far}",
-            f"put {means} of {end} on {_listed(right)} and nothing else",
+
+
+class LinkChecker:
+    """Compares the ends of links; ``tables`` and ``hosts`` are what live devices were found to run."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        configurator: Configurator,
+        tables: Mapping[str, ConfigDb] | None = None,
+        hosts: HostPorts = lambda _name, _index: None,
+    ) -> None:
+        """Keep the fabric; nothing is compared yet."""
+        self._fabric = fabric
+        self._configurator = configurator
+        self._read = tables or {}
+        self._hosts = hosts
+        self._tables = cache(self._tables_of)
+        self._plans = cache(self._plan_of)
+
+    def findings(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
+        """Return what breaks rules on ``devices`` and their links; ``place`` tells where a device's settings are."""
+        return (*self._of_links(devices, place), *self._of_switches(devices, place))
+
+    def _of_switches(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+        for name in devices:
+            if name in self._fabric.switch_of:
+                switch = SwitchRead(self._fabric, name, self._tables(name))
+                for code, check in SWITCH_CHECKS:
+                    yield from (one.diagnostic(code, place(name)) for one in check(switch))
+
+    def _of_links(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+        """Yield what breaks rules on links; that of one kind and device is one diagnostic that counts its links."""
+        kinds: dict[tuple[str, str, str], list[tuple[LinkBreach, str]]] = {}
+        links = {(link.lower, link.lower_port): link for name in devices for link in self._fabric.links_of[name]}
+        for link in links.values():
+            ends = self._ends(link)
+            for code, check in LINK_CHECKS:
+                for one in check(ends):
+                    known = kinds.setdefault((code, one.end.device, one.kind), [])
+                    known.append((one, ends.far(one.end).device))
+        for (code, device, _), alike in kinds.items():
+            first, more = alike[0][0], len(alike) - 1
+            message = first.message + (f" (and on {more} more links)" if more else "")
+            names = tuple(dict.fromkeys((device, *(far for _, far in alike))))
+            yield error(code, message, place(device), fix=first.fix, devices=names)
+
+    def _ends(self, link: Link) -> LinkEnds:
+        if link.is_access:
+            host = self._fabric.host_of[link.lower]
+            lower = self._hosts(link.lower, link.lower_port) or host_port(self._fabric, host, link.lower_port)
+        else:
+            lower = self._switch(link.lower, link.lower_port)
+        upper = self._switch(link.upper, link.upper_port)
+        return LinkEnds(lower, upper, link.speed_gbps, link.length_m, link.media, self._fabric.policies, self._plans)
+
+    def _switch(self, name: str, port: int) -> PortSettings:
+        designed = self._fabric.switch_of[name].panel.ports[port]
+        return switch_port(name, self._tables(name), designed.name, lane_count(designed))
+
+    def _tables_of(self, name: str) -> ConfigDb:
+        return self._read.get(name) or self._configurator.effective(self._fabric.switch_of[name])
+
+    def _plan_of(self, name: str) -> BufferPlan | None:
+        switch = self._fabric.switch_of[name]
+        return plan_buffers(
+            switch.panel, switch.tier, self._fabric.policies, self._fabric.cable_lengths_m[switch.tier.level]
         )
-
-
-def _enough_headroom(end: End, pair: Pair, plan: BufferPlan) -> Iterator[Finding]:
-    """H-headroom: what a group keeps, and the cable length configured in SONiC, are no less than the link needs."""
-    far, link = pair.far(end), f"{pair.length_m} m of cable at {format_speed(pair.speed_gbps)}"
-    room = plan.headroom.get((pair.speed_gbps, pair.length_m))
-    if isinstance(room, Headroom) and end.cable_m is not None and end.cable_m < pair.length_m:
-        yield found(
-            "H-headroom",
-            end,
-            far,
-            "cable",
-            f"{end} is told of {end.cable_m} m of cable and {pair.length_m} m lead to {far}: its headroom is too small",
-            f"set CABLE_LENGTH|AZURE|{end.port} to {room.row_m or pair.length_m}m",
-        )
-    for group, xoff in (end.xoff_bytes or {}).items():
-        if isinstance(room, Headroom) and xoff < room.xoff_bytes:
-            yield found(
-                "H-headroom",
-                end,
-                far,
-                f"xoff {group}",
-                f"group {group} of {end} keeps {xoff} bytes of headroom, and {link} to {far} take {room.xoff_bytes}:"
-                f" {room.formula}",
-                f"give BUFFER_PG|{end.port}|{group} a profile with xoff {room.xoff_bytes} or more",
-            )
-
-
-def _thresholds(end: End, far: End, limits: PauseLimits) -> Iterator[Finding]:
-    """E-1 and E-2 of the thresholds as they are set."""
-    for queue, marking in (end.thresholds or {}).items():
-        for rule in marking_rules(marking, limits):
-            if rule.code in {"E-1", "E-2"} and not rule.holds:
-                yield found(
-                    rule.code,
-                    end,
-                    far,
-                    f"queue {queue}",
-                    f"queue {queue} of {end}, from which {far} receives: {rule.numbers}",
-                    f"start marking below {min(limits.single_bytes, limits.all_bytes)} bytes, and end it above that",
-                )

@@ -2,9 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 
+from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.fabric.model import Fabric
-from railweave.units import ipv4_text, parse_ipv4
+from railweave.units import parse_ipv4
+
+rule(
+    "S-2",
+    "switches are managed from outside the fabric that is changed",
+    "A change may take a link of the fabric away, and with it the way to the switch that has to be mended.",
+    "a target with the loopbacks of the switches as their addresses",
+)
 
 _FIX = "give the target the addresses of the management ports, or move the pool (addressing)"
 
@@ -24,7 +32,7 @@ def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Whe
         over = tuple(name for name, address in within.items() if address in used)
         name = over[0] if over else next(iter(within))
         text = f"{name} is reached at {addresses[name]}"
-        shown = f"pool of {kind} {ipv4_text(pool.first)}/{pool.length}"
+        shown = f"pool of {kind} {pool}"
         if over:
             message = f"{text}, an address of the fabric itself ({shown}): a change may cut the way to it"
             yield error("S-2", message, where, fix=_FIX, devices=over)

@@ -30,13 +30,13 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
         return ()
     place = where("traffic_classes")
     known = {(one.code, one.message) for one in buffer_findings(head, where)}
-    told = [
+    between_findings = [
         replace(one, message=f"{'while both markings are served' if phase.marks else phase.title}: {one.message}")
         for phase in between
         for one in _errors(phase, place)
         if (one.code, one.message) not in known
     ]
-    return in_order((*told, *_rewritten(base, [phase.fabric for phase in phases], place)))
+    return in_order((*between_findings, *_rewritten(base, [phase.fabric for phase in phases], place)))
 
 
 def _errors(phase: Phase, place: Where) -> Iterator[Diagnostic]:

@@ -136,7 +136,9 @@ class RoutePolicy:
 
     def _in_prefix_list(self, name: str, route: Route) -> bool:
         for rule in self._prefix_lists.get(name, []):
-            if rule.shortest <= route.prefix.length <= rule.longest and holds(rule.prefix, route.prefix):
+            if rule.shortest <= route.prefix.length <= rule.longest and (
+                rule.prefix is None or rule.prefix.holds(route.prefix)
+            ):
                 return rule.permits
         return False
 
@@ -172,13 +174,3 @@ def parse_prefix(text: str) -> Pool | None:
         return Pool(parse_ipv4(address), int(length or 32))
     except ValueError:
         return None
-
-
-def holds(outer: Pool | None, inner: Pool) -> bool:
-    """Tell whether ``inner`` lies within ``outer``; None is everything."""
-    return outer is None or (outer.length <= inner.length and outer.first <= inner.first < outer.first + outer.size)
-
-
-def meets(one: Pool, other: Pool) -> bool:
-    """Tell whether two prefixes have an address in common."""
-    return holds(one, other) or holds(other, one)

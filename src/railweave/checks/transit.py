@@ -1,27 +1,39 @@
-"""No switch in transit (V-1), and so no ring of paused buffers (D-1): routes go up, then down, never up again.
+"""No switch in transit (V-1), and so no ring of paused buffers (D-1).
 
-A leaf that passes on to one spine what it has learned from another, or to which a static route of a spine sends what
-is not its own, carries traffic from spine to spine. Two such leaves close a ring in which PFC may stand still for ever.
+A leaf is in transit where it passes on to one spine what it has learned from another, or where a static route of a
+spine sends it what is not its own.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railweave.checks.route_policy import Route, RoutePolicy, holds, meets, parse_prefix
+from railweave.checks.registry import rule
+from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Switch, Tier
 from railweave.fabric.policy import Pool
 from railweave.qos.deadlock import find_deadlock
+from railweave.routing.instance import own_prefixes
 from railweave.routing.sessions import group_name
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.rows import ConfigDb
+from railweave.sonic.static_routes import static_routes
 from railweave.units import ipv4_text
 
-STATIC_TABLE = "STATIC_ROUTE"
-
-_STATIC = re.compile(r"ip route (\S+) (\S+)")
-_HOST_LENGTH = 32
+rule(
+    "V-1",
+    "no leaf re-advertises to a spine what it learned from another (no transit)",
+    "Routes go up, then down, never up again: a leaf that carries traffic from spine to spine is slower than a spine,"
+    " and"
+    " two of them close a ring.",
+    "an FRR file of the project without the route map that keeps learned routes from going up",
+)
+rule(
+    "D-1",
+    "no cyclic buffer dependency (PFC deadlock)",
+    "Where buffers wait for each other in a ring, each pauses the one before it, and all of them stand still for ever.",
+    "a static route on a leaf that sends what belongs to another leaf back up to a spine",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +61,10 @@ class _Valley:
 def transit_findings(fabric: Fabric, seen: Seen, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
     """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a ring."""
     found = list(_Routes(fabric, seen).valleys())
-    told = set()
+    first: dict[str, _Valley] = {}
     for one in found:
-        if one.low in told:
-            continue
-        told.add(one.low)
+        first.setdefault(one.low, one)
+    for one in first.values():
         lossless = any(each.lossless for each in fabric.policies.classes)
         paused = ": lossless traffic would wait downwards and upwards at once" if lossless and one.is_carried else ""
         guard = "" if one.is_carried else f"; only the AS path keeps {one.far} from taking it"
@@ -141,7 +152,7 @@ class _Routes:
             return
         for far in sent.alike:
             near_by = source if source != far else to
-            text = f"it passes on {pool_text(sent.prefix)} of {sent.origin}, learned from {near_by}"
+            text = f"it passes on {sent.prefix} of {sent.origin}, learned from {near_by}"
             group = group_name(self._fabric.switch_of[far].tier)
             fix = f"let {low.name} announce its own prefixes only (route map TO-{group}-V4)"
             yield _Valley(low.name, near_by, far, text, fix, self._is_taken(passed, low, near_by, far))
@@ -170,8 +181,8 @@ class _Routes:
 
     def _static(self, switch: Switch, above: Sequence[str]) -> Iterator[_Valley]:
         for prefix, hop in self._statics(switch):
-            text = f"a static route of {switch.name} sends {pool_text(prefix)} to {hop}"
-            fix = f"take the static route for {pool_text(prefix)} out of {switch.name}"
+            text = f"a static route of {switch.name} sends {prefix} to {hop}"
+            fix = f"take the static route for {prefix} out of {switch.name}"
             if hop not in above and self._goes_up_again(prefix, hop):
                 far = next((one for one in self._fabric.above(hop) if one != switch.name), None)
                 if far is not None:
@@ -184,16 +195,16 @@ class _Routes:
     def _goes_up_again(self, prefix: Pool, low: str) -> bool:
         """Tell whether a lower switch sends a prefix up: it is the fabric's, and not its own."""
         pools = self._fabric.policies.addressing
-        within = meets(prefix, pools.hosts) or meets(prefix, pools.loopbacks)
+        within = prefix.meets(pools.hosts) or prefix.meets(pools.loopbacks)
         return within and not self._is_own(prefix, self._fabric.switch_of[low])
 
     def _is_own(self, prefix: Pool, switch: Switch) -> bool:
-        return any(holds(own, prefix) for own in own_prefixes(self._fabric, switch))
+        return any(own.holds(prefix) for own in own_prefixes(self._fabric, switch))
 
     def _statics(self, switch: Switch) -> Iterator[tuple[Pool, str]]:
         """Yield the static routes that lead to a neighboring switch."""
         hops = self._hops(switch)
-        for text, hop in (*self._static_rows(switch.name), *self._static_lines(switch.name)):
+        for text, hop in static_routes(self._seen.tables(switch.name), self._seen.documents(switch.name)):
             prefix = parse_prefix(text)
             if prefix is not None and hop in hops:
                 yield prefix, hops[hop]
@@ -207,26 +218,3 @@ class _Routes:
             if self._fabric.is_numbered(link):
                 found[ipv4_text(link.address_of(far))] = far
         return found
-
-    def _static_rows(self, name: str) -> Iterator[tuple[str, str]]:
-        for key, row in self._seen.tables(name).get(STATIC_TABLE, {}).items():
-            for field in ("nexthop", "ifname"):
-                for hop in str(row.get(field, "")).split(","):
-                    yield key.rpartition("|")[2], hop.strip()
-
-    def _static_lines(self, name: str) -> Iterator[tuple[str, str]]:
-        document = self._seen.documents(name)
-        for entry in document.entries if document else ():
-            if found := _STATIC.match(entry.line):
-                yield found[1], found[2]
-
-
-def own_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
-    """Return what a switch announces as its own: its loopback and, of a leaf, its hosts."""
-    block = fabric.host_blocks.get(switch.name)
-    return (Pool(switch.loopback, _HOST_LENGTH), *((Pool(*block),) if block else ()))
-
-
-def pool_text(prefix: Pool) -> str:
-    """Return ``10.32.0.0/25``."""
-    return f"{ipv4_text(prefix.first)}/{prefix.length}"

@@ -111,14 +111,19 @@ def render(
 
 
 def explain(
-    device: Annotated[str, typer.Argument(help="A switch of the fabric, such as pod1-leaf1.")],
+    device: Annotated[
+        str, typer.Argument(help="A switch of the fabric, such as pod1-leaf1, or a code, such as RW108.")
+    ],
     row: Annotated[str, typer.Argument(help="TABLE, TABLE|key, TABLE|key|field, or a line of FRR.")] = "",
     option: IntentOption = None,
     json: AsJson = False,
 ) -> None:
-    """Explain why a row is there: the rule, the intent path and the source."""
-    from railweave.report.explanation import explanation_json, explanation_view
+    """Explain why a row is there: the rule, the intent path and the source; or what a code of a diagnostic means."""
+    from railweave.report.explanation import explanation_json, explanation_view, rule_json, rule_view
 
+    if device[:1].isupper() and device in api.codes():
+        print_result(api.explain_rule(device), rule_json, rule_view, as_json=json)
+        return
     found = api.explain(api.open_project(option), device, row)
     print_result(found, explanation_json, explanation_view, as_json=json)
 

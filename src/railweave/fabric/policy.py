@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from railweave.units import ipv4_text
+
 
 class ClassRole(StrEnum):
     """What a traffic class carries; the meaning that checks and renderers go by, whatever its name."""
@@ -73,6 +75,18 @@ class Pool:
         """Return the number of addresses."""
         return 1 << (32 - self.length)
 
+    def __str__(self) -> str:
+        """Return ``10.32.0.0/11``."""
+        return f"{ipv4_text(self.first)}/{self.length}"
+
+    def holds(self, other: "Pool") -> bool:
+        """Tell whether ``other`` lies within it."""
+        return self.length <= other.length and self.first <= other.first < self.first + self.size
+
+    def meets(self, other: "Pool") -> bool:
+        """Tell whether it and ``other`` have an address in common."""
+        return self.holds(other) or other.holds(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Addressing:
@@ -85,6 +99,12 @@ class Addressing:
     leaf_asn: int
     spine_asn: int
     super_spine_asn: int
+
+    @property
+    def pools(self) -> dict[str, Pool]:
+        """Return the pools in use by their keys."""
+        links = {} if self.unnumbered else {"links": self.links}
+        return {"loopbacks": self.loopbacks, **links, "hosts": self.hosts}
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,11 @@ class Topology(Keys):
     super_spine: TierIntent | None = unset("the switches that join pods, in three tiers")
     reserve: Reserve = section(Reserve, "what ports, addresses and AS numbers are laid out for")
 
+    def named_tiers(self) -> tuple[tuple[str, TierIntent], ...]:
+        """Return the tiers that the file names, each with its path."""
+        tiers = (("leaf", self.leaf), ("spine", self.spine), ("super_spine", self.super_spine))
+        return tuple((f"topology.{name}", tier) for name, tier in tiers if tier is not None)
+
 
 class Cable(Keys):
     """The cables between nodes and leaves: their longest length in metres, and their media id (None: the cheapest)."""

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from railweave.fabric.model import Fabric
-from railweave.fabric.policy import Policies, Pool
+from railweave.fabric.policy import Policies
 from railweave.intent.model import Intent, Nodes, Shape
 from railweave.lab.reserve import nodes_of_stripe
-from railweave.units import ipv4_text
 
 VIRTUAL_MODEL = "sonic-vs"
 MOST_NODES = 40
@@ -100,9 +99,9 @@ def _policies(policies: Policies) -> dict[str, Any]:
     return {
         "addressing": {
             "underlay": "unnumbered" if addressing.unnumbered else "numbered",
-            "loopbacks": _prefix(addressing.loopbacks),
-            "links": _prefix(addressing.links),
-            "hosts": _prefix(addressing.hosts),
+            "loopbacks": str(addressing.loopbacks),
+            "links": str(addressing.links),
+            "hosts": str(addressing.hosts),
             "asn": {
                 "leaf": addressing.leaf_asn,
                 "spine": addressing.spine_asn,
@@ -131,10 +130,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "items"):
         return {key: _plain(one) for key, one in value.items()}
     return list(value) if isinstance(value, tuple) else value
-
-
-def _prefix(pool: Pool) -> str:
-    return f"{ipv4_text(pool.first)}/{pool.length}"
 
 
 def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:

@@ -1,10 +1,11 @@
-"""Why rows and lines are there, for a person and as JSON."""
+"""Why rows and lines are there, and what a code stands for, for a person and as JSON."""
 
 from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.checks.registry import Rule
 from railweave.jsonable import members
 from railweave.report.changes import value_text
 from railweave.report.layout import table
@@ -14,6 +15,18 @@ from railweave.sonic.render.explain import Explanation
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
     """Return ``{device, asked, found: [{table, key, field, value, reason}], nearest}``."""
     return members(explanation, "device", "asked", "found", "nearest")
+
+
+def rule_json(rule: Rule) -> dict[str, Any]:
+    """Return the same document without rows, and ``rule``: {code, title, explanation, example}."""
+    asked = {"device": "", "asked": rule.code, "found": [], "nearest": []}
+    return asked | {"rule": members(rule, "code", "title", "explanation", "example")}
+
+
+def rule_view(rule: Rule) -> RenderableType:
+    """Return the rule as a sentence that holds, why, and an example of what breaks it."""
+    example = f"example of what breaks it:\n{rule.example}" if rule.example else ""
+    return Text("\n\n".join(filter(None, (f"{rule.code}: {rule.title}", rule.explanation, example))))
 
 
 def explanation_view(explanation: Explanation) -> RenderableType:

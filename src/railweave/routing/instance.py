@@ -30,14 +30,6 @@ private AS number that the fabric does not use (its own need four bytes)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
-    """An IPv4 prefix."""
-
-    first: int
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
 class PoolRule:
     """Prefixes of exactly ``length`` inside ``pool``."""
 
@@ -70,8 +62,8 @@ class BgpSpeaker:
     dscp: int
     groups: tuple[PeerGroup, ...]
     sessions: tuple[Session, ...]
-    announced: tuple[Prefix, ...]
-    host_block: Prefix | None
+    announced: tuple[Pool, ...]
+    host_block: Pool | None
     accepted: tuple[PoolRule, ...]
     release: str
 
@@ -79,8 +71,7 @@ class BgpSpeaker:
 def bgp_speaker(fabric: Fabric, switch: Switch) -> BgpSpeaker:
     """Return the BGP speaker of ``switch``."""
     policies = fabric.policies
-    block = _host_block(fabric, switch)
-    announced = [Prefix(switch.loopback, HOST_LENGTH), *([block] if block else [])]
+    announced = own_prefixes(fabric, switch)
     return BgpSpeaker(
         device=switch.name,
         attaches_nodes=switch.tier.attaches_nodes,
@@ -92,7 +83,7 @@ def bgp_speaker(fabric: Fabric, switch: Switch) -> BgpSpeaker:
         groups=peer_groups(fabric, switch.tier),
         sessions=sessions(fabric, switch),
         announced=tuple(sorted(announced, key=lambda one: one.first)),
-        host_block=block,
+        host_block=announced[1] if len(announced) > 1 else None,
         accepted=accepted_prefixes(fabric),
         release=policies.sonic.release,
     )
@@ -124,6 +115,7 @@ def maximum_prefixes(fabric: Fabric, neighbor: Tier) -> int:
     return -(-expected * 3 // 2)
 
 
-def _host_block(fabric: Fabric, switch: Switch) -> Prefix | None:
+def own_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
+    """Return what a switch announces as its own: its loopback and, of a leaf, its hosts."""
     block = fabric.host_blocks.get(switch.name)
-    return Prefix(*block) if block else None
+    return (Pool(switch.loopback, HOST_LENGTH), *((Pool(*block),) if block else ()))

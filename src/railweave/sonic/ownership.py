@@ -62,9 +62,17 @@ OWNED: Mapping[str, OwnedTable] = {
 }
 """The tables that are ours. BGP tables are kept empty: the FRR file holds the routing."""
 
+KEPT_EMPTY = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE"})
 CABLE_LENGTH = "CABLE_LENGTH"
+PRIORITY_GROUPS = "BUFFER_PG"
+RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH}
+"""The tables that railweave renders rows of."""
+
 FIELDWISE_OVERRIDES = frozenset({CABLE_LENGTH})
 """Tables whose one row belongs to many: whoever states a field of it owns that field."""
+
+FOUND_ON_HARDWARE = frozenset({("DEVICE_METADATA", "mac"), ("DEVICE_METADATA", "platform")})
+"""Tables with fields that SONiC finds on the hardware and no intent states."""
 
 MADE_BY_SONIC = "pg_lossless_"
 """buffermgrd writes profiles of this name, and the priority groups that use them, from speed and cable length."""

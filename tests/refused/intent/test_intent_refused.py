@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from railweave.catalog.load import load_catalog
 from railweave.checks.intent import check_intent
 from railweave.diagnostics import Diagnostic, has_errors
 from railweave.errors import RefusedError
@@ -32,7 +31,7 @@ def findings_of(path: Path) -> tuple[Diagnostic, ...]:
         intent = load_intent(path)
     except RefusedError as refused:
         return refused.diagnostics
-    return check_intent(intent, load_catalog())
+    return check_intent(intent)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from railweave.catalog.load import load_catalog
 from railweave.checks.fact_files import switch_facts
 from railweave.checks.facts import fact_findings
 from railweave.cli.main import main
@@ -55,7 +54,7 @@ def found(fabric: Fabric, **documents: Any) -> list[Diagnostic]:
         for name, document in documents.items()
     }
     configurator = Configurator(fabric, find_templates())
-    return list(fact_findings(fabric, files, configurator, load_catalog()))
+    return list(fact_findings(fabric, files, configurator))
 
 
 def nic(**fields: Any) -> dict[str, Any]:

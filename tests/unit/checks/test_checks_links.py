@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from railweave.checks.link_ports import hash_seed
+from railweave.checks.rules.l1_hashing import hash_seed
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
 

@@ -172,10 +172,10 @@ def test_a_live_leaf_whose_route_map_was_taken_away_is_found_by_its_facts(pod: P
     files = {
         name: (f"{name}.json", dump(RunningConfig(config.config_db(), text))) for name, text in (("pod-leaf1", frr),)
     }
-    (told,) = of(fact_findings(fabric, files, configurator, load_catalog()), "V-1")
+    (told,) = of(fact_findings(fabric, files, configurator), "V-1")
     assert told.where.file == "pod-leaf1.json"
     whole = {"pod-leaf1": ("pod-leaf1.json", dump(RunningConfig(config.config_db(), config.frr)))}
-    assert not fact_findings(fabric, whole, configurator, load_catalog())
+    assert not fact_findings(fabric, whole, configurator)
 
 
 POLICY = """

@@ -69,6 +69,7 @@ def offline(rig: Rig) -> None:
     rig.note("render", "--out", str(rig.folder / "out"))
     for row in ("PORT", "router bgp", "PROT"):
         rig.note("explain", LEAF, row)
+    rig.note("explain", "RW108")
     rig.note("codes")
     rig.note("lab render")
     for command in ("sim status", "audit", "rollout list"):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from railweave.catalog.load import load_catalog
 from railweave.checks.intent import check_intent
 from railweave.diagnostics import Diagnostic, has_errors
 from railweave.errors import RefusedError
@@ -39,7 +38,7 @@ def test_there_are_four_reference_intents() -> None:
 
 @pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.name)
 def test_a_reference_intent_is_sound(path: Path) -> None:
-    findings = check_intent(load_intent(path), load_catalog())
+    findings = check_intent(load_intent(path))
     assert not has_errors(findings)
     assert not [one for one in findings if one.severity == "warning"]
 
@@ -58,7 +57,7 @@ def test_the_wide_pod_grows_by_its_two_counts_alone() -> None:
     grown = text.replace("count: 32", "count: 64").replace("h4-64d, count: 4}\n", "h4-64d, count: 8}\n", 1)
     intent = load_intent_text(grown, "i.yml")
     assert (intent.nodes[0].count, intent.topology.leaf.count, intent.topology.spine.count) == (64, 8, 4)
-    assert not has_errors(check_intent(intent, load_catalog()))
+    assert not has_errors(check_intent(intent))
 
 
 def test_the_lab_asks_for_what_it_teaches() -> None:

@@ -8,7 +8,8 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.policy import Overrides
 from railweave.names import natural_key
-from railweave.sonic.render.configure import OWN_TABLES, configure
+from railweave.sonic.ownership import RENDERED_TABLES
+from railweave.sonic.render.configure import configure
 from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.rows import DeviceConfig, Fields
 from railweave.templates import find_templates
@@ -38,7 +39,7 @@ def test_every_row_stands_once_in_natural_order_in_a_table_that_is_ours(lab_fabr
     for config in configure_all(lab_fabric()):
         places = [(row.table, natural_key(row.key)) for row in config.rows]
         assert places == sorted(set(places))
-        assert {row.table for row in config.rows} <= OWN_TABLES
+        assert {row.table for row in config.rows} <= RENDERED_TABLES
 
 
 def test_every_row_has_a_reason_and_every_value_is_text(lab_fabric: Lab) -> None:

@@ -13,6 +13,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.names import natural_key
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
+from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.attachments import Attachment, attachments
 from railweave.sonic.render.frr_text import frr_text
 from railweave.sonic.render.interfaces import link_rows, loopback_rows
@@ -23,39 +24,6 @@ from railweave.sonic.render.panel_rows import PanelRows, panel_rows, use_blocks
 from railweave.sonic.render.ports import used_port_row
 from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
-
-OWN_TABLES = frozenset(
-    {
-        "BREAKOUT_CFG",
-        "BUFFER_PG",
-        "BUFFER_POOL",
-        "BUFFER_PORT_EGRESS_PROFILE_LIST",
-        "BUFFER_PORT_INGRESS_PROFILE_LIST",
-        "BUFFER_PROFILE",
-        "BUFFER_QUEUE",
-        "CABLE_LENGTH",
-        "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
-        "DEVICE_METADATA",
-        "DEVICE_NEIGHBOR",
-        "DEVICE_NEIGHBOR_METADATA",
-        "DSCP_TO_TC_MAP",
-        "INTERFACE",
-        "LOOPBACK_INTERFACE",
-        "LOSSLESS_TRAFFIC_PATTERN",
-        "MAP_PFC_PRIORITY_TO_QUEUE",
-        "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
-        "PFC_WD",
-        "PORT",
-        "PORT_QOS_MAP",
-        "QUEUE",
-        "SCHEDULER",
-        "TC_TO_PRIORITY_GROUP_MAP",
-        "TC_TO_QUEUE_MAP",
-        "WRED_PROFILE",
-    }
-)
-"""The tables that railweave renders rows of."""
-
 
 _USES_KEPT = 64
 """Sets of used ports that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""
@@ -118,7 +86,7 @@ class Configurator:
     def override_faults(self, switch: Switch, where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return an error for each override that meets a row of ``switch``; ``where`` finds an intent path's place."""
         extra = self.overrides(switch)
-        if OWN_TABLES.isdisjoint(row.table for row in extra):
+        if RENDERED_TABLES.isdisjoint(row.table for row in extra):
             return ()
         return clashes(switch.name, _rows(self._own_blocks(switch)), extra, where)
 

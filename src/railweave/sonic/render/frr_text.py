@@ -7,7 +7,6 @@ from railweave.routing.instance import (
     RESTART_MINUTES,
     BgpSpeaker,
     PoolRule,
-    Prefix,
 )
 from railweave.routing.sessions import Session
 from railweave.sonic.frr.releases import FRR_RELEASES
@@ -33,8 +32,8 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "groups": speaker.groups,
             "sessions": [(peer_text(one), one.group, one.remote_asn, one.description) for one in speaker.sessions],
             "unnumbered": any(one.address is None for one in speaker.sessions),
-            "announced": [prefix_text(one) for one in speaker.announced],
-            "host_block": prefix_text(speaker.host_block) if speaker.host_block else "",
+            "announced": [str(one) for one in speaker.announced],
+            "host_block": str(speaker.host_block) if speaker.host_block else "",
             "accepted": [rule_text(one) for one in speaker.accepted],
             "restart_minutes": RESTART_MINUTES,
             "maximum_paths": MAXIMUM_PATHS,
@@ -49,16 +48,10 @@ def peer_text(session: Session) -> str:
     return session.port if session.address is None else ipv4_text(session.address)
 
 
-def prefix_text(prefix: Prefix) -> str:
-    """Return ``10.32.0.0/25``."""
-    return f"{ipv4_text(prefix.first)}/{prefix.length}"
-
-
 def rule_text(rule: PoolRule) -> str:
     """Return a prefix-list entry's prefix; FRR prints a bound of 32 as ``ge 32`` and needs both bounds for others."""
-    pool = f"{ipv4_text(rule.pool.first)}/{rule.pool.length}"
     if rule.length == rule.pool.length:
-        return pool
+        return str(rule.pool)
     if rule.length == 32:
-        return f"{pool} ge 32"
-    return f"{pool} ge {rule.length} le {rule.length}"
+        return f"{rule.pool} ge 32"
+    return f"{rule.pool} ge {rule.length} le {rule.length}"

@@ -1,18 +1,19 @@
-"""The two ends of a link as they are set: what a switch port does by its CONFIG_DB, and what a node's NIC does.
+"""How a port is set: what a switch does with it by the tables of its CONFIG_DB.
 
-Everything may be unknown (None), because facts of a live device need not tell everything; nothing is then compared.
+Everything may be unknown (None), because facts of a live device need not tell everything.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from railweave.fabric.model import Fabric, Host
 from railweave.fabric.policy import Marking
-from railweave.hosts.marking import marking
-from railweave.sonic.ownership import MADE_BY_SONIC
+from railweave.qos.mapping import DSCP_COUNT
+from railweave.sonic.ownership import MADE_BY_SONIC, RENDERED_TABLES
 from railweave.sonic.rows import ConfigDb, Fields
 
-DSCPS = range(64)
+_READ_BESIDE = frozenset({"VLAN_MEMBER", "PORTCHANNEL_MEMBER", "SWITCH_HASH"})
+"""Tables that railweave renders no rows of and that decide what a link does."""
+
 _ASIC_DEFAULT = 0
 """The traffic class of a code point that no map lists."""
 
@@ -29,14 +30,15 @@ class WatchTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """One end of a link. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class, ``paused_queues`` by
-    PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog, ``marked`` the queues with an
-    ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with headroom, ``xoff_bytes``
-    of those whose profile states it; ``cable_m`` is the length configured in SONiC. ``sonic_type`` is
-    DEVICE_METADATA.type, which seeds a switch's hash. ``lanes`` are the port's as it is set, ``lanes_wanted`` as it is
-    designed. ``domains`` are the VLANs that the port is a member of, itself or by its port channel; ``drops_lossless``
-    tells that the watchdog's red switch is on, ``is_asymmetric`` that the port sends no pauses.
+class PortSettings:
+    """A port, of a switch or of a node. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class,
+    ``paused_queues`` by PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog,
+    ``marked`` the queues with an ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with
+    headroom, ``xoff_bytes`` of those whose profile states it; ``cable_m`` is the length configured in SONiC.
+    ``sonic_type`` is DEVICE_METADATA.type, which seeds a switch's hash. ``lanes`` are the port's as it is set,
+    ``lanes_intended`` as it is designed. ``domains`` are the VLANs that the port is a member of, itself or by its port
+    channel; ``drops_lossless`` tells that the watchdog's red switch is on, ``is_asymmetric`` that the port sends no
+    pauses.
     """
 
     device: str
@@ -57,7 +59,7 @@ class End:
     mtu_bytes: int | None = None
     speed_gbps: int | None = None
     lanes: int | None = None
-    lanes_wanted: int | None = None
+    lanes_intended: int | None = None
     fec: str | None = None
     autoneg: str | None = None
     sonic_type: str | None = None
@@ -71,35 +73,23 @@ class End:
         return f"{self.device}:{self.port}"
 
 
-def host_end(fabric: Fabric, host: Host, index: int) -> End:
-    """Return a port of a GPU node as the intent wants it."""
-    port = host.ports[index]
-    known = marking(fabric.policies.classes)
-    priorities = None
-    if known is not None:
-        priorities = dict.fromkeys(DSCPS, known.rest_priority) | dict(known.class_dscp)
-    return End(
-        device=host.name,
-        port=port.name,
-        is_host=True,
-        priorities=priorities,
-        pfc=frozenset(one.priority for one in fabric.policies.classes if one.lossless),
-        mtu_bytes=fabric.policies.mtu.hosts_bytes,
-        speed_gbps=port.speed_gbps,
-    )
+def decides_links(table: str) -> bool:
+    """Tell whether a table decides how ports and links behave, or how packets are spread over them."""
+    return table in RENDERED_TABLES or table in _READ_BESIDE or table.startswith("ARS_")
 
 
-def switch_end(device: str, tables: ConfigDb, port: str) -> End:
+def switch_port(device: str, tables: ConfigDb, port: str, lanes_intended: int) -> PortSettings:
     """Return a switch port as the tables of its CONFIG_DB set it; QoS is unknown where the port has no PORT_QOS_MAP and
     the tables hold none at all."""
     row = tables.get("PORT", {}).get(port, {})
-    basics = End(
+    basics = PortSettings(
         device=device,
         port=port,
         is_host=False,
         mtu_bytes=_number(row.get("mtu")),
         speed_gbps=_gbps(row.get("speed")),
         lanes=_lanes(row.get("lanes")),
+        lanes_intended=lanes_intended,
         fec=_text(row.get("fec")) or "none" if row else None,
         autoneg=_text(row.get("autoneg")) or "off" if row else None,
         sonic_type=_text(tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("type")),
@@ -113,7 +103,7 @@ def switch_end(device: str, tables: ConfigDb, port: str) -> End:
     return _with_qos(basics, tables)
 
 
-def _with_qos(end: End, tables: ConfigDb) -> End:
+def _with_qos(end: PortSettings, tables: ConfigDb) -> PortSettings:
     maps = tables["PORT_QOS_MAP"].get(end.port, {})
     queues = {key.partition("|")[2]: row for key, row in tables.get("QUEUE", {}).items() if _is_of(key, end.port)}
     profiles = {queue: _text(row.get("wred_profile")) for span, row in queues.items() for queue in _span(span)}
@@ -122,7 +112,7 @@ def _with_qos(end: End, tables: ConfigDb) -> End:
     priorities = _map(tables, "DSCP_TO_TC_MAP", maps.get("dscp_to_tc_map"))
     return replace(
         end,
-        priorities={dscp: priorities.get(dscp, _ASIC_DEFAULT) for dscp in DSCPS},
+        priorities={dscp: priorities.get(dscp, _ASIC_DEFAULT) for dscp in range(DSCP_COUNT)},
         queues=_map(tables, "TC_TO_QUEUE_MAP", maps.get("tc_to_queue_map")),
         groups=_map(tables, "TC_TO_PRIORITY_GROUP_MAP", maps.get("tc_to_pg_map")),
         paused_queues=_map(tables, "MAP_PFC_PRIORITY_TO_QUEUE", maps.get("pfc_to_queue_map")),

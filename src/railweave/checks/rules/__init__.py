@@ -1,0 +1,7 @@
+"""One file a rule: code, title, explanation, example and checks together. Importing the package registers all."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

@@ -1,0 +1,56 @@
+"""Every leaf has an AS number of its own, and the spines of a plane share one, which stops valley paths (RFC 7938
+section 5.2.1). They are private (RFC 6996) without the reserved last ones (RFC 7300)."""
+
+from itertools import combinations
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.design.identity import PODS
+from railweave.design.reserve import PRIVATE_ASNS
+from railweave.intent.model import Intent
+from railweave.wording import either
+
+_RESERVED_ASNS = {0: "reserved", 23_456: "AS_TRANS", 65_535: "reserved", 4_294_967_295: "reserved"}
+
+RULE = rule(
+    "B-1",
+    "AS numbers are private, not reserved, and the ranges of the tiers do not meet",
+    __doc__,
+    "addressing: {asn: {leaf: 4200001000, spine: 4200001000}}",
+)
+
+
+@RULE.on_intent
+def as_numbers(intent: Intent) -> Breaches:
+    """Look at the ranges, as far as they are those of the smallest fabric that the intent can mean."""
+    sound = {}
+    for name, numbers in _ranges(intent).items():
+        if any(first <= numbers[0] and numbers[-1] <= last for first, last in PRIVATE_ASNS):
+            sound[name] = numbers
+            continue
+        why = _RESERVED_ASNS.get(numbers[0], "not all private")
+        reached = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        message = f"the AS numbers of the {name.replace('_', '-')} tier, {reached}, are {why}"
+        fix = "use 4200000000 to 4294967294, or 64512 to 65534 for a small fabric (RFC 6996)"
+        yield Breach(f"addressing.asn.{name}", message, fix)
+    for (one, first), (other, second) in combinations(sound.items(), 2):
+        few, many = sorted((first, second), key=len)
+        shared = next((number for number in few if number in many), None)
+        if shared is not None:
+            paths = [f"addressing.asn.{name}" for name in (one, other)]
+            stated = [path for path in paths if path in intent.places] or paths
+            tiers = f"{one.replace('_', '-')} and {other.replace('_', '-')}"
+            fix = f"move {either(f'`{path}`' for path in stated)} away from the other range"
+            yield Breach(stated[-1], f"AS number {shared} would belong to {tiers} switches", fix)
+
+
+def _ranges(intent: Intent) -> dict[str, range]:
+    topology, addressing = intent.topology, intent.policies.addressing
+    leaves = max(topology.leaf.count or 1, topology.reserve.leaves or 1) * topology.planes
+    spine = addressing.spine_asn
+    ranges = {
+        "leaf": range(addressing.leaf_asn, addressing.leaf_asn + leaves),
+        "spine": range(spine, spine + (topology.planes - 1) * PODS + 1, PODS),
+    }
+    if topology.super_spine is not None:
+        ranges["super_spine"] = range(addressing.super_spine_asn, addressing.super_spine_asn + topology.planes)
+    return ranges

@@ -1,0 +1,24 @@
+"""Every address is a position in its pool; pools that overlap would give one to two devices."""
+
+from itertools import combinations
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.intent.model import Intent
+
+RULE = rule(
+    "B-3",
+    "no address, subnet or loopback is given twice",
+    __doc__,
+    "addressing: {loopbacks: 10.32.0.0/16, hosts: 10.32.0.0/11}",
+)
+
+
+@RULE.on_intent
+def apart(intent: Intent) -> Breaches:
+    """Look for pools that overlap; the one in the file is named, the other may be a default."""
+    for (one, first), (other, second) in combinations(intent.policies.addressing.pools.items(), 2):
+        if first.meets(second):
+            paths = [f"addressing.{name}" for name in (other, one)]
+            path = next((path for path in paths if path in intent.places), paths[0])
+            message = f"the pools of {one} ({first}) and {other} ({second}) overlap"
+            yield Breach(path, message, "choose pools apart from each other; an address would be given twice")

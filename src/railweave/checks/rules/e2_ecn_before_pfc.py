@@ -1,0 +1,19 @@
+"""A sender that is marked slows down; one that is paused only stops. Marking has to begin before the first pause, else
+PFC does the work of congestion control (fabric-facts section 4.7)."""
+
+from railweave.checks.registry import LinkBreaches, rule
+from railweave.checks.rules.e1_thresholds import broken_thresholds
+from railweave.checks.subjects import LinkEnds
+
+RULE = rule(
+    "E-2",
+    "ECN marks before a single congested priority group pauses",
+    __doc__,
+    "green_min_threshold of a WRED_PROFILE above the size at which a priority group sends a pause",
+)
+
+
+@RULE.on_link
+def set_ends(link: LinkEnds) -> LinkBreaches:
+    """Look at the thresholds of each queue as they are set."""
+    yield from broken_thresholds(link, "E-2")

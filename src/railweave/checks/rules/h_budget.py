@@ -1,0 +1,28 @@
+"""Each lossless class reserves headroom on every port, and all of it comes out of one buffer (fabric-facts section
+4.6)."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.intent.model import Intent
+
+RULE = rule(
+    "H-budget",
+    "the headroom of all lossless classes fits the buffer",
+    __doc__,
+    "traffic_classes: [{name: roce, dscp: [26], lossless: true, priority: 3, share: 50},"
+    " {name: storage, role: storage, dscp: [27], lossless: true, priority: 4, share: 20},"
+    " {name: other, role: storage, dscp: [28], lossless: true, priority: 5, share: 20},"
+    " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]",
+)
+
+_MOST_LOSSLESS = 2
+
+
+@RULE.on_intent
+def classes(intent: Intent) -> Breaches:
+    """Count the lossless classes; what the buffer of a model holds is looked at in the design."""
+    lossless = [one.name for one in intent.policies.classes if one.lossless]
+    if len(lossless) > _MOST_LOSSLESS:
+        message = f"{len(lossless)} lossless classes ({', '.join(lossless)}): each reserves headroom on every port"
+        fix = "keep to one lossless class, two where storage needs its own"
+        yield Breach("traffic_classes", message, fix, Severity.WARNING)

@@ -1,0 +1,48 @@
+"""After a pause is sent, what is on the cable and in the other end still arrives: the group keeps room for it, which
+grows with speed and length (fabric-facts section 4.5)."""
+
+from railweave.checks.link_values import not_exactly
+from railweave.checks.registry import LinkBreach, LinkBreaches, rule
+from railweave.checks.subjects import LinkEnds
+from railweave.qos.headroom import Headroom
+from railweave.units import format_speed
+
+RULE = rule(
+    "H-headroom",
+    "the headroom of every lossless class is enough for its cable",
+    __doc__,
+    "CABLE_LENGTH|AZURE|Ethernet0 5m for a cable of 40 m",
+)
+
+
+@RULE.on_link
+def groups(link: LinkEnds) -> LinkBreaches:
+    """Compare the groups with headroom with the lossless ones."""
+    for end in link.switches:
+        numbers = end.headroom, link.lossless
+        yield from not_exactly(link, end, "keeps headroom for", "lossless buffer profiles", numbers)
+
+
+@RULE.on_link
+def enough(link: LinkEnds) -> LinkBreaches:
+    """Compare what a group keeps, and the cable that SONiC is told of, with what the link needs."""
+    for end in link.switches:
+        plan, far = link.plans(end.device), link.far(end)
+        room = plan.headroom.get((link.speed_gbps, link.length_m)) if plan else None
+        if not isinstance(room, Headroom):
+            continue
+        if end.cable_m is not None and end.cable_m < link.length_m:
+            message = (
+                f"SONiC of {end} computes with {end.cable_m} m of cable and {link.length_m} m lead to {far}: its"
+                " headroom is too small"
+            )
+            fix = f"set CABLE_LENGTH|AZURE|{end.port} to {room.row_m or link.length_m}m"
+            yield LinkBreach(end, "cable", message, fix)
+        for group, xoff in (end.xoff_bytes or {}).items():
+            if xoff < room.xoff_bytes:
+                message = (
+                    f"group {group} of {end} keeps {xoff} bytes of headroom, and {link.length_m} m of cable at"
+                    f" {format_speed(link.speed_gbps)} to {far} take {room.xoff_bytes}: {room.formula}"
+                )
+                fix = f"give BUFFER_PG|{end.port}|{group} a profile with xoff {room.xoff_bytes} or more"
+                yield LinkBreach(end, f"xoff {group}", message, fix)

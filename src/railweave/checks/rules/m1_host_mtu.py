@@ -1,0 +1,27 @@
+"""A host sends packets as large as its own MTU; a switch port drops what is larger than its own."""
+
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
+from railweave.checks.subjects import LinkEnds
+from railweave.intent.model import Intent
+
+RULE = rule("M-1", "the MTU of the hosts fits the fabric's", __doc__, "mtu: {hosts: 9214, fabric: 9000}")
+
+
+@RULE.on_intent
+def intended(intent: Intent) -> Breaches:
+    """Compare the two MTUs of the intent."""
+    mtu = intent.policies.mtu
+    if mtu.hosts_bytes > mtu.fabric_bytes:
+        path = "mtu.hosts" if "mtu.hosts" in intent.places else "mtu.fabric"
+        message = f"the hosts send packets of {mtu.hosts_bytes} bytes, the fabric carries {mtu.fabric_bytes}"
+        yield Breach(path, message, f"lower mtu.hosts to {mtu.fabric_bytes} or raise mtu.fabric to {mtu.hosts_bytes}")
+
+
+@RULE.on_link
+def set_ends(link: LinkEnds) -> LinkBreaches:
+    """Compare a node's port with the switch's."""
+    node, switch = link.lower, link.upper
+    sizes = node.mtu_bytes, switch.mtu_bytes
+    if node.is_host and sizes[0] is not None and sizes[1] is not None and sizes[0] > sizes[1]:
+        message = f"{node} has an MTU of {sizes[0]} bytes, {switch} of {sizes[1]}: what the node sends is dropped"
+        yield LinkBreach(switch, "mtu", message, f"raise the MTU of {switch} to {sizes[0]} or more")

@@ -1,0 +1,54 @@
+"""RoCE sends packets of 256 to 4096 bytes, the largest that the MTU carries with its headers: below 4192 bytes it falls
+to 2048, and both ends of a path use the smaller one."""
+
+from collections.abc import Iterator
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.checks.subjects import NodeRead
+from railweave.diagnostics import Severity
+from railweave.intent.model import Intent
+
+RULE = rule("M-4", "the MTU of the hosts carries RoCE packets of 4096 bytes", __doc__, "mtu: {hosts: 1500}")
+
+_ROCE_MTUS = (4096, 2048, 1024, 512, 256)
+_ROCE_HEADERS_BYTES = 96
+"""What Linux keeps free in a packet for IP, UDP and the RoCE headers (``iboe_get_mtu``)."""
+
+
+def roce_mtu_bytes(mtu_bytes: int) -> int:
+    """Return the largest RoCE packet that an IP MTU carries, 0 where none does."""
+    return next((size for size in _ROCE_MTUS if size + _ROCE_HEADERS_BYTES <= mtu_bytes), 0)
+
+
+@RULE.on_intent
+def intended(intent: Intent) -> Breaches:
+    """Look at the MTU of the intent."""
+    mtu_bytes = intent.policies.mtu.hosts_bytes
+    roce = roce_mtu_bytes(mtu_bytes)
+    if roce < _ROCE_MTUS[0]:
+        needed = _ROCE_MTUS[0] + _ROCE_HEADERS_BYTES
+        carried = f"RoCE falls to packets of {roce} bytes" if roce else "RoCE has no packet size that fits"
+        message = f"with a host MTU of {mtu_bytes}, {carried}; {_ROCE_MTUS[0]} needs {needed}"
+        yield Breach("mtu.hosts", message, "set mtu.hosts to 9000", Severity.WARNING)
+
+
+@RULE.on_node
+def read(node: NodeRead) -> Breaches:
+    """Look for smaller MTUs with which RoCE falls to smaller packets."""
+    yield from (found for found, falls in smaller_mtus(node) if falls)
+
+
+def smaller_mtus(node: NodeRead) -> Iterator[tuple[Breach, bool]]:
+    """Yield the ports with a smaller MTU than intended, and whether RoCE's packets fall; a larger MTU is compared with
+    the switch's (M-1)."""
+    intended = node.fabric.policies.mtu.hosts_bytes
+    for port in node.ports:
+        actual = port.facts.get("mtu", intended)
+        if actual >= intended:
+            continue
+        roce, roce_intended = roce_mtu_bytes(actual), roce_mtu_bytes(intended)
+        falls = f": RoCE falls from {roce_intended} to {roce} bytes on this path" if roce < roce_intended else ""
+        message = (
+            f"{port} has an MTU of {actual} bytes towards {port.devices[-1]}, all other rails have {intended}{falls}"
+        )
+        yield Breach("", message, f"set the MTU of {port} to {intended}", devices=port.devices), bool(falls)

@@ -1,0 +1,39 @@
+"""NCCL marks its packets by NCCL_IB_TC; with another code point than that of the RDMA class they are not lossless."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.checks.subjects import NodeRead
+from railweave.fabric.policy import ClassRole
+from railweave.hosts.marking import marking
+from railweave.intent.model import Intent
+
+RULE = rule(
+    "N-4",
+    "NCCL marks its traffic with a DSCP of the RDMA class",
+    __doc__,
+    "traffic_classes: [{name: roce, role: rdma, dscp: default, priority: 3, share: 90}]",
+)
+
+
+@RULE.on_intent
+def intended(intent: Intent) -> Breaches:
+    """Look for a code point that NCCL could mark; a lossless default class is refused as such (RW106)."""
+    rdma = [(index, one) for index, one in enumerate(intent.policies.classes) if one.role is ClassRole.RDMA]
+    lossy = [(index, one) for index, one in rdma if not one.lossless]
+    if lossy and not any(one.dscp for _, one in rdma):
+        index, first = lossy[0]
+        message = f"class `{first.name}` carries RDMA and names no DSCP that NCCL could mark"
+        fix = "write dscp: [26] here and `default` in another class"
+        yield Breach(f"traffic_classes[{index}].dscp", message, fix)
+
+
+@RULE.on_node
+def read(node: NodeRead) -> Breaches:
+    """Compare NCCL's traffic class."""
+    intended, actual = marking(node.fabric.policies.classes), node.document.get("nccl", {}).get("NCCL_IB_TC")
+    if intended is not None and actual is not None and str(actual) != str(intended.tos):
+        message = (
+            f"NCCL of {node.host.name} marks with NCCL_IB_TC {actual}; {', '.join(node.switches)} take {intended.tos}"
+            f" (DSCP {intended.dscp} x 4 + ECT) for RDMA"
+        )
+        fix = f"set NCCL_IB_TC={intended.tos} in /etc/nccl.conf"
+        yield Breach("", message, fix, devices=(node.host.name, *node.switches))

@@ -1,0 +1,58 @@
+"""The raw rate of a PCIe link is what its generation and lanes signal; protocol takes part of that, so a NIC at line
+rate needs a margin. A slot may also train lower than it is built."""
+
+from railweave.catalog.load import load_catalog
+from railweave.catalog.nics import NicModel
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.checks.subjects import NodeRead
+from railweave.diagnostics import Severity
+from railweave.intent.model import Intent
+from railweave.units import format_speed
+from railweave.wording import either
+
+RULE = rule(
+    "P-1", "the PCIe slot carries all ports of the NIC", __doc__, "nodes: [{nics: {speed: 400G, pcie: gen4x16}}]"
+)
+
+
+@RULE.on_intent
+def intended(intent: Intent) -> Breaches:
+    """Compare each slot of the intent: the raw PCIe link decides, what is left for data is the margin."""
+    catalog = load_catalog()
+    for index, entry in enumerate(intent.nodes):
+        nics, slot, nic = entry.nics, catalog.find_pcie_slot(entry.nics.pcie), catalog.find_nic(entry.nics.model)
+        use = nic.find(nics.ports, nics.speed_gbps) if nic else None
+        total_gbps = use.shared_gbps if use else nics.ports * nics.speed_gbps
+        if slot is None or total_gbps <= slot.payload_gbps[1]:
+            continue
+        path, ports = f"nodes[{index}].nics.pcie", f"{nics.ports}x{format_speed(nics.speed_gbps)}"
+        fix = _faster_slots(total_gbps, nic)
+        if total_gbps > slot.raw_gbps:
+            message = f"a PCIe slot {slot.id} carries {slot.raw_gbps:g} Gb/s, the NIC's {ports} ports need {total_gbps}"
+            yield Breach(path, message, fix)
+        else:
+            low, high = slot.payload_gbps
+            left = f"a PCIe slot {slot.id} leaves {low:g} to {high:g} Gb/s for data"
+            yield Breach(path, f"{left}, {ports} at line rate need {total_gbps}", fix, Severity.WARNING)
+
+
+@RULE.on_node
+def trained(node: NodeRead) -> Breaches:
+    """Compare each slot as the NIC has trained."""
+    for port in node.ports:
+        slot = load_catalog().find_pcie_slot(str(port.facts.get("pcie", "")))
+        if slot is not None and slot.raw_gbps < port.nic_gbps:
+            message = (
+                f"{port} has trained as {slot.id} with {slot.raw_gbps:.0f} Gb/s, its ports and {port.devices[-1]} run"
+                f" {format_speed(port.nic_gbps)}"
+            )
+            fix = "seat the NIC in a slot that carries it, and look at LnkSta of lspci -vv"
+            yield Breach("", message, fix, devices=port.devices)
+
+
+def _faster_slots(total_gbps: int, nic: NicModel | None) -> str:
+    catalog = load_catalog()
+    slots = [slot for slot in map(catalog.pcie_slot, catalog.pcie_ids()) if slot.payload_gbps[0] >= total_gbps]
+    made_for = [slot.id for slot in slots if nic is not None and slot.id in nic.pcie]
+    names = made_for or [slot.id for slot in slots]
+    return f"use a slot of {either(names)}, or slower ports" if names else "use slower or fewer ports a NIC"

@@ -1,0 +1,35 @@
+"""A NIC is built for certain numbers of ports at certain speeds, and some share one chip's bandwidth."""
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.intent.model import Intent
+from railweave.units import format_speed
+from railweave.wording import either
+
+RULE = rule(
+    "P-2",
+    "the NIC can have that many ports of that speed",
+    __doc__,
+    "nodes: [{nics: {model: connectx-6, speed: 400G}}]",
+)
+
+
+@RULE.on_intent
+def ports(intent: Intent) -> Breaches:
+    """Look whether the NIC has such ports, and whether they carry their speed together."""
+    for index, entry in enumerate(intent.nodes):
+        nics, nic = entry.nics, load_catalog().find_nic(entry.nics.model)
+        if nic is None:
+            continue
+        asked, use = f"{nics.ports}x{format_speed(nics.speed_gbps)}", nic.find(nics.ports, nics.speed_gbps)
+        if use is None:
+            known = nic.refusal_of(nics.ports, nics.speed_gbps)
+            reason, instead = (f": {known.reason}", f"{known.way_out}; ") if known else ("", "")
+            can_be = either([f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations])
+            message = f"{nic.title} cannot have {asked} ports{reason}"
+            yield Breach(f"nodes[{index}].nics.speed", message, f"{instead}it can be {can_be}")
+        elif use.shared_gbps < nics.ports * nics.speed_gbps:
+            message = f"the {asked} ports of {nic.title} share {format_speed(use.shared_gbps)}"
+            fix = "count on the shared bandwidth, or use one port"
+            yield Breach(f"nodes[{index}].nics.ports", message, fix, Severity.WARNING)

@@ -1,0 +1,32 @@
+"""A link comes up where both ends have one speed over the lanes for which its cable was chosen."""
+
+from railweave.checks.link_values import unlike
+from railweave.checks.registry import LinkBreach, LinkBreaches, rule
+from railweave.checks.subjects import LinkEnds
+from railweave.units import format_speed
+
+RULE = rule(
+    "P-3",
+    "both ends of a link have the speed, and a medium that links their lane rates",
+    __doc__,
+    "PORT|Ethernet0|speed 400000 on one end, 200000 on the other",
+)
+
+
+@RULE.on_link
+def speed(link: LinkEnds) -> LinkBreaches:
+    """Compare the speeds."""
+    yield from unlike(link, "speed", *(one.speed_gbps and f"{one.speed_gbps}G" for one in (link.lower, link.upper)))
+
+
+@RULE.on_link
+def lanes(link: LinkEnds) -> LinkBreaches:
+    """Compare the lanes of a port with those of its breakout."""
+    for end in link.switches:
+        if end.lanes is not None and end.lanes_intended is not None and end.lanes != end.lanes_intended:
+            message = (
+                f"{end} runs over {end.lanes} lanes; the cable ({link.media}) to {link.far(end)} was chosen for"
+                f" {end.lanes_intended} at {format_speed(link.speed_gbps)}"
+            )
+            fix = f"break {end.port} out as BREAKOUT_CFG of the rendered configuration says"
+            yield LinkBreach(end, "lanes", message, fix)

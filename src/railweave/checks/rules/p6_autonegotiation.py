@@ -1,0 +1,18 @@
+"""A port that negotiates waits for the other end to do the same."""
+
+from railweave.checks.link_values import unlike
+from railweave.checks.registry import LinkBreaches, rule
+from railweave.checks.subjects import LinkEnds
+
+RULE = rule(
+    "P-6",
+    "auto-negotiation matches at both ends of a link",
+    __doc__,
+    "PORT|Ethernet0|autoneg on on one end, off on the other",
+)
+
+
+@RULE.on_link
+def autonegotiation(link: LinkEnds) -> LinkBreaches:
+    """Compare both ends."""
+    yield from unlike(link, "autonegotiation", link.lower.autoneg, link.upper.autoneg)

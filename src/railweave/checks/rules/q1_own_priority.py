@@ -1,0 +1,74 @@
+"""A pause stops a priority: whatever else shares it, its queue or its group is paused too. Group 0 holds all that is
+not lossless (fabric-facts section 4.2)."""
+
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
+from railweave.checks.subjects import LinkEnds
+from railweave.checks.traffic_classes import shared_priorities
+from railweave.intent.model import Intent
+from railweave.wording import first_few
+
+RULE = rule(
+    "Q-1",
+    "every lossless class has a priority, queue and priority group of its own",
+    __doc__,
+    "traffic_classes: [{name: roce, dscp: [26], lossless: true, priority: 0, share: 90},"
+    " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]",
+)
+
+
+@RULE.on_intent
+def group_zero(intent: Intent) -> Breaches:
+    """Look for lossless classes of priority 0."""
+    for index, one in enumerate(intent.policies.classes):
+        if one.lossless and one.priority == 0:
+            message = (
+                f"lossless class `{one.name}` has priority 0, whose priority group holds all classes that are not"
+                " lossless"
+            )
+            fix = "give it a priority from 1 to 7; 3 is the usual one"
+            yield Breach(f"traffic_classes[{index}].priority", message, fix)
+
+
+@RULE.on_intent
+def shared(intent: Intent) -> Breaches:
+    """Look for classes that share a lossless priority."""
+    yield from shared_priorities(intent, lossless=True)
+
+
+@RULE.on_link
+def maps(link: LinkEnds) -> LinkBreaches:
+    """Look whether traffic class, queue, group and PFC priority of a lossless class are one number."""
+    for end in link.switches:
+        if end.queues is None or end.groups is None or end.paused_queues is None:
+            continue
+        for one in link.policies.classes:
+            steps = {
+                "queue (TC_TO_QUEUE_MAP)": end.queues.get(one.priority),
+                "priority group (TC_TO_PRIORITY_GROUP_MAP)": end.groups.get(one.priority),
+                "paused queue (MAP_PFC_PRIORITY_TO_QUEUE)": end.paused_queues.get(one.priority),
+            }
+            for step, number in steps.items():
+                if one.lossless and number != one.priority:
+                    between = f"{one.name} has priority {one.priority} between {end} and {link.far(end)}"
+                    message = f"{between}, its {step} on {end} is {'nothing' if number is None else number}"
+                    fix = f"map {one.priority} to {one.priority} on {end.device}"
+                    yield LinkBreach(end, f"{step} {one.name}", message, fix)
+
+
+@RULE.on_link
+def mixed(link: LinkEnds) -> LinkBreaches:
+    """Look for other traffic in a lossless priority."""
+    rest = next((one.priority for one in link.policies.classes if one.is_default), 0)
+    for end in link.switches:
+        for one in link.policies.classes:
+            others = [
+                str(dscp)
+                for dscp, priority in (end.priorities or {}).items()
+                if priority == one.priority and dscp not in one.dscp
+            ]
+            if one.lossless and others:
+                message = (
+                    f"DSCP {first_few(others, 8)} use the lossless priority {one.priority} of {one.name} on {end},"
+                    f" towards {link.far(end)}: other traffic pauses RDMA, and is dropped where the queue marks"
+                )
+                yield LinkBreach(end, f"mixed {one.name}", message, f"map them to {rest} on {end.device}")

@@ -1,0 +1,45 @@
+"""Priority flow control works where both ends pause the same priorities: what one drops or ignores, the other relies
+on. A pause of the whole port stops every class."""
+
+from railweave.checks.link_values import priorities_text
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
+from railweave.checks.subjects import LinkEnds, NodeRead
+
+RULE = rule(
+    "Q-3",
+    "PFC is enabled on the same priorities at both ends of a link: the lossless ones",
+    __doc__,
+    "PORT_QOS_MAP|Ethernet0|pfc_enable 3 on one end, 3,4 on the other",
+)
+
+
+@RULE.on_link
+def priorities(link: LinkEnds) -> LinkBreaches:
+    """Compare what both ends pause."""
+    right = priorities_text(link.lossless)
+    for end in link.ends:
+        far = link.far(end)
+        if end.is_asymmetric:
+            message = f"{end} obeys pauses of {far} and sends none (pfc_asym): what {far} sends on is lost"
+            yield LinkBreach(end, "asymmetric", message, f"set PORT|{end.port}|pfc_asym to off")
+        if end.pfc is not None and end.pfc != link.lossless:
+            message = (
+                f"{end} pauses {priorities_text(end.pfc)} and {far} {priorities_text(far.pfc)}: {right} is lossless,"
+                " and"
+                " what one end drops or ignores the other relies on"
+            )
+            field = "" if end.is_host else f" (PORT_QOS_MAP|{end.port}|pfc_enable)"
+            yield LinkBreach(end, f"pfc {sorted(end.pfc)}", message, f"let PFC of {end} be {right}{field}")
+
+
+@RULE.on_node
+def pauses(node: NodeRead) -> Breaches:
+    """Look for NICs that pause the whole port."""
+    for port in node.ports:
+        on = [way for way in ("rx", "tx") if port.facts.get(f"pause_{way}") == "on"]
+        if on:
+            message = (
+                f"{port} and {port.devices[-1]} differ in what a pause stops: {port} has global pause on"
+                f" ({', '.join(on)}), which stops every class"
+            )
+            yield Breach("", message, "ethtool -A INTERFACE rx off tx off", devices=port.devices)

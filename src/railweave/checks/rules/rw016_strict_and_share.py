@@ -1,0 +1,22 @@
+"""A class is strict or has a share, and a tier has a catalog model or ports with a speed: where both are written, one
+of them would be ignored."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.intent.model import Intent
+
+RULE = rule(
+    "RW016",
+    "mutually exclusive keys are not set together",
+    __doc__,
+    "traffic_classes: [{name: roce, dscp: [26], lossless: true, priority: 3, strict: true, share: 90},"
+    " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]",
+)
+
+
+@RULE.on_intent
+def strict_and_share(intent: Intent) -> Breaches:
+    """Look for strict classes with a share; tiers are looked at where the intent is read."""
+    for index, one in enumerate(intent.policies.classes):
+        if one.strict and one.share_percent:
+            message = f"class `{one.name}` is strict and has a share; a strict class goes before all shares"
+            yield Breach(f"traffic_classes[{index}].share", message, "leave out `share` or `strict`")

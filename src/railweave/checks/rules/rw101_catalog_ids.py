@@ -1,0 +1,33 @@
+"""Everything that depends on hardware is read from the catalog: ports, lanes, buffers, reach, PCIe bandwidth."""
+
+from collections.abc import Sequence
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.intent.model import Intent
+from railweave.wording import suggestion
+
+RULE = rule(
+    "RW101", "switch, NIC, media and PCIe ids are in the catalog", __doc__, "topology: {spine: {model: no-such-switch}}"
+)
+
+
+@RULE.on_intent
+def ids(intent: Intent) -> Breaches:
+    """Look every id up."""
+    catalog = load_catalog()
+    for path, tier in intent.topology.named_tiers():
+        yield from _known(f"{path}.model", "switch model", tier.model, catalog.switch_ids())
+    media = [medium.id for medium in catalog.media()]
+    for name, cable in (("host", intent.cabling.host), ("leaf_spine", intent.cabling.leaf_spine)):
+        yield from _known(f"cabling.{name}.media", "media", cable.media, [*media, "auto"])
+    for index, entry in enumerate(intent.nodes):
+        path = f"nodes[{index}].nics"
+        yield from _known(f"{path}.model", "NIC model", entry.nics.model, catalog.nic_ids())
+        yield from _known(f"{path}.pcie", "PCIe slot", entry.nics.pcie, catalog.pcie_ids())
+
+
+def _known(path: str, what: str, name: str | None, known: Sequence[str]) -> Breaches:
+    if name is not None and name not in known:
+        fix = f"{suggestion(name, known)}it has {', '.join(known)}"
+        yield Breach(path, f"{path}: the catalog has no {what} `{name}`", fix)

@@ -1,0 +1,32 @@
+"""A node's ports of one plane divide evenly over the rails, so that every rail meets the same leaf; planes are disjoint
+copies of the fabric, so every NIC reaches each of them by the same number of ports."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.intent.model import Intent, Shape
+
+RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", __doc__, "topology: {rails: 3}")
+
+
+@RULE.on_intent
+def planes(intent: Intent) -> Breaches:
+    """Divide the ports of a NIC over the planes."""
+    count = intent.topology.planes
+    for index, entry in enumerate(intent.nodes):
+        if entry.nics.ports % count:
+            message = f"a NIC with {entry.nics.ports} ports does not reach {count} planes alike"
+            fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes`"
+            yield Breach(f"nodes[{index}].nics.ports", message, fix)
+
+
+@RULE.on_intent
+def rails(intent: Intent) -> Breaches:
+    """Divide the ports that a node has in a plane over the rails."""
+    topology = intent.topology
+    count = topology.rails or intent.nodes[0].nics.count
+    for index, entry in enumerate(intent.nodes):
+        ports = entry.nics.count * (entry.nics.ports // topology.planes)
+        if topology.shape is Shape.RAIL_OPTIMIZED and not entry.nics.ports % topology.planes and ports % count:
+            stated = f"{count} rails" if topology.rails else f"{count} rails, one a NIC of `nodes[0]`"
+            message = f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over {stated}"
+            fix = "make `topology.rails` a divisor of the node's ports, or change the NICs of the node"
+            yield Breach("topology.rails" if topology.rails else f"nodes[{index}].nics.count", message, fix)

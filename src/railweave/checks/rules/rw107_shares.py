@@ -1,0 +1,37 @@
+"""Strict classes are served first and the others by weight; a class with neither is never served under load."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.intent.model import Intent
+
+RULE = rule(
+    "RW107",
+    "every class is strict or has a share, and shares sum to at most 100",
+    __doc__,
+    "traffic_classes: [{name: roce, dscp: [26], lossless: true, priority: 3, share: 90},"
+    " {name: rest, role: bulk, dscp: default, priority: 0}]",
+)
+
+
+@RULE.on_intent
+def share(intent: Intent) -> Breaches:
+    """Look for classes that are never served."""
+    for index, one in enumerate(intent.policies.classes):
+        if not one.strict and not one.share_percent:
+            message = (
+                f"class `{one.name}` has no share and is not strict, so its queue would never be served under load"
+            )
+            fix = "add `share`: percent of what strict classes leave, or `strict: true`"
+            yield Breach(f"traffic_classes[{index}]", message, fix)
+
+
+@RULE.on_intent
+def shares(intent: Intent) -> Breaches:
+    """Add the shares up."""
+    classes = intent.policies.classes
+    total = sum(one.share_percent for one in classes if not one.strict)
+    if total > 100:
+        index = next(index for index in reversed(range(len(classes))) if classes[index].share_percent)
+        sums = " + ".join(str(one.share_percent) for one in classes if one.share_percent and not one.strict)
+        message = f"the shares of the classes are {sums} = {total} percent"
+        fix = "lower them to 100 together; strict classes have none"
+        yield Breach(f"traffic_classes[{index}].share", message, fix)

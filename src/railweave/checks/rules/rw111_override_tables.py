@@ -1,0 +1,48 @@
+"""Overrides are rows of CONFIG_DB that railweave does not know. Management access is how a switch is reached, sessions
+are in the FRR file, and what SONiC finds on the hardware is its own: none of it may be stated (design.md section 5)."""
+
+import re
+from collections.abc import Mapping
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.intent.model import Intent
+from railweave.intent.paths import path_text
+from railweave.sonic.ownership import FOUND_ON_HARDWARE, KEPT_EMPTY
+
+_TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+_SESSIONS = ("it is kept empty, the sessions are in the FRR file", "change the FRR template of the project")
+_MANAGEMENT = (
+    "management access is how the switch is reached and is never configured",
+    "take the table out; addresses of switches belong into inventory/",
+)
+
+RULE = rule(
+    "RW111",
+    "overrides do not touch what no intent may set",
+    __doc__,
+    "overrides: {leaf: {MGMT_INTERFACE: {eth0: {}}}}",
+)
+
+
+@RULE.on_intent
+def tables(intent: Intent) -> Breaches:
+    """Look for tables and fields that are not the operator's to state."""
+    for scope, by_table in intent.policies.overrides.rows.items():
+        for table, rows in by_table.items():
+            place = ("overrides", scope, table)
+            reason, fix = _MANAGEMENT if table.startswith("MGMT_") else _SESSIONS if table in KEPT_EMPTY else ("", "")
+            if reason:
+                yield Breach(path_text(place), f"`{table}` cannot be overridden: {reason}", fix)
+            elif _TABLE.fullmatch(table) is None:
+                fix = f"write it like {table.upper().replace('-', '_')}, as `show runningconfiguration all` prints it"
+                yield Breach(path_text(place), f"`{table}` is no name of a CONFIG_DB table", fix)
+            yield from _fields(place, rows)
+
+
+def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
+    table = place[-1]
+    for key, fields in rows.items():
+        for field in fields:
+            if (table, field) in FOUND_ON_HARDWARE:
+                message = f"field `{field}` of `{table}` cannot be overridden: SONiC finds it on the hardware"
+                yield Breach(path_text((*place, key, field)), message, f"take `{field}` out of `overrides`")

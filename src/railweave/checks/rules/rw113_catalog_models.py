@@ -1,0 +1,21 @@
+"""Ports and a speed are enough to size a fabric; lanes, aliases and buffers of a configuration are the catalog's."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.intent.model import Intent
+
+RULE = rule(
+    "RW113",
+    "a tier without a catalog model can be sized but not configured",
+    __doc__,
+    "topology: {spine: {ports: 64, speed: 400G}}",
+)
+
+
+@RULE.on_intent
+def models(intent: Intent) -> Breaches:
+    """Look for tiers without a model."""
+    for path, tier in intent.topology.named_tiers():
+        if tier.inline is not None:
+            message = f"`{path}` has no catalog model: the fabric can be sized, not configured"
+            yield Breach(path, message, "name a `model` of the catalog to render its configuration", Severity.INFO)

@@ -1,0 +1,30 @@
+"""NICs that resend whole windows for one lost packet (go-back-N) need a class that drops none."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.fabric.policy import ClassRole
+from railweave.intent.model import Intent
+
+RULE = rule(
+    "RW114",
+    "RDMA has a class, and it is lossless",
+    __doc__,
+    "traffic_classes: [{name: roce, dscp: [26], priority: 3, share: 90},"
+    " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]",
+)
+
+
+@RULE.on_intent
+def rdma(intent: Intent) -> Breaches:
+    """Look for the classes that carry RDMA."""
+    classes = [(index, one) for index, one in enumerate(intent.policies.classes) if one.role is ClassRole.RDMA]
+    if not classes:
+        fix = "give the class of the GPU traffic role: rdma"
+        yield Breach("traffic_classes", "no traffic class carries RDMA", fix, Severity.WARNING)
+    for index, one in classes:
+        if not one.lossless:
+            message = (
+                f"class `{one.name}` carries RDMA and is not lossless: go-back-N NICs resend whole windows for one drop"
+            )
+            fix = "write lossless: true, unless every NIC can do with losses"
+            yield Breach(f"traffic_classes[{index}]", message, fix, Severity.WARNING)

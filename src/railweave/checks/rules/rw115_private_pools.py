@@ -1,0 +1,22 @@
+"""Addresses of a fabric stay within it, so they come from the private ranges (RFC 1918, RFC 6598)."""
+
+from ipaddress import IPv4Network
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.checks.rules.rw109_usable_pools import unusable_blocks
+from railweave.diagnostics import Severity
+from railweave.intent.model import Intent
+
+_PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")))
+
+RULE = rule("RW115", "address pools are private", __doc__, "addressing: {hosts: 8.32.0.0/11}")
+
+
+@RULE.on_intent
+def private(intent: Intent) -> Breaches:
+    """Look for public pools."""
+    for name, pool in intent.policies.addressing.pools.items():
+        network = IPv4Network((pool.first, pool.length))
+        if not unusable_blocks(pool) and not any(network.subnet_of(private) for private in _PRIVATE):
+            fix = "choose a pool of RFC 1918 or RFC 6598, or be sure that these addresses are yours"
+            yield Breach(f"addressing.{name}", f"the pool of {name} {pool} is not private", fix, Severity.WARNING)

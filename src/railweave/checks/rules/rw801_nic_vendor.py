@@ -1,0 +1,18 @@
+"""The tools that set PFC, ECN and firmware of a NIC are its vendor's own."""
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.intent.model import Intent
+
+RULE = rule("RW801", "a NIC is set by its own vendor's tools", __doc__, "hosts: {vendor: broadcom}")
+
+
+@RULE.on_intent
+def vendor(intent: Intent) -> Breaches:
+    """Compare the vendor that the intent names with that of each NIC."""
+    stated = intent.policies.hosts.vendor
+    for entry in intent.nodes:
+        known = load_catalog().vendor_of(entry.nics.model)
+        if stated is not None and known is not None and known != stated:
+            message = f"`{entry.nics.model}` is a NIC of {known}, which the tools of {stated} cannot set"
+            yield Breach("hosts.vendor", message, f"write vendor: {known}, or leave it out: it follows the NIC model")

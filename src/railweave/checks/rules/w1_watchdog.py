@@ -1,0 +1,37 @@
+"""A NIC that pauses for ever stops every flow behind it; the watchdog of SONiC drops what waits for it, and nothing
+else."""
+
+from railweave.checks.link_values import not_exactly
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
+from railweave.checks.subjects import LinkEnds
+from railweave.diagnostics import Severity
+from railweave.intent.model import Intent
+
+RULE = rule("W-1", "the PFC watchdog watches exactly the lossless queues", __doc__, "pfc_watchdog: {enabled: false}")
+
+
+@RULE.on_intent
+def enabled(intent: Intent) -> Breaches:
+    """Look whether the watchdog is on."""
+    if not intent.policies.watchdog.enabled and any(one.lossless for one in intent.policies.classes):
+        message = "the PFC watchdog is off: one NIC that pauses for ever stops every flow behind it"
+        yield Breach("pfc_watchdog.enabled", message, "leave out pfc_watchdog.enabled", Severity.WARNING)
+
+
+@RULE.on_link
+def watched(link: LinkEnds) -> LinkBreaches:
+    """Compare the watched priorities with the lossless ones."""
+    lossless = link.lossless if link.policies.watchdog.enabled else frozenset()
+    for end in link.switches:
+        yield from not_exactly(link, end, "watches for storms", "the watchdog", (end.watched, lossless))
+
+
+@RULE.on_link
+def red_switch(link: LinkEnds) -> LinkBreaches:
+    """Look for switches that drop lossless packets whether or not there is a storm."""
+    for end in link.switches:
+        if end.drops_lossless:
+            message = (
+                f"{end.device} drops all lossless packets, {end} towards {link.far(end)} too: its BIG_RED_SWITCH is on"
+            )
+            yield LinkBreach(end, "red switch", message, "turn it off: `sudo pfcwd big_red_switch disable`")

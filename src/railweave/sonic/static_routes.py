@@ -1,0 +1,22 @@
+"""Static routes of a switch: in its tables, and in the lines of its FRR configuration."""
+
+import re
+from collections.abc import Iterator
+
+from railweave.sonic.frr.document import FrrDocument
+from railweave.sonic.rows import ConfigDb
+
+STATIC_ROUTE = "STATIC_ROUTE"
+
+_LINE = re.compile(r"ip route (\S+) (\S+)")
+
+
+def static_routes(tables: ConfigDb, document: FrrDocument | None) -> Iterator[tuple[str, str]]:
+    """Yield each prefix with a next hop, an address or an interface, as they are written."""
+    for key, row in tables.get(STATIC_ROUTE, {}).items():
+        for field in ("nexthop", "ifname"):
+            for hop in str(row.get(field, "")).split(","):
+                yield key.rpartition("|")[2], hop.strip()
+    for entry in document.entries if document else ():
+        if found := _LINE.match(entry.line):
+            yield found[1], found[2]
