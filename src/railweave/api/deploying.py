@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from nornir_railweave.rollout.journal import Undertaking, refuse_while_running
+from nornir_railweave.rollout.journal import RolloutMetadata, refuse_while_running
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.target.policy import Policy, policy_for
 from railweave.api.auditing import audited
@@ -80,14 +80,14 @@ def deploy(
             raise RefusedError(moved)
         if not project.operator.approves(plan):
             return None
-        undertaking = Undertaking(
+        metadata = RolloutMetadata(
             intent=str(project.intent),
             remove_conflicting=options.remove_conflicting,
             base=fabric.base,
             phase=fabric.phase,
         )
         with audited(f"deploy {reviewed or project.intent}", plan) as record, fabric.shown:
-            result = fabric.deploy(plan, options.policy(fabric), undertaking=undertaking)
+            result = fabric.deploy(plan, options.policy(fabric), metadata=metadata)
             record(result)
             return result
 

@@ -9,8 +9,8 @@ from nornir_railweave.target.connect import only
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import load_target
-from nornir_railweave.tasks.afar import links_up_to
 from nornir_railweave.tasks.inspect_device import inspect_device
+from nornir_railweave.tasks.links_up_towards import links_up_towards
 from nornir_railweave.tasks.observe_use import observe_use
 from nornir_railweave.tasks.verifying import verify
 from railweave.api.designing import designed_at, load_designed
@@ -115,7 +115,7 @@ def _uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
             raise result.exception
         found[name] = result.result
     silent = [name for name, use in found.items() if use.fault]
-    seen = links_up_to(live.nornir, fabric, silent)
+    seen = links_up_towards(live.nornir, fabric, silent)
     return {**found, **{name: replaced(found[name], far_ends_up=ends) for name, ends in seen.items()}}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nornir.core import Nornir
 
 from nornir_railweave.rollout import deploying, planning
-from nornir_railweave.rollout.journal import ORDINARY, Journal, Undertaking
+from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
 from nornir_railweave.rollout.progress import FabricProgress
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.model import Target
@@ -80,7 +80,7 @@ class LiveFabric:
         )
 
     def deploy(
-        self, plan: Plan, policy: Policy, *, journal: Journal | None = None, undertaking: Undertaking = ORDINARY
+        self, plan: Plan, policy: Policy, *, journal: Journal | None = None, metadata: RolloutMetadata = DEPLOYMENT
     ) -> DeployResult:
         """Deploy ``plan``: as the rollout of ``journal``, which is resumed, else as a new one."""
         return deploying.deploy(
@@ -91,7 +91,7 @@ class LiveFabric:
             policy=policy,
             events=self.shown,
             journal=journal,
-            undertaking=undertaking,
+            metadata=metadata,
             expecting=self.expecting,
         )
 

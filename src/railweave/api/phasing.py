@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nornir_railweave.tasks.standing import find_standing
+from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.api.comparing import PhasedChange, phased_change
 from railweave.api.designing import project_templates
 from railweave.api.live import LiveFabric, connect, live_fabric
@@ -14,8 +14,8 @@ from railweave.plan.expectation import expect
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.pending import Expecting, expecting_only, expecting_without
 from railweave.plan.phase_outcome import Waiting
+from railweave.plan.phase_progress import phase_refusals
 from railweave.plan.phases import Phase
-from railweave.plan.standing import standing_faults
 from railweave.sonic.render.configure import Configurator
 
 
@@ -47,8 +47,8 @@ class LivePhases:
         everyone = connect(self.project, inventory, self.target)
         with everyone.progress():
             stages = [Configurator(fabric, project_templates()) for fabric in fabrics]
-            standing = find_standing(everyone.nornir, stages, events=everyone.shown)
-        if faults := standing_faults(standing, self.change.base, asked):
+            standing = find_phase_progress(everyone.nornir, stages, events=everyone.shown)
+        if faults := phase_refusals(standing, self.change.base, asked):
             raise RefusedError(faults)
         return standing.done
 

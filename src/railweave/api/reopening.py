@@ -2,7 +2,7 @@
 
 from nornir_railweave.events import Announcer
 from nornir_railweave.rollout.control import GO_ON, ask
-from nornir_railweave.rollout.journal import Journal, Undertaking
+from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.rollout.resuming import free_devices
 from railweave.api.live import LiveFabric
 from railweave.api.phasing import live_phases
@@ -23,7 +23,7 @@ def fabric_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LiveFab
 
 def reopened(rollout: Rollout, project: Project) -> Journal:
     """Return the journal of ``rollout``, open at its end; raises RefusedError if another process holds it."""
-    undertaking = Undertaking(
+    metadata = RolloutMetadata(
         rollout.kind,
         rollout.of,
         rollout.intent or str(project.intent),
@@ -32,7 +32,7 @@ def reopened(rollout: Rollout, project: Project) -> Journal:
         rollout.phase,
     )
     try:
-        journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, undertaking)
+        journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, metadata)
         # A request to the process that is gone is no request to this one.
         ask(rollout.path, GO_ON)
     except OSError as problem:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nornir_railweave.rollout import last_rollout
-from nornir_railweave.rollout.journal import Journal, Undertaking, refuse_while_running
+from nornir_railweave.rollout.journal import Journal, RolloutMetadata, refuse_while_running
 from nornir_railweave.rollout.resuming import free_devices
 from nornir_railweave.rollout.rolling_back import newest_change, plan_rollback, roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout
@@ -120,10 +120,10 @@ def _roll_back(
         return None
     with ExitStack() as stack:
         if journal is None:
-            undertaking = Undertaking(
+            metadata = RolloutMetadata(
                 Kind.ROLLBACK, rollout.name, str(project.intent), base=rollout.base, phase=rollout.phase
             )
-            journal = stack.enter_context(closing(Journal(JOURNALS, designed.name, plan.target, undertaking)))
+            journal = stack.enter_context(closing(Journal(JOURNALS, designed.name, plan.target, metadata)))
         record = stack.enter_context(audited(f"rollback {rollout.name}", plan))
         stack.enter_context(fabric.shown)
         result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)

@@ -41,7 +41,7 @@ def resume_refusals(rollout: Rollout, fabric: str, target: str, intent_sha256: s
         return (still_running(rollout),)
     if rollout.finished:
         return (error("RW532", f"nothing to resume: rollout {rollout.name} is {rollout.state}", where, fix=_AFRESH),)
-    if rollout.stillborn:
+    if rollout.never_started:
         told = f"nothing to resume: rollout {rollout.name} stopped before any device was started"
         return (error("RW532", told, where, fix=_AFRESH),)
     if not rollout.devices:

@@ -122,7 +122,7 @@ class Rollout:
         return any(record.outcome in ("new", "unreachable", "") for record in self.devices.values())
 
     @property
-    def stillborn(self) -> bool:
+    def never_started(self) -> bool:
         """Tell whether it stopped before any device was started, so that nothing of it is left to carry on."""
         begun = {record.step for record in self.devices.values()} - {"", Step.OUTCOME.value}
         held = {record.outcome for record in self.devices.values()} & {"new", "old"}

@@ -10,11 +10,11 @@ from nornir_railweave.device.reading import Comparer, Wanted
 from nornir_railweave.device.saving import UNSAVED
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.rollout.control import Control, FileControl, control_file
-from nornir_railweave.rollout.journal import ORDINARY, Journal, Undertaking
-from nornir_railweave.rollout.rolling_out import Asked, Terms, roll_out
+from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
+from nornir_railweave.rollout.rolling_out import OperatorControl, RolloutContext, roll_out
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.policy import Policy
-from nornir_railweave.tasks.keep_saved import Saved, keep_saved
+from nornir_railweave.tasks.save_config import Saved, save_config
 from nornir_railweave.tasks.verifying import verify
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
@@ -36,13 +36,13 @@ def deploy(
     policy: Policy,
     events: Events = silent,
     journal: Journal | None = None,
-    undertaking: Undertaking = ORDINARY,
+    metadata: RolloutMetadata = DEPLOYMENT,
     expecting: Expecting = expect,
     control: Control | None = None,
 ) -> DeployResult:
     """Carry out ``plan``, which was made through ``nr`` a moment ago, and verify the whole fabric afterwards.
 
-    ``journal`` is that of a resumed rollout; a new one holds ``undertaking``.
+    ``journal`` is that of a resumed rollout; a new one holds ``metadata``.
     ``expecting`` tells what must be seen on a switch: less than all while cables are in somebody's hands.
     ``control`` is asked between waves whether to go on; without it the file beside the journal tells.
     Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
@@ -51,13 +51,13 @@ def deploy(
     refused = refusals(plan, policy.consent, skip_unreachable=policy.skip_unreachable)
     if refused:
         raise RefusedError(refused)
-    with journal or Journal(policy.journal_dir, fabric.name, plan.target, undertaking) as opened:
+    with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata) as opened:
         announce = Announcer([opened, events])
         announce(opened.opening(plan))
         policy = replace(policy, message=f"{policy.message} {opened.name}")
         compare = Comparer(fabric, wanted, policy.remove_conflicting)
-        asked = Asked(control or FileControl(control_file(opened.path)), lambda: opened.fault)
-        result = _Deployment(nr, compare, plan, policy, expecting, asked).run(announce)
+        operator = OperatorControl(control or FileControl(control_file(opened.path)), lambda: opened.fault)
+        result = _Deployment(nr, compare, plan, policy, expecting, operator).run(announce)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
         announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
         return replace(result, journal=str(opened.path), target=plan.target)
@@ -67,7 +67,7 @@ class _Deployment:
     """One deployment on its way: the plan's devices as jobs of a rollout, and their results."""
 
     def __init__(
-        self, nr: Nornir, compare: Comparer, plan: Plan, policy: Policy, expecting: Expecting, asked: Asked
+        self, nr: Nornir, compare: Comparer, plan: Plan, policy: Policy, expecting: Expecting, operator: OperatorControl
     ) -> None:
         self._nr = nr
         self._compare = compare
@@ -75,7 +75,7 @@ class _Deployment:
         self._plan = plan
         self._policy = policy
         self._expecting = expecting
-        self._asked = asked
+        self._operator = operator
 
     def run(self, announce: Events) -> DeployResult:
         """Return how the deployment ended."""
@@ -84,7 +84,7 @@ class _Deployment:
             return self._stopped(f"{', '.join(unreachable)} could not be reached; nothing was changed")
         saved, unsaved = self._save_unchanged(announce)
         jobs = {name: self._job(name) for wave in self._plan.waves for name in wave}
-        ended = roll_out(self._nr, jobs, self._plan.waves, self._terms(announce))
+        ended = roll_out(self._nr, jobs, self._plan.waves, self._context(announce))
         progress = Progress(
             waves_done=ended.waves_done,
             waves=self._plan.waves,
@@ -105,13 +105,13 @@ class _Deployment:
         expectation = self._expecting(self._fabric, self._fabric.switch_of[name])
         return DeployJob(self._compare, expectation, self._plan.devices[name], self._plan.deltas.get(name, Delta()))
 
-    def _terms(self, announce: Events) -> Terms:
-        return Terms(
+    def _context(self, announce: Events) -> RolloutContext:
+        return RolloutContext(
             gate=wave_gate(self._fabric, self._plan),
             policy=self._policy,
             settled=frozenset(self._plan.names(DeviceState.UNCHANGED)),
             announce=announce,
-            asked=self._asked,
+            operator=self._operator,
         )
 
     def _save_unchanged(self, announce: Events) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
@@ -123,7 +123,7 @@ class _Deployment:
         if not names:
             return (), {}
         jobs = {name: self._job(name) for name in names}
-        results = only(self._nr, names).run(keep_saved, on_failed=True, jobs=jobs, announce=announce)
+        results = only(self._nr, names).run(save_config, on_failed=True, jobs=jobs, announce=announce)
         found = {name: results[name][0].result for name in names}
         unsaved = {name: DeviceOutcome(Outcome.NEW, UNSAVED) for name in names if found[name] is Saved.NOT}
         return tuple(name for name in names if found[name] is Saved.NOW), unsaved

@@ -33,7 +33,7 @@ _LOCK_PAUSE_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Undertaking:
+class RolloutMetadata:
     """What a rollout is about, beside its plan: ``of`` names the rollout rolled back, ``intent`` the intent's file.
 
     ``remove_conflicting`` is what the plan was made with, which a resumed rollout has to plan with again. A rollout of
@@ -48,7 +48,7 @@ class Undertaking:
     phase: int = 0
 
 
-ORDINARY = Undertaking()
+DEPLOYMENT = RolloutMetadata()
 
 
 class Journal:
@@ -58,7 +58,7 @@ class Journal:
     that nobody could resume should not go on.
     """
 
-    def __init__(self, folder: Path, fabric: str, target: str = "", undertaking: Undertaking = ORDINARY) -> None:
+    def __init__(self, folder: Path, fabric: str, target: str = "", metadata: RolloutMetadata = DEPLOYMENT) -> None:
         """Create the file of a new rollout in ``folder``, readable by its owner alone.
 
         Raises RefusedError where another process rolls out to the same fabric and target.
@@ -73,10 +73,10 @@ class Journal:
         except OSError:
             os.close(claim)
             raise
-        self._take(path, file, claim, undertaking, resumed=False)
+        self._take(path, file, claim, metadata, resumed=False)
 
     @classmethod
-    def reopen(cls, path: Path, fabric: str, target: str, undertaking: Undertaking) -> Self:
+    def reopen(cls, path: Path, fabric: str, target: str, metadata: RolloutMetadata) -> Self:
         """Return the journal of a rollout that was not finished, to be carried on at its end.
 
         Raises RefusedError where another process rolls out to the same fabric and target.
@@ -88,10 +88,10 @@ class Journal:
         except OSError:
             os.close(claim)
             raise
-        journal._take(path, file, claim, undertaking, resumed=True)
+        journal._take(path, file, claim, metadata, resumed=True)
         return journal
 
-    def _take(self, path: Path, file: int, claim: int, undertaking: Undertaking, *, resumed: bool) -> None:
+    def _take(self, path: Path, file: int, claim: int, metadata: RolloutMetadata, *, resumed: bool) -> None:
         if not _locked(file, fcntl.LOCK_EX):
             os.close(file)
             os.close(claim)
@@ -99,7 +99,7 @@ class Journal:
         size = os.fstat(file).st_size
         self.path = path
         self.name = path.stem
-        self.undertaking = undertaking
+        self.metadata = metadata
         self.resumed = resumed
         self.fault = ""
         self._file = file
@@ -133,7 +133,7 @@ class Journal:
     def opening(self, plan: Plan) -> Event:
         """Return the first event of the rollout, ``started`` or ``resumed``: all that a later process must know."""
         return Event(
-            Step.RESUMED if self.resumed else Step.STARTED, details=opening_details(self.name, plan, self.undertaking)
+            Step.RESUMED if self.resumed else Step.STARTED, details=opening_details(self.name, plan, self.metadata)
         )
 
     def close(self) -> None:
@@ -154,20 +154,20 @@ class Journal:
         self.close()
 
 
-def opening_details(rollout: str, plan: Plan, undertaking: Undertaking) -> dict[str, Any]:
+def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict[str, Any]:
     """Return what ``started`` and ``resumed`` say: the rollout, who runs it, and each device's part of the plan."""
     return {
         "rollout": rollout,
         "fabric": plan.fabric,
         "target": plan.target,
-        "intent": undertaking.intent,
+        "intent": metadata.intent,
         "intent_sha256": plan.intent_sha256,
         "plan_digest": plan_digest(plan),
-        "kind": undertaking.kind.value,
-        "of": undertaking.of,
-        "remove_conflicting": undertaking.remove_conflicting,
-        "base": undertaking.base,
-        "phase": undertaking.phase,
+        "kind": metadata.kind.value,
+        "of": metadata.of,
+        "remove_conflicting": metadata.remove_conflicting,
+        "base": metadata.base,
+        "phase": metadata.phase,
         **_holder(),
         "devices": {
             name: {

@@ -11,10 +11,10 @@ from nornir_railweave.device.quiet import QUIET_PACKETS_PER_S
 from nornir_railweave.device.reading import Comparer, Wanted
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import only
-from nornir_railweave.tasks.afar import links_up_to
 from nornir_railweave.tasks.check_in_use import check_in_use
+from nornir_railweave.tasks.links_up_towards import links_up_towards
 from nornir_railweave.tasks.read_running import read_running
-from nornir_railweave.tasks.take_back import take_back
+from nornir_railweave.tasks.revert_expired_commit import revert_expired_commit
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.closing import leaving_ports
@@ -56,7 +56,7 @@ def plan(
     while (waiting := _pending(readings)) and clock.monotonic() < deadline:
         announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
         clock.sleep(_POLL_S)
-        only(nr, waiting).run(take_back, on_failed=True, announce=announce)
+        only(nr, waiting).run(revert_expired_commit, on_failed=True, announce=announce)
         readings |= _read(nr, waiting, compare, announce)
     readings |= _dark(nr, fabric, readings)
     readings |= _in_use(nr, fabric, readings, quiet_packets_per_s, clock)
@@ -69,7 +69,7 @@ def _dark(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading]) -> dict[s
     The management network tells nothing of the fabric: a switch that does not answer may forward all the same.
     """
     silent = [name for name, reading in readings.items() if reading.difference is None]
-    seen = links_up_to(nr, fabric, silent) if silent else {}
+    seen = links_up_towards(nr, fabric, silent) if silent else {}
     return {name: replace(readings[name], out_of_service=True) for name in silent if not seen[name]}
 
 

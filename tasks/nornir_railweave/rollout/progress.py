@@ -19,10 +19,10 @@ from railweave.plan.outcome import outcome_text
 
 _TITLES = {
     "read_running": "reading",
-    "keep_saved": "saving",
+    "save_config": "saving",
     "bring": "deploying",
     "keep": "confirming",
-    "take_down": "rolling back",
+    "rollback_device": "rolling back",
     "watch": "soaking",
     "verify_device": "verifying",
 }

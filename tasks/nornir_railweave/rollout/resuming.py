@@ -27,7 +27,7 @@ def newest_unfinished(folder: Path, fabric: str, target: str) -> Rollout | None:
     for rollout in rollouts(folder, fabric, target):
         if rollout.finished:
             return None
-        if rollout.stillborn:
+        if rollout.never_started:
             continue
         if rollout.alive or rollout.devices:
             return rollout

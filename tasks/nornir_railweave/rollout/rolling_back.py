@@ -17,13 +17,13 @@ from nornir_railweave.device.reading import Wanted
 from nornir_railweave.events import Announcer, Event, Events, Step
 from nornir_railweave.rollout.control import FileControl, control_file
 from nornir_railweave.rollout.journal import Journal
-from nornir_railweave.rollout.rolling_out import Asked, RolledOut, Terms, roll_out
+from nornir_railweave.rollout.rolling_out import OperatorControl, RolledOut, RolloutContext, roll_out
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.tasks.check_held import check_held
-from nornir_railweave.tasks.keep_saved import Saved, keep_saved
 from nornir_railweave.tasks.read_rollback import read_rollback
+from nornir_railweave.tasks.save_config import Saved, save_config
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
@@ -183,13 +183,13 @@ def _carried_out(
         why = f"{', '.join(unreachable)} could not be reached; nothing was changed"
         return DeployResult(Result.STOPPED, _outcomes(plan, RolledOut({})), why)
     saved = _saved(nr, planned, announce)
-    terms = Terms(
+    context = RolloutContext(
         wave_gate(fabric, plan),
         replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
         announce=announce,
-        asked=Asked(FileControl(control_file(journal.path)), lambda: journal.fault),
+        operator=OperatorControl(FileControl(control_file(journal.path)), lambda: journal.fault),
     )
-    ended = roll_out(nr, planned.jobs, plan.waves, terms)
+    ended = roll_out(nr, planned.jobs, plan.waves, context)
     stopped = bool(ended.stopped_by)
     done = Result.DONE if plan.deltas or saved else Result.UNCHANGED
     return DeployResult(
@@ -214,7 +214,7 @@ def _saved(nr: Nornir, planned: RollbackPlan, announce: Events) -> tuple[str, ..
 
     A rollback that was cut off between a confirmation and its saving leaves such a device behind.
     """
-    results = run_on(nr, planned.done, keep_saved, jobs=planned.done, announce=announce)
+    results = run_on(nr, planned.done, save_config, jobs=planned.done, announce=announce)
     return tuple(name for name, saved in results.items() if saved is Saved.NOW)
 
 

@@ -23,10 +23,10 @@ from nornir_railweave.rollout.soaking import Soak
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.runner import FabricRunner
+from nornir_railweave.tasks.assess_device import assess_device
 from nornir_railweave.tasks.bring import Brought, bring
-from nornir_railweave.tasks.examine import examine
 from nornir_railweave.tasks.keep import keep
-from nornir_railweave.tasks.take_down import take_down
+from nornir_railweave.tasks.rollback_device import rollback_device
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.plan.waves import WaveGate
 
@@ -41,18 +41,18 @@ def _nothing() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Who is asked between waves: a person, by ``control``, and ``hindrance``, which says why nothing may go on.
+class OperatorControl:
+    """Who is asked between waves: a person, by ``control``, and ``blocker``, which says why nothing may go on.
 
-    A journal that cannot be written is such a hindrance: nobody could resume the rollout.
+    A journal that cannot be written is such a blocker: nobody could resume the rollout.
     """
 
     control: Control = field(default_factory=Unasked)
-    hindrance: Callable[[], str] = _nothing
+    blocker: Callable[[], str] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RolloutContext:
     """What a rollout goes by.
 
     ``gate`` is the planner's own judge of the waves (``railweave.plan.build.wave_gate``). ``settled`` are the devices
@@ -63,7 +63,7 @@ class Terms:
     policy: Policy
     settled: frozenset[str] = frozenset()
     announce: Events = silent
-    asked: Asked = field(default_factory=Asked)
+    operator: OperatorControl = field(default_factory=OperatorControl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,16 @@ class RolledOut:
         return tuple(name for name, outcome in self.outcomes.items() if outcome.drained)
 
 
-def roll_out(nr: Nornir, jobs: Mapping[str, DeviceJob], waves: Sequence[Sequence[str]], terms: Terms) -> RolledOut:
+def roll_out(
+    nr: Nornir, jobs: Mapping[str, DeviceJob], waves: Sequence[Sequence[str]], context: RolloutContext
+) -> RolledOut:
     """Carry out ``jobs``, which has every device of ``waves``, and return how each of them ended.
 
     A device that fails is taken back alone while fewer than ``max_failures`` have; the one that reaches the budget
     takes its whole wave back with it and stops the rollout.
     """
     with Interrupts() as interrupts:
-        return _RollingOut(nr, jobs, waves, terms, interrupts).run()
+        return _RollingOut(nr, jobs, waves, context, interrupts).run()
 
 
 class _StoppedError(Exception):
@@ -109,14 +111,14 @@ class _RollingOut:
         nr: Nornir,
         jobs: Mapping[str, DeviceJob],
         waves: Sequence[Sequence[str]],
-        terms: Terms,
+        context: RolloutContext,
         interrupts: Interrupts,
     ) -> None:
         self._nr = nr
         self._jobs = jobs
         self._waves = waves
-        self._terms = terms
-        self._rollout = terms.policy.rollout
+        self._context = context
+        self._rollout = context.policy.rollout
         self._outcomes: dict[str, DeviceOutcome] = {}
         self._failed: list[str] = []
         self._undone: list[str] = []
@@ -129,7 +131,7 @@ class _RollingOut:
         try:
             for number, wave in enumerate(self._waves, start=1):
                 self._ask()
-                self._may_go(number, wave)
+                self._refuse_violation(number, wave)
                 self._say(
                     Step.WAVE, f"wave {number} of {len(self._waves)}", wave=number, of=len(self._waves), devices=[*wave]
                 )
@@ -145,30 +147,30 @@ class _RollingOut:
 
     def _asked(self) -> str:
         """Return what is wanted now; an interrupt is a wish to end as well."""
-        return ABORT if self._interrupts.asked else self._terms.asked.control.asked()
+        return ABORT if self._interrupts.asked else self._context.operator.control.asked()
 
     # Before a wave
 
     def _ask(self) -> None:
         """Wait while a person wants the rollout to pause; raises _StoppedError where it is to end."""
         paused = False
-        while (asked := self._terms.asked.control.asked()) == PAUSE:
+        while (asked := self._context.operator.control.asked()) == PAUSE:
             if not paused:
                 self._say(Step.PAUSED, f"paused after wave {self._done} of {len(self._waves)}")
             paused = True
-            self._terms.policy.clock.sleep(_POLL_S)
+            self._context.policy.clock.sleep(_POLL_S)
             if self._interrupts.asked:
                 raise _StoppedError("interrupted while it was paused")
-        if hindrance := self._terms.asked.hindrance():
-            raise _StoppedError(hindrance)
+        if blocker := self._context.operator.blocker():
+            raise _StoppedError(blocker)
         if asked == ABORT:
             raise _StoppedError(f"aborted after wave {self._done} of {len(self._waves)}")
         if paused:
             self._say(Step.CONTINUED)
 
-    def _may_go(self, number: int, wave: Sequence[str]) -> None:
+    def _refuse_violation(self, number: int, wave: Sequence[str]) -> None:
         """Raise _StoppedError where the wave, beside the devices that failed, would take too much out of service."""
-        violation = self._terms.gate.violation(wave, self._failed)
+        violation = self._context.gate.violation(wave, self._failed)
         if violation is not None:
             raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {violation.message}")
 
@@ -178,12 +180,12 @@ class _RollingOut:
         """Bring and keep a wave, or undo it; raises _StoppedError where the rollout must not go on."""
         order = self._order(wave)
         attempts = self._bring(order, wave)
-        reason = self._spent() or self._too_late(attempts)
+        reason = self._failure_budget_used() or self._revert_timer_expiring(attempts)
         if reason:
             self._undo(order, attempts, reason)
             raise _StoppedError(reason)
         kept = self._keep(order, attempts)
-        if reason := self._spent():
+        if reason := self._failure_budget_used():
             raise _StoppedError(reason)
         if any(name not in self._outcomes for name in wave):
             raise _StoppedError(_INTERRUPTED)
@@ -195,10 +197,10 @@ class _RollingOut:
         ended_new = {name for name, outcome in self._outcomes.items() if outcome.outcome is Outcome.NEW}
         return Order(
             jobs=self._jobs,
-            settled=self._terms.settled | ended_new,
+            settled=self._context.settled | ended_new,
             moving=max(0, len(wave) - 1),
-            policy=self._terms.policy,
-            announce=self._terms.announce,
+            policy=self._context.policy,
+            announce=self._context.announce,
         )
 
     def _bring(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:
@@ -232,7 +234,7 @@ class _RollingOut:
             return
         self._say(Step.WAVE_UNDONE, reason, devices=list(attempts))
         why = f"rolled back with its wave: {reason}"
-        results = self._on_all(take_down, attempts, order=order, attempts=attempts, why=why)
+        results = self._on_all(rollback_device, attempts, order=order, attempts=attempts, why=why)
         for name in attempts:
             self._outcomes[name] = outcome = self._ended(order, results, name)
             if outcome.outcome is Outcome.OLD:
@@ -256,7 +258,7 @@ class _RollingOut:
 
     # Judging
 
-    def _spent(self) -> str:
+    def _failure_budget_used(self) -> str:
         """Return why the rollout stops, empty while fewer devices than allowed have failed."""
         if len(self._failed) < self._rollout.max_failures:
             return ""
@@ -265,12 +267,12 @@ class _RollingOut:
         count = f" ({len(self._failed)} devices failed, max_failures is {allowed})" if allowed > 1 else ""
         return f"{last}: {self._outcomes[last].error}{count}"
 
-    def _too_late(self, attempts: Mapping[str, Attempt]) -> str:
+    def _revert_timer_expiring(self, attempts: Mapping[str, Attempt]) -> str:
         """Return why the wave cannot be kept any more: a switch may take its change back in the midst of it."""
         revert_in_s = self._rollout.revert_in_s
         margin_s = min(_MOST_MARGIN_S, max(_LEAST_MARGIN_S, revert_in_s / 10))
         late = min(attempts.items(), key=lambda item: item[1].ends_at_s, default=None)
-        if late is None or late[1].ends_at_s - self._terms.policy.clock.monotonic() >= margin_s:
+        if late is None or late[1].ends_at_s - self._context.policy.clock.monotonic() >= margin_s:
             return ""
         return (
             f"{late[0]}: its revert timer of {revert_in_s} s was nearly over before the last device of the wave was "
@@ -291,7 +293,7 @@ class _RollingOut:
     def _examined(self, order: Order, name: str, fault: BaseException) -> DeviceOutcome:
         """Return what a device holds after a mistake of the program in the middle of its task."""
         why = f"railweave itself failed here: {words(fault)}"
-        result = only(self._nr, (name,)).run(examine, on_failed=True, order=order, why=why)[name][0].result
+        result = only(self._nr, (name,)).run(assess_device, on_failed=True, order=order, why=why)[name][0].result
         return result if isinstance(result, DeviceOutcome) else DeviceOutcome(Outcome.UNREACHABLE, why)
 
     # Machinery
@@ -302,4 +304,4 @@ class _RollingOut:
         return only(self._nr, names).with_runner(runner).run(task, on_failed=True, **arguments)
 
     def _say(self, step: Step, text: str = "", **details: object) -> None:
-        self._terms.announce(Event(step, text=text, details=details))
+        self._context.announce(Event(step, text=text, details=details))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, FileControl, ask, control_file
-from nornir_railweave.rollout.journal import Journal, Undertaking, is_alive, refuse_while_running
+from nornir_railweave.rollout.journal import Journal, RolloutMetadata, is_alive, refuse_while_running
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
 from railweave.errors import RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
@@ -31,7 +31,7 @@ PLAN = Plan(
 
 
 def opened(folder: Path, **about: object) -> Journal:
-    return Journal(folder, "pod1", "production", Undertaking(intent="intent/pod1.yml", **about))  # type: ignore[arg-type]
+    return Journal(folder, "pod1", "production", RolloutMetadata(intent="intent/pod1.yml", **about))  # type: ignore[arg-type]
 
 
 def one_device(journal: Journal, name: str, *, until: Step = Step.OUTCOME) -> None:
@@ -118,7 +118,7 @@ def test_a_resumed_journal_goes_on_with_what_was_told_before(tmp_path: Path) -> 
         {name: DELTAS[name] for name in ("leaf1", "leaf2")},
         (("leaf1", "leaf2"),),
     )
-    with closing(Journal.reopen(first.path, "pod1", "production", Undertaking())) as again:
+    with closing(Journal.reopen(first.path, "pod1", "production", RolloutMetadata())) as again:
         again(again.opening(left))
         again(Event(Step.STOPPED, text="aborted", details={"result": "stopped"}))
     rollout = read_rollout(first.path)
@@ -130,7 +130,7 @@ def test_a_resumed_journal_goes_on_with_what_was_told_before(tmp_path: Path) -> 
 
 def test_a_rollout_that_was_resumed_is_open_again(tmp_path: Path) -> None:
     path = whole(tmp_path)
-    with closing(Journal.reopen(path, "pod1", "production", Undertaking())) as again:
+    with closing(Journal.reopen(path, "pod1", "production", RolloutMetadata())) as again:
         again(again.opening(PLAN))
     assert read_rollout(path).state == "interrupted"
 
@@ -203,7 +203,7 @@ def test_a_torn_line_swallows_no_other(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"at": "2026-01-01T00:0')
     assert read_rollout(path).torn
-    with closing(Journal.reopen(path, "pod1", "production", Undertaking())) as again:
+    with closing(Journal.reopen(path, "pod1", "production", RolloutMetadata())) as again:
         again(again.opening(PLAN))
     rollout = read_rollout(path)
     assert (rollout.torn, rollout.unread, rollout.entries[-1].step) == (False, 1, "resumed")
@@ -256,7 +256,7 @@ def test_a_second_rollout_is_told_who_is_at_work(tmp_path: Path) -> None:
         for attempt in (
             lambda: opened(tmp_path),
             lambda: refuse_while_running(tmp_path, "pod1", "production"),
-            lambda: Journal.reopen(journal.path, "pod1", "production", Undertaking()),
+            lambda: Journal.reopen(journal.path, "pod1", "production", RolloutMetadata()),
         ):
             with pytest.raises(RefusedError) as refused:
                 attempt()

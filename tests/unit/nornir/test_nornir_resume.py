@@ -12,7 +12,7 @@ import pytest
 from napalm.base.exceptions import CommitError, ConnectTimeoutError
 
 from nornir_railweave.events import Announcer, Step
-from nornir_railweave.rollout.journal import Journal, Undertaking
+from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.rollout.last_rollout import last_rollout
 from nornir_railweave.rollout.resuming import free_devices, newer_change, newest_unfinished, write_down_done
 from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
@@ -162,7 +162,7 @@ def rolled_back(bench: Any, rollout: Rollout) -> Any:
     nr = bench.nornir()
     fabric = bench.world.fabric
     planned = plan_rollback(nr, fabric, bench.world.wanted, rollout, policy(bench), bench.events.append)
-    journal = Journal(folder(bench), fabric.name, "fake", Undertaking(Kind.ROLLBACK, rollout.name))
+    journal = Journal(folder(bench), fabric.name, "fake", RolloutMetadata(Kind.ROLLBACK, rollout.name))
     with closing(journal):
         return roll_back(nr, fabric, planned, policy=policy(bench), events=bench.events.append, journal=journal)
 
@@ -254,7 +254,7 @@ def test_a_lost_rollout_is_freed_and_carried_on(changed: Any, step: Step) -> Non
     lost = cut(changed, step, last)
     assert newest_unfinished(folder(changed), "lab", "fake") == lost
     nr = changed.nornir()
-    with closing(Journal.reopen(lost.path, "lab", "fake", Undertaking())) as journal:
+    with closing(Journal.reopen(lost.path, "lab", "fake", RolloutMetadata())) as journal:
         announce = Announcer([journal])
         assert free_devices(nr, lost, changed.world.wanted, reconnect_s=0.05, announce=announce) == {}
         assert changed.world.switches[last].running.config_db == changed.before[last].config_db
@@ -275,7 +275,7 @@ def test_a_device_confirmed_in_the_last_moment_is_written_down_and_can_go_back(c
     last = newest(changed).waves[-1][-1]
     lost = cut(changed, Step.APPLIED, last)
     plan = changed.plan()
-    with closing(Journal.reopen(lost.path, "lab", "fake", Undertaking())) as journal:
+    with closing(Journal.reopen(lost.path, "lab", "fake", RolloutMetadata())) as journal:
         write_down_done(lost, plan, journal)
         changed.deploy(plan, journal=journal)
     record = newest(changed).devices[last]

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.control import FileControl, control_file
-from nornir_railweave.rollout.journal import Journal, Undertaking
+from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.rollout.rollouts import read_rollout
 from railweave.cli.main import main
 from railweave.plan.model import DevicePlan, DeviceState, Plan
@@ -37,7 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def opened(folder: Path) -> Journal:
-    journal = Journal(folder, "pod1", "production", Undertaking(intent="intent/pod1.yml"))
+    journal = Journal(folder, "pod1", "production", RolloutMetadata(intent="intent/pod1.yml"))
     journal(journal.opening(PLAN))
     journal(Event(Step.WAVE, text="wave 1 of 2", details={"wave": 1, "of": 2, "devices": ["spine1"]}))
     journal(Event(Step.APPLIED, "spine1", details={"commit_id": "20261121-101500-3fa2"}))

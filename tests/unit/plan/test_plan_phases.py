@@ -16,9 +16,9 @@ from railweave.intent.load import load_intent_text
 from railweave.plan.expectation import expect
 from railweave.plan.offline import plan_offline
 from railweave.plan.pending import expecting_only, expecting_without
+from railweave.plan.phase_progress import PhaseProgress, phase_refusals
 from railweave.plan.phases import PhaseKind, phases
 from railweave.plan.refusal import Consent, refusals, removed_markings
-from railweave.plan.standing import Standing, standing_faults
 from railweave.templates import find_templates
 
 WEAVE = """
@@ -252,8 +252,8 @@ def test_no_phase_before_the_nodes_takes_a_lossless_code_point_away() -> None:
 # How far the switches are.
 
 
-def standing(**latest: int | None) -> Standing:
-    return Standing(latest, {})
+def standing(**latest: int | None) -> PhaseProgress:
+    return PhaseProgress(latest, {})
 
 
 @pytest.mark.parametrize(
@@ -280,13 +280,13 @@ def test_the_fabric_has_done_what_every_switch_has(latest: dict[str, int | None]
 def test_a_phase_begins_only_after_the_one_before_it(
     latest: dict[str, int | None], asked: int | None, words: str
 ) -> None:
-    found = standing_faults(standing(**latest), "main", asked)
+    found = phase_refusals(standing(**latest), "main", asked)
     assert [one.code for one in found] == (["RW518"] if words else [])
     assert all(words in one.message and one.fix for one in found)
 
 
 def test_a_switch_that_cannot_be_read_leaves_the_standing_open() -> None:
-    (found,) = standing_faults(Standing({"a": 1}, {"b": "no route"}), "main", 2)
+    (found,) = phase_refusals(PhaseProgress({"a": 1}, {"b": "no route"}), "main", 2)
     assert found.devices == ("b",)
     assert "b: no route" in found.message
 

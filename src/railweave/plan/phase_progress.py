@@ -13,7 +13,7 @@ _SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PhaseProgress:
     """``latest`` is the last phase whose configuration a device runs, None where it runs none of them; ``unreadable``
     says of a device why it could not be read."""
 
@@ -26,53 +26,53 @@ class Standing:
         return min((number for number in self.latest.values() if number is not None), default=0)
 
     @property
-    def strange(self) -> tuple[str, ...]:
+    def unknown(self) -> tuple[str, ...]:
         """Return the devices that run neither the base nor a phase."""
         return tuple(name for name, number in self.latest.items() if number is None)
 
 
-def standing_faults(standing: Standing, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
+def phase_refusals(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
     """Return why the phase ``asked`` for (None: the next one) cannot begin or be repeated, as far as switches tell."""
-    return (*_unreadable(standing), *_strange(standing, base, asked), *_order(standing, base, asked))
+    return (*_unreadable(progress), *_unknown(progress, base, asked), *_order(progress, base, asked))
 
 
-def _unreadable(standing: Standing) -> tuple[Diagnostic, ...]:
-    if not standing.unreadable:
+def _unreadable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
+    if not progress.unreadable:
         return ()
-    names = tuple(standing.unreadable)
-    first = f"{names[0]}: {standing.unreadable[names[0]]}"
+    names = tuple(progress.unreadable)
+    first = f"{names[0]}: {progress.unreadable[names[0]]}"
     more = f", and {len(names) - 1} more" if len(names) > 1 else ""
     fix = "restore access to it, then try again"
     return (error("RW518", f"the progress of the change is unknown: {first}{more}", devices=names, fix=fix),)
 
 
-def _strange(standing: Standing, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
-    known = [name for name, number in standing.latest.items() if number is not None]
-    if not standing.strange or (asked is not None and known):
+def _unknown(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
+    known = [name for name, number in progress.latest.items() if number is not None]
+    if not progress.unknown or (asked is not None and known):
         return ()
-    names = standing.strange
+    names = progress.unknown
     listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    fix = f"railweave deploy --from {base} --phase {max(1, standing.done)}"
+    fix = f"railweave deploy --from {base} --phase {max(1, progress.done)}"
     return (
         error(
             "RW518",
             f"{listed} run neither {base} nor a phase of the change",
             devices=names,
             fix=f"name the revision that runs after --from; if it is {base}, fix them first: deploy it"
-            + (f", or repeat the phase that was interrupted: {fix}" if known and standing.done else ""),
+            + (f", or repeat the phase that was interrupted: {fix}" if known and progress.done else ""),
         ),
     )
 
 
-def _order(standing: Standing, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
-    if asked is None or standing.done in {asked - 1, asked}:
+def _order(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
+    if asked is None or progress.done in {asked - 1, asked}:
         return ()
-    if standing.done > asked:
-        behind, text = (), f"phase {standing.done} is done already, so phase {asked} cannot be run again"
+    if progress.done > asked:
+        behind, text = (), f"phase {progress.done} is done already, so phase {asked} cannot be run again"
         fix = "to go back, reverse the change: the earlier intent, --from the later revision"
         return (error("RW518", text, devices=behind, fix=fix),)
-    late = tuple(name for name, number in standing.latest.items() if number is not None and number < asked - 1)
+    late = tuple(name for name, number in progress.latest.items() if number is not None and number < asked - 1)
     listed = ", ".join(late[:_SHOWN]) + (f" and {len(late) - _SHOWN} more" if len(late) > _SHOWN else "")
     text = f"phase {asked} cannot begin: {listed} {'has' if len(late) == 1 else 'have'} not done phase {asked - 1}"
-    fix = f"railweave deploy --from {base} --phase {standing.done + 1}"
+    fix = f"railweave deploy --from {base} --phase {progress.done + 1}"
     return (error("RW518", text, devices=late, fix=fix),)

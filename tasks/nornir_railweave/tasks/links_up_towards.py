@@ -10,7 +10,7 @@ from nornir_railweave.target.connect import only
 from railweave.fabric.model import Fabric
 
 
-def links_up_to(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dict[str, tuple[str, ...]]:
+def links_up_towards(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the far ends, ``switch:port``, of the links to each ``silent`` switch that are up there.
 
     A neighbor that does not answer either says nothing of its own ports, and they count as up.

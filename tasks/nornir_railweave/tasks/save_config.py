@@ -20,7 +20,7 @@ class Saved(Enum):
     UNKNOWN = auto()
 
 
-def keep_saved(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> Result:
+def save_config(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> Result:
     """Return a ``Saved``; a device that does not answer is found by the verification that follows."""
     name = task.host.name
     with session(task) as opened:

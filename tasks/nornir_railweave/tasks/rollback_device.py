@@ -10,7 +10,7 @@ from nornir_railweave.device.session import session
 from nornir_railweave.events import Step
 
 
-def take_down(task: Task, order: Order, attempts: Mapping[str, Attempt], why: str) -> Result:
+def rollback_device(task: Task, order: Order, attempts: Mapping[str, Attempt], why: str) -> Result:
     """Return the device's ``DeviceOutcome`` after its rollback, by a pending commit or by the last one."""
     name = task.host.name
     with session(task) as opened:

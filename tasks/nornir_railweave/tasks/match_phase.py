@@ -15,7 +15,7 @@ Candidate = tuple[int, Callable[[], DeviceConfig] | None]
 """A number, and what makes the configuration; None where the device is not wanted at all."""
 
 
-def recognize(task: Task, candidates: Callable[[str], Sequence[Candidate]], announce: Events) -> Result:
+def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], announce: Events) -> Result:
     """Return the number of the first of a device's candidates that it runs, None where it runs none of them; or, as
     text, why it could not be read."""
     name = task.host.name

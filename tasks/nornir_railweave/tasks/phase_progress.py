@@ -7,13 +7,13 @@ from nornir.core import Nornir
 
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import only
-from nornir_railweave.tasks.recognize import Candidate, recognize
-from railweave.plan.standing import Standing
+from nornir_railweave.tasks.match_phase import Candidate, match_phase
+from railweave.plan.phase_progress import PhaseProgress
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 
 
-def find_standing(nr: Nornir, stages: Sequence[Configurator], *, events: Events = silent) -> Standing:
+def find_phase_progress(nr: Nornir, stages: Sequence[Configurator], *, events: Events = silent) -> PhaseProgress:
     """Return how far the devices that ``nr`` reaches have come; ``stages`` are the base and the phases in order.
 
     A device that a stage does not have yet, or has no more, fits it whatever it runs.
@@ -26,7 +26,7 @@ def find_standing(nr: Nornir, stages: Sequence[Configurator], *, events: Events 
     def candidates(name: str) -> tuple[Candidate, ...]:
         return tuple((number, _wanted(stage, name)) for number, stage in latest_first)
 
-    results = only(nr, names).run(recognize, on_failed=True, candidates=candidates, announce=announce)
+    results = only(nr, names).run(match_phase, on_failed=True, candidates=candidates, announce=announce)
     latest: dict[str, int | None] = {}
     unreadable: dict[str, str] = {}
     for name in names:
@@ -37,7 +37,7 @@ def find_standing(nr: Nornir, stages: Sequence[Configurator], *, events: Events 
             unreadable[name] = result.result
         else:
             latest[name] = result.result
-    return Standing(latest, unreadable)
+    return PhaseProgress(latest, unreadable)
 
 
 def _wanted(stage: Configurator, name: str) -> Callable[[], DeviceConfig] | None:

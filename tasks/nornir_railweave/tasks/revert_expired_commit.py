@@ -8,7 +8,7 @@ from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Events, Step
 
 
-def take_back(task: Task, announce: Events) -> Result:
+def revert_expired_commit(task: Task, announce: Events) -> Result:
     """Restore what was there before a commit whose deadline has passed; return whether there was such a commit.
 
     A commit whose deadline has not passed may be somebody's who is at work, and is left alone. Drivers without a

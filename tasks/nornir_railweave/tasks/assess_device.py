@@ -9,7 +9,7 @@ from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
 
 
-def examine(task: Task, order: Order, why: str) -> Result:
+def assess_device(task: Task, order: Order, why: str) -> Result:
     """Return the ``DeviceOutcome`` that reading the device gives; ``why`` is its error."""
     name = task.host.name
     with session(task) as opened:
