@@ -146,11 +146,13 @@ yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debia
 	@$(BIN)/python -c 'import libyang' 2>/dev/null \
 	  || $(PIP) install --quiet --require-hashes -r requirements/yang.txt
 
-bench: setup ## time and memory from intent to artifacts, and of a plan
-	@$(PYTEST) -s -m bench tests/bench --ignore tests/bench/test_bench_scale.py
+# make bench AGAINST=DIR: another checkout takes turns with this one. BENCH='--rounds 9 --json' and others: see its --help.
+bench: setup ## time, memory and CPU a switch of what users run, beside the bars; AGAINST=DIR compares
+	@$(PYTEST) -m bench tests/unit/support
+	@$(GUARDED) $(BIN)/python tests/bench/bench.py $(if $(AGAINST),--against $(AGAINST)) $(BENCH)
 
 scale: setup ## a thousand simulated switches planned, deployed and verified; takes minutes
-	@$(PYTEST) -s -m bench tests/bench/test_bench_scale.py
+	@$(GUARDED) $(BIN)/python tests/bench/bench.py --scale $(BENCH)
 
 lab-up: setup ## start the lab of INTENT (by default intent/lab-4.yml) on Containerlab; needs Docker and root
 	@$(RAILWEAVE) lab up $(LAB_INTENT)

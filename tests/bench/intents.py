@@ -1,0 +1,37 @@
+"""Intents of the benchmark: two-tier fabrics that ``railweave check`` accepts, up to the largest."""
+
+_SHAPE = """\
+fabric: bench
+workload: {{kind: pretraining}}
+nodes:
+  - {{name: gpu, count: {nodes}, gpus: 8, nics: {{count: {rails}, speed: {speed}, ports: {planes}, model: {nic}}}}}
+topology:
+  planes: {planes}
+  rails: {rails}
+  stripe: {stripe}
+  links_per_pair: 1
+  oversubscription: "1:1"
+  leaf: {{model: {leaf}, count: {leaves}, downlink_speed: {speed}, uplink_speed: {speed}}}
+  spine: {{model: nokia-ixr7220-h4-64d, count: {spines}}}
+"""
+_DENSE = {"rails": 8, "speed": "100G", "planes": 4, "nic": "amd-pollara-400", "leaf": "nokia-ixr7220-h4-64d"}
+_POD = {**_DENSE, "rails": 4, "speed": "400G", "planes": 1, "nic": "connectx-7"}
+
+
+def thin(leaves: int) -> str:
+    """Return four planes of ``leaves`` small leaves and two spines: many switches with few links each."""
+    small = {**_DENSE, "rails": 1, "leaf": "sonic-vs"}
+    return _SHAPE.format(**small, nodes=2 * leaves, stripe=2, leaves=leaves, spines=2)
+
+
+THIN = {1024: thin(254)}
+DENSE = {
+    64: _SHAPE.format(**_POD, nodes=256, stripe=32, leaves=32, spines=32),
+    256: _SHAPE.format(**_DENSE, nodes=128, stripe=32, leaves=32, spines=32),
+    1024: _SHAPE.format(**_DENSE, nodes=2048, stripe=128, leaves=128, spines=128),
+    1536: _SHAPE.format(**_DENSE, nodes=4096, stripe=128, leaves=256, spines=128),
+}
+"""By number of switches. No two tiers hold more: a spine has ports for 256 leaves, a NIC for four planes."""
+
+LARGER_MTU = "mtu: {fabric: 9216, hosts: 9000}\n"
+SLOWER_BGP = "bgp: {keepalive: 5, hold: 15}\n"
