@@ -148,7 +148,7 @@ yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debia
 
 # make bench AGAINST=DIR: another checkout takes turns with this one. BENCH='--rounds 9 --json' and others: see its --help.
 bench: setup ## time, memory and CPU a switch of what users run, beside the bars; AGAINST=DIR compares
-	@$(PYTEST) -m bench tests/unit/support
+	@$(PYTEST) -m bench tests/unit/support >&2
 	@$(GUARDED) $(BIN)/python tests/bench/bench.py $(if $(AGAINST),--against $(AGAINST)) $(BENCH)
 
 scale: setup ## a thousand simulated switches planned, deployed and verified; takes minutes

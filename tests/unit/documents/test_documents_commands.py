@@ -44,6 +44,7 @@ def parse(command: Any, words: list[str], parent: Any = None) -> None:
 
 
 COMMANDS = sorted(set(shown_commands()))
+COMMAND = typer.main.get_command(app)
 
 
 def test_the_documents_show_commands() -> None:
@@ -55,7 +56,7 @@ def test_a_shown_command_is_accepted(page: str, text: str) -> None:
     words = [re.sub(r"^N$", "1", word) for word in shlex.split(text)[1:]]
     # A command that is only named lacks its arguments.
     with contextlib.suppress(*NAMED_ONLY):
-        parse(typer.main.get_command(app), words)
+        parse(COMMAND, words)
 
 
 def test_every_make_target_of_the_documents_is_there() -> None:
