@@ -6,12 +6,7 @@ import pytest
 from figures import Bar, Figures, Measurement, run, table, turns
 from intents import DENSE, LARGER_MTU, SLOWER_BGP, THIN, thin
 
-from railweave.catalog.load import load_catalog
-from railweave.checks.config import check_config
-from railweave.checks.intent import check_intent
-from railweave.design.build import design
-from railweave.diagnostics import has_errors
-from railweave.intent.load import load_intent_text
+from railweave import api
 
 HERE, THERE = Path("here"), Path("there")
 
@@ -71,10 +66,10 @@ def test_a_command_that_fails_is_shown_with_its_words(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_intents_are_accepted(text: str, switches: int, more: str) -> None:
-    intent, catalog = load_intent_text(text + more, "bench.yml"), load_catalog()
-    outcome = design(intent, catalog)
-    assert outcome.fabric is not None
-    assert len(outcome.fabric.switches) == switches
-    found = (*check_intent(intent, catalog), *outcome.diagnostics, *check_config(outcome.fabric, intent.where))
-    assert not has_errors(found)
+def test_the_intents_are_accepted(text: str, switches: int, more: str, tmp_path: Path) -> None:
+    path = tmp_path / "bench.yml"
+    path.write_text(text + more, encoding="utf-8")
+    found = api.check(api.open_project(path))
+    assert found.ok, found.diagnostics
+    assert found.fabric is not None
+    assert len(found.fabric.switches) == switches
