@@ -57,9 +57,14 @@ def login(state: Path, name: str) -> Iterator[paramiko.SSHClient]:
 def ask(state: Path, name: str, line: str) -> tuple[int, str]:
     """Run one command in an own session; return exit status and output."""
     with login(state, name) as client:
-        _, out, _ = client.exec_command(line, timeout=10)
-        text = out.read().decode()
-        return out.channel.recv_exit_status(), text
+        transport = client.get_transport()
+        assert transport is not None
+        # Without SSHClient's file of standard input: the collector of garbage closes it, which fails after a drop.
+        channel = transport.open_session(timeout=10)
+        channel.settimeout(10)
+        channel.exec_command(line)
+        text = channel.makefile("rb").read().decode()
+        return channel.recv_exit_status(), text
 
 
 def mtu(state: Path) -> str:
