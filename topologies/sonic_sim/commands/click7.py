@@ -8,8 +8,7 @@ object of its context, which holds the switch and collects what is printed.
 import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -17,7 +16,9 @@ from sonic_sim.configdb import ConfigDb
 from sonic_sim.device import Device
 from sonic_sim.shell.programs import Call, ProgramError, Result, Wait
 
-_HELP_NAMES = ("-h", "-?", "--help")
+_HELP_NAMES = ["-h", "-?", "--help"]
+PLAIN_HELP = {"help_option_names": ["--help"]}
+"""Settings of a program that takes click's own name of its help."""
 _WIDTH = 78
 
 
@@ -92,16 +93,6 @@ class Run:
         return Result(status, "".join(self.out), "".join(self.err), self.seconds)
 
 
-def pass_run(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command its run as the first argument."""
-
-    @wraps(function)
-    def with_run(*arguments: Any, **named: Any) -> None:
-        function(click.get_current_context().find_root().obj, *arguments, **named)
-
-    return with_run
-
-
 class Argument(click.Argument):
     """An argument; the usage line shows it in brackets where it may be left out."""
 
@@ -127,9 +118,19 @@ class Option(click.Option):
         return " / ".join(f'"{name}"' for name in self.opts)
 
 
-argument = partial(click.argument, cls=Argument)
-option = partial(click.option, cls=Option)
-flag = partial(click.option, cls=Option, is_flag=True)
+def argument(name: str, metavar: str | None = None, **settings: Any) -> click.Argument:
+    """Return an argument; several commands may share it."""
+    return Argument([name], metavar=metavar, **settings)
+
+
+def option(*names: str, **settings: Any) -> click.Option:
+    """Return an option; several commands may share it."""
+    return Option(names, **settings)
+
+
+def flag(*names: str, **settings: Any) -> click.Option:
+    """Return an option without a value."""
+    return Option(names, is_flag=True, **settings)
 
 
 if TYPE_CHECKING:
@@ -183,10 +184,6 @@ class Choice(_Type):
         """Return how help names it."""
         return f"[{'|'.join(self.choices)}]"
 
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Return what there is to choose from."""
-        return "Choose from:\n\t" + ",\n\t".join(self.choices) + "."
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the word."""
         if value in self.choices:
@@ -227,6 +224,12 @@ class Command(click.Command):
                 break
         return line
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help, as much narrower as it is indented."""
+        formatter.width -= formatter.indent_increment
+        super().format_help_text(ctx, formatter)
+        formatter.width += formatter.indent_increment
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the section of the options."""
         params = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
@@ -234,13 +237,35 @@ class Command(click.Command):
             formatter.write_dl([record for one in params if (record := one.get_help_record(ctx))])
 
 
+Made = TypeVar("Made")
+Register = Callable[[Callable[..., None]], Made]
+
+
 class Group(Command, click.Group):
     """A group that takes beginnings of its commands' names (AliasedGroup of utilities_common/cli.py)."""
 
-    command_class = Command
-    group_class = type
     shortest_wins = False
     """Where all that match begin with the shortest one, it is meant (AbbreviationGroup)."""
+
+    def leaf(self, name: str, text: str, *params: click.Parameter, **settings: Any) -> Register[click.Command]:
+        """Register a function as a command; it gets its run and the values of its parameters. ``text`` is the help."""
+
+        def register(function: Callable[..., None]) -> click.Command:
+            made = Command(name, callback=with_run(function), help=text, params=list(params), **settings)
+            self.add_command(made)
+            return made
+
+        return register
+
+    def branch(self, name: str, text: str, cls: "type[Group] | None" = None, **settings: Any) -> "Group":
+        """Add a group below this one."""
+        made = (cls or type(self))(name, help=text, **settings)
+        self.add_command(made)
+        return made
+
+    def branching(self, name: str, text: str, *params: click.Parameter, **settings: Any) -> "Register[Group]":
+        """Register a function that runs before the commands of a group below this one."""
+        return lambda function: self.branch(name, text, params=list(params), callback=with_run(function), **settings)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name or of its beginning."""
@@ -289,6 +314,11 @@ class PlainGroup(Group):
         return self.commands.get(cmd_name)
 
 
+def with_run(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a callback that hands a function its run."""
+    return lambda **values: function(click.get_current_context().find_root().obj, **values)
+
+
 def _show_help(ctx: click.Context, param: click.Parameter | None, value: Any) -> None:
     if value:
         ctx.find_root().obj.say(ctx.get_help())
@@ -298,13 +328,17 @@ def _show_help(ctx: click.Context, param: click.Parameter | None, value: Any) ->
 def run(root: click.Command, call: Call) -> Result:
     """Run a command line of a program."""
     made = Run(call)
-    settings: dict[str, Any] = {"obj": made, "terminal_width": _WIDTH, "help_option_names": list(_HELP_NAMES)}
+    settings = {"help_option_names": _HELP_NAMES, **root.context_settings, "obj": made, "terminal_width": _WIDTH}
     try:
         with root.make_context(posixpath.basename(call.argv[0]), call.argv[1:], **settings) as context:
             root.invoke(context)
         status = 0
     except click.UsageError as error:
-        usage = f'{error.ctx.get_usage()}\nTry "{error.ctx.command_path} -h" for help.\n\n' if error.ctx else ""
+        usage = (
+            f'{error.ctx.get_usage()}\nTry "{error.ctx.command_path} {error.ctx.help_option_names[0]}" for help.\n\n'
+            if error.ctx
+            else ""
+        )
         made.complain(f"{usage}Error: {_message(error)}")
         status = error.exit_code
     except click.exceptions.Exit as end:
@@ -329,7 +363,7 @@ def _message(error: click.UsageError) -> str:
         what = "requires an argument" if "requires" in error.message else "does not take a value"
         return f"{error.option_name} option {what}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        choices = error.param.type.get_missing_message(error.param, error.ctx)
-        hint = f"{error.param.param_type_name} {error.param.get_error_hint(error.ctx)}"
-        return f"Missing {hint}.  {choices}" if choices else f"Missing {hint}."
+        choices = getattr(error.param.type, "choices", ())
+        hint = f"Missing {error.param.param_type_name} {error.param.get_error_hint(error.ctx)}."
+        return hint + "  Choose from:\n\t" + ",\n\t".join(choices) + "." if choices else hint
     return error.format_message()

@@ -2,15 +2,15 @@
 
 import click
 
-from sonic_sim.commands.click7 import Choice, Command, Run, argument, flag, option, pass_run, run
+from sonic_sim.commands.click7 import PLAIN_HELP, Choice, Command, Run, argument, flag, option, run, with_run
 from sonic_sim.commands.tables import plain_table
 from sonic_sim.configdb import ConfigDb
 from sonic_sim.shell.programs import Call, Result, program
 
 FIELDS = {
-    "gmax": "green_max_threshold", "gmin": "green_min_threshold", "ymax": "yellow_max_threshold",
-    "ymin": "yellow_min_threshold", "rmax": "red_max_threshold", "rmin": "red_min_threshold",
-    "gdrop": "green_drop_probability", "ydrop": "yellow_drop_probability", "rdrop": "red_drop_probability",
+    "rmax": "red_max_threshold", "rmin": "red_min_threshold", "ymax": "yellow_max_threshold",
+    "ymin": "yellow_min_threshold", "gmax": "green_max_threshold", "gmin": "green_min_threshold",
+    "rdrop": "red_drop_probability", "ydrop": "yellow_drop_probability", "gdrop": "green_drop_probability",
 }  # fmt: skip
 _LONG = {"drop": "drop-prob", "min": "min", "max": "max"}
 
@@ -23,25 +23,14 @@ def listing(db: ConfigDb, name: str, title: str) -> str:
     return "".join(blocks)
 
 
-def _settings(command: click.Command) -> click.Command:
-    for short in FIELDS:
-        color, kind = {"g": "green", "y": "yellow", "r": "red"}[short[0]], short[1:]
-        what = "max drop/mark probability" if kind == "drop" else f"{kind} threshold"
-        text = f"set {what} for packets marked '{color}'"
-        option(f"-{short}", f"--{color}-{_LONG[kind]}", short, help=text)(command)
-    return command
+def _setting(short: str) -> click.Option:
+    color, kind = {"g": "green", "y": "yellow", "r": "red"}[short[0]], short[1:]
+    what = "max drop/mark probability" if kind == "drop" else f"{kind} threshold"
+    text = f"set {what} for packets marked '{color}'"
+    return option(f"-{short}", f"--{color}-{_LONG[kind]}", short, help=text)
 
 
-@_settings
-@click.command("ecnconfig", cls=Command, help="Show and change: ECN WRED configuration\nECN on/off status on queues")
-@argument("command", type=Choice(["on", "off"], case_sensitive=False), required=False)
-@flag("-l", "--list", "show_config", help="show ECN WRED configuration")
-@option("-p", "--profile", help="specify WRED profile name")
-@option("-n", "--namespace", type=Choice([]), help="Namespace name or skip for all")
-@flag("-vv", "--verbose", help="Verbose output")
-@option("-q", "--queue", help="specify queue index list: 3,4")
-@pass_run
-def ecnconfig(
+def _run(
     one: Run, command: str | None, show_config: bool, profile: str | None, verbose: bool, queue: str | None,
     namespace: str | None, **values: str | None,
 ) -> None:  # fmt: skip
@@ -58,6 +47,20 @@ def ecnconfig(
         _queues(one, command, queue.split(","))
     else:
         raise click.exceptions.Exit(1)
+
+
+ecnconfig = Command(
+    "ecnconfig", callback=with_run(_run), context_settings=PLAIN_HELP,
+    help="Show and change: ECN WRED configuration\nECN on/off status on queues",
+    params=[
+        argument("command", type=Choice(["on", "off"], case_sensitive=False), required=False),
+        flag("-l", "--list", "show_config", help="show ECN WRED configuration"),
+        option("-p", "--profile", help="specify WRED profile name"), *map(_setting, FIELDS),
+        option("-n", "--namespace", type=Choice([]), help="Namespace name or skip for all"),
+        flag("-vv", "--verbose", help="Verbose output"),
+        option("-q", "--queue", help="specify queue index list: 3,4"),
+    ],
+)  # fmt: skip
 
 
 def _refuse(one: Run, reason: str) -> None:

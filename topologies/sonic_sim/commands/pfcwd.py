@@ -1,8 +1,6 @@
 """``pfcwd``: the PFC watchdog's rows of the ports that COUNTERS_DB knows (sonic-utilities, pfcwd/main.py)."""
 
-import click
-
-from sonic_sim.commands.click7 import Choice, PlainGroup, Range, Run, argument, flag, option, pass_run, run
+from sonic_sim.commands.click7 import PLAIN_HELP, Choice, PlainGroup, Range, Run, argument, flag, option, run
 from sonic_sim.commands.tables import table
 from sonic_sim.configdb import natural_key
 from sonic_sim.databases import COUNTERS, rows_of_database
@@ -17,9 +15,7 @@ _STATISTICS = ["QUEUE", "STATUS", "STORM DETECTED/RESTORED", "TX OK/DROP", "RX O
                "RX LAST OK/DROP"]  # fmt: skip
 
 
-@click.group("pfcwd", cls=PlainGroup, help="SONiC PFC Watchdog")
-def pfcwd() -> None:
-    pass
+pfcwd = PlainGroup("pfcwd", help="SONiC PFC Watchdog", context_settings=PLAIN_HELP)
 
 
 @program("pfcwd")
@@ -47,21 +43,21 @@ def _watch(one: Run, port: str, row: dict[str, str]) -> None:
         one.db.put(f"PFC_WD|{port}", row)
 
 
-@pfcwd.command()
-@option("--action", "-a", type=Choice(["drop", "forward", "alert"]))
-@option("--restoration-time", "-r", type=Range(100, 60000))
-@argument("ports", nargs=-1)
-@argument("detection-time", type=Range(100, 5000))
-@pass_run
+@pfcwd.leaf(
+    "start",
+    """Start PFC watchdog on port(s). To config all ports, use all as input.
+
+Example:
+sudo pfcwd start --action drop all 400 --restoration-time 400
+""",
+    option("--action", "-a", type=Choice(["drop", "forward", "alert"])),
+    option("--restoration-time", "-r", type=Range(100, 60000)),
+    argument("ports", nargs=-1),
+    argument("detection-time", type=Range(100, 5000)),
+)
 def start(
     one: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int
 ) -> None:
-    """Start PFC watchdog on port(s). To config all ports, use all as input.
-
-    Example:
-    sudo pfcwd start --action drop all 400 --restoration-time 400
-
-    """
     known = _known_ports(one)
     unknown = [port for port in dict.fromkeys(ports) if port not in known and port != "all"]
     if unknown:
@@ -78,11 +74,8 @@ def start(
             _watch(one, name, row)
 
 
-@pfcwd.command()
-@argument("poll_interval", type=Range(100, 3000))
-@pass_run
+@pfcwd.leaf("interval", "Set PFC watchdog counter polling interval", argument("poll_interval", type=Range(100, 3000)))
 def interval(one: Run, poll_interval: int) -> None:
-    """Set PFC watchdog counter polling interval"""
     _need_root(one)
     rows = [row for name, row in one.db.table("PFC_WD").items() if "Ethernet" in name]
     fields = ("detection_time", "restoration_time")
@@ -94,11 +87,8 @@ def interval(one: Run, poll_interval: int) -> None:
     one.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(poll_interval)})
 
 
-@pfcwd.command()
-@argument("ports", nargs=-1)
-@pass_run
+@pfcwd.leaf("stop", "Stop PFC watchdog on port(s)", argument("ports", nargs=-1))
 def stop(one: Run, ports: tuple[str, ...]) -> None:
-    """Stop PFC watchdog on port(s)"""
     _need_root(one)
     known = _known_ports(one)
     for port in ports or known:
@@ -106,10 +96,8 @@ def stop(one: Run, ports: tuple[str, ...]) -> None:
             one.db.delete(f"PFC_WD|{port}")
 
 
-@pfcwd.command("start_default")
-@pass_run
+@pfcwd.leaf("start_default", "Start PFC WD by default configurations")
 def start_default(one: Run) -> None:
-    """Start PFC WD by default configurations"""
     _need_root(one)
     if one.db.get("DEVICE_METADATA|localhost").get("default_pfcwd_status", "").lower() != "enable":
         return
@@ -120,36 +108,29 @@ def start_default(one: Run) -> None:
     one.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(200 * steps)})
 
 
-@pfcwd.command("counter_poll")
-@argument("counter_poll", type=_STATES)
-@pass_run
+@pfcwd.leaf("counter_poll", "Enable/disable counter polling", argument("counter_poll", type=_STATES))
 def counter_poll(one: Run, counter_poll: str) -> None:
-    """Enable/disable counter polling"""
     _need_root(one)
     one.db.set_fields("FLEX_COUNTER_TABLE|PFCWD", {"FLEX_COUNTER_STATUS": counter_poll})
 
 
-@pfcwd.command("big_red_switch")
-@argument("big_red_switch", type=_STATES)
-@pass_run
+@pfcwd.leaf("big_red_switch", "Enable/disable BIG_RED_SWITCH mode", argument("big_red_switch", type=_STATES))
 def big_red_switch(one: Run, big_red_switch: str) -> None:
-    """Enable/disable BIG_RED_SWITCH mode"""
     _need_root(one)
     one.db.set_fields("PFC_WD|GLOBAL", {"BIG_RED_SWITCH": big_red_switch})
 
 
-@pfcwd.group(cls=PlainGroup)
-def show() -> None:
-    """Show PFC Watchdog information"""
+show = pfcwd.branch("show", "Show PFC Watchdog information", cls=PlainGroup)
 
 
-@show.command("config")
-@option("--display", "-d")
-@option("--namespace", "-n")
-@argument("ports", nargs=-1)
-@pass_run
+@show.leaf(
+    "config",
+    "Show PFC Watchdog configuration",
+    option("--display", "-d"),
+    option("--namespace", "-n"),
+    argument("ports", nargs=-1),
+)
 def show_config(one: Run, ports: tuple[str, ...], display: str | None, namespace: str | None) -> None:
-    """Show PFC Watchdog configuration"""
     rows = [(port, one.db.get(f"PFC_WD|{port}")) for port in ports or _known_ports(one)]
     found = [(port, row) for port, row in rows if row]
     general = one.db.get("PFC_WD|GLOBAL") if found else {}
@@ -162,12 +143,13 @@ def show_config(one: Run, ports: tuple[str, ...], display: str | None, namespace
     one.say(table(_HEADERS, body, right=True))
 
 
-@show.command("stats")
-@option("--display", "-d")
-@option("--namespace", "-n")
-@flag("-e", "--empty")
-@argument("queues", nargs=-1)
-@pass_run
+@show.leaf(
+    "stats",
+    "Show PFC Watchdog stats per queue",
+    option("--display", "-d"),
+    option("--namespace", "-n"),
+    flag("-e", "--empty"),
+    argument("queues", nargs=-1),
+)
 def show_stats(one: Run, **others: object) -> None:
-    """Show PFC Watchdog stats per queue"""
     one.say(table(_STATISTICS, [], right=True))

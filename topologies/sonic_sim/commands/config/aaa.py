@@ -4,21 +4,17 @@ from typing import Any
 
 import click
 
-from sonic_sim.commands.click7 import Choice, Integer, PlainGroup, Range, Run, argument, flag, option, pass_run
+from sonic_sim.commands.click7 import Choice, Integer, PlainGroup, Range, Run, argument, flag, option
 from sonic_sim.commands.config.root import config
 from sonic_sim.commands.config.system import is_address
 
 _TYPES = Choice(["chap", "pap", "mschap", "login"])
 
 
-@config.group(cls=PlainGroup)
-def aaa() -> None:
-    """AAA command line"""
+aaa = config.branch("aaa", "AAA command line", cls=PlainGroup)
 
 
-@aaa.group(cls=PlainGroup)
-def authentication() -> None:
-    """User authentication"""
+authentication = aaa.branch("authentication", "User authentication", cls=PlainGroup)
 
 
 def _remove(one: Run, key: str, field: str) -> None:
@@ -28,9 +24,9 @@ def _remove(one: Run, key: str, field: str) -> None:
 
 
 def _switch(name: str, text: str) -> None:
-    @authentication.command(name, help=f"{text} [enable | disable | default]")
-    @argument("state", type=Choice(["enable", "disable", "default"]))
-    @pass_run
+    @authentication.leaf(
+        name, f"{text} [enable | disable | default]", argument("state", type=Choice(["enable", "disable", "default"]))
+    )
     def command(one: Run, state: str) -> None:
         if state == "default":
             _remove(one, "AAA|authentication", name)
@@ -43,11 +39,12 @@ for _name, _text in (("failthrough", "Allow AAA fail-through"), ("fallback", "Al
     _switch(_name, _text)
 
 
-@authentication.command()
-@argument("auth_protocol", nargs=-1, type=Choice(["ldap", "radius", "tacacs+", "local", "default"]))
-@pass_run
+@authentication.leaf(
+    "login",
+    "Switch login authentication [ {ldap, radius, tacacs+, local} | default ]",
+    argument("auth_protocol", nargs=-1, type=Choice(["ldap", "radius", "tacacs+", "local", "default"])),
+)
 def login(one: Run, auth_protocol: tuple[str, ...]) -> None:
-    """Switch login authentication [ {ldap, radius, tacacs+, local} | default ]"""
     if not auth_protocol:
         one.stop('Argument "auth_protocol" is required', 0)
     if len(auth_protocol) > 2:
@@ -62,9 +59,7 @@ def login(one: Run, auth_protocol: tuple[str, ...]) -> None:
 
 
 def _method(name: str, words: list[str], text: str) -> None:
-    @aaa.command(name, help=text)
-    @argument("protocol", nargs=-1, type=Choice(words))
-    @pass_run
+    @aaa.leaf(name, text, argument("protocol", nargs=-1, type=Choice(words)))
     def command(one: Run, protocol: tuple[str, ...]) -> None:
         if not protocol:
             one.stop('Argument "protocol" is required', 0)
@@ -82,22 +77,16 @@ _method("accounting", ["disable", "tacacs+", "local", "tacacs+ local"],
         "Switch AAA accounting [disable | tacacs+ | local | '\"tacacs+ local\"']")  # fmt: skip
 
 
-@config.group(cls=PlainGroup)
-def tacacs() -> None:
-    """TACACS+ server configuration"""
+tacacs = config.branch("tacacs", "TACACS+ server configuration", cls=PlainGroup)
 
 
-@tacacs.group(cls=PlainGroup)
-def default() -> None:
-    """set its default configuration"""
+default = tacacs.branch("default", "set its default configuration", cls=PlainGroup)
 
 
 def _global(name: str, field: str, word: str, text: str, metavar: str, kind: Any = None) -> None:
     """Add a command for a field of all servers, once to set it and once to take it back to its default."""
 
-    @tacacs.command(name, help=text)
-    @argument(word, metavar=metavar, required=False, type=kind)
-    @pass_run
+    @tacacs.leaf(name, text, argument(word, metavar=metavar, required=False, type=kind))
     def command(one: Run, **values: Any) -> None:
         parent = click.get_current_context().parent
         if parent is not None and parent.command is default:
@@ -116,17 +105,18 @@ _global("authtype", "auth_type", "type", "Specify TACACS+ server global auth_typ
 _global("passkey", "passkey", "secret", "Specify TACACS+ server global passkey <STRING>", "<secret_string>")
 
 
-@tacacs.command()
-@argument("address", metavar="<ip_address>")
-@option("-t", "--timeout", help="Transmission timeout interval, default 5", type=Integer())
-@option("-k", "--key", help="Shared secret")
-@option("-a", "--auth_type", help="Authentication type, default pap", type=_TYPES)
-@option("-o", "--port", help="TCP port range is 1 to 65535, default 49", type=Range(1, 65535), default=49)
-@option("-p", "--pri", help="Priority, default 1", type=Range(1, 64), default=1)
-@flag("-m", "--use-mgmt-vrf", help="Management vrf, default is no vrf")
-@pass_run
+@tacacs.leaf(
+    "add",
+    "Specify a TACACS+ server",
+    argument("address", metavar="<ip_address>"),
+    option("-t", "--timeout", help="Transmission timeout interval, default 5", type=Integer()),
+    option("-k", "--key", help="Shared secret"),
+    option("-a", "--auth_type", help="Authentication type, default pap", type=_TYPES),
+    option("-o", "--port", help="TCP port range is 1 to 65535, default 49", type=Range(1, 65535), default=49),
+    option("-p", "--pri", help="Priority, default 1", type=Range(1, 64), default=1),
+    flag("-m", "--use-mgmt-vrf", help="Management vrf, default is no vrf"),
+)
 def add(one: Run, address: str, port: int, pri: int, use_mgmt_vrf: bool, **others: Any) -> None:
-    """Specify a TACACS+ server"""
     if not is_address(address):
         one.stop("Invalid ip address", 0)
     if one.db.get(f"TACPLUS_SERVER|{address}"):
@@ -137,11 +127,8 @@ def add(one: Run, address: str, port: int, pri: int, use_mgmt_vrf: bool, **other
     one.db.put(f"TACPLUS_SERVER|{address}", {"tcp_port": str(port), "priority": str(pri), **row})
 
 
-@tacacs.command()
-@argument("address", metavar="<ip_address>")
-@pass_run
+@tacacs.leaf("delete", "Delete a TACACS+ server", argument("address", metavar="<ip_address>"))
 def delete(one: Run, address: str) -> None:
-    """Delete a TACACS+ server"""
     if not is_address(address):
         one.stop("Invalid ip address", 0)
     one.db.delete(f"TACPLUS_SERVER|{address}")

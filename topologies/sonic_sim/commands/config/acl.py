@@ -1,31 +1,27 @@
 """``config acl``: tables of access lists."""
 
-from sonic_sim.commands.click7 import Choice, Run, argument, option, pass_run
+from sonic_sim.commands.click7 import Choice, Run, argument, option
 from sonic_sim.commands.config.root import config, not_simulated
 from sonic_sim.configdb import encode_fields
 
-
-@config.group()
-def acl() -> None:
-    """ACL-related configuration tasks"""
+acl = config.branch("acl", "ACL-related configuration tasks")
 
 
-@acl.group()
-def add() -> None:
-    """Add ACL configuration."""
+add = acl.branch("add", "Add ACL configuration.")
 
 
-@add.command("table")
-@argument("table_name", metavar="<table_name>")
-@argument("table_type", metavar="<table_type>")
-@option("-d", "--description")
-@option("-p", "--ports")
-@option("-s", "--stage", type=Choice(["ingress", "egress"]), default="ingress")
-@pass_run
+@add.leaf(
+    "table",
+    "Add ACL table",
+    argument("table_name", metavar="<table_name>"),
+    argument("table_type", metavar="<table_type>"),
+    option("-d", "--description"),
+    option("-p", "--ports"),
+    option("-s", "--stage", type=Choice(["ingress", "egress"]), default="ingress"),
+)
 def add_table(
     one: Run, table_name: str, table_type: str, description: str | None, ports: str | None, stage: str
 ) -> None:
-    """Add ACL table"""
     try:
         members = _ports(one, ports)
     except ValueError as error:
@@ -55,22 +51,15 @@ def _ports(one: Run, text: str | None) -> list[str]:
     return list(dict.fromkeys(ports))
 
 
-@acl.group()
-def remove() -> None:
-    """Remove ACL configuration."""
+remove = acl.branch("remove", "Remove ACL configuration.")
 
 
-@remove.command("table")
-@argument("table_name", metavar="<table_name>")
-@pass_run
+@remove.leaf("table", "Remove ACL table", argument("table_name", metavar="<table_name>"))
 def remove_table(one: Run, table_name: str) -> None:
-    """Remove ACL table"""
     one.db.delete(f"ACL_TABLE|{table_name}")
 
 
-@acl.group()
-def update() -> None:
-    """ACL-related configuration tasks"""
+update = acl.branch("update", "ACL-related configuration tasks")
 
 
 not_simulated(

@@ -1,6 +1,6 @@
 """``config save`` and ``config load``: files to and from the running CONFIG_DB."""
 
-from sonic_sim.commands.click7 import Run, argument, flag, pass_run
+from sonic_sim.commands.click7 import Run, argument, flag
 from sonic_sim.commands.config.root import config
 from sonic_sim.commands.merge import merge_into, read_document
 from sonic_sim.configdb import ConfigDb, natural_key, to_json
@@ -20,15 +20,16 @@ def saved_text(db: ConfigDb) -> str:
     )
 
 
-@config.command()
-@flag("-y", "--yes")
-@argument("filename", required=False)
-@pass_run
-def save(one: Run, yes: bool, filename: str | None) -> None:
+@config.leaf(
+    "save",
     """Export current config DB to a file on disk.
 
-    <filename> : Names of configuration file(s) to save, separated by comma with no spaces in between
-    """
+<filename> : Names of configuration file(s) to save, separated by comma with no spaces in between
+""",
+    flag("-y", "--yes"),
+    argument("filename", required=False),
+)
+def save(one: Run, yes: bool, filename: str | None) -> None:
     if not yes:
         one.confirm("Existing files will be overwritten, continue?")
     path = filename or CONFIG_FILE
@@ -48,15 +49,16 @@ def _refuse_several(one: Run, path: str) -> None:
         one.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
 
 
-@config.command()
-@flag("-y", "--yes")
-@argument("filename", required=False)
-@pass_run
-def load(one: Run, yes: bool, filename: str | None) -> None:
+@config.leaf(
+    "load",
     """Import a previous saved config DB dump file.
 
-    <filename> : Names of configuration file(s) to load, separated by comma with no spaces in between
-    """
+<filename> : Names of configuration file(s) to load, separated by comma with no spaces in between
+""",
+    flag("-y", "--yes"),
+    argument("filename", required=False),
+)
+def load(one: Run, yes: bool, filename: str | None) -> None:
     path = filename or CONFIG_FILE
     if not yes:
         where = f"the file(s) {filename}" if filename else "the default config file(s)"

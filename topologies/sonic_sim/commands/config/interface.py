@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from sonic_sim.bgp.views import view
-from sonic_sim.commands.click7 import Choice, PlainGroup, Run, argument, flag, option, pass_run
+from sonic_sim.commands.click7 import Choice, PlainGroup, Run, argument, flag, option
 from sonic_sim.commands.config.names import (
     INVALID_NAME,
     VALID_KINDS,
@@ -27,10 +27,8 @@ name_argument = argument("interface_name", metavar="<interface_name>")
 verbose_flag = flag("-v", "--verbose", help="Enable verbose output")
 
 
-@config.group()
-@option("-n", "--namespace", help="Namespace name", type=Choice([]))
-def interface(namespace: str | None) -> None:
-    """Interface-related configuration tasks"""
+_namespace = option("-n", "--namespace", help="Namespace name", type=Choice([]))
+interface = config.branch("interface", "Interface-related configuration tasks", params=[_namespace])
 
 
 not_simulated(
@@ -45,19 +43,13 @@ not_simulated(
 )
 
 
-@interface.command()
-@name_argument
-@pass_run
+@interface.leaf("startup", "Start up interface", name_argument)
 def startup(one: Run, interface_name: str) -> None:
-    """Start up interface"""
     _set_admin(one, interface_name, "up")
 
 
-@interface.command()
-@name_argument
-@pass_run
+@interface.leaf("shutdown", "Shut down interface", name_argument)
 def shutdown(one: Run, interface_name: str) -> None:
-    """Shut down interface"""
     _set_admin(one, interface_name, "down")
 
 
@@ -72,19 +64,18 @@ def _set_admin(one: Run, text: str, state: str) -> None:
                 one.db.set_fields(f"{table}|{name}", {"admin_status": state})
 
 
-@interface.group()
-def ip() -> None:
-    """Set IP interface attributes"""
+ip = interface.branch("ip", "Set IP interface attributes")
 
 
-@ip.command("add")
-@name_argument
-@argument("ip_addr", metavar="<ip_addr>")
-@argument("gw", metavar="<default gateway IP address>", required=False)
-@flag("--secondary", "-s")
-@pass_run
+@ip.leaf(
+    "add",
+    "Add an IP address towards the interface",
+    name_argument,
+    argument("ip_addr", metavar="<ip_addr>"),
+    argument("gw", metavar="<default gateway IP address>", required=False),
+    flag("--secondary", "-s"),
+)
 def ip_add(one: Run, interface_name: str, ip_addr: str, gw: str | None, secondary: bool) -> None:
-    """Add an IP address towards the interface"""
     db = one.db
     _check_routable(one, interface_name)
     address = _address(one, ip_addr)
@@ -134,12 +125,8 @@ def _set_management(one: Run, address: Address, gateway: str | None) -> None:
     one.db.put(f"MGMT_INTERFACE|eth0|{address}", {"gwaddr": gateway} if gateway else {})
 
 
-@ip.command("remove")
-@name_argument
-@argument("ip_addr", metavar="<ip_addr>")
-@pass_run
+@ip.leaf("remove", "Remove an IP address from the interface", name_argument, argument("ip_addr", metavar="<ip_addr>"))
 def ip_remove(one: Run, interface_name: str, ip_addr: str) -> None:
-    """Remove an IP address from the interface"""
     db, address = one.db, _address(one, ip_addr)
     if interface_name == "eth0":
         db.delete(f"MGMT_INTERFACE|eth0|{address}")
@@ -172,12 +159,8 @@ def _check_static_routes(one: Run, name: str) -> None:
             one.fail(f"Cannot remove the last IP entry of interface {name}. {why}")
 
 
-@ip.command("loopback-action")
-@name_argument
-@argument("action", metavar="<action>")
-@pass_run
+@ip.leaf("loopback-action", "Set IP interface loopback action", name_argument, argument("action", metavar="<action>"))
 def loopback_action(one: Run, interface_name: str, action: str) -> None:
-    """Set IP interface loopback action"""
     table = interface_table(interface_name)
     if f"{table}|{interface_name}" not in one.db.rows:
         one.fail(f"Interface {interface_name} is not an IP interface")
@@ -186,17 +169,11 @@ def loopback_action(one: Run, interface_name: str, action: str) -> None:
     one.db.set_fields(f"{table}|{interface_name}", {"loopback_action": action})
 
 
-@interface.group()
-def vrf() -> None:
-    """Bind or unbind VRF"""
+vrf = interface.branch("vrf", "Bind or unbind VRF")
 
 
-@vrf.command()
-@name_argument
-@argument("vrf_name", metavar="<vrf_name>")
-@pass_run
+@vrf.leaf("bind", "Bind the interface to VRF", name_argument, argument("vrf_name", metavar="<vrf_name>"))
 def bind(one: Run, interface_name: str, vrf_name: str) -> None:
-    """Bind the interface to VRF"""
     db = one.db
     if vrf_name.startswith("Vnet_"):
         if f"VNET|{vrf_name}" not in db.rows:
@@ -220,11 +197,8 @@ def _bindable(one: Run, name: str) -> str:
     return f"{table}|{name}"
 
 
-@vrf.command()
-@name_argument
-@pass_run
+@vrf.leaf("unbind", "Unbind the interface to VRF", name_argument)
 def unbind(one: Run, interface_name: str) -> None:
-    """Unbind the interface to VRF"""
     db, key = one.db, _bindable(one, interface_name)
     row = db.get(key)
     if not row.get("vrf_name") and not row.get("vnet_name"):
@@ -237,35 +211,23 @@ def unbind(one: Run, interface_name: str) -> None:
     one.say(f"Interface {interface_name} IP disabled and address(es) removed due to unbinding VRF.")
 
 
-@interface.group(cls=PlainGroup)
-def ipv6() -> None:
-    """Enable or Disable IPv6 processing on interface"""
+ipv6 = interface.branch("ipv6", "Enable or Disable IPv6 processing on interface", cls=PlainGroup)
 
 
-@ipv6.group(cls=PlainGroup)
-def enable() -> None:
-    """Enable IPv6 processing on interface"""
+enable = ipv6.branch("enable", "Enable IPv6 processing on interface", cls=PlainGroup)
 
 
-@ipv6.group(cls=PlainGroup)
-def disable() -> None:
-    """Disble IPv6 processing on interface"""
+disable = ipv6.branch("disable", "Disble IPv6 processing on interface", cls=PlainGroup)
 
 
-@enable.command("use-link-local-only")
-@name_argument
-@pass_run
+@enable.leaf("use-link-local-only", "Enable IPv6 link local address on interface", name_argument)
 def enable_link_local(one: Run, interface_name: str) -> None:
-    """Enable IPv6 link local address on interface"""
     key = _link_local_key(one, interface_name)
     one.db.set_fields(key, {"ipv6_use_link_local_only": "enable"})
 
 
-@disable.command("use-link-local-only")
-@name_argument
-@pass_run
+@disable.leaf("use-link-local-only", "Disable IPv6 link local address on interface", name_argument)
 def disable_link_local(one: Run, interface_name: str) -> None:
-    """Disable IPv6 link local address on interface"""
     db, key = one.db, _link_local_key(one, interface_name)
     row = db.get(key)
     if row.get("ipv6_use_link_local_only", "disable") == "disable":
@@ -290,24 +252,16 @@ def _link_local_key(one: Run, name: str) -> str:
     return f"{table}|{name}"
 
 
-@interface.group()
-def mpls() -> None:
-    """Add or remove MPLS"""
+mpls = interface.branch("mpls", "Add or remove MPLS")
 
 
-@mpls.command("add")
-@name_argument
-@pass_run
+@mpls.leaf("add", "Add MPLS operation on the interface", name_argument)
 def mpls_add(one: Run, interface_name: str) -> None:
-    """Add MPLS operation on the interface"""
     _set_mpls(one, interface_name, "enable")
 
 
-@mpls.command("remove")
-@name_argument
-@pass_run
+@mpls.leaf("remove", "Remove MPLS operation from the interface", name_argument)
 def mpls_remove(one: Run, interface_name: str) -> None:
-    """Remove MPLS operation from the interface"""
     _set_mpls(one, interface_name, "disable")
 
 
@@ -318,35 +272,29 @@ def _set_mpls(one: Run, name: str, state: str) -> None:
     one.db.put(key, {"mpls": state})
 
 
-@interface.group()
-def pfc() -> None:
-    """Set PFC configuration."""
+pfc = interface.branch("pfc", "Set PFC configuration.")
 
 
 _on_off = argument("status", type=Choice(["on", "off"]))
-_namespace = option("-n", "--namespace", help="Namespace name")
+_asic = option("-n", "--namespace", help="Namespace name")
 
 
-@pfc.command()
-@name_argument
-@_on_off
-@_namespace
-@pass_run
+@pfc.leaf("asymmetric", "Set asymmetric PFC configuration.", name_argument, _on_off, _asic)
 def asymmetric(one: Run, interface_name: str, status: str, namespace: str | None) -> None:
-    """Set asymmetric PFC configuration."""
     if f"PORT|{interface_name}" not in one.db.rows:
         one.stop(f"Cannot find interface {interface_name}", 0)
     one.db.set_fields(f"PORT|{interface_name}", {"pfc_asym": status})
 
 
-@pfc.command()
-@name_argument
-@argument("priority", type=Choice([str(number) for number in range(8)]))
-@_on_off
-@_namespace
-@pass_run
+@pfc.leaf(
+    "priority",
+    "Set PFC priority configuration.",
+    name_argument,
+    argument("priority", type=Choice([str(number) for number in range(8)])),
+    _on_off,
+    _asic,
+)
 def priority(one: Run, interface_name: str, priority: str, status: str, namespace: str | None) -> None:
-    """Set PFC priority configuration."""
     key = f"PORT_QOS_MAP|{interface_name}"
     if key not in one.db.rows:
         one.stop(f"Cannot find interface {interface_name}", 0)
@@ -358,12 +306,8 @@ def priority(one: Run, interface_name: str, priority: str, status: str, namespac
     one.db.set_fields(key, {"pfc_enable": ",".join(sorted(enabled))})
 
 
-@interface.command("cable-length")
-@name_argument
-@argument("length", metavar="<length>")
-@pass_run
+@interface.leaf("cable-length", "Set interface cable length", name_argument, argument("length", metavar="<length>"))
 def cable_length(one: Run, interface_name: str, length: str) -> None:
-    """Set interface cable length"""
     if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
         one.fail("This command can only be supported on a system with dynamic buffer enabled")
     if f"PORT|{interface_name}" not in one.db.rows:
@@ -373,10 +317,8 @@ def cable_length(one: Run, interface_name: str, length: str) -> None:
     one.db.set_fields(f"CABLE_LENGTH|{next(iter(one.db.table('CABLE_LENGTH')))}", {interface_name: length})
 
 
-@interface.group()
-@pass_run
+@interface.branching("buffer", "Set or clear buffer configuration")
 def buffer(one: Run) -> None:
-    """Set or clear buffer configuration"""
     if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
         one.fail("This command can only be executed on a system with dynamic buffer enabled")
 
@@ -390,16 +332,17 @@ not_simulated(
 )
 
 
-@interface.command()
-@name_argument
-@argument("mode")
-@flag("-f", "--force-remove-dependencies", help="Clear all dependencies internally first.")
-@flag("-l", "--load-predefined-config", help="load predefied user configuration (alias, lanes, speed etc) first.")
-@flag("-y", "--yes")
-@verbose_flag
-@pass_run
+@interface.leaf(
+    "breakout",
+    "Set interface breakout mode",
+    name_argument,
+    argument("mode"),
+    flag("-f", "--force-remove-dependencies", help="Clear all dependencies internally first."),
+    flag("-l", "--load-predefined-config", help="load predefied user configuration (alias, lanes, speed etc) first."),
+    flag("-y", "--yes"),
+    verbose_flag,
+)
 def breakout(one: Run, yes: bool, **others: Any) -> None:
-    """Set interface breakout mode"""
     if not yes:
         one.confirm("Do you want to Breakout the port, continue?")
     # the simulated image has no platform.json; a reload with the new ports does it

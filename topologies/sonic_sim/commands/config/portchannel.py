@@ -1,6 +1,6 @@
 """``config portchannel`` and its members."""
 
-from sonic_sim.commands.click7 import Choice, Range, Run, argument, option, pass_run
+from sonic_sim.commands.click7 import Choice, Range, Run, argument, option
 from sonic_sim.commands.config.names import INVALID_NAME, NAME_MAX, is_interface, port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
 
@@ -9,10 +9,8 @@ _channel = argument("portchannel_name", metavar="<portchannel_name>")
 _port = argument("port_name", metavar="<port_name>")
 
 
-@config.group()
-@option("-n", "--namespace", help="Namespace name", type=Choice([]))
-def portchannel(namespace: str | None) -> None:
-    pass
+_namespace = option("-n", "--namespace", help="Namespace name", type=Choice([]))
+portchannel = config.branch("portchannel", "", params=[_namespace])
 
 
 def _is_valid(name: str) -> bool:
@@ -30,14 +28,15 @@ def _must_exist(one: Run, name: str) -> None:
         one.fail(f"{name} is not present.")
 
 
-@portchannel.command("add")
-@_channel
-@option("--min-links", default=1, type=Range(1, 1024))
-@option("--fallback", default="false")
-@option("--fast-rate", default="false", type=Choice(["true", "false"], case_sensitive=False))
-@pass_run
+@portchannel.leaf(
+    "add",
+    "Add port channel",
+    _channel,
+    option("--min-links", default=1, type=Range(1, 1024)),
+    option("--fallback", default="false"),
+    option("--fast-rate", default="false", type=Choice(["true", "false"], case_sensitive=False)),
+)
 def add(one: Run, portchannel_name: str, min_links: int, fallback: str, fast_rate: str) -> None:
-    """Add port channel"""
     _check_name(one, portchannel_name, f" and its length should not exceed {NAME_MAX} characters")
     if f"PORTCHANNEL|{portchannel_name}" in one.db.rows:
         one.fail(f"{portchannel_name} already exists!")
@@ -45,11 +44,8 @@ def add(one: Run, portchannel_name: str, min_links: int, fallback: str, fast_rat
     one.db.put(f"PORTCHANNEL|{portchannel_name}", row | ({"fallback": "true"} if fallback != "false" else {}))
 
 
-@portchannel.command("del")
-@_channel
-@pass_run
+@portchannel.leaf("del", "Remove port channel", _channel)
 def remove(one: Run, portchannel_name: str) -> None:
-    """Remove port channel"""
     _check_name(one, portchannel_name)
     _must_exist(one, portchannel_name)
     for vlan in vlans_of(one.db, portchannel_name):
@@ -60,17 +56,11 @@ def remove(one: Run, portchannel_name: str) -> None:
     one.db.delete(f"PORTCHANNEL|{portchannel_name}")
 
 
-@portchannel.group()
-def member() -> None:
-    pass
+member = portchannel.branch("member", "")
 
 
-@member.command("add")
-@_channel
-@_port
-@pass_run
+@member.leaf("add", "Add member to port channel", _channel, _port)
 def member_add(one: Run, portchannel_name: str, port_name: str) -> None:
-    """Add member to port channel"""
     db = one.db
     if any(row.get("dst_port") == port_name for row in db.table("MIRROR_SESSION").values()):
         one.fail(f"{port_name} is configured as mirror destination port")
@@ -108,12 +98,8 @@ def _check_settings(one: Run, channel: str, port: str) -> None:
         one.fail(f"Port TPID of {port}: {row['tpid']} is not at default 0x8100")
 
 
-@member.command("del")
-@_channel
-@_port
-@pass_run
+@member.leaf("del", "Remove member from portchannel", _channel, _port)
 def member_del(one: Run, portchannel_name: str, port_name: str) -> None:
-    """Remove member from portchannel"""
     _check_name(one, portchannel_name)
     if not is_interface(one.db, port_name):
         one.fail(INVALID_NAME)
@@ -122,25 +108,21 @@ def member_del(one: Run, portchannel_name: str, port_name: str) -> None:
         one.fail(f"{port_name} is not a member of portchannel {portchannel_name}")
 
 
-@portchannel.group("retry-count")
-def retry_count_group() -> None:
-    pass
+retry_count_group = portchannel.branch("retry-count", "")
 
 
-@retry_count_group.command("get")
-@_channel
-@pass_run
+@retry_count_group.leaf("get", "Get the retry count for a port channel", _channel)
 def get_retry_count(one: Run, portchannel_name: str) -> None:
-    """Get the retry count for a port channel"""
     _retry(one, portchannel_name, "get")
 
 
-@retry_count_group.command("set")
-@_channel
-@argument("retry_count", metavar="<retry_count>", type=Range(3, 10))
-@pass_run
+@retry_count_group.leaf(
+    "set",
+    "Set the retry count for a port channel",
+    _channel,
+    argument("retry_count", metavar="<retry_count>", type=Range(3, 10)),
+)
 def set_retry_count(one: Run, portchannel_name: str, retry_count: int) -> None:
-    """Set the retry count for a port channel"""
     _retry(one, portchannel_name, "set")
 
 

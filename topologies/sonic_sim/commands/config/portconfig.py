@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from sonic_sim.commands.click7 import Choice, Range, Run, argument, pass_run
+from sonic_sim.commands.click7 import Choice, Range, Run, argument
 from sonic_sim.commands.config.interface import interface, name_argument, verbose_flag
 from sonic_sim.commands.config.names import port_channel_of
 from sonic_sim.commands.parsing import Parser
@@ -177,11 +177,7 @@ _FIELDS: dict[str, tuple[str, Callable[[_Port, str], str]]] = {
 def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) -> None:
     """Add a command that hands its value to portconfig."""
 
-    @interface.command(name, help=text)
-    @name_argument
-    @argument(value, metavar=f"<{value}>", type=kind)
-    @verbose_flag
-    @pass_run
+    @interface.leaf(name, text, name_argument, argument(value, metavar=f"<{value}>", type=kind), verbose_flag)
     def command(one: Run, interface_name: str, verbose: bool, **values: Any) -> None:
         if option == "-m" and port_channel_of(one.db, interface_name):
             one.fail("'interface_name' is in portchannel!")

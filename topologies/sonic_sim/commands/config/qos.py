@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option, pass_run
+import click
+
+from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option
 from sonic_sim.commands.config.root import config, not_simulated
 from sonic_sim.commands.ecnconfig import FIELDS, run_ecnconfig
 from sonic_sim.commands.pfcwd import run_pfcwd
@@ -18,30 +20,26 @@ _TABLES = (
 _verbose = flag("--verbose", help="Enable verbose output")
 
 
-@config.group()
-def qos() -> None:
-    """QoS-related configuration tasks"""
+qos = config.branch("qos", "QoS-related configuration tasks")
 
 
-@qos.command()
-@_verbose
-@pass_run
+@qos.leaf("clear", "Clear QoS configuration", _verbose)
 def clear(one: Run, verbose: bool) -> None:
-    """Clear QoS configuration"""
     for table in _TABLES:
         one.db.delete_table(table)
 
 
-@qos.command("reload", help="")
-@option("--ports", help="List of ports that needs to be updated")
-@flag("--no-dynamic-buffer", help="Disable dynamic buffer calculation")
-@flag("--no-delay", hidden=True)
-@_verbose
-@option("--json-data", help="json string with additional data, valid with --dry-run option")
-@option("--dry_run", help="Dry run, writes config to the given file")
-@pass_run
+@qos.leaf(
+    "reload",
+    "",
+    option("--ports", help="List of ports that needs to be updated"),
+    flag("--no-dynamic-buffer", help="Disable dynamic buffer calculation"),
+    flag("--no-delay", hidden=True),
+    _verbose,
+    option("--json-data", help="json string with additional data, valid with --dry-run option"),
+    option("--dry_run", help="Dry run, writes config to the given file"),
+)
 def reload(one: Run, ports: str | None, **others: Any) -> None:
-    """Refuse: the templates of the SKU are not on a simulated switch."""
     names = ports.split(",") if ports else []
     unknown = [name for name in names if f"PORT|{name}" not in one.db.rows]
     if names and len(unknown) == len(names):
@@ -49,33 +47,26 @@ def reload(one: Run, ports: str | None, **others: Any) -> None:
     one.leave("config qos reload: the QoS and buffer templates of the SKU are not simulated")
 
 
-@config.command()
-@option("-profile", metavar="<profile_name>", required=True, help="Profile name")
-@pass_run
+def _threshold(short: str, field: str) -> click.Option:
+    color, kind, what = field.split("_")
+    if what == "probability":
+        name = f"{color} drop probability"
+        return option(f"-{short}", metavar=f"<{name}>", type=Range(0, 100), help=f"Set {name}")
+    return option(
+        f"-{short}", metavar=f"<{color} threshold {kind}>", type=Integer(), help=f"Set {color} {kind} threshold"
+    )
+
+
+@config.leaf(
+    "ecn", "ECN-related configuration tasks",
+    option("-profile", metavar="<profile_name>", required=True, help="Profile name"),
+    *(_threshold(*pair) for pair in FIELDS.items()), flag("-v", "--verbose", help="Enable verbose output"),
+    option("-n", "--namespace", help="Namespace name"),
+)  # fmt: skip
 def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: int | None) -> None:
-    """ECN-related configuration tasks"""
-    words = ["ecnconfig", "-p", profile]
-    for color in "ryg":
-        for kind in ("max", "min"):
-            value = values[f"{color}{kind}"]
-            words += [f"-{color}{kind}", str(value)] if value is not None else []
-    for color in "ryg":
-        value = values[f"{color}drop"]
-        words += [f"-{color}drop", str(value)] if value is not None else []
+    given = ((f"-{short}", str(values[short])) for short in FIELDS if values[short] is not None)
+    words = ["ecnconfig", "-p", profile, *(word for pair in given for word in pair)]
     _pass_on(one, run_ecnconfig, words + (["-vv"] if verbose else []), verbose)
-
-
-for _short, _field in FIELDS.items():
-    _color, _kind, _what = _field.split("_")
-    _probability = _what == "probability"
-    option(
-        f"-{_short}",
-        metavar=f"<{_color} {'drop probability' if _probability else f'threshold {_kind}'}>",
-        type=Range(0, 100) if _probability else Integer(),
-        help=f"Set {_color} {'drop probability' if _probability else f'{_kind} threshold'}",
-    )(ecn)
-flag("-v", "--verbose", help="Enable verbose output")(ecn)
-option("-n", "--namespace", help="Namespace name")(ecn)
 
 
 def _pass_on(one: Run, handler: Handler, words: list[str], verbose: bool) -> None:
@@ -85,56 +76,49 @@ def _pass_on(one: Run, handler: Handler, words: list[str], verbose: bool) -> Non
     one.finish(handler(Call(one.device, words)))
 
 
-@config.group()
-def pfcwd() -> None:
-    """Configure pfc watchdog"""
+pfcwd = config.branch("pfcwd", "Configure pfc watchdog")
 
 
-@pfcwd.command()
-@option("--action", "-a", type=Choice(["drop", "forward", "alert"]))
-@option("--restoration-time", "-r", type=Range(100, 60000))
-@_verbose
-@argument("ports", nargs=-1)
-@argument("detection-time", type=Range(100, 5000))
-@pass_run
+@pfcwd.leaf(
+    "start",
+    """Start PFC watchdog on port(s). To config all ports, use all as input.
+
+Example:
+    config pfcwd start --action drop all 400 --restoration-time 400
+""",
+    option("--action", "-a", type=Choice(["drop", "forward", "alert"])),
+    option("--restoration-time", "-r", type=Range(100, 60000)),
+    _verbose,
+    argument("ports", nargs=-1),
+    argument("detection-time", type=Range(100, 5000)),
+)
 def start(
     one: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int,
     verbose: bool,
 ) -> None:  # fmt: skip
-    """Start PFC watchdog on port(s). To config all ports, use all as input.
-
-    Example:
-        config pfcwd start --action drop all 400 --restoration-time 400
-
-    """
     words = ["pfcwd", "start", *(["--action", action] if action else [])]
     words += [port for port in dict.fromkeys(ports) if port not in ("ports", "detection-time")]
     words += [str(detection_time), *(["--restoration-time", str(restoration_time)] if restoration_time else [])]
     _pass_on(one, run_pfcwd, words, verbose)
 
 
-@pfcwd.command()
-@_verbose
-@pass_run
+@pfcwd.leaf("stop", "Stop PFC watchdog", _verbose)
 def stop(one: Run, verbose: bool) -> None:
-    """Stop PFC watchdog"""
     _pass_on(one, run_pfcwd, ["pfcwd", "stop"], verbose)
 
 
-@pfcwd.command()
-@_verbose
-@argument("poll_interval", type=Range(100, 3000))
-@pass_run
+@pfcwd.leaf(
+    "interval",
+    "Set PFC watchdog counter polling interval (ms)",
+    _verbose,
+    argument("poll_interval", type=Range(100, 3000)),
+)
 def interval(one: Run, poll_interval: int, verbose: bool) -> None:
-    """Set PFC watchdog counter polling interval (ms)"""
     _pass_on(one, run_pfcwd, ["pfcwd", "interval", str(poll_interval)], verbose)
 
 
 def _switch(name: str, text: str) -> None:
-    @pfcwd.command(name, help=text)
-    @_verbose
-    @argument(name, type=Choice(["enable", "disable"]))
-    @pass_run
+    @pfcwd.leaf(name, text, _verbose, argument(name, type=Choice(["enable", "disable"])))
     def command(one: Run, verbose: bool, **values: str) -> None:
         _pass_on(one, run_pfcwd, ["pfcwd", name, values[name]], verbose)
 
@@ -143,18 +127,13 @@ _switch("counter_poll", "Enable/disable counter polling")
 _switch("big_red_switch", "Enable/disable BIG_RED_SWITCH mode")
 
 
-@pfcwd.command("start_default")
-@_verbose
-@pass_run
+@pfcwd.leaf("start_default", "Start PFC WD by default configurations", _verbose)
 def start_default(one: Run, verbose: bool) -> None:
-    """Start PFC WD by default configurations"""
     _pass_on(one, run_pfcwd, ["pfcwd", "start_default"], verbose)
 
 
-@config.group()
-@pass_run
+@config.branching("buffer", "Configure buffer_profile")
 def buffer(one: Run) -> None:
-    """Configure buffer_profile"""
     if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
         one.fail("This command can only be supported on a system with dynamic buffer enabled")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from sonic_sim.commands.click7 import Choice, Run, argument, flag, option, pass_run
+from sonic_sim.commands.click7 import Choice, Run, argument, flag, option
 from sonic_sim.commands.config.files import CFGGEN
 from sonic_sim.commands.config.root import config
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, SWSS_READY_S, Device, Effect
@@ -19,26 +19,27 @@ _NOT_READY = "SwSS container is not ready. Retry later or use -f to avoid system
 _SECONDS = 30.0
 
 
-@config.command()
-@flag("-y", "--yes")
-@flag("-l", "--load-sysinfo", help="load system default information (mac, portmap etc) first.")
-@flag("-n", "--no_service_restart", help="Do not restart docker services")
-@flag("-f", "--force", help="Force config reload without system checks")
-@option(
-    "-t",
-    "--file_format",
-    default="config_db",
-    type=Choice(["config_yang", "config_db"]),
-    show_default=True,
-    help="specify the file format",
-)
-@flag("-b", "--bypass-lock", help="Do reload without acquiring lock")
-@argument("filename", required=False)
-@pass_run
-def reload(one: Run, bypass_lock: bool, **options: Any) -> None:
+@config.leaf(
+    "reload",
     """Clear current configuration and import a previous saved config DB dump file.
-    <filename> : Names of configuration file(s) to load, separated by comma with no spaces in between
-    """
+<filename> : Names of configuration file(s) to load, separated by comma with no spaces in between
+""",
+    flag("-y", "--yes"),
+    flag("-l", "--load-sysinfo", help="load system default information (mac, portmap etc) first."),
+    flag("-n", "--no_service_restart", help="Do not restart docker services"),
+    flag("-f", "--force", help="Force config reload without system checks"),
+    option(
+        "-t",
+        "--file_format",
+        default="config_db",
+        type=Choice(["config_yang", "config_db"]),
+        show_default=True,
+        help="specify the file format",
+    ),
+    flag("-b", "--bypass-lock", help="Do reload without acquiring lock"),
+    argument("filename", required=False),
+)
+def reload(one: Run, bypass_lock: bool, **options: Any) -> None:
     if bypass_lock:
         one.say(f"Bypass lock on {LOCK}")
         _reload(one, **options)

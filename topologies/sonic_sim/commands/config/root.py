@@ -2,7 +2,7 @@
 
 import click
 
-from sonic_sim.commands.click7 import AbbreviationGroup, Command, Run, pass_run, run
+from sonic_sim.commands.click7 import AbbreviationGroup, Group, Run, run, with_run
 from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Call, Result, program
 
@@ -10,14 +10,15 @@ NOT_SAVED = "Please note loaded setting will be lost after system reboot. To pre
 _ASKING = ("save", "load", "reload", "breakout", "load_minigraph")
 
 
-@click.group("config", cls=AbbreviationGroup, help="SONiC command line - 'config' command")
-@pass_run
-def config(one: Run) -> None:
+def _begin(one: Run) -> None:
     """Refuse all but root; wait for a database that is being filled, as every program of SONiC does."""
     if one.call.user != ROOT:
         one.leave("Root privileges are required for this operation")
     if not one.device.initialized:
         one.wait_for_ever()
+
+
+config = AbbreviationGroup("config", help="SONiC command line - 'config' command", callback=with_run(_begin))
 
 
 def _reads(argv: list[str]) -> bool:
@@ -32,18 +33,16 @@ def run_config(call: Call) -> Result:
     return run(config, call)
 
 
-@pass_run
 def _not_simulated(one: Run) -> None:
     one.leave(f"{click.get_current_context().command_path}: this command of SONiC is not simulated")
 
 
-def not_simulated(group: click.Group, lines: str) -> None:
+def not_simulated(group: Group, lines: str) -> None:
     """Add commands that are there by name and help only, a line each; they fail when they are called."""
     for line in lines.strip().splitlines():
         name, _, text = line.strip().partition("  ")
         settings = {"ignore_unknown_options": True, "allow_extra_args": True}
-        made = Command(name, callback=_not_simulated, help=text.strip(), context_settings=settings)
-        group.add_command(made)
+        group.leaf(name, text.strip(), context_settings=settings)(_not_simulated)
 
 
 not_simulated(

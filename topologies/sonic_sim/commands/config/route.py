@@ -3,7 +3,7 @@
 import ipaddress
 from itertools import zip_longest
 
-from sonic_sim.commands.click7 import Run, argument, pass_run
+from sonic_sim.commands.click7 import Run, argument
 from sonic_sim.commands.config.names import vrf_exists
 from sonic_sim.commands.config.root import config
 
@@ -14,9 +14,7 @@ _command_str = argument("command_str", metavar=f"{_FORM}                 {_HOPS}
 _SETTINGS = {"ignore_unknown_options": True}
 
 
-@config.group()
-def route() -> None:
-    """route-related configuration tasks"""
+route = config.branch("route", "route-related configuration tasks")
 
 
 def _read(one: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
@@ -75,11 +73,8 @@ def _check_interface(one: Run, name: str) -> None:
         one.fail(f"interface {name} does not exist.")
 
 
-@route.command("add", context_settings=_SETTINGS)
-@_command_str
-@pass_run
+@route.leaf("add", "Add route command", _command_str, context_settings=_SETTINGS)
 def add(one: Run, command_str: tuple[str, ...]) -> None:
-    """Add route command"""
     key, fields = _read(one, command_str, needs_hop=True)
     count = max(len(fields.get(name, "").split(",")) for name in ("nexthop", "ifname"))
     added = {name: _filled(fields, name, count) for name in _FIELDS}
@@ -104,11 +99,8 @@ def _filled(fields: dict[str, str], name: str, count: int) -> str:
     return ",".join(values)
 
 
-@route.command("del", context_settings=_SETTINGS)
-@_command_str
-@pass_run
+@route.leaf("del", "Del route command", _command_str, context_settings=_SETTINGS)
 def remove(one: Run, command_str: tuple[str, ...]) -> None:
-    """Del route command"""
     key, fields = _read(one, command_str, needs_hop=False)
     name = key.removeprefix("STATIC_ROUTE|")
     if key not in one.db.rows:

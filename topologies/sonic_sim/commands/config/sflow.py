@@ -1,6 +1,6 @@
 """``config sflow``."""
 
-from sonic_sim.commands.click7 import Integer, Run, argument, option, pass_run
+from sonic_sim.commands.click7 import Integer, Run, argument, option
 from sonic_sim.commands.config.names import is_interface
 from sonic_sim.commands.config.root import config
 from sonic_sim.commands.config.system import is_address
@@ -12,22 +12,16 @@ _COLLECTORS = 2
 _interface_name = argument("ifname", metavar="<interface_name>")
 
 
-@config.group()
-def sflow() -> None:
-    """sFlow-related configuration tasks"""
+sflow = config.branch("sflow", "sFlow-related configuration tasks")
 
 
-@sflow.command()
-@pass_run
+@sflow.leaf("enable", "Enable sFlow")
 def enable(one: Run) -> None:
-    """Enable sFlow"""
     one.db.set_fields(_GLOBAL, {"admin_state": "up"})
 
 
-@sflow.command()
-@pass_run
+@sflow.leaf("disable", "Disable sFlow")
 def disable(one: Run) -> None:
-    """Disable sFlow"""
     one.db.set_fields(_GLOBAL, {"admin_state": "down"})
 
 
@@ -36,21 +30,19 @@ def _set_global(one: Run, field: str, value: str) -> None:
     one.db.set_fields(_GLOBAL, {**first, field: value})
 
 
-@sflow.command("polling-interval")
-@argument("interval", metavar="<polling_interval>", type=Integer())
-@pass_run
+@sflow.leaf(
+    "polling-interval",
+    "Set polling-interval for counter-sampling (0 to disable)",
+    argument("interval", metavar="<polling_interval>", type=Integer()),
+)
 def polling_interval(one: Run, interval: int) -> None:
-    """Set polling-interval for counter-sampling (0 to disable)"""
     if not 5 <= interval <= 300 and interval != 0:
         one.fail("Polling interval must be between 5-300 (0 to disable)")
     _set_global(one, "polling_interval", str(interval))
 
 
-@sflow.command("sample-direction")
-@argument("direction", metavar="<sample_direction>")
-@pass_run
+@sflow.leaf("sample-direction", "Set sampling direction", argument("direction", metavar="<sample_direction>"))
 def sample_direction(one: Run, direction: str) -> None:
-    """Set sampling direction"""
     _check_direction(one, direction)
     _set_global(one, "sample_direction", direction)
 
@@ -64,9 +56,7 @@ def _check_direction(one: Run, direction: str) -> None:
         one.fail(f"Sample direction {direction} is not supported on this platform")
 
 
-@sflow.group()
-def interface() -> None:
-    """Configure sFlow settings for an interface"""
+interface = sflow.branch("interface", "Configure sFlow settings for an interface")
 
 
 def _session(one: Run, name: str) -> str:
@@ -75,28 +65,18 @@ def _session(one: Run, name: str) -> str:
     return f"SFLOW_SESSION|{name}"
 
 
-@interface.command("enable", help="")
-@_interface_name
-@pass_run
+@interface.leaf("enable", "", _interface_name)
 def enable_interface(one: Run, ifname: str) -> None:
-    """Sample an interface."""
     one.db.set_fields(_session(one, ifname), {"admin_state": "up"})
 
 
-@interface.command("disable", help="")
-@_interface_name
-@pass_run
+@interface.leaf("disable", "", _interface_name)
 def disable_interface(one: Run, ifname: str) -> None:
-    """Sample an interface no more."""
     one.db.set_fields(_session(one, ifname), {"admin_state": "down"})
 
 
-@interface.command("sample-rate", help="")
-@_interface_name
-@argument("rate", metavar="<sample_rate>")
-@pass_run
+@interface.leaf("sample-rate", "", _interface_name, argument("rate", metavar="<sample_rate>"))
 def sample_rate(one: Run, ifname: str, rate: str) -> None:
-    """Set how many packets a sample stands for."""
     key = _session(one, ifname)
     if rate != "default" and not (rate.isdigit() and 256 <= int(rate) <= 8388608):
         one.stop("Error: Sample rate must be between 256 and 8388608 or default", 0)
@@ -106,30 +86,25 @@ def sample_rate(one: Run, ifname: str, rate: str) -> None:
         one.db.put(key, {name: value for name, value in one.db.get(key).items() if name != "sample_rate"})
 
 
-@interface.command("sample-direction", help="")
-@_interface_name
-@argument("direction", metavar="<sample_direction>")
-@pass_run
+@interface.leaf("sample-direction", "", _interface_name, argument("direction", metavar="<sample_direction>"))
 def interface_direction(one: Run, ifname: str, direction: str) -> None:
-    """Set which packets of an interface are sampled."""
     key = _session(one, ifname)
     _check_direction(one, direction)
     one.db.set_fields(key, {"sample_direction": direction})
 
 
-@sflow.group()
-def collector() -> None:
-    """Add/Delete a sFlow collector"""
+collector = sflow.branch("collector", "Add/Delete a sFlow collector")
 
 
-@collector.command("add")
-@option("--port", type=Integer(), default=6343, help="Collector port number")
-@option("--vrf", default="default", help="Collector VRF")
-@argument("name", metavar="<collector_name>")
-@argument("ipaddr", metavar="<IPv4/v6_address>")
-@pass_run
+@collector.leaf(
+    "add",
+    "Add a sFlow collector",
+    option("--port", type=Integer(), default=6343, help="Collector port number"),
+    option("--vrf", default="default", help="Collector VRF"),
+    argument("name", metavar="<collector_name>"),
+    argument("ipaddr", metavar="<IPv4/v6_address>"),
+)
 def collector_add(one: Run, name: str, ipaddr: str, port: int, vrf: str) -> None:
-    """Add a sFlow collector"""
     held = one.db.table("SFLOW_COLLECTOR")
     checks = (
         (len(name) > 16, "Collector name must not exceed 16 characters"),
@@ -145,25 +120,17 @@ def collector_add(one: Run, name: str, ipaddr: str, port: int, vrf: str) -> None
     one.db.set_fields(f"SFLOW_COLLECTOR|{name}", row)
 
 
-@collector.command("del")
-@argument("name", metavar="<collector_name>")
-@pass_run
+@collector.leaf("del", "Delete a sFlow collector", argument("name", metavar="<collector_name>"))
 def collector_del(one: Run, name: str) -> None:
-    """Delete a sFlow collector"""
     if not one.db.delete(f"SFLOW_COLLECTOR|{name}"):
         one.say(f"Collector: {name} not configured")
 
 
-@sflow.group("agent-id")
-def agent_id() -> None:
-    """Add/Delete a sFlow agent"""
+agent_id = sflow.branch("agent-id", "Add/Delete a sFlow agent")
 
 
-@agent_id.command("add")
-@_interface_name
-@pass_run
+@agent_id.leaf("add", "Add sFlow agent information", _interface_name)
 def agent_add(one: Run, ifname: str) -> None:
-    """Add sFlow agent information"""
     if ifname not in {link["ifname"] for link in kernel_interfaces(one.device)}:
         one.stop("Invalid interface name", 0)
     if "agent_id" in one.db.get(_GLOBAL):
@@ -171,10 +138,8 @@ def agent_add(one: Run, ifname: str) -> None:
     _set_global(one, "agent_id", ifname)
 
 
-@agent_id.command("del")
-@pass_run
+@agent_id.leaf("del", "Delete sFlow agent information")
 def agent_del(one: Run) -> None:
-    """Delete sFlow agent information"""
     row = one.db.get(_GLOBAL)
     if "agent_id" not in row:
         one.stop("sFlow agent not configured.", 0)

@@ -4,7 +4,7 @@ import ipaddress
 import time
 import zoneinfo
 
-from sonic_sim.commands.click7 import Choice, Integer, PlainGroup, Run, argument, flag, option, pass_run
+from sonic_sim.commands.click7 import Choice, Integer, PlainGroup, Run, argument, flag, option
 from sonic_sim.commands.config.root import NOT_SAVED, config
 
 _METADATA = "DEVICE_METADATA|localhost"
@@ -12,11 +12,12 @@ _ENABLED = Choice(["enabled", "disabled"])
 _NAMESERVERS = 3
 
 
-@config.command()
-@argument("new_hostname", metavar="<new_hostname>")
-@pass_run
+@config.leaf(
+    "hostname",
+    "Change device hostname without impacting the traffic.",
+    argument("new_hostname", metavar="<new_hostname>"),
+)
 def hostname(one: Run, new_hostname: str) -> None:
-    """Change device hostname without impacting the traffic."""
     one.db.set_fields(_METADATA, {"hostname": new_hostname})
     one.say(NOT_SAVED)
 
@@ -24,9 +25,7 @@ def hostname(one: Run, new_hostname: str) -> None:
 def _mode(name: str, field: str, text: str) -> None:
     """Add a command that enables or disables something in DEVICE_METADATA."""
 
-    @config.command(name, help=text)
-    @argument("mode", metavar="<enable|disable>")
-    @pass_run
+    @config.leaf(name, text, argument("mode", metavar="<enable|disable>"))
     def command(one: Run, mode: str) -> None:
         if mode not in ("enable", "disable"):
             one.fail(f"Error: Invalid argument {mode}, expect either enable or disable")
@@ -46,9 +45,7 @@ _mode("synchronous_mode", "synchronous_mode",
 _mode("yang_config_validation", "yang_config_validation", "")
 
 
-@config.group()
-def feature() -> None:
-    """Configure features"""
+feature = config.branch("feature", "Configure features")
 
 
 _feature_name = argument("name", metavar="<feature-name>")
@@ -61,45 +58,53 @@ def _must_be_feature(one: Run, name: str) -> dict[str, str]:
     return row
 
 
-@feature.command("state", short_help="Enable/disable a feature")
-@_feature_name
-@argument("state", metavar="<state>", type=_ENABLED)
-@flag("--block", help="Wait till operation is finished")
-@pass_run
+@feature.leaf(
+    "state",
+    "Enable/disable a feature",
+    _feature_name,
+    argument("state", metavar="<state>", type=_ENABLED),
+    flag("--block", help="Wait till operation is finished"),
+    short_help="Enable/disable a feature",
+)
 def feature_state(one: Run, name: str, state: str, block: bool) -> None:
-    """Enable/disable a feature"""
     current = _must_be_feature(one, name).get("state", "")
     if current.startswith("always_"):
         one.stop(f"Feature '{name}' state is always {current.removeprefix('always_')} and can not be modified")
     one.db.set_fields(f"FEATURE|{name}", {"state": state})
 
 
-@feature.command("autorestart", short_help="Enable/disable autosrestart of a feature")
-@_feature_name
-@argument("autorestart", metavar="<autorestart>", type=_ENABLED)
-@pass_run
+@feature.leaf(
+    "autorestart",
+    "Enable/disable autorestart of a feature",
+    _feature_name,
+    argument("autorestart", metavar="<autorestart>", type=_ENABLED),
+    short_help="Enable/disable autosrestart of a feature",
+)
 def feature_autorestart(one: Run, name: str, autorestart: str) -> None:
-    """Enable/disable autorestart of a feature"""
     if _must_be_feature(one, name).get("auto_restart") == "always_enabled":
         one.stop(f"Feature '{name}' auto-restart is always enabled and can not be modified", 0)
     one.db.set_fields(f"FEATURE|{name}", {"auto_restart": autorestart})
 
 
-@feature.command("owner", short_help="set owner for a feature")
-@_feature_name
-@argument("owner", metavar="<owner>", type=Choice(["local", "kube"]))
-@pass_run
+@feature.leaf(
+    "owner",
+    "Set owner for the feature",
+    _feature_name,
+    argument("owner", metavar="<owner>", type=Choice(["local", "kube"])),
+    short_help="set owner for a feature",
+)
 def feature_owner(one: Run, name: str, owner: str) -> None:
-    """Set owner for the feature"""
     _update_feature(one, name, "set_owner", owner)
 
 
-@feature.command("fallback", short_help="set fallback for a feature")
-@_feature_name
-@argument("fallback", metavar="<fallback>", type=Choice(["on", "off"]))
-@pass_run
+@feature.leaf(
+    "fallback",
+    "Set fallback for the feature",
+    _feature_name,
+    argument("fallback", metavar="<fallback>", type=Choice(["on", "off"])),
+    short_help="set fallback for a feature",
+)
 def feature_fallback(one: Run, name: str, fallback: str) -> None:
-    """Set fallback for the feature"""
     _update_feature(one, name, "no_fallback_to_local", "false" if fallback == "on" else "true")
 
 
@@ -109,9 +114,7 @@ def _update_feature(one: Run, name: str, field: str, value: str) -> None:
     one.db.set_fields(f"FEATURE|{name}", {field: value})
 
 
-@config.group()
-def ntp() -> None:
-    """NTP server configuration tasks"""
+ntp = config.branch("ntp", "NTP server configuration tasks")
 
 
 _ntp_address = argument("ntp_ip_address", metavar="<ntp_ip_address>")
@@ -126,19 +129,20 @@ def is_address(text: str) -> bool:
     return True
 
 
-@ntp.command("add")
-@_ntp_address
-@option(
-    "--association-type",
-    type=Choice(["server", "pool"], case_sensitive=False),
-    default="server",
-    help="Define the association type for this NTP server",
+@ntp.leaf(
+    "add",
+    "Add NTP server IP",
+    _ntp_address,
+    option(
+        "--association-type",
+        type=Choice(["server", "pool"], case_sensitive=False),
+        default="server",
+        help="Define the association type for this NTP server",
+    ),
+    flag("--iburst", help="Enable iburst for this NTP server"),
+    option("--version", type=Integer(), help="Specify the version for this NTP server"),
 )
-@flag("--iburst", help="Enable iburst for this NTP server")
-@option("--version", type=Integer(), help="Specify the version for this NTP server")
-@pass_run
 def ntp_add(one: Run, ntp_ip_address: str, association_type: str, iburst: bool, version: int | None) -> None:
-    """Add NTP server IP"""
     if not is_address(ntp_ip_address) and association_type != "pool":
         one.fail("Invalid IP address")
     if f"NTP_SERVER|{ntp_ip_address}" in one.db.rows:
@@ -150,24 +154,17 @@ def ntp_add(one: Run, ntp_ip_address: str, association_type: str, iburst: bool, 
     one.say(f"NTP server {ntp_ip_address} added to configuration\nRestarting chrony service...")
 
 
-@ntp.command("del")
-@_ntp_address
-@pass_run
+@ntp.leaf("del", "Delete NTP server IP", _ntp_address)
 def ntp_del(one: Run, ntp_ip_address: str) -> None:
-    """Delete NTP server IP"""
     if not one.db.delete(f"NTP_SERVER|{ntp_ip_address}"):
         one.fail(f"NTP server {ntp_ip_address} is not configured.")
     one.say(f"NTP server {ntp_ip_address} removed from configuration\nRestarting chrony service...")
 
 
-@config.group(cls=PlainGroup)
-def dns() -> None:
-    """Static DNS configuration"""
+dns = config.branch("dns", "Static DNS configuration", cls=PlainGroup)
 
 
-@dns.group(cls=PlainGroup)
-def nameserver() -> None:
-    """Static DNS nameservers configuration"""
+nameserver = dns.branch("nameserver", "Static DNS nameservers configuration", cls=PlainGroup)
 
 
 _nameserver = argument("ip_address_str", metavar="<ip_address>")
@@ -183,11 +180,8 @@ def _usable(one: Run, text: str) -> str:
     return str(address)
 
 
-@nameserver.command("add")
-@_nameserver
-@pass_run
+@nameserver.leaf("add", "Add static DNS nameserver entry", _nameserver)
 def nameserver_add(one: Run, ip_address_str: str) -> None:
-    """Add static DNS nameserver entry"""
     address = _usable(one, ip_address_str)
     servers = one.db.table("DNS_NAMESERVER")
     if address in servers:
@@ -197,37 +191,30 @@ def nameserver_add(one: Run, ip_address_str: str) -> None:
     one.db.put(f"DNS_NAMESERVER|{address}", {})
 
 
-@nameserver.command("del")
-@_nameserver
-@pass_run
+@nameserver.leaf("del", "Delete static DNS nameserver entry", _nameserver)
 def nameserver_del(one: Run, ip_address_str: str) -> None:
-    """Delete static DNS nameserver entry"""
     address = _usable(one, ip_address_str)
     if not one.db.delete(f"DNS_NAMESERVER|{address}"):
         one.fail(f"DNS nameserver {address} is not configured")
 
 
-@config.group(cls=PlainGroup)
-def clock() -> None:
-    """Configuring system clock"""
+clock = config.branch("clock", "Configuring system clock", cls=PlainGroup)
 
 
-@clock.command()
-@argument("timezone", metavar="<timezone_name>")
-@pass_run
+@clock.leaf("timezone", "Set system timezone", argument("timezone", metavar="<timezone_name>"))
 def timezone(one: Run, timezone: str) -> None:
-    """Set system timezone"""
     if timezone not in zoneinfo.available_timezones():
         one.stop(f"Timezone {timezone} does not conform format")
     one.db.set_fields(_METADATA, {"timezone": timezone})
 
 
-@clock.command()
-@argument("date", metavar="<YYYY-MM-DD>")
-@argument("clock_time", metavar="<HH:MM:SS>")
-@pass_run
+@clock.leaf(
+    "date",
+    "Set system date and time",
+    argument("date", metavar="<YYYY-MM-DD>"),
+    argument("clock_time", metavar="<HH:MM:SS>"),
+)
 def date(one: Run, date: str, clock_time: str) -> None:
-    """Set system date and time"""
     wrong = [
         f"{what} {text} does not conform format {shown}"
         for what, text, form, shown in (
@@ -248,17 +235,19 @@ def _has_form(text: str, form: str) -> bool:
     return True
 
 
-@config.group(cls=PlainGroup)
-def banner() -> None:
-    """Configuring system banner messages"""
+banner = config.branch("banner", "Configuring system banner messages", cls=PlainGroup)
 
 
 def _banner(name: str, text: str) -> None:
     is_state = name == "state"
 
-    @banner.command(name, help=text)
-    @argument("value", metavar="<enabled|disabled>" if is_state else "<message>", type=_ENABLED if is_state else None)
-    @pass_run
+    @banner.leaf(
+        name,
+        text,
+        argument(
+            "value", metavar="<enabled|disabled>" if is_state else "<message>", type=_ENABLED if is_state else None
+        ),
+    )
     def command(one: Run, value: str) -> None:
         one.db.set_fields("BANNER_MESSAGE|global", {name: value})
 
@@ -269,9 +258,7 @@ _banner("logout", "Set logout message")
 _banner("motd", "Set message of the day")
 
 
-@config.group()
-def kdump() -> None:
-    """Configure the KDUMP mechanism"""
+kdump = config.branch("kdump", "Configure the KDUMP mechanism")
 
 
 def _set_kdump(one: Run, field: str, value: str) -> None:
@@ -284,31 +271,25 @@ def _set_kdump(one: Run, field: str, value: str) -> None:
     one.say("Save SONiC configuration using 'config save' before issuing the reboot command.")
 
 
-@kdump.command()
-@pass_run
+@kdump.leaf("enable", "Enable the KDUMP mechanism")
 def enable(one: Run) -> None:
-    """Enable the KDUMP mechanism"""
     _set_kdump(one, "enabled", "true")
 
 
-@kdump.command()
-@pass_run
+@kdump.leaf("disable", "Disable the KDUMP mechanism")
 def disable(one: Run) -> None:
-    """Disable the KDUMP mechanism"""
     _set_kdump(one, "enabled", "false")
 
 
-@kdump.command()
-@argument("kdump_memory", metavar="<kdump_memory>")
-@pass_run
+@kdump.leaf("memory", "Configure the memory for KDUMP mechanism", argument("kdump_memory", metavar="<kdump_memory>"))
 def memory(one: Run, kdump_memory: str) -> None:
-    """Configure the memory for KDUMP mechanism"""
     _set_kdump(one, "memory", kdump_memory)
 
 
-@kdump.command("num_dumps")
-@argument("kdump_num_dumps", metavar="<kdump_num_dumps>", type=Integer())
-@pass_run
+@kdump.leaf(
+    "num_dumps",
+    "Configure the maximum dump files of KDUMP mechanism",
+    argument("kdump_num_dumps", metavar="<kdump_num_dumps>", type=Integer()),
+)
 def num_dumps(one: Run, kdump_num_dumps: int) -> None:
-    """Configure the maximum dump files of KDUMP mechanism"""
     _set_kdump(one, "num_dumps", str(kdump_num_dumps))

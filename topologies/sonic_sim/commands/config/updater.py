@@ -2,11 +2,12 @@
 
 import json
 import posixpath
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from sonic_sim.commands.click7 import Choice, Run, argument, flag, option, pass_run
+import click
+
+from sonic_sim.commands.click7 import Choice, Run, argument, flag, option
 from sonic_sim.commands.config.reload import error_text
 from sonic_sim.commands.config.root import config
 from sonic_sim.configdb import to_json
@@ -26,7 +27,7 @@ _ignore_path = option("-i", "--ignore-path", multiple=True, hidden=True)
 _parallel = flag("-p", "--parallel", help="applying the change to all ASICs parallelly")
 
 
-def _format(what: str) -> Callable[..., Any]:
+def _format(what: str) -> click.Option:
     text = f"format of {what} is either ConfigDb(ABNF) or SonicYang"
     words = Choice(["CONFIGDB", "SONICYANG"], case_sensitive=False)
     return option("-f", "--format", type=words, default="CONFIGDB", show_default=True, help=text)
@@ -55,23 +56,24 @@ def _applier(one: Run, dry_run: bool, ignore_non_yang_tables: bool) -> Applier:
     return Applier(one.device, one.say, dry=dry_run, ignore_without_model=ignore_non_yang_tables)
 
 
-@config.command("apply-patch")
-@argument("patch-file-path")
-@_format("config of the patch")
-@_dry_run
-@_parallel
-@_ignore_tables
-@_ignore_path
-@_verbose
-@pass_run
-def apply_patch(one: Run, patch_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
+@config.leaf(
+    "apply-patch",
     """Apply given patch of updates to Config. A patch is a JsonPatch which follows rfc6902.
-    This command can be used do partial updates to the config with minimum disruption to running processes.
-    It allows addition as well as deletion of configs. The patch file represents a diff of ConfigDb(ABNF)
-    format or SonicYang format.
+This command can be used do partial updates to the config with minimum disruption to running processes.
+It allows addition as well as deletion of configs. The patch file represents a diff of ConfigDb(ABNF)
+format or SonicYang format.
 
-    <patch-file-path>: Path to the patch file on the file-system.
-    """
+<patch-file-path>: Path to the patch file on the file-system.
+""",
+    argument("patch-file-path"),
+    _format("config of the patch"),
+    _dry_run,
+    _parallel,
+    _ignore_tables,
+    _ignore_path,
+    _verbose,
+)
+def apply_patch(one: Run, patch_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
     applier = _applier(one, dry_run, ignore_non_yang_tables)
     try:
         patch = read_patch(_text(one, patch_file_path))
@@ -97,23 +99,24 @@ def _text(one: Run, path: str) -> str:
         raise PatchError(error_text(error, path)) from error
 
 
-@config.command()
-@argument("target-file-path")
-@_format("target config")
-@_dry_run
-@_ignore_tables
-@_ignore_path
-@_verbose
-@pass_run
-def replace(one: Run, target_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
+@config.leaf(
+    "replace",
     """Replace the whole config with the specified config. The config is replaced with minimum disruption e.g.
-    if ACL config is different between current and target config only ACL config is updated, and other config/services
-    such as DHCP will not be affected.
+if ACL config is different between current and target config only ACL config is updated, and other config/services
+such as DHCP will not be affected.
 
-    **WARNING** The target config file should be the whole config, not just the part intended to be updated.
+**WARNING** The target config file should be the whole config, not just the part intended to be updated.
 
-    <target-file-path>: Path to the target file on the file-system.
-    """
+<target-file-path>: Path to the target file on the file-system.
+""",
+    argument("target-file-path"),
+    _format("target config"),
+    _dry_run,
+    _ignore_tables,
+    _ignore_path,
+    _verbose,
+)
+def replace(one: Run, target_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
     applier = _applier(one, dry_run, ignore_non_yang_tables)
     try:
         _replace(applier, json.loads(_text(one, target_file_path)))
@@ -145,15 +148,16 @@ def _rollbacker(one: Run, *lines: str) -> None:
         one.say(f"Config Rollbacker: {line}")
 
 
-@config.command()
-@argument("checkpoint-name")
-@_verbose
-@pass_run
-def checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
+@config.leaf(
+    "checkpoint",
     """Take a checkpoint of the whole current config with the specified checkpoint name.
 
-    <checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
-    """
+<checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
+""",
+    argument("checkpoint-name"),
+    _verbose,
+)
+def checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
     files, path = one.device.files, _path(checkpoint_name)
     _rollbacker(one, "Config checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
     _rollbacker(one, "Getting current config db.", "Getting checkpoint full-path.")
@@ -178,15 +182,16 @@ def _must_exist(one: Run, name: str, failed: str) -> None:
         _fail(one, failed, f"Checkpoint '{name}' does not exist")
 
 
-@config.command("delete-checkpoint")
-@argument("checkpoint-name")
-@_verbose
-@pass_run
-def delete_checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
+@config.leaf(
+    "delete-checkpoint",
     """Delete a checkpoint with the specified checkpoint name.
 
-    <checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
-    """
+<checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
+""",
+    argument("checkpoint-name"),
+    _verbose,
+)
+def delete_checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
     _rollbacker(one, "Deleting checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
     _rollbacker(one, "Checking checkpoint exists.")
     _must_exist(one, checkpoint_name, "Failed to delete config checkpoint")
@@ -195,12 +200,13 @@ def delete_checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
     _end(one, "Checkpoint deleted successfully.")
 
 
-@config.command("list-checkpoints")
-@flag("-t", "--time", help="Add extra last modified time information for each checkpoint")
-@_verbose
-@pass_run
+@config.leaf(
+    "list-checkpoints",
+    "List the config checkpoints available.",
+    flag("-t", "--time", help="Add extra last modified time information for each checkpoint"),
+    _verbose,
+)
 def list_checkpoints(one: Run, time: bool, verbose: bool) -> None:
-    """List the config checkpoints available."""
     files = one.device.files
     names = files.listing(_FOLDER) if files.is_directory(_FOLDER) else []
     names = [name.removesuffix(".cp.json") for name in names if name.endswith(".cp.json")]
@@ -210,20 +216,21 @@ def list_checkpoints(one: Run, time: bool, verbose: bool) -> None:
     one.say(to_json(timed if time else names))
 
 
-@config.command()
-@argument("checkpoint-name")
-@_dry_run
-@_ignore_tables
-@_ignore_path
-@_verbose
-@pass_run
-def rollback(one: Run, checkpoint_name: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
+@config.leaf(
+    "rollback",
     """Rollback the whole config to the specified checkpoint. The config is rolled back with minimum disruption e.g.
-    if ACL config is different between current and checkpoint config only ACL config is updated, and other
-    config/services such as DHCP will not be affected.
+if ACL config is different between current and checkpoint config only ACL config is updated, and other
+config/services such as DHCP will not be affected.
 
-    <checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
-    """
+<checkpoint-name>: The checkpoint name, use `config list-checkpoints` command to see available checkpoints.
+""",
+    argument("checkpoint-name"),
+    _dry_run,
+    _ignore_tables,
+    _ignore_path,
+    _verbose,
+)
+def rollback(one: Run, checkpoint_name: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
     applier = _applier(one, dry_run, ignore_non_yang_tables)
     _rollbacker(one, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
     _rollbacker(one, f"Verifying '{checkpoint_name}' exists.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag, pass_run
+from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
 from sonic_sim.commands.config.names import port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
 
@@ -13,17 +13,11 @@ _multiple = flag("-m", "--multiple", help="Add Multiple Vlan(s) in Range or in C
 _except = flag("-e", "--except_flag", help="Skips the given vlans and adds all other existing vlans")
 
 
-@config.group()
-def vlan() -> None:
-    """VLAN-related configuration tasks"""
+vlan = config.branch("vlan", "VLAN-related configuration tasks")
 
 
-@vlan.command("add")
-@_vid
-@_multiple
-@pass_run
+@vlan.leaf("add", "Add VLAN", _vid, _multiple)
 def vlan_add(one: Run, vid: str, multiple: bool) -> None:
-    """Add VLAN"""
     for number in _numbers(one, vid, multiple):
         name = f"Vlan{number}"
         _check_range(one, number)
@@ -64,17 +58,18 @@ def _check_range(one: Run, number: int) -> None:
         one.fail(f"Invalid VLAN ID {number} (2-4094)")
 
 
-@vlan.command("del")
-@_vid
-@_multiple
-@flag(
-    "--no_restart_dhcp_relay",
-    help="If no_restart_dhcp_relay is True, do not restart dhcp_relay while del vlan and require dhcpv6 relay of this "
-    "is empty",
+@vlan.leaf(
+    "del",
+    "Delete VLAN",
+    _vid,
+    _multiple,
+    flag(
+        "--no_restart_dhcp_relay",
+        help="If no_restart_dhcp_relay is True, do not restart dhcp_relay while del vlan and require dhcpv6 relay of "
+        "this is empty",
+    ),
 )
-@pass_run
 def vlan_del(one: Run, vid: str, multiple: bool, no_restart_dhcp_relay: bool) -> None:
-    """Delete VLAN"""
     db = one.db
     for number in _numbers(one, vid, multiple):
         name = f"Vlan{number}"
@@ -101,12 +96,13 @@ def _must_exist(one: Run, name: str) -> None:
         one.fail(f"{name} does not exist")
 
 
-@vlan.command("proxy_arp")
-@argument("vid", metavar="<vid>", type=Integer())
-@argument("mode", metavar="<mode>", type=Choice(["enabled", "disabled"]))
-@pass_run
+@vlan.leaf(
+    "proxy_arp",
+    "Configure proxy ARP for a VLAN",
+    argument("vid", metavar="<vid>", type=Integer()),
+    argument("mode", metavar="<mode>", type=Choice(["enabled", "disabled"])),
+)
 def proxy_arp(one: Run, vid: int, mode: str) -> None:
-    """Configure proxy ARP for a VLAN"""
     key = f"VLAN_INTERFACE|Vlan{vid}"
     if key not in one.db.rows:
         one.fail(f"Interface Vlan{vid} does not exist")
@@ -114,9 +110,7 @@ def proxy_arp(one: Run, vid: int, mode: str) -> None:
     one.say("Proxy ARP setting saved to ConfigDB\nStarting ndppd service")
 
 
-@vlan.group()
-def member() -> None:
-    pass
+member = vlan.branch("member", "")
 
 
 def _chosen(one: Run, vid: str, port: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
@@ -130,15 +124,16 @@ def _chosen(one: Run, vid: str, port: str, multiple: bool, except_flag: bool, ex
     return [number for number in every if number not in numbers] if except_flag else numbers
 
 
-@member.command("add")
-@_vid
-@argument("port", metavar="port")
-@flag("-u", "--untagged", help="Untagged status")
-@_multiple
-@_except
-@pass_run
+@member.leaf(
+    "add",
+    "Add VLAN member",
+    _vid,
+    argument("port", metavar="port"),
+    flag("-u", "--untagged", help="Untagged status"),
+    _multiple,
+    _except,
+)
 def member_add(one: Run, vid: str, port: str, untagged: bool, multiple: bool, except_flag: bool) -> None:
-    """Add VLAN member"""
     numbers = _chosen(one, vid, port, multiple, except_flag, list(one.db.table("VLAN")))
     if untagged and (multiple or except_flag or vid == "all"):
         one.fail(f"{port} cannot have more than one untagged Vlan.")
@@ -177,14 +172,8 @@ def _check_member(one: Run, name: str, port: str, untagged: bool) -> None:
         one.fail(f"{port} is in access mode! Tagged Members cannot be added")
 
 
-@member.command("del")
-@_vid
-@argument("port", metavar="<port>")
-@_multiple
-@_except
-@pass_run
+@member.leaf("del", "Delete VLAN member", _vid, argument("port", metavar="<port>"), _multiple, _except)
 def member_del(one: Run, vid: str, port: str, multiple: bool, except_flag: bool) -> None:
-    """Delete VLAN member"""
     for number in _chosen(one, vid, port, multiple, except_flag, vlans_of(one.db, port)):
         _check_range(one, number)
         _must_exist(one, f"Vlan{number}")

@@ -1,6 +1,6 @@
 """``config vrf``, ``config loopback`` and ``config subinterface``."""
 
-from sonic_sim.commands.click7 import Range, Run, argument, pass_run
+from sonic_sim.commands.click7 import Range, Run, argument
 from sonic_sim.commands.config.names import (
     NAME_MAX,
     is_interface,
@@ -16,9 +16,7 @@ _MANAGEMENT = ("mgmt", "management")
 _vrf_name = argument("vrf_name", metavar="<vrf_name>")
 
 
-@config.group()
-def vrf() -> None:
-    """VRF-related configuration tasks"""
+vrf = config.branch("vrf", "VRF-related configuration tasks")
 
 
 def _check_name(one: Run, name: str) -> None:
@@ -28,11 +26,8 @@ def _check_name(one: Run, name: str) -> None:
         one.fail(f"'vrf_name' length should not exceed {NAME_MAX} characters")
 
 
-@vrf.command("add")
-@_vrf_name
-@pass_run
+@vrf.leaf("add", "Add vrf", _vrf_name)
 def vrf_add(one: Run, vrf_name: str) -> None:
-    """Add vrf"""
     _check_name(one, vrf_name)
     if vrf_exists(one.db, vrf_name):
         one.fail(f"VRF {vrf_name} already exists!")
@@ -42,11 +37,8 @@ def vrf_add(one: Run, vrf_name: str) -> None:
         one.db.put(f"VRF|{vrf_name}", {})
 
 
-@vrf.command("del")
-@_vrf_name
-@pass_run
+@vrf.leaf("del", "Del vrf", _vrf_name)
 def vrf_del(one: Run, vrf_name: str) -> None:
-    """Del vrf"""
     db = one.db
     _check_name(one, vrf_name)
     device = "mgmt" if vrf_name == "management" else vrf_name
@@ -66,10 +58,7 @@ def vrf_del(one: Run, vrf_name: str) -> None:
     one.say(f"VRF {vrf_name} deleted and all associated IP addresses removed.")
 
 
-@vrf.command("add_vrf_vni_map")
-@argument("vrfname", metavar="<vrf-name>")
-@argument("vni", metavar="<vni>")
-@pass_run
+@vrf.leaf("add_vrf_vni_map", "", argument("vrfname", metavar="<vrf-name>"), argument("vni", metavar="<vni>"))
 def add_vni(one: Run, vrfname: str, vni: str) -> None:
     db = one.db
     if f"VRF|{vrfname}" not in db.rows:
@@ -86,18 +75,14 @@ def add_vni(one: Run, vrfname: str, vni: str) -> None:
     db.set_fields(f"VRF|{vrfname}", {"vni": vni})
 
 
-@vrf.command("del_vrf_vni_map")
-@argument("vrfname", metavar="<vrf-name>")
-@pass_run
+@vrf.leaf("del_vrf_vni_map", "", argument("vrfname", metavar="<vrf-name>"))
 def del_vni(one: Run, vrfname: str) -> None:
     if f"VRF|{vrfname}" not in one.db.rows:
         one.fail(f"vrf {vrfname} doesnt exists")
     one.db.set_fields(f"VRF|{vrfname}", {"vni": "0"})
 
 
-@config.group()
-def loopback() -> None:
-    """Loopback-related configuration tasks"""
+loopback = config.branch("loopback", "Loopback-related configuration tasks")
 
 
 _loopback_name = argument("loopback_name", metavar="<loopback_name>")
@@ -109,9 +94,7 @@ def _check_loopback(one: Run, name: str) -> None:
         one.fail(f"{name} is invalid, name should have prefix 'Loopback' and suffix '<0-999>' ")
 
 
-@loopback.command("add")
-@_loopback_name
-@pass_run
+@loopback.leaf("add", "", _loopback_name)
 def loopback_add(one: Run, loopback_name: str) -> None:
     _check_loopback(one, loopback_name)
     if f"LOOPBACK_INTERFACE|{loopback_name}" in one.db.rows:
@@ -119,9 +102,7 @@ def loopback_add(one: Run, loopback_name: str) -> None:
     one.db.put(f"LOOPBACK_INTERFACE|{loopback_name}", {})
 
 
-@loopback.command("del")
-@_loopback_name
-@pass_run
+@loopback.leaf("del", "", _loopback_name)
 def loopback_del(one: Run, loopback_name: str) -> None:
     _check_loopback(one, loopback_name)
     if f"LOOPBACK_INTERFACE|{loopback_name}" not in one.db.rows:
@@ -130,9 +111,7 @@ def loopback_del(one: Run, loopback_name: str) -> None:
     one.db.delete(f"LOOPBACK_INTERFACE|{loopback_name}")
 
 
-@config.group()
-def subinterface() -> None:
-    """subinterface-related configuration tasks"""
+subinterface = config.branch("subinterface", "subinterface-related configuration tasks")
 
 
 _subinterface_name = argument("subinterface_name", metavar="<subinterface_name>")
@@ -147,10 +126,7 @@ def _long_name(short: str) -> str:
     return short
 
 
-@subinterface.command("add")
-@_subinterface_name
-@argument("vid", metavar="<vid>", required=False, type=Range(1, 4094))
-@pass_run
+@subinterface.leaf("add", "", _subinterface_name, argument("vid", metavar="<vid>", required=False, type=Range(1, 4094)))
 def subinterface_add(one: Run, subinterface_name: str, vid: int | None) -> None:
     db, (parent, dot, _) = one.db, subinterface_name.partition(".")
     if not dot or not parent.startswith(("Eth", "Po")):
@@ -178,9 +154,7 @@ def subinterface_add(one: Run, subinterface_name: str, vid: int | None) -> None:
     db.put(f"VLAN_SUB_INTERFACE|{subinterface_name}", {**encapsulation, "admin_status": "up"})
 
 
-@subinterface.command("del")
-@_subinterface_name
-@pass_run
+@subinterface.leaf("del", "", _subinterface_name)
 def subinterface_del(one: Run, subinterface_name: str) -> None:
     if "." not in subinterface_name:
         one.fail(f"{subinterface_name} is invalid vlan subinterface")

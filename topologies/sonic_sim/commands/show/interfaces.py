@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from sonic_sim.commands.click7 import Integer, PlainGroup, Run, argument, flag, option, pass_run
+from sonic_sim.commands.click7 import Integer, PlainGroup, Run, argument, flag, option
 from sonic_sim.commands.config.names import expand_filter
 from sonic_sim.commands.config.root import not_simulated
-from sonic_sim.commands.show.root import namespace_options, show, verbose
+from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
 from sonic_sim.commands.tables import grid, table
 from sonic_sim.configdb import Hash, natural_key, to_json
 from sonic_sim.databases import APPL, COUNTERS, STATE, rows_of_database
@@ -18,9 +18,7 @@ _name = argument("interfacename", required=False)
 _MBPS_A_GBPS = 1000
 
 
-@show.group()
-def interfaces() -> None:
-    """Show details of the network interfaces"""
+interfaces = show.branch("interfaces", "Show details of the network interfaces")
 
 
 not_simulated(
@@ -48,13 +46,8 @@ def _state(row: Hash) -> list[str]:
     return [row.get("oper_status", NOT_AVAILABLE), row.get("admin_status", NOT_AVAILABLE)]
 
 
-@interfaces.command()
-@_name
-@namespace_options
-@verbose
-@pass_run
+@interfaces.leaf("status", "Show Interface status information", _name, *NAMESPACE, VERBOSE)
 def status(one: Run, interfacename: str | None, **others: Any) -> None:
-    """Show Interface status information"""
     db = one.db
     members = {key.partition("|")[2] for key in db.table("VLAN_MEMBER")}
     channels = {key.partition("|")[2]: key.partition("|")[0] for key in db.table("PORTCHANNEL_MEMBER")}
@@ -78,13 +71,8 @@ def speed_text(mbps: str) -> str:
     return f"{mbps}M" if int(mbps) < _MBPS_A_GBPS else f"{int(mbps) / _MBPS_A_GBPS:g}G"
 
 
-@interfaces.command()
-@_name
-@namespace_options
-@verbose
-@pass_run
+@interfaces.leaf("description", "Show interface status, protocol and description", _name, *NAMESPACE, VERBOSE)
 def description(one: Run, interfacename: str | None, **others: Any) -> None:
-    """Show interface status, protocol and description"""
     rows = [
         [name, *_state(row), row.get("alias", NOT_AVAILABLE), row.get("description", NOT_AVAILABLE)]
         for name, row in port_rows(one, interfacename).items()
@@ -92,13 +80,8 @@ def description(one: Run, interfacename: str | None, **others: Any) -> None:
     one.say(table(["Interface", "Oper", "Admin", "Alias", "Description"], rows, right=True))
 
 
-@interfaces.command()
-@_name
-@namespace_options
-@verbose
-@pass_run
+@interfaces.leaf("tpid", "Show Interface tpid information", _name, *NAMESPACE, VERBOSE)
 def tpid(one: Run, interfacename: str | None, **others: Any) -> None:
-    """Show Interface tpid information"""
     rows = [
         [name, row.get("alias", NOT_AVAILABLE), *_state(row), row.get("tpid", NOT_AVAILABLE)]
         for name, row in port_rows(one, interfacename).items()
@@ -106,12 +89,8 @@ def tpid(one: Run, interfacename: str | None, **others: Any) -> None:
     one.say(table(["Interface", "Alias", "Oper", "Admin", "TPID"], rows, right=True))
 
 
-@interfaces.command()
-@_name
-@namespace_options
-@pass_run
+@interfaces.leaf("alias", "Show Interface Name/Alias Mapping", _name, *NAMESPACE)
 def alias(one: Run, interfacename: str | None, **others: Any) -> None:
-    """Show Interface Name/Alias Mapping"""
     ports = one.db.table("PORT")
     if (one.call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias" and interfacename is not None:
         interfacename = next((name for name, row in ports.items() if row.get("alias") == interfacename), interfacename)
@@ -121,26 +100,16 @@ def alias(one: Run, interfacename: str | None, **others: Any) -> None:
     one.say(table(["Name", "Alias"], [[name, ports[name].get("alias", name)] for name in names]))
 
 
-@interfaces.command("naming_mode")
-@verbose
-@pass_run
+@interfaces.leaf("naming_mode", "Show interface naming_mode status", VERBOSE)
 def naming_mode(one: Run, verbose: bool) -> None:
-    """Show interface naming_mode status"""
     one.say((one.call.variables or {}).get("SONIC_CLI_IFACE_MODE", "default"))
 
 
 def _mode_group(name: str, text: str, headers: list[str], fields: tuple[str, ...]) -> None:
     """Add a group whose ``status`` shows fields of the ports."""
+    group = interfaces.branch(name, f"Show interface {text} information")
 
-    @interfaces.group(name, help=f"Show interface {text} information")
-    def group() -> None:
-        pass
-
-    @group.command("status", help=f"Show interface {text} status")
-    @_name
-    @namespace_options
-    @verbose
-    @pass_run
+    @group.leaf("status", f"Show interface {text} status", _name, *NAMESPACE, VERBOSE)
     def command(one: Run, interfacename: str | None, **others: Any) -> None:
         states = rows_of_database(one.device, STATE, "PORT_TABLE|*")
         rows = []
@@ -159,37 +128,32 @@ _mode_group("link-training", "link-training", ["LT Oper", "LT Admin", "Oper", "A
 _mode_group("fec", "fec", ["FEC Oper", "FEC Admin"], ("fec_oper", "fec"))
 
 
-@interfaces.group(cls=PlainGroup, invoke_without_command=True)
-@pass_run
+@interfaces.branching(
+    "breakout", "Show Breakout Mode information by interfaces", cls=PlainGroup, invoke_without_command=True
+)
 def breakout(one: Run) -> None:
-    """Show Breakout Mode information by interfaces"""
     if click.get_current_context().invoked_subcommand is None:
         # the simulated image has no platform.json
         one.stop("Can not load port config from platform.json or hwsku.json file")
 
 
-@breakout.command("current-mode")
-@argument("interface", metavar="<interface_name>", required=False)
-@pass_run
+@breakout.leaf(
+    "current-mode",
+    "Show current Breakout mode Info by interface(s)",
+    argument("interface", metavar="<interface_name>", required=False),
+)
 def current_mode(one: Run, interface: str | None) -> None:
-    """Show current Breakout mode Info by interface(s)"""
     modes = one.db.table("BREAKOUT_CFG")
     names = sorted(modes, key=natural_key) if interface is None else [interface]
     rows = [[name, modes.get(name, {}).get("brkout_mode", "Not Available")] for name in names]
     one.say(grid(["Interface", "Current Breakout Mode"], rows))
 
 
-@interfaces.group()
-def neighbor() -> None:
-    """Show neighbor related information"""
+neighbor = interfaces.branch("neighbor", "Show neighbor related information")
 
 
-@neighbor.command()
-@_name
-@option("-n", "--namespace")
-@pass_run
+@neighbor.leaf("expected", "Show expected neighbor information by interfaces", _name, option("-n", "--namespace"))
 def expected(one: Run, interfacename: str | None, namespace: str | None) -> None:
-    """Show expected neighbor information by interfaces"""
     neighbors, about = one.db.table("DEVICE_NEIGHBOR"), one.db.table("DEVICE_NEIGHBOR_METADATA")
     if not neighbors:
         one.stop("DEVICE_NEIGHBOR information is not present.", 0)
@@ -207,12 +171,8 @@ def expected(one: Run, interfacename: str | None, namespace: str | None) -> None
     one.say(table(headers, rows))
 
 
-@interfaces.command()
-@namespace_options
-@verbose
-@pass_run
+@interfaces.leaf("portchannel", "Show PortChannel information", *NAMESPACE, VERBOSE)
 def portchannel(one: Run, **others: Any) -> None:
-    """Show PortChannel information"""
     names = sorted(one.db.table("PORTCHANNEL"), key=natural_key)
     rows = [[name.removeprefix("PortChannel"), name, NOT_AVAILABLE, ""] for name in names]
     one.say("Flags: A - active, I - inactive, Up - up, Dw - Down, N/A - not available,")
@@ -230,27 +190,25 @@ _period = option("-p", "--period", type=Integer(), help="Display statistics over
 _json = flag("-j", "--json", "json_fmt", help="Print in JSON format")
 
 
-@interfaces.group(cls=PlainGroup, invoke_without_command=True)
-@namespace_options
-@option("-i", "--interface", help="Filter by interface name")
-@flag("-a", "--printall", help="Show all counters")
-@_period
-@_json
-@verbose
-@pass_run
+@interfaces.branching(
+    "counters",
+    "Show interface counters",
+    *NAMESPACE,
+    option("-i", "--interface", help="Filter by interface name"),
+    flag("-a", "--printall", help="Show all counters"),
+    _period,
+    _json,
+    VERBOSE,
+    cls=PlainGroup,
+    invoke_without_command=True,
+)
 def counters(one: Run, interface: str | None, json_fmt: bool, **others: Any) -> None:
-    """Show interface counters"""
     if click.get_current_context().invoked_subcommand is None:
         _show_counters(one, interface, json_fmt, _COLUMNS[""])
 
 
 def _counters_command(name: str) -> None:
-    @counters.command(name, help=f"Show interface counters {name}")
-    @namespace_options
-    @_period
-    @_json
-    @verbose
-    @pass_run
+    @counters.leaf(name, f"Show interface counters {name}", *NAMESPACE, _period, _json, VERBOSE)
     def command(one: Run, json_fmt: bool, **others: Any) -> None:
         _show_counters(one, None, json_fmt, _COLUMNS[name])
 
@@ -259,14 +217,15 @@ _counters_command("errors")
 _counters_command("rates")
 
 
-@counters.command()
-@argument("interface", metavar="[INTERFACE_NAME]", required=False)
-@_period
-@_json
-@verbose
-@pass_run
+@counters.leaf(
+    "rif",
+    "Show interface counters rif",
+    argument("interface", metavar="[INTERFACE_NAME]", required=False),
+    _period,
+    _json,
+    VERBOSE,
+)
 def rif(one: Run, **others: Any) -> None:
-    """Show interface counters rif"""
     headers = [f"{way}_{what}" for way in ("RX", "TX") for what in ("OK", "BPS", "PPS", "ERR")]
     one.say(table(["IFACE", *headers], [], right=True))
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sonic_sim.commands.click7 import Run, argument, flag, option, pass_run
+from sonic_sim.commands.click7 import Run, argument, flag, option
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.ecnconfig import listing, run_ecnconfig
 from sonic_sim.commands.pfcwd import run_pfcwd
-from sonic_sim.commands.show.root import namespace_options, show, verbose
+from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
 from sonic_sim.commands.tables import table
 from sonic_sim.configdb import natural_key
 from sonic_sim.shell.programs import Call
@@ -15,35 +15,24 @@ _interface = argument("interface", required=False)
 _namespace = option("-n", "--namespace")
 
 
-@show.command()
-@verbose
-@pass_run
+@show.leaf("ecn", "Show ECN configuration", VERBOSE)
 def ecn(one: Run, verbose: bool) -> None:
-    """Show ECN configuration"""
     one.finish(run_ecnconfig(Call(one.device, ["ecnconfig", "-l", *(["-vv"] if verbose else [])])))
 
 
-@show.command()
-@verbose
-@pass_run
+@show.leaf("mmu", "Show mmu configuration", VERBOSE)
 def mmu(one: Run, verbose: bool) -> None:
-    """Show mmu configuration"""
     _buffers(one)
 
 
-@show.group()
-def buffer() -> None:
-    """Show buffer information"""
+buffer = show.branch("buffer", "Show buffer information")
 
 
 not_simulated(buffer, "information  show buffer information")
 
 
-@buffer.command()
-@verbose
-@pass_run
+@buffer.leaf("configuration", "show buffer configuration", VERBOSE)
 def configuration(one: Run, verbose: bool) -> None:
-    """show buffer configuration"""
     _buffers(one)
 
 
@@ -51,29 +40,19 @@ def _buffers(one: Run) -> None:
     one.say(listing(one.db, "BUFFER_POOL", "Pool") + listing(one.db, "BUFFER_PROFILE", "Profile"), end="")
 
 
-@show.group()
-def pfc() -> None:
-    """Show details of the priority-flow-control (pfc)"""
+pfc = show.branch("pfc", "Show details of the priority-flow-control (pfc)")
 
 
 not_simulated(pfc, "counters  Show pfc counters")
 
 
-@pfc.command()
-@_interface
-@_namespace
-@pass_run
+@pfc.leaf("priority", "Show pfc priority", _interface, _namespace)
 def priority(one: Run, interface: str | None, namespace: str | None) -> None:
-    """Show pfc priority"""
     _pfc(one, interface, "PORT_QOS_MAP", "pfc_enable", "Lossless priorities")
 
 
-@pfc.command()
-@_interface
-@_namespace
-@pass_run
+@pfc.leaf("asymmetric", "Show asymmetric pfc", _interface, _namespace)
 def asymmetric(one: Run, interface: str | None, namespace: str | None) -> None:
-    """Show asymmetric pfc"""
     _pfc(one, interface, "PORT", "pfc_asym", "Asymmetric")
 
 
@@ -85,25 +64,14 @@ def _pfc(one: Run, interface: str | None, name: str, field: str, header: str) ->
     one.say(f"\n{table(['Interface', header], [[port, rows[port].get(field) or 'N/A'] for port in ports])}\n")
 
 
-@show.group()
-def pfcwd() -> None:
-    """Show details of the pfc watchdog"""
+pfcwd = show.branch("pfcwd", "Show details of the pfc watchdog")
 
 
-@pfcwd.command("config")
-@namespace_options
-@verbose
-@pass_run
+@pfcwd.leaf("config", "Show pfc watchdog config", *NAMESPACE, VERBOSE)
 def watchdog_config(one: Run, **others: Any) -> None:
-    """Show pfc watchdog config"""
     one.finish(run_pfcwd(Call(one.device, ["pfcwd", "show", "config"])))
 
 
-@pfcwd.command("stats")
-@flag("-e", "--empty")
-@namespace_options
-@verbose
-@pass_run
+@pfcwd.leaf("stats", "Show pfc watchdog stats", flag("-e", "--empty"), *NAMESPACE, VERBOSE)
 def watchdog_stats(one: Run, **others: Any) -> None:
-    """Show pfc watchdog stats"""
     one.finish(run_pfcwd(Call(one.device, ["pfcwd", "show", "stats"])))

@@ -1,31 +1,19 @@
 """``show``: the root of its commands, and the names of those that are not simulated."""
 
-from collections.abc import Callable
-from typing import Any
-
-import click
-
 from sonic_sim.commands.click7 import Choice, Group, flag, option, run
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.shell.programs import Call, Result, program
 
-verbose = flag("--verbose", help="Enable verbose output")
+VERBOSE = flag("--verbose", help="Enable verbose output")
+NAMESPACE = (
+    option(
+        "-d", "--display", type=Choice(["all", "frontend"]), default="frontend", show_default=True,
+        help="Show internal interfaces",
+    ),
+    option("-n", "--namespace", type=Choice([]), show_default=True, help="Namespace name or all"),
+)  # fmt: skip
 
-
-def namespace_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of commands that show several ASICs."""
-    shown = Choice(["all", "frontend"])
-    settings = option(
-        "-d", "--display", type=shown, default="frontend", show_default=True, help="Show internal interfaces"
-    )
-    return settings(
-        option("-n", "--namespace", type=Choice([]), show_default=True, help="Namespace name or all")(function)
-    )
-
-
-@click.group("show", cls=Group, help="SONiC command line - 'show' command")
-def show() -> None:
-    pass
+show = Group("show", help="SONiC command line - 'show' command")
 
 
 @program("show")

@@ -3,9 +3,9 @@
 from typing import Any
 
 from sonic_sim.bgp.views import view
-from sonic_sim.commands.click7 import Choice, Run, argument, flag, pass_run
+from sonic_sim.commands.click7 import Choice, Run, argument, flag
 from sonic_sim.commands.config.root import not_simulated
-from sonic_sim.commands.show.root import namespace_options, show, verbose
+from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
 from sonic_sim.commands.tables import table
 from sonic_sim.configdb import natural_key, to_json
 from sonic_sim.interfaces import kernel_interfaces
@@ -15,14 +15,10 @@ _address = argument("ipaddress", required=False)
 _info = argument("info_type", type=Choice(["routes", "advertised-routes", "received-routes"]), required=False)
 
 
-@show.group()
-def ip() -> None:
-    """Show IP (IPv4) commands"""
+ip = show.branch("ip", "Show IP (IPv4) commands")
 
 
-@show.group()
-def ipv6() -> None:
-    """Show IPv6 commands"""
+ipv6 = show.branch("ipv6", "Show IPv6 commands")
 
 
 not_simulated(
@@ -56,70 +52,46 @@ def _ask(one: Run, *words: str | None) -> None:
     one.say(text, end="")
 
 
-@ip.group()
-def bgp() -> None:
-    """Show IPv4 BGP (Border Gateway Protocol) information"""
+bgp = ip.branch("bgp", "Show IPv4 BGP (Border Gateway Protocol) information")
 
 
-@bgp.command(help="Show summarized information of IPv4 BGP state")
-@namespace_options
-@pass_run
+@bgp.leaf("summary", "Show summarized information of IPv4 BGP state", *NAMESPACE)
 def summary(one: Run, **others: Any) -> None:
-    """Print the summary."""
     _ask(one, "show bgp summary")
 
 
-@bgp.command()
-@_address
-@_info
-@pass_run
+@bgp.leaf("neighbors", "Show IP (IPv4) BGP neighbors", _address, _info)
 def neighbors(one: Run, ipaddress: str | None, info_type: str | None) -> None:
-    """Show IP (IPv4) BGP neighbors"""
     _ask(one, "show bgp neighbors", ipaddress, info_type)
 
 
-@bgp.command()
-@argument("ipaddress", metavar="[<ipv4-address>|<ipv4-prefix>]", required=False)
-@argument("info_type", metavar="[bestpath|json|longer-prefixes|multipath]", required=False)
-@pass_run
+@bgp.leaf(
+    "network",
+    "Show IP (IPv4) BGP network",
+    argument("ipaddress", metavar="[<ipv4-address>|<ipv4-prefix>]", required=False),
+    argument("info_type", metavar="[bestpath|json|longer-prefixes|multipath]", required=False),
+)
 def network(one: Run, ipaddress: str | None, info_type: str | None) -> None:
-    """Show IP (IPv4) BGP network"""
     _ask(one, "show ip bgp", ipaddress, info_type)
 
 
-@ip.command("route", context_settings={"ignore_unknown_options": True})
-@_words
-@verbose
-@pass_run
+@ip.leaf("route", "Show IP (IPv4) routing table", _words, VERBOSE, context_settings={"ignore_unknown_options": True})
 def ip_route(one: Run, args: tuple[str, ...], verbose: bool) -> None:
-    """Show IP (IPv4) routing table"""
     _ask(one, "show ip route", *args)
 
 
-@ipv6.command("route", context_settings={"ignore_unknown_options": True})
-@_words
-@verbose
-@pass_run
+@ipv6.leaf("route", "Show IPv6 routing table", _words, VERBOSE, context_settings={"ignore_unknown_options": True})
 def ipv6_route(one: Run, args: tuple[str, ...], verbose: bool) -> None:
-    """Show IPv6 routing table"""
     _ask(one, "show ipv6 route", *args)
 
 
-@ip.command("interfaces", help="Show interfaces IPv4 address")
-@namespace_options
-@verbose
-@pass_run
+@ip.leaf("interfaces", "Show interfaces IPv4 address", *NAMESPACE, VERBOSE)
 def ip_interfaces(one: Run, **others: Any) -> None:
-    """Print the interfaces that have an IPv4 address."""
     _interfaces(one, "inet", "IPv4")
 
 
-@ipv6.command("interfaces", help="Show interfaces IPv6 address")
-@namespace_options
-@verbose
-@pass_run
+@ipv6.leaf("interfaces", "Show interfaces IPv6 address", *NAMESPACE, VERBOSE)
 def ipv6_interfaces(one: Run, **others: Any) -> None:
-    """Print the interfaces that have an IPv6 address."""
     _interfaces(one, "inet6", "IPv6")
 
 
@@ -142,16 +114,13 @@ def _interfaces(one: Run, family: str, version: str) -> None:
     one.seconds = 0.4
 
 
-@show.group("bgp")
-def configuration() -> None:
-    """Show BGP configuration"""
+configuration = show.branch("bgp", "Show BGP configuration")
 
 
-@configuration.command("device-global")
-@flag("-j", "--json", "json_format", help="Display in JSON format")
-@pass_run
+@configuration.leaf(
+    "device-global", "Show BGP device global state", flag("-j", "--json", "json_format", help="Display in JSON format")
+)
 def device_global(one: Run, json_format: bool) -> None:
-    """Show BGP device global state"""
     row = one.db.get("BGP_DEVICE_GLOBAL|STATE")
     if not row:
         one.stop("No configuration is present in CONFIG DB", 0)
@@ -166,8 +135,6 @@ def device_global(one: Run, json_format: bool) -> None:
         one.say(table([name.upper() for name in shown], [list(shown.values())]))
 
 
-@show.command("suppress-fib-pending")
-@pass_run
+@show.leaf("suppress-fib-pending", "Show the status of suppress pending FIB feature")
 def suppress_fib_pending(one: Run) -> None:
-    """Show the status of suppress pending FIB feature"""
     one.say(one.db.get("DEVICE_METADATA|localhost").get("suppress-fib-pending", "enabled").title())

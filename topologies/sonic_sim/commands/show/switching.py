@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from sonic_sim.commands.click7 import Run, argument, pass_run, run
+from sonic_sim.commands.click7 import Run, argument, run
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.interfaces import NOT_AVAILABLE
-from sonic_sim.commands.show.root import show, verbose
+from sonic_sim.commands.show.root import VERBOSE, show
 from sonic_sim.commands.tables import grid, table
 from sonic_sim.configdb import natural_key
 from sonic_sim.databases import APPL, STATE, rows_of_database
@@ -16,16 +16,11 @@ _ACL_RULES = ["Table", "Rule", "Priority", "Action", "Match", "Status"]
 _NO_MATCH = ("PRIORITY", "PACKET_ACTION", "MIRROR_ACTION", "MIRROR_INGRESS_ACTION", "MIRROR_EGRESS_ACTION")
 
 
-@show.group()
-def vlan() -> None:
-    """Show VLAN information"""
+vlan = show.branch("vlan", "Show VLAN information")
 
 
-@vlan.command()
-@verbose
-@pass_run
+@vlan.leaf("brief", "Show all bridge information", VERBOSE)
 def brief(one: Run, verbose: bool) -> None:
-    """Show all bridge information"""
     db, rows = one.db, []
     for name in sorted(db.table("VLAN"), key=natural_key):
         addresses = [key.partition("|")[2] for key in db.table("VLAN_INTERFACE") if key.startswith(f"{name}|")]
@@ -44,10 +39,8 @@ def _members(one: Run, name: str) -> list[tuple[str, str]]:
     return [(port, rows[f"{name}|{port}"].get("tagging_mode", "")) for port in sorted(ports, key=natural_key)]
 
 
-@vlan.command("config", help="")
-@pass_run
+@vlan.leaf("config", "")
 def vlan_config(one: Run) -> None:
-    """Print VLANs with members, one a line."""
     rows = []
     for name in sorted(one.db.table("VLAN"), key=natural_key):
         vid = one.db.get(f"VLAN|{name}").get("vlanid", "")
@@ -55,11 +48,8 @@ def vlan_config(one: Run) -> None:
     one.say(table(["Name", "VID", "Member", "Mode"], rows))
 
 
-@show.command()
-@argument("vrf_name", required=False)
-@pass_run
+@show.leaf("vrf", "Show vrf config", argument("vrf_name", required=False))
 def vrf(one: Run, vrf_name: str | None) -> None:
-    """Show vrf config"""
     tables = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE", "VLAN_SUB_INTERFACE")
     rows = []
     for name in [vrf_name] if vrf_name else sorted(one.db.table("VRF"), key=natural_key):
@@ -70,34 +60,25 @@ def vrf(one: Run, vrf_name: str | None) -> None:
     one.say(table(["VRF", "Interfaces"], rows))
 
 
-@show.group()
-def subinterfaces() -> None:
-    """Show details of the sub port interfaces"""
+subinterfaces = show.branch("subinterfaces", "Show details of the sub port interfaces")
 
 
-@subinterfaces.command("status")
-@argument("subinterfacename", required=False)
-@verbose
-@pass_run
+@subinterfaces.leaf(
+    "status", "Show sub port interface status information", argument("subinterfacename", required=False), VERBOSE
+)
 def subinterface_status(one: Run, **others: Any) -> None:
-    """Show sub port interface status information"""
     # what no daemon has made is not shown
     one.say(table(["Sub port interface", "Speed", "MTU", "Vlan", "Admin", "Type"], [], right=True))
 
 
-@show.group()
-def lldp() -> None:
-    """Show LLDP information"""
+lldp = show.branch("lldp", "Show LLDP information")
 
 
 not_simulated(lldp, "neighbors  Show LLDP neighbors")
 
 
-@lldp.command("table")
-@verbose
-@pass_run
+@lldp.leaf("table", "Show LLDP neighbors in tabular format", VERBOSE)
 def lldp_table(one: Run, verbose: bool) -> None:
-    """Show LLDP neighbors in tabular format"""
     rows = rows_of_database(one.device, APPL, "LLDP_ENTRY_TABLE:*")
     heard = {key.partition(":")[2]: row for key, row in rows.items() if key.startswith("LLDP_ENTRY_TABLE:")}
     body = [
@@ -110,17 +91,11 @@ def lldp_table(one: Run, verbose: bool) -> None:
     one.say(f"{'-' * 50}\nTotal entries displayed:  {len(body)}")
 
 
-@show.group()
-def acl() -> None:
-    """Show ACL related information"""
+acl = show.branch("acl", "Show ACL related information")
 
 
-@acl.command("table")
-@argument("table_name", required=False)
-@verbose
-@pass_run
+@acl.leaf("table", "Show existing ACL tables", argument("table_name", required=False), VERBOSE)
 def acl_tables(one: Run, table_name: str | None, verbose: bool) -> None:
-    """Show existing ACL tables"""
     rows = []
     for name in sorted(one.db.table("ACL_TABLE")):
         row = one.db.get(f"ACL_TABLE|{name}")
@@ -144,13 +119,14 @@ def _status(one: Run, key: str) -> str:
     return rows_of_database(one.device, STATE, key).get(key, {}).get("status", NOT_AVAILABLE)
 
 
-@acl.command("rule")
-@argument("table_name", required=False)
-@argument("rule_id", required=False)
-@verbose
-@pass_run
+@acl.leaf(
+    "rule",
+    "Show existing ACL rules",
+    argument("table_name", required=False),
+    argument("rule_id", required=False),
+    VERBOSE,
+)
 def acl_rules(one: Run, table_name: str | None, rule_id: str | None, verbose: bool) -> None:
-    """Show existing ACL rules"""
     rules = one.db.table("ACL_RULE")
     found = []
     for key, row in rules.items():
@@ -189,10 +165,8 @@ def _sessions() -> str:
     return f"ERSPAN Sessions\n{table(erspan, [])}\n\nSPAN Sessions\n{table(span, [])}"
 
 
-@show.group(invoke_without_command=True)
-@pass_run
+@show.branching("sflow", "Show sFlow related information", invoke_without_command=True)
 def sflow(one: Run) -> None:
-    """Show sFlow related information"""
     row = one.db.get("SFLOW|global") or {"admin_state": "down"}
     lines = {
         "Admin State": row.get("admin_state", "down"), "Sample Direction": row.get("sample_direction", "rx"),

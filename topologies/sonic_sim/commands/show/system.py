@@ -4,19 +4,16 @@ import json
 import time
 from typing import Any
 
-from sonic_sim.commands.click7 import PlainGroup, Run, argument, flag, pass_run
+from sonic_sim.commands.click7 import PlainGroup, Run, argument, flag
 from sonic_sim.commands.config.root import not_simulated
-from sonic_sim.commands.show.root import show, verbose
+from sonic_sim.commands.show.root import VERBOSE, show
 from sonic_sim.commands.tables import table
 from sonic_sim.configdb import natural_key
 from sonic_sim.device import Device
 
 
-@show.command()
-@verbose
-@pass_run
+@show.leaf("version", "Show version information", VERBOSE)
 def version(one: Run, verbose: bool) -> None:
-    """Show version information"""
     device = one.device
     image = device.image()
     metadata = device.db.get("DEVICE_METADATA|localhost")
@@ -42,28 +39,20 @@ def _uptime(device: Device) -> str:
     return f"{days} day{'s' if days > 1 else ''}, {clock}" if days else f" {clock}"
 
 
-@show.command()
-@verbose
-@pass_run
+@show.leaf("uptime", "Show system uptime", VERBOSE)
 def uptime(one: Run, verbose: bool) -> None:
-    """Show system uptime"""
     minutes = int(one.device.clock.now() - one.device.times.booted) // 60
     parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
     shown = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
     one.say(f"up {', '.join(shown) or '0 minutes'}")
 
 
-@show.group(cls=PlainGroup, invoke_without_command=True)
-@verbose
-@pass_run
+@show.branching("clock", "Show date and time", VERBOSE, cls=PlainGroup, invoke_without_command=True)
 def clock(one: Run, verbose: bool) -> None:
-    """Show date and time"""
     one.say(time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(one.device.clock.now())))
 
 
-@show.group()
-def platform() -> None:
-    """Show platform-specific hardware info"""
+platform = show.branch("platform", "Show platform-specific hardware info")
 
 
 not_simulated(
@@ -82,11 +71,10 @@ not_simulated(
 )
 
 
-@platform.command()
-@flag("--json", "json_format", help="Output in JSON format")
-@pass_run
+@platform.leaf(
+    "summary", "Show hardware platform information", flag("--json", "json_format", help="Output in JSON format")
+)
 def summary(one: Run, json_format: bool) -> None:
-    """Show hardware platform information"""
     device = one.device
     metadata = device.db.get("DEVICE_METADATA|localhost")
     values = {
@@ -101,9 +89,7 @@ def summary(one: Run, json_format: bool) -> None:
         one.say(f"{name}: {value}")
 
 
-@show.group()
-def feature() -> None:
-    """Show feature status"""
+feature = show.branch("feature", "Show feature status")
 
 
 _CONFIG = {"state": "State", "auto_restart": "AutoRestart", "set_owner": "Owner", "no_fallback_to_local": "fallback"}
@@ -112,9 +98,7 @@ _CONFIG = {"state": "State", "auto_restart": "AutoRestart", "set_owner": "Owner"
 def _feature_command(name: str, text: str, fields: dict[str, str], *, optional: bool = False) -> None:
     """Add a command that shows fields of FEATURE; ``optional``: a column is there only where a row has the field."""
 
-    @feature.command(name, help=text)
-    @argument("feature_name", required=False)
-    @pass_run
+    @feature.leaf(name, text, argument("feature_name", required=False))
     def command(one: Run, feature_name: str | None) -> None:
         rows = one.db.table("FEATURE")
         if feature_name is not None and feature_name not in rows:
@@ -130,31 +114,23 @@ _feature_command("config", "Show feature config", _CONFIG, optional=True)
 _feature_command("autorestart", "Show auto-restart state for a feature", {"auto_restart": "AutoRestart"})
 
 
-@show.group()
-def dns() -> None:
-    """Show details of the static DNS configuration"""
+dns = show.branch("dns", "Show details of the static DNS configuration")
 
 
-@dns.command()
-@pass_run
+@dns.leaf("nameserver", "Show static DNS configuration")
 def nameserver(one: Run) -> None:
-    """Show static DNS configuration"""
     one.say(table(["Nameserver"], [[key] for key in sorted(one.db.table("DNS_NAMESERVER"))], right=True))
 
 
-@show.group(cls=PlainGroup, invoke_without_command=True)
-@pass_run
+@show.branching("banner", "Show banner messages", cls=PlainGroup, invoke_without_command=True)
 def banner(one: Run) -> None:
-    """Show banner messages"""
     row = one.db.get("BANNER_MESSAGE|global")
     fields = ["state", "login", "motd", "logout"]
     one.say(table(fields, [[row.get(field, "") for field in fields]]))
 
 
-@show.command()
-@pass_run
+@show.leaf("aaa", "Show AAA configuration")
 def aaa(one: Run) -> None:
-    """Show AAA configuration"""
     defaults = {"authentication": {"login": "local", "failthrough": "False"}, "authorization": {"login": "local"},
                 "accounting": {"login": "disable"}}  # fmt: skip
     for key, fields in defaults.items():
@@ -163,10 +139,8 @@ def aaa(one: Run) -> None:
             one.say(f"AAA {key} {name} {value}")
 
 
-@show.command()
-@pass_run
+@show.leaf("tacacs", "Show TACACS+ configuration")
 def tacacs(one: Run) -> None:
-    """Show TACACS+ configuration"""
     defaults = {"auth_type": "pap (default)", "timeout": "5 (default)", "passkey": "<EMPTY_STRING> (default)"}
     for name, value in (defaults | one.db.get("TACPLUS|global")).items():
         one.say(f"TACPLUS global {name} {value}")
@@ -176,38 +150,29 @@ def tacacs(one: Run) -> None:
             one.say(f"               {name} {value}")
 
 
-@show.command()
-@pass_run
+@show.leaf("services", "Show all daemon services")
 def services(one: Run) -> None:
-    """Show all daemon services"""
+    return
 
 
-@show.group("reboot-cause", invoke_without_command=True)
-@pass_run
+@show.branching("reboot-cause", "Show cause of most recent reboot", invoke_without_command=True)
 def reboot_cause(one: Run) -> None:
-    """Show cause of most recent reboot"""
     one.say("Unknown")
 
 
-@show.group("management_interface")
-def management_interface() -> None:
-    """Show management interface parameters"""
+management_interface = show.branch("management_interface", "Show management interface parameters")
 
 
-@management_interface.command()
-@pass_run
+@management_interface.leaf("address", "Show IP address configured for management interface")
 def address(one: Run) -> None:
-    """Show IP address configured for management interface"""
     for key, row in one.db.table("MGMT_INTERFACE").items():
         one.say(f"Management IP address = {key.partition('|')[2]}")
         if "gwaddr" in row:
             one.say(f"Management Network Default Gateway = {row['gwaddr']}")
 
 
-@show.group("mgmt-vrf", cls=PlainGroup, invoke_without_command=True)
-@pass_run
+@show.branching("mgmt-vrf", "Show management VRF attributes", cls=PlainGroup, invoke_without_command=True)
 def mgmt_vrf(one: Run) -> None:
-    """Show management VRF attributes"""
     if not one.db.get("MGMT_VRF_CONFIG|vrf_global"):
         one.say("MGMT_VRF_CONFIG is not present.")
     enabled = one.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true"
@@ -215,8 +180,7 @@ def mgmt_vrf(one: Run) -> None:
 
 
 def _agents(name: str, text: str, config_table: str, headers: list[str]) -> None:
-    @show.group(name, help=text, invoke_without_command=True)
-    @pass_run
+    @show.branching(name, text, invoke_without_command=True)
     def command(one: Run) -> None:
         rows = [key.split("|") for key in one.db.table(config_table)] if name == "snmpagentaddress" else []
         one.say(table(headers, rows))
@@ -228,10 +192,11 @@ _agents("snmptrap", "Show SNMP agent Trap server configuration", "SNMP_TRAP_CONF
         ["Version", "TrapReceiverIP", "Port", "VRF", "Community"])  # fmt: skip
 
 
-@show.command()
-@flag("--brief", "-b")
-@verbose
-@pass_run
+@show.leaf(
+    "line",
+    "Show all console lines and their info include available ttyUSB devices unless specified brief mode",
+    flag("--brief", "-b"),
+    VERBOSE,
+)
 def line(one: Run, **others: Any) -> None:
-    """Show all console lines and their info include available ttyUSB devices unless specified brief mode"""
     one.stop("Console switch feature is disabled")
