@@ -7,8 +7,10 @@ from typing import Any
 
 from sonic_sim.configdb import encode_fields
 from sonic_sim.device import Device
-from sonic_sim.gcu.order import NoOrderError, check_lanes, sorted_moves
-from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_move, apply_patch, parts_of
+from sonic_sim.gcu.limits import check_lanes
+from sonic_sim.gcu.moves import apply_copy
+from sonic_sim.gcu.order import NoOrderError, sorted_moves
+from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch
 from sonic_sim.gcu.rules import refusal
 from sonic_sim.yang.check import YangError, check_document
 from sonic_sim.yang.model import KNOWN
@@ -66,7 +68,7 @@ class Applier:
         self.say("Patch Applier: localhost: simulating the target full config after applying the patch.")
         target = apply_patch(current, patch)
         self.say("Patch Applier: localhost: validating all JsonPatch operations are permitted on the specified fields")
-        self._permissions(patch, current, target)
+        self._permissions(current, target)
         self.say("Patch Applier: localhost: validating target config does not have empty tables,")
         self.say("                            since they do not show up in ConfigDb.")
         self._no_empty_tables(target)
@@ -78,13 +80,10 @@ class Applier:
             raise ApplyError("localhost: after applying patch to config, there are still some parts not updated")
         self.say("Patch Applier: localhost patch application completed.")
 
-    def _permissions(self, patch: list[Operation], current: Any, target: Any) -> None:
-        for operation in patch:
-            parts = parts_of(operation["path"])
-            same = operation["op"] != "remove" and _at(current, parts) == operation.get("value")
-            reason = None if same else refusal(self.device, Move(operation["op"], parts, operation.get("value")))
-            if reason is not None:
-                raise ApplyError(reason)
+    def _permissions(self, current: Any, target: Any) -> None:
+        reason = refusal(self.device, current, target)
+        if reason is not None:
+            raise ApplyError(reason)
 
     def _no_empty_tables(self, target: dict[str, Any]) -> None:
         empty = [name for name, rows in target.items() if rows == {}]
@@ -132,7 +131,7 @@ class Applier:
 
     def _write(self, move: Move) -> None:
         """Write the rows of one move: whole rows, as set_entry does."""
-        document = apply_move(self.device.db.document(), move)
+        document = apply_copy(self.device.db.document(), move)
         table, key = move.parts[0], move.parts[1] if len(move.parts) > 1 else None
         if key is None:
             self.device.db.delete_table(table)
@@ -157,12 +156,3 @@ class Applier:
             name: rows for name, rows in value.items() if name not in ignored
         }
         return keep(dict(now)) == keep(target)
-
-
-def _at(document: Any, parts: tuple[str, ...]) -> Any:
-    value = document
-    for part in parts:
-        if not isinstance(value, dict) or part not in value:
-            return None
-        value = value[part]
-    return value

@@ -1,79 +1,119 @@
-"""Which fields a patch may touch: gcu_field_operation_validators.conf.json of branch 202505 (sonic-facts §3.4)."""
+"""Which fields a patch may touch: field_operation_validators of sonic-utilities 202505 (sonic-facts §3.4)."""
 
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.device import Device
-from sonic_sim.gcu.patch import Move
+from sonic_sim.gcu.patch import Operation, difference, parts_of
 
 _PREFIX = "generic_config_updater.field_operation_validators"
 _LISTED_SKUS = re.compile(
     r"^(Force10-S6000|ACS-SN5600|ACS-MSN\d+|ACS-SN\d+|Mellanox-.*|Arista-7060X6-64PE.*|Arista-7260CX3.*|Arista-7050.*|"
     r"Arista-7800.*|Nokia-IXR7220-H[345].*|Nokia-M0.*|Nokia-IXR7250.*|Cisco-8.*|Celestica-DX010-C32|Force10-Z9100.*|Force10-S6100.*)$"
 )
-_TD2_SKUS = frozenset({"Force10-S6000"})
-_POOL_FIELDS = {("ingress_lossless_pool", "size"), ("ingress_lossless_pool", "xoff"), ("egress_lossy_pool", "size")}
-_WRED_FIELDS = frozenset({"green_min_threshold", "green_max_threshold", "green_drop_probability"})
-_NEVER_REMOVED = ("/PFC_WD/GLOBAL", "/PFC_WD/GLOBAL/POLL_INTERVAL", "/LOOPBACK_INTERFACE/Loopback0")
+_TD2_SKUS = ("force10-s6000", "arista-7050-qx", "arista-7050qx", "nexus-3164")
+_NEVER_REMOVED = ("/PFC_WD/GLOBAL/POLL_INTERVAL", "/PFC_WD/GLOBAL", "/LOOPBACK_INTERFACE/Loopback0")
+_FECS = ("rs", "fc", "none", "auto")
 
 
-def refusal(device: Device, move: Move) -> str | None:
-    """Return why a move is not permitted, in the updater's words, or None."""
-    path = "/" + "/".join(move.parts)
-    if move.op == "remove" and path in _NEVER_REMOVED:
-        return f"Given patch operation is invalid. Operation: remove is illegal on field: {path}"
-    table = move.parts[0] if move.parts else ""
-    check = _CHECKS.get(table)
-    if check is None or check[0](device, move):
+def refusal(device: Device, current: Mapping[str, Any], target: Any) -> str | None:
+    """Return why a change is not permitted, in the updater's words, or None.
+
+    SONiC looks at the operations in the order of jsonpatch, which is another one in each run; here they are sorted.
+    """
+    patch = difference(current, target)
+    for path in _NEVER_REMOVED:
+        if any(one["op"] == "remove" and one["path"] == path for one in patch):
+            return f"Given patch operation is invalid. Operation: remove is illegal on field: {path}"
+    if not isinstance(target, dict):
+        return f"'{type(target).__name__}' object has no attribute 'get'"
+    return _acl_refusal(current, target) or next(
+        filter(None, (_table_refusal(device, one) for one in sorted(patch, key=lambda one: str(one["path"])))), None
+    )
+
+
+def _table_refusal(device: Device, operation: Operation) -> str | None:
+    table = (*parts_of(operation["path"]), "")[0]
+    if not table:
+        return f"Invalid jsonpatch path: {operation['path']}"
+    permits, name = _VALIDATORS.get(table, (None, ""))
+    if permits is None or permits(device, operation):
         return None
-    return f"Modification of {table} table is illegal- validating function {_PREFIX}.{check[1]} returned False"
+    return f"Modification of {table} table is illegal- validating function {_PREFIX}.{name} returned False"
 
 
-def _listed(device: Device) -> bool:
-    return bool(_LISTED_SKUS.match(device.db.get("DEVICE_METADATA|localhost").get("hwsku", "")))
+def _acl_refusal(current: Mapping[str, Any], target: Mapping[str, Any]) -> str | None:
+    """Refuse changes of the rules of a data ACL whose type changes."""
+    old, new = current.get("ACL_TABLE", {}), target.get("ACL_TABLE", {})
+    data = [
+        name for name in old
+        if name in new and all(one[name].get("type") not in (None, "CTRLPLANE") for one in (old, new))
+    ]  # fmt: skip
+    changed = [name for name in data if old[name]["type"] != new[name]["type"]]
+    rules, wanted = current.get("ACL_RULE", {}), target.get("ACL_RULE", {})
+    for key in {**rules, **wanted}:
+        if key.partition("|")[0] in changed and rules.get(key, {}) != wanted.get(key, {}):
+            gap = " " * 24
+            return f"Modification of dataacl rule {key} is illegal: {gap}acl table type changed in {changed}"
+    return None
 
 
-def _pool(device: Device, move: Move) -> bool:
-    if device.db.get("DEVICE_METADATA|localhost").get("hwsku") in _TD2_SKUS:
-        return False
-    return _listed(device) and move.op == "replace" and move.parts[1:] in _POOL_FIELDS
+def _fields(operation: Operation, *, with_names: bool) -> list[str]:
+    """Return the fields that an operation touches; ``with_names``: below parts of the path that hold a digit."""
+    parts = [part for part in parts_of(operation["path"])[1:] if with_names or not any(map(str.isdigit, part))]
+    place = "/".join(parts).lower()
+    value = operation.get("value")
+    return [f"{place}/{name}".lstrip("/") for name in value] if isinstance(value, dict) else [place]
 
 
-def _profile(device: Device, move: Move) -> bool:
-    # the rule drops the parts of the name that hold a digit, and what is left has to differ from the name
-    numbered = len(move.parts) == 3 and any(char.isdigit() for char in move.parts[1])
-    if device.db.get("DEVICE_METADATA|localhost").get("hwsku") in _TD2_SKUS and move.parts[-1] != "dynamic_th":
-        return False
-    return _listed(device) and move.op == "replace" and numbered and move.parts[2] in ("dynamic_th", "xoff")
+def _tunable(
+    *allowed: str, operations: tuple[str, ...] = ("replace",), not_td2: tuple[str, ...] = (), by_end: bool = False
+) -> Callable[[Device, Operation], bool]:
+    """Return the check of fields that known ASICs can change; ``by_end``: the field's name alone counts."""
+
+    def check(device: Device, operation: Operation) -> bool:
+        sku = device.db.get("DEVICE_METADATA|localhost").get("hwsku", "")
+        barred = not_td2 if sku.lower().startswith(_TD2_SKUS) else ()
+        fields = _fields(operation, with_names=by_end)
+        names = [field.rpartition("/")[2] for field in fields] if by_end else fields
+        good = all(name in allowed and name not in barred and operation["op"] in operations for name in names)
+        return good and _LISTED_SKUS.match(sku) is not None
+
+    return check
 
 
-def _wred(device: Device, move: Move) -> bool:
-    return _listed(device) and move.op == "replace" and len(move.parts) == 3 and move.parts[2] in _WRED_FIELDS
+def _port(device: Device, operation: Operation) -> bool:
+    """Allow speeds and FEC modes that STATE_DB lists for the port."""
+    below = parts_of(operation["path"])[1:]
+    value = operation.get("value")
+    for part in reversed(below):
+        value = {part: value}
+    rows = value.items() if operation["op"] != "remove" and isinstance(value, dict) else ()
+    return all(_fits(device, port, row) for port, row in rows if isinstance(row, dict))
 
 
-def _watchdog(device: Device, move: Move) -> bool:
-    return _listed(device)
-
-
-def _port(device: Device, move: Move) -> bool:
-    """Allow speeds and FEC modes that STATE_DB lists for the port; without a list, all."""
-    if len(move.parts) != 3 or move.op == "remove":
-        return True
-    supported = _state_of(device, move.parts[1])
-    names = {"speed": "supported_speeds", "fec": "supported_fecs"}
-    listed = supported.get(names.get(move.parts[2], ""))
-    return listed is None or str(move.value) in listed.split(",")
-
-
-def _state_of(device: Device, port: str) -> dict[str, str]:
+def _fits(device: Device, port: str, row: Mapping[str, Any]) -> bool:
     key = f"PORT_TABLE|{port}"
-    return rows_of_database(device, STATE, key).get(key, {})
+    supported = rows_of_database(device, STATE, key).get(key, {})
+    fecs, speeds = supported.get("supported_fecs"), supported.get("supported_speeds")
+    known = [one.strip() for one in fecs.split(",")] if fecs and fecs != "N/A" else [] if fecs else _FECS
+    if "fec" in row and str(row["fec"]).strip() not in known:
+        return False
+    return "speed" not in row or not speeds or str(row["speed"]) in speeds.split(",")
 
 
-_CHECKS = {
-    "BUFFER_POOL": (_pool, "rdma_config_update_validator"),
-    "BUFFER_PROFILE": (_profile, "rdma_config_update_validator"),
-    "WRED_PROFILE": (_wred, "wred_profile_config_update_validator"),
-    "PFC_WD": (_watchdog, "rdma_config_update_validator"),
+_VALIDATORS = {
+    "BUFFER_POOL": (
+        _tunable(*(pool := ("ingress_lossless_pool/xoff", "ingress_lossless_pool/size", "egress_lossy_pool/size")),
+                 not_td2=pool), "rdma_config_update_validator"),
+    "BUFFER_PROFILE": (_tunable("dynamic_th", "xoff", not_td2=("xoff",)), "rdma_config_update_validator"),
+    "WRED_PROFILE": (
+        _tunable("green_min_threshold", "green_max_threshold", "green_drop_probability", by_end=True),
+        "wred_profile_config_update_validator"),
+    "PFC_WD": (
+        _tunable("restoration_time", "detection_time", "action", "global/poll_interval", "",
+                 operations=("remove", "add", "replace")), "rdma_config_update_validator"),
     "PORT": (_port, "port_config_update_validator"),
-}
+}  # fmt: skip

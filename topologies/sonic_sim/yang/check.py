@@ -1,18 +1,23 @@
-"""Check a whole configuration against the constraints of SONiC's models; the first kind of violation is raised.
+"""Check a whole configuration against the models in the order in which sonic_yang and libyang 1 do.
 
-The texts are those of libyang 1 and sonic_yang: an enumeration or number out of range is an ``Invalid value``, a
-pattern is a constraint that is not satisfied, a leafref points to a non-existing leaf, a must condition has its text.
+First sonic_yang translates the rows of a table into lists (`_translate`), then libyang reads the values, follows the
+leafrefs, tries unions and conditions in order, and last looks for mandatory leaves. The first kind of violation ends
+it, except that the leafrefs are tried in several rounds.
 """
 
-import ipaddress
-import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import Any
 
-from sonic_sim.yang.model import MODELS, UNION_WORDS, KeyForm, Model
+from sonic_sim.yang.conditions import MUSTS, Document, Must, Site
+from sonic_sim.yang.kinds import INVALID
+from sonic_sim.yang.model import MODELS, Form, Leaf, Model
 
-Document = Mapping[str, Mapping[str, Mapping[str, Any]]]
+_SEPARATED = {
+    ("NTP", "src_intf"): ";", ("PORT", "adv_speeds"): ",", ("PORT", "adv_interface_types"): ",",
+    ("BUFFER_PORT_EGRESS_PROFILE_LIST", "profile_list"): ",", ("BUFFER_PORT_INGRESS_PROFILE_LIST", "profile_list"): ",",
+}  # fmt: skip
+"""Leaf-lists that are one string in CONFIG_DB."""
 
 
 class YangError(Exception):
@@ -29,232 +34,241 @@ class YangError(Exception):
         self.printed = printed or f"sonic_yang(3):Data Loading Failed:{message}\n"
 
 
+def _fault(*messages: str, path: str) -> YangError:
+    """Return what libyang says of a place, a line a message; the last one is the exception's."""
+    said = [one for one in messages if one]
+    return YangError(said[-1], "".join(f"libyang[0]: {one} (path: {path})\n" for one in said))
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value in a document: its leaf, the path of libyang, and the place in CONFIG_DB."""
+
+    leaf: Leaf
+    text: str
+    path: str
+    place: tuple[str, ...]
+
+    def dangles(self, document: Document) -> bool:
+        """Tell whether a reference names nothing there is."""
+        if any(self.text in document.get(table, {}) for table in self.leaf.kind.targets):
+            return False
+        return self.leaf.kind.is_leafref or bool(self.leaf.kind.fault(self.text))
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row as libyang holds it."""
+
+    row: Mapping[str, Any]
+    fault: YangError | None = None
+    leafrefs: list[Value] = field(default_factory=list)
+    unions: list[Value] = field(default_factory=list)
+    later: list[tuple[Must | None, Value]] = field(default_factory=list)
+    missing: YangError | None = None
+
+
+class Checker:
+    """Checks documents; rows that stay the same object from one document to the next are read once."""
+
+    def __init__(self) -> None:
+        """Begin with no rows read."""
+        self._read: dict[str, tuple[Mapping[str, Any], dict[str, _Row]]] = {}
+
+    def check(self, document: Document) -> None:
+        """Raise YangError for the first violation."""
+        tables = {name: self._rows(name, rows) for name, rows in document.items() if name in MODELS}
+        ordered = [(name, key, row) for name in _by_module(tables) for key, row in tables[name].items()]
+        for _, _, row in ordered:
+            if row.fault is not None:
+                raise row.fault
+        _follow([ref for _, _, row in ordered for ref in row.leafrefs], document)
+        for table, key, row in ordered:
+            for must, value in row.later:
+                _try(must, value, Site(document, table, tuple(key.split("|")), row.row, value.text))
+        for _, _, row in ordered:
+            if row.missing is not None:
+                raise row.missing
+
+    def references(self, document: Document) -> Iterator[Value]:
+        """Yield all that refers to keys of tables."""
+        for name, rows in document.items():
+            for row in self._rows(name, rows).values() if name in MODELS else ():
+                yield from row.leafrefs
+                yield from row.unions
+
+    def _rows(self, table: str, rows: Mapping[str, Any]) -> dict[str, _Row]:
+        before, known = self._read.get(table, ({}, {}))
+        if before is not rows:
+            model = MODELS[table]
+            forms = _translate(model, rows)
+            known = {
+                key: known[key] if key in known and known[key].row is rows[key] else _read(model, form, key, rows[key])
+                for form in model.forms for key in rows if forms[key] is form
+            }  # fmt: skip
+            self._read[table] = (rows, known)
+        return known
+
+
 def check_document(document: Document) -> None:
-    """Raise YangError for the first violation: unknown fields, then values, then references and conditions."""
-    for table in sorted(document):
-        model = MODELS.get(table)
-        if model is not None:
-            _check_shape(table, model, document[table])
-    for table in sorted(document):
-        model = MODELS.get(table)
-        if model is not None:
-            _check_values(table, model, document[table])
-    _check_references(document)
-    _check_conditions(document)
+    """Raise YangError for the first violation in a document."""
+    Checker().check(document)
 
 
-def _check_shape(table: str, model: Model, rows: Mapping[str, Any]) -> None:
-    for key, row in rows.items():
-        problem = ""
-        if row is None:
-            problem = "'NoneType' object is not iterable"
-        elif model.fields is not None:
-            problem = next((f"'{name}'" for name in row if name not in model.fields), "")
-        if problem:
-            text = f"All Keys are not parsed in {table}\ndict_keys(['{key}'])\nexceptionList:[\"{problem}\"]"
-            printed = (
-                f"sonic_yang(3):All Keys are not parsed in {table}\ndict_keys(['{key}'])\n"
-                f'sonic_yang(3):exceptionList:["{problem}"]\nsonic_yang(3):Data Loading Failed:{text}\n'
-            )
-            raise YangError(text, printed=printed)
+def _by_module(tables: Mapping[str, object]) -> list[str]:
+    """Return the tables in the order in which libyang meets them: those of one module together."""
+    modules = {MODELS[name].module: place for place, name in reversed(list(enumerate(tables)))}
+    return sorted(tables, key=lambda name: modules[MODELS[name].module])
 
 
-def key_form(model: Model, key: str) -> tuple[KeyForm, tuple[str, ...]] | None:
-    """Return the form of a key and its parts, None where it has none."""
-    parts = tuple(key.split("|"))
-    for form in model.keys:
-        if len(form.leaves) == len(parts):
-            return form, parts
+def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
+    """Return the list or container of each row. Raises YangError where sonic_yang leaves a row over."""
+    found: dict[str, Form] = {}
+    problems: list[str] = []
+    for form in model.forms:
+        for key in [key for key in rows if key not in found]:
+            problem = _problem(model, form, key, rows[key])
+            if problem is None:
+                found[key] = form
+            elif form.keys:
+                problems.append(problem)
+            elif key == form.name:
+                _raise_left(model, [name for name in rows[key] if name not in form.leaves], [])
+    left = [key for key in rows if key not in found]
+    if left:
+        _raise_left(model, left, problems)
+    return found
+
+
+def _problem(model: Model, form: Form, key: str, row: Any) -> str | None:
+    """Return why a row does not become an entry of a list, None where it does."""
+    parts = key.split("|")
+    if not form.keys:
+        return None if key == form.name and all(name in form.leaves for name in row) else "no such container"
+    if len(parts) != len(form.keys):
+        return f"Value not found for {' '.join(leaf.name for leaf in form.keys)} in {key}"
+    if not isinstance(row, Mapping):
+        return f"'{type(row).__name__}' object is not iterable"
+    for name, value in row.items() if not form.inner else ():
+        if name not in form.leaves:
+            return f"'{name}'"
+        if form.leaves[name].kind.is_number and not _is_int(str(value)):
+            return f"invalid literal for int() with base 10: {str(value)!r}"
     return None
 
 
-def path_of(table: str, model: Model, key: str, leaf: str) -> str:
-    """Return the path of a leaf as libyang prints it."""
-    found = key_form(model, key)
-    if found is None:
-        return f"/{model.module}:{model.module}/{table}"
-    form, parts = found
-    chosen = "".join(f"[{name}='{part}']" for (name, _), part in zip(form.leaves, parts, strict=True))
-    return f"/{model.module}:{model.module}/{table}/{form.listing}{chosen}/{leaf}"
-
-
-def _check_values(table: str, model: Model, rows: Mapping[str, Any]) -> None:
-    for key, row in rows.items():
-        found = key_form(model, key)
-        if found is not None:
-            for (leaf, kind), part in zip(found[0].leaves, found[1], strict=True):
-                _check_value(table, model, key, leaf, kind, part)
-        for name, value in row.items():
-            kind = model.values if model.fields is None else model.fields[name]
-            if not isinstance(value, list) and value is not None:
-                leaf = name if model.fields is not None else _column(model, name)
-                _check_value(table, model, key, leaf, kind, str(value))
-        if found is not None and len(found[1]) == len(model.keys[0].leaves):
-            for name in model.mandatory:
-                if name not in row:
-                    message = f'Missing required element "{name}" in "{found[0].listing}".'
-                    place = path_of(table, model, key, name).rpartition("/")[0]
-                    raise YangError(message, f"libyang[0]: {message} (path: {place})\n")
-
-
-def _column(model: Model, name: str) -> str:
-    """Return the place of a map's entry: it is a list inside the row."""
-    if not model.columns:
-        return name
-    listing, key, value = model.columns
-    return f"{listing}[{key}='{name}']/{value}"
-
-
-def _check_value(table: str, model: Model, key: str, leaf: str, kind: str, value: str) -> None:
-    name, _, argument = kind.partition(":")
-    if name == "text" or name in ("ref", "uref") or _fits(name, argument, value):
-        return
-    path = path_of(table, model, key, leaf)
-    if name == "pattern":
-        message = f'Value "{value}" does not satisfy the constraint "{argument}" (range, length, or pattern).'
-    else:
-        message = f'Invalid value "{value}" in "{leaf}" element.'
-    lines = f"libyang[0]: {message} (path: {path})\n"
-    if model.value_error and model.fields is None:
-        message = model.value_error
-        lines += f"libyang[0]: {message} (path: {path})\n"
-    raise YangError(message, lines)
-
-
-@lru_cache(maxsize=65536)
-def _fits(name: str, argument: str, value: str) -> bool:
-    if name in ("uint", "int"):
-        low, _, high = argument.partition("..")
-        return bool(re.fullmatch(r"-?\d+", value)) and int(low) <= int(value) <= int(high)
-    if name == "enum":
-        return value in argument.split("|")
-    if name == "pattern":
-        return re.fullmatch(argument, value) is not None
-    if name == "bool":
-        return value in ("true", "false")
-    return _is_address(name, value)
-
-
-def _is_address(name: str, value: str) -> bool:
+def _is_int(text: str) -> bool:
     try:
-        if name == "prefix":
-            ipaddress.ip_interface(value)
-            return "/" in value
-        ipaddress.ip_address(value)
+        int(text, 10)
     except ValueError:
         return False
     return True
 
 
-def references(document: Document, table: str) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield the references of a table's rows: (row key, leaf, kind, target table, value)."""
-    model = MODELS[table]
-    fields = {name: kind for name, kind in (model.fields or {}).items() if kind.startswith(("ref:", "uref:"))}
-    for key, row in document[table].items():
-        found = key_form(model, key)
-        if found is not None:
-            for (leaf, kind), part in zip(found[0].leaves, found[1], strict=True):
-                if kind.startswith(("ref:", "uref:")):
-                    yield key, leaf, kind.partition(":")[0], kind.partition(":")[2], part
-        for name, kind in fields.items():
-            if name in row:
-                yield key, name, kind.partition(":")[0], kind.partition(":")[2], str(row[name])
-        if table == "CABLE_LENGTH":
-            for port in row:
-                yield key, f"CABLE_LENGTH[port='{port}']/port", "ref", "PORT", port
+def _raise_left(model: Model, left: list[str], problems: list[str]) -> None:
+    text = f"All Keys are not parsed in {model.table}\n{dict.fromkeys(left).keys()}"
+    whole = f"{text}\nexceptionList:{problems}"
+    lines = f"sonic_yang(3):{text}\nsonic_yang(3):exceptionList:{problems}\nsonic_yang(3):Data Loading Failed:{whole}\n"
+    raise YangError(whole, printed=lines)
 
 
-def _check_references(document: Document) -> None:
-    for table in sorted(document):
-        if table not in MODELS:
-            continue
-        dangling = [
-            (key, leaf, kind, target, value)
-            for key, leaf, kind, target, value in references(document, table)
-            if value not in document.get(target, {}) and value not in UNION_WORDS.get(table, ())
-        ]
-        if dangling:
-            _raise_dangling(table, dangling)
+def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
+    """Read a row: the fault of its first bad value, and what is looked at later."""
+    result = _Row(row)
+    path = model.path(form, key)
+    musts = MUSTS.get(form.name, ())
+    for must in musts:
+        if not must.leaf:
+            result.later.append((must, Value(form.keys[0], "", path, (model.table, key))))
+    seen: set[str] = set()
+    for value in _values(model, form, key, row, path):
+        kind = value.leaf.kind
+        fault = "" if kind.targets else kind.fault(value.text)
+        if value.path in seen and value.leaf.many:
+            text = f'Duplicated instance of "{value.leaf.name}" leaf-list ("{value.text}").'
+            result.fault = result.fault or _fault(text, path=value.path)
+        seen.add(value.path)
+        if kind.is_leafref:
+            result.leafrefs.append(value)
+            fault = _target_fault(value)
+        elif kind.targets:
+            result.unions.append(value)
+            result.later.append((None, value))
+        if fault and result.fault is None:
+            result.fault = _value_fault(value, fault)
+        result.later.extend((must, value) for must in musts if must.leaf == value.leaf.name)
+    for leaf in form.leaves.values():
+        if leaf.many and row.get(leaf.name) == [] and result.fault is None:
+            result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{leaf.name}[.='']")
+        if leaf.mandatory and leaf.name not in row and result.missing is None:
+            result.missing = _fault(f'Missing required element "{leaf.name}" in "{form.name}".', path=path)
+    return result
 
 
-def _raise_dangling(table: str, dangling: list[tuple[str, str, str, str, str]]) -> None:
-    model = MODELS[table]
-    key, leaf, kind, target, value = dangling[0]
-    if kind == "uref":
-        message = f'Invalid value "{value}" in "{leaf}" element.'
-        raise YangError(message, f"libyang[0]: {message} (path: {path_of(table, model, key, leaf)})\n")
-    lines, message = "", ""
-    for key, leaf, _, target, value in dangling:
-        message = f'Leafref "{leafref_path(target)}" of value "{value}" points to a non-existing leaf.'
-        lines += f"libyang[0]: {message} (path: {path_of(table, model, key, leaf)})\n"
-    raise YangError(message, lines)
-
-
-def leafref_path(table: str) -> str:
-    """Return the path of the key leaf of a table, as libyang prints leafrefs."""
-    model = MODELS.get(table)
-    module = model.module if model is not None else f"sonic-{table.lower()}"
-    listing, leaf = (
-        (model.keys[0].listing, model.keys[0].leaves[0][0]) if model is not None else (f"{table}_LIST", "name")
-    )
-    return f"/{module}:{module}/{module}:{table}/{module}:{listing}/{module}:{leaf}"
-
-
-_BARE_ROW_ERRORS = {
-    "INTERFACE": "Must condition not satisfied, Try adding PORT: {}, Example: 'Ethernet0': {}",
-    "VLAN_INTERFACE": "Must condition not satisfied, Try adding Vlan: {}, Example: 'Vlan100': {}",
-}
-
-
-def _check_conditions(document: Document) -> None:
-    for table, message in _BARE_ROW_ERRORS.items():
-        rows = document.get(table, {})
-        for key in rows:
-            name, bar, _ = key.partition("|")
-            if bar and name not in rows:
-                condition = f"(current() = ../../{table}_LIST[name=current()]/name)"
-                _raise_must(table, key, "name", condition, message)
-    loopbacks = document.get("LOOPBACK_INTERFACE", {})
-    for key in loopbacks:
-        if "|" in key and key.partition("|")[0] not in loopbacks:
-            path = "../../LOOPBACK_INTERFACE_LIST/name"
-            message = f'Leafref "{path}" of value "{key.partition("|")[0]}" points to a non-existing leaf.'
-            place = path_of("LOOPBACK_INTERFACE", MODELS["LOOPBACK_INTERFACE"], key, "name")
-            raise YangError(message, f"libyang[0]: {message} (path: {place})\n")
-    routed = document.get("INTERFACE", {})
-    for key in document.get("VLAN_MEMBER", {}):
-        if key.partition("|")[2] in routed:
-            condition = "not(/intf:sonic-interface/intf:INTERFACE/intf:INTERFACE_LIST[intf:name=current()])"
-            _raise_must("VLAN_MEMBER", key, "port", condition, "Port is a router interface.")
-    _check_watchdog(document.get("PFC_WD", {}))
-    _check_wred(document.get("WRED_PROFILE", {}))
-
-
-def _raise_must(table: str, key: str, leaf: str, condition: str, message: str) -> None:
-    path = path_of(table, MODELS[table], key, leaf)
-    lines = f'libyang[0]: Must condition "{condition}" not satisfied. (path: {path})\n'
-    raise YangError(message, f"{lines}libyang[0]: {message} (path: {path})\n")
-
-
-def _check_watchdog(rows: Mapping[str, Any]) -> None:
-    if "GLOBAL" not in rows:
+def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: str) -> Iterator[Value]:
+    """Yield the values of a row in libyang's order: the keys, then the fields."""
+    here = (model.table, key)
+    for leaf, part in zip(form.keys, key.split("|"), strict=False):
+        yield Value(leaf, part.strip(), f"{path}/{leaf.name}", here)
+    if form.inner:
+        first, second = form.columns()
+        for name, value in row.items():
+            entry = f"{path}/{form.inner}[{first.name}='{name}']"
+            yield Value(first, name, f"{entry}/{first.name}", (*here, name))
+            yield Value(second, str(value), f"{entry}/{second.name}", (*here, name))
         return
-    interval = rows["GLOBAL"].get("POLL_INTERVAL")
-    for key, row in rows.items():
-        for leaf in ("detection_time", "restoration_time"):
-            if leaf in row and (interval is None or int(row[leaf]) < int(interval)):
-                condition = (
-                    "(not(boolean(current()/../../PFC_WD_LIST[ifname='GLOBAL'])) or (current() >= "
-                    "current()/../../PFC_WD_LIST[ifname='GLOBAL']/POLL_INTERVAL))"
-                )
-                _raise_must("PFC_WD", key, leaf, condition, f"{leaf} must be greater than or equal to POLL_INTERVAL")
+    for name, value in row.items():
+        leaf = form.leaves[name]
+        if not leaf.many:
+            yield Value(leaf, str(value), f"{path}/{name}", (*here, name))
+            continue
+        mark = _SEPARATED.get((model.table, name))
+        members = [part.strip() for part in value.split(mark)] if mark and isinstance(value, str) else value
+        for place, member in enumerate(members):
+            index = () if mark and isinstance(value, str) else (str(place),)
+            yield Value(leaf, str(member), f"{path}/{name}[.='{member}']", (*here, name, *index))
 
 
-def _check_wred(rows: Mapping[str, Any]) -> None:
-    for key, row in rows.items():
-        for color in ("yellow", "green", "red"):
-            low, high = row.get(f"{color}_min_threshold"), row.get(f"{color}_max_threshold")
-            if low is not None and high is not None and int(high) < int(low):
-                message = f"{color.capitalize()} max threshold must be greater than or equal to min threshold"
-                condition = f"(current() >= current()/../{color}_min_threshold)"
-                _raise_must("WRED_PROFILE", key, f"{color}_max_threshold", condition, message)
+def _target_fault(value: Value) -> str:
+    """Return what is wrong with a leafref's value by the type of what it names."""
+    return MODELS[value.leaf.kind.targets[0]].forms[0].keys[0].kind.fault(value.text)
+
+
+def _value_fault(value: Value, fault: str) -> YangError:
+    if fault == INVALID:
+        return _fault(f'Invalid value "{value.text}" in "{value.leaf.name}" element.', path=value.path)
+    text = f'Value "{value.text}" does not satisfy the constraint "{fault}" (range, length, or pattern).'
+    return _fault(text, value.leaf.kind.message, path=value.path)
+
+
+def _follow(leafrefs: list[Value], document: Document) -> None:
+    """Raise YangError where leafrefs dangle.
+
+    libyang tries all of them again after a round in which one resolved, and each that resolves takes back what was
+    said before it. So a reference is reported twice where none after it resolves.
+    """
+    dangling = [ref.dangles(document) for ref in leafrefs]
+    if not any(dangling):
+        return
+    resolved = [place for place, one in enumerate(dangling) if not one]
+    last = resolved[-1] if resolved else len(leafrefs)
+    reported = [ref for ref, one in zip(leafrefs[last:], dangling[last:], strict=True) if one]
+    reported += [ref for ref, one in zip(leafrefs, dangling, strict=True) if one]
+    faults = [_fault(_dangling_text(ref), path=ref.path) for ref in reported]
+    raise YangError(faults[-1].message, "".join(one.libyang for one in faults))
+
+
+def _dangling_text(ref: Value) -> str:
+    target = ref.leaf.kind.targets[0]
+    model = MODELS[target]
+    own = ref.place[0] == target
+    path = f"../../{model.forms[0].name}/{model.forms[0].keys[0].name}" if own else model.leafref()
+    return f'Leafref "{path}" of value "{ref.text}" points to a non-existing leaf.'
+
+
+def _try(must: Must | None, value: Value, site: Site) -> None:
+    if must is None:
+        if value.dangles(site.document):
+            raise _fault(f'Invalid value "{value.text}" in "{value.leaf.name}" element.', path=value.path)
+    elif not must.holds(site):
+        raise _fault(f'Must condition "{must.condition}" not satisfied.', must.message, path=value.path)

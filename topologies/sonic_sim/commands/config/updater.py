@@ -132,7 +132,7 @@ def _replace(applier: Applier, target: Any) -> None:
     say(f"Config Replacer: Target config length: {len(json.dumps(target))}.")
     say("Config Replacer: Getting current config db.")
     say("Config Replacer: Generating patch between target config and current config db.")
-    patch = [move.operation() for move in difference(device.db.document(), target)]
+    patch = difference(device.db.document(), target)
     say("Config Replacer: Applying patch using 'Patch Applier'.")
     if device.faults.strike(FaultKind.REFUSE_COMMIT, "config replace"):
         raise ApplyError(_NOT_REFLECTED)

@@ -1,0 +1,158 @@
+"""Which moves the updater allows: the validators of patch_sorter.py."""
+
+from sonic_sim.gcu.moves import Document, Parts, value_at
+from sonic_sim.gcu.patch import Move, pointer
+from sonic_sim.yang.check import Checker, YangError
+
+_SHUT_TABLES = (
+    "BUFFER_PG", "BUFFER_PORT_EGRESS_PROFILE_LIST", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_QUEUE",
+    "PORT_QOS_MAP", "QUEUE",
+)  # fmt: skip
+"""Tables whose rows of a port change only while the port is down."""
+_SESSION_FIELDS = ("holdtime", "keepalive", "name", "asn", "local_addr", "nhopself", "rrclient")
+_CREATE_ONLY = {
+    "PORT": ("lanes",), "LOOPBACK_INTERFACE": ("vrf_name",), "BGP_NEIGHBOR": _SESSION_FIELDS,
+    "BGP_PEER_RANGE": ("*",), "BGP_SENTINELS": ("*",), "BGP_MONITORS": _SESSION_FIELDS, "MIRROR_SESSION": ("*",),
+}  # fmt: skip
+"""Fields that change only with their whole row; ``*``: all."""
+
+
+class Limits:
+    """The checks of a move on the way to a target."""
+
+    def __init__(self, target: Document) -> None:
+        """Begin with nothing checked."""
+        self.target = target
+        self._checker = Checker()
+
+    def allow(self, move: Move, state: Document, after: Document) -> bool:
+        """Tell whether a move may be made; the costly check comes last."""
+        if not move.parts and move.op == "remove":
+            return False
+        if not all(rows for name, rows in after.items() if not move.parts or name == move.parts[0]):
+            return False
+        return (
+            _keeps_ports_shut(state, after, self.target)
+            and self._keeps_create_only(state, after)
+            and self._detaches_first(state, after)
+            and self._is_independent(move, state, after)
+            and self._is_valid(after)
+        )
+
+    def made_anew(self, state: Document) -> list[Parts]:
+        """Return the rows whose first create-only field changes (the updater looks at one field a table)."""
+        found: list[Parts] = []
+        for table, fields in _CREATE_ONLY.items():
+            rows, wanted = state.get(table, {}), self.target.get(table, {})
+            names = fields if fields != ("*",) else tuple(dict.fromkeys(name for row in rows.values() for name in row))
+            name = next((name for name in names if any(name in row for row in rows.values())), "")
+            changed = [key for key in rows if key in wanted and rows[key].get(name) != wanted[key].get(name)]
+            found.extend((table, key) for key in changed)
+        return found
+
+    def referring(self, state: Document, parts: Parts) -> list[Parts]:
+        """Return where the configuration refers to rows at or below a place."""
+        if not parts or len(parts) > 2:
+            return []
+        wanted = set(state.get(parts[0], {})) if len(parts) == 1 else {parts[1]}
+        found = {
+            one.place for one in self._checker.references(state)
+            if parts[0] in one.leaf.kind.targets and one.text in wanted
+        }  # fmt: skip
+        return sorted(found, key=pointer)
+
+    def _keeps_create_only(self, state: Document, after: Document) -> bool:
+        """Refuse a change of such a field in a row that stays, and a new row that lacks one of its own."""
+        for table, fields in _CREATE_ONLY.items():
+            old, new, wanted = state.get(table, {}), after.get(table, {}), self.target.get(table, {})
+            for key, row in new.items() if new is not old else ():
+                before, goal = old.get(key), wanted.get(key, {})
+                names = {*(before or {}), *row, *goal} if fields == ("*",) else fields
+                if before is None:
+                    if any((name in row) != (name in goal) for name in names):
+                        return False
+                elif before is not row and any(before.get(name) != row.get(name) for name in names):
+                    return False
+        return True
+
+    def _detaches_first(self, state: Document, after: Document) -> bool:
+        """Refuse new references to rows that have to be made anew, and other changes of their state."""
+        for table, key in self.made_anew(state):
+            if key not in after.get(table, {}):
+                continue
+            if table == "PORT":
+                old, new = (value_at(one, ("PORT", key, "admin_status")) for one in (state, after))
+                if old not in (new, "up"):
+                    return False
+            if any(value_at(state, parts) is None for parts in self.referring(after, (table, key))):
+                return False
+        return True
+
+    def _is_independent(self, move: Move, state: Document, after: Document) -> bool:
+        """Refuse to change rows together with what refers to them."""
+        if move.op == "replace":
+            gone, come = _missing(state, after, move.parts), _missing(after, state, move.parts)
+        else:
+            gone, come = ([move.parts], []) if move.op == "remove" else ([], [move.parts])
+        for places, document in ((gone, state), (come, after)):
+            starts = tuple(pointer(parts) for parts in places)
+            refs = [pointer(ref) for parts in places for ref in self.referring(document, parts)]
+            if any(ref.startswith(starts) for ref in refs):
+                return False
+        return True
+
+    def _is_valid(self, after: Document) -> bool:
+        try:
+            self._checker.check(after)
+            check_lanes(after)
+        except YangError:
+            return False
+        return True
+
+
+def _missing(first: Document, second: Document, parts: Parts) -> list[Parts]:
+    """Return the places at or below one that only the first document has; of lists and values the one itself."""
+    old, new = value_at(first, parts), value_at(second, parts)
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return [parts] if old != new else []
+    found = [(*parts, name) for name in old if name not in new]
+    return found + [place for name in old if name in new for place in _missing(first, second, (*parts, name))]
+
+
+def ports_to_shut(before: Document, after: Document) -> list[str]:
+    """Return the ports that have rows which differ and which change only while the port is down."""
+    ports: dict[str, None] = {}
+    for table in _SHUT_TABLES:
+        old, new = before.get(table, {}), after.get(table, {})
+        if old is not new:
+            changed = sorted(key for key in {**old, **new} if old.get(key) != new.get(key))
+            ports |= dict.fromkeys(key.partition("|")[0] for key in changed)
+    return list(ports)
+
+
+def admin_status(state: Document, port: str) -> str | None:
+    """Return the administrative state of a port, None where there is no such port."""
+    row = state.get("PORT", {}).get(port)
+    return None if row is None else str(row.get("admin_status", "down"))
+
+
+def raises(port: str, state: Document, after: Document) -> bool:
+    """Tell whether a port comes up."""
+    status = admin_status(after, port)
+    return status not in (None, "down", admin_status(state, port))
+
+
+def _keeps_ports_shut(state: Document, after: Document, target: Document) -> bool:
+    if any(admin_status(state, port) not in (None, "down") for port in ports_to_shut(state, after)):
+        return False
+    return not any(raises(port, state, after) for port in ports_to_shut(state, target))
+
+
+def check_lanes(document: Document) -> None:
+    """Refuse a lane that two ports use. Raises YangError."""
+    users: dict[str, str] = {}
+    for port, row in document.get("PORT", {}).items():
+        for lane in str(row.get("lanes", "")).split(","):
+            other = users.setdefault(lane, port)
+            if other != port:
+                raise YangError(f"'{lane}' lane is used multiple times in PORT: {{'{other}', '{port}'}}")
