@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 0.15
 _PRESETS = ("t1", "l2", "t1-smartswitch", "empty", "l1", "l3")
-_TEMPLATES = "/usr/share/sonic/templates"
+_TEMPLATES = ("/usr/share/sonic/templates", "/usr/files/build_templates")
 
 
 def _parser() -> Parser:
@@ -57,7 +57,8 @@ def cfggen(call: Call) -> Result:
     parsed = _PARSER.parse(call.argv[1:])
     if isinstance(parsed, Result):
         return parsed
-    for option in ("minigraph", "yang", "device_description", "hwsku", "preset"):
+    unknown = ("minigraph", "yang", "device_description", "preset", *(() if parsed.port_config else ("hwsku",)))
+    for option in unknown:
         if getattr(parsed, option) is not None:
             return Result(1, err=f"sonic-cfggen --{option.replace('_', '-')}: this option is not simulated\n")
     if parsed.from_db and not call.device.initialized:
@@ -73,6 +74,9 @@ def cfggen(call: Call) -> Result:
 
 def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
     data: dict[str, Any] = {}
+    if parsed.hwsku is not None:
+        _update(data, {"DEVICE_METADATA": {"localhost": {"hwsku": parsed.hwsku}}})
+        _update(data, {"PORT": _ports(_read(call, parsed.port_config))})
     for path in parsed.json:
         _update(data, _with_tuples(read_document(_read(call, path))))
     if parsed.additional_data is not None:
@@ -83,6 +87,19 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
         hardware = {"platform": call.device.platform, "mac": call.device.spec.mac}
         _update(data, {"DEVICE_METADATA": {"localhost": hardware}})
     return data
+
+
+def _ports(text: str) -> dict[str, dict[str, str]]:
+    """Return the PORT rows of a port_config.ini: a comment with ``name`` names the columns."""
+    titles, ports = ["name", "lanes", "alias", "index"], {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            titles = line.strip("#").split() if "name" in line else titles
+        elif len(line.split()) > 1:
+            row = dict(zip(titles, line.split(), strict=False))
+            name = row.pop("name")
+            ports[name] = {**row, "alias": row.get("alias", name)}
+    return ports
 
 
 def _read(call: Call, path: str) -> str:
@@ -158,7 +175,7 @@ def _render(call: Call, parsed: argparse.Namespace, data: dict[str, Any], path: 
     """Render a template: to standard output, a file, or (``config-db``) into the data."""
     folders = [
         "/",
-        _TEMPLATES,
+        *_TEMPLATES,
         *([parsed.template_dir] if parsed.template_dir else []),
         call.path(path).rpartition("/")[0],
     ]

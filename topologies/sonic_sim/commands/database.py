@@ -204,12 +204,18 @@ def _type(device: Device, number: int, arguments: list[str]) -> str:
     return "hash" if _row(device, number, arguments[0]) else "none"
 
 
+def _number_key(device: Device, number: int, arguments: list[str]) -> Answer:
+    raise RedisError(f"ERR the simulator holds no plain value but {_INITIALIZED}")
+
+
 _Function = Callable[[Device, int, list[str]], Answer]
 _COMMANDS: dict[str, tuple[_Function, int, str]] = {
     # what does it, the least number of words, the kind of value that the first of them must hold
     "PING": (lambda device, number, words: True, 0, ""),
     "GET": (lambda device, number, words: _strings(device, number).get(words[0]), 1, "string"),
     "SET": (_set, 2, ""),
+    **dict.fromkeys(("INCR", "DECR", "STRLEN"), (_number_key, 1, "string")),
+    **dict.fromkeys(("APPEND", "GETSET", "INCRBY", "DECRBY", "SETNX"), (_number_key, 2, "string")),
     "HGET": (lambda device, number, words: _row(device, number, words[0]).get(words[1]), 2, "hash"),
     "HGETALL": (lambda device, number, words: dict(_row(device, number, words[0])), 1, "hash"),
     "HKEYS": (lambda device, number, words: list(_row(device, number, words[0])), 1, "hash"),

@@ -4,6 +4,7 @@ import hashlib
 import posixpath
 import time
 from collections.abc import Callable
+from functools import partial
 
 from sonic_sim.device import Device
 from sonic_sim.files import Files, canonical, words_of
@@ -50,32 +51,50 @@ def _split(words: list[str], valued: tuple[str, ...] = ()) -> tuple[dict[str, st
     return options, operands
 
 
-def _into(files: Files, source: str, target: str) -> str:
-    return posixpath.join(target, posixpath.basename(source)) if files.is_directory(target) else target
+class _RefusalError(Exception):
+    """What a program says of one operand."""
+
+
+def _each(call: Call, names: list[str], verb: str, work: Callable[[str], object]) -> Result:
+    """Do something with each name; what fails is complained about, and the rest is done."""
+    err = ""
+    for name in names:
+        try:
+            work(name)
+        except OSError as error:
+            err += f"{call.argv[0]}: {verb} '{name}': {words_of(error)}\n"
+        except _RefusalError as refusal:
+            err += f"{call.argv[0]}: {refusal}\n"
+    return Result(1 if err else 0, err=err)
+
+
+def _put(call: Call, name: str, target: str, mode: int | None) -> None:
+    """Write the bytes of a file to another, or into a directory."""
+    files, source = call.device.files, call.path(name)
+    data, place = files.read(source, call.user), call.path(target)
+    if files.is_directory(place):
+        place = posixpath.join(place, posixpath.basename(source))
+    try:
+        kept = files.files[source].mode if mode is None and not files.exists(place) else mode
+        files.write(place, data, user=call.user, mode=kept, now=call.device.clock.now())
+    except OSError as error:
+        raise _RefusalError(f"cannot create regular file '{target}': {words_of(error)}") from error
 
 
 @program("cp")
 def cp(call: Call) -> Result:
-    """Copy a file, keeping the mode of an existing target."""
+    """Copy files, keeping the mode of an existing target."""
     options, operands = _split(call.argv[1:])
     if len(operands) < 2:
         return Result(1, err="cp: missing file operand\n")
-    files, target = call.device.files, call.path(operands[-1])
-    for name in operands[:-1]:
-        source = call.path(name)
-        if files.is_directory(source):
-            return Result(1, err=f"cp: -r not specified; omitting directory '{name}'\n")
-        try:
-            data = files.read(source, call.user)
-        except OSError as error:
-            return Result(1, err=f"cp: cannot stat '{name}': {words_of(error)}\n")
-        try:
-            place = _into(files, source, target)
-            mode = files.files[source].mode if not files.exists(place) or "-p" in options else None
-            files.write(place, data, user=call.user, mode=mode, now=call.device.clock.now())
-        except OSError as error:
-            return Result(1, err=f"cp: cannot create regular file '{operands[-1]}': {words_of(error)}\n")
-    return Result()
+
+    def copy(name: str) -> None:
+        if call.device.files.is_directory(call.path(name)):
+            raise _RefusalError(f"-r not specified; omitting directory '{name}'")
+        found = call.device.files.files.get(call.path(name))
+        _put(call, name, operands[-1], found.mode if found and "-p" in options else None)
+
+    return _each(call, operands[:-1], "cannot stat", copy)
 
 
 @program("mv")
@@ -85,50 +104,47 @@ def mv(call: Call) -> Result:
     if len(operands) < 2:
         return Result(1, err="mv: missing file operand\n")
     files, target = call.device.files, call.path(operands[-1])
-    for name in operands[:-1]:
+
+    def move(name: str) -> None:
+        place = posixpath.join(target, posixpath.basename(name)) if files.is_directory(target) else target
         try:
-            files.rename(call.path(name), _into(files, call.path(name), target), call.user)
+            files.rename(call.path(name), place, call.user)
         except OSError as error:
-            return Result(1, err=f"mv: cannot move '{name}' to '{operands[-1]}': {words_of(error)}\n")
-    return Result()
+            raise _RefusalError(f"cannot move '{name}' to '{operands[-1]}': {words_of(error)}") from error
+
+    return _each(call, operands[:-1], "", move)
 
 
 @program("rm")
 def rm(call: Call) -> Result:
     """Remove files; ``-r`` directories too."""
     options, operands = _split(call.argv[1:])
-    force, err = "-f" in options or "--force" in options, ""
-    for name in operands:
+    files, force = call.device.files, "-f" in options or "--force" in options
+
+    def remove(name: str) -> None:
         path = call.path(name)
-        try:
-            if call.device.files.is_directory(path):
-                if not {"-r", "-R", "--recursive"} & set(options):
-                    err += f"rm: cannot remove '{name}': Is a directory\n"
-                else:
-                    call.device.files.remove_tree(path)
-            else:
-                call.device.files.remove(path, call.user)
-        except FileNotFoundError:
-            err += "" if force else f"rm: cannot remove '{name}': No such file or directory\n"
-        except OSError as error:
-            err += f"rm: cannot remove '{name}': {words_of(error)}\n"
-    return Result(1 if err else 0, err=err)
+        if not files.is_directory(path):
+            if files.exists(path) or not force:
+                files.remove(path, call.user)
+        elif {"-r", "-R", "--recursive"} & set(options):
+            files.remove_tree(path)
+        else:
+            raise _RefusalError(f"cannot remove '{name}': Is a directory")
+
+    return _each(call, operands, "cannot remove", remove)
 
 
 @program("mkdir")
 def mkdir(call: Call) -> Result:
     """Make directories: ``-p``, ``-m MODE``."""
     options, operands = _split(call.argv[1:], ("-m",))
-    mode = int(options.get("-m") or "755", 8)
-    for name in operands:
-        try:
-            call.device.files.make_directory(call.path(name), user=call.user, mode=mode, parents="-p" in options)
-        except FileExistsError as error:
-            if "-p" not in options:
-                return Result(1, err=f"mkdir: cannot create directory '{name}': {words_of(error)}\n")
-        except OSError as error:
-            return Result(1, err=f"mkdir: cannot create directory '{name}': {words_of(error)}\n")
-    return Result()
+    mode, parents = int(options.get("-m") or "755", 8), "-p" in options
+
+    def make(name: str) -> None:
+        if not (parents and call.device.files.exists(call.path(name))):
+            call.device.files.make_directory(call.path(name), user=call.user, mode=mode, parents=parents)
+
+    return _each(call, operands, "cannot create directory", make)
 
 
 @program("install")
@@ -136,50 +152,42 @@ def install(call: Call) -> Result:
     """Copy a file with a mode and owner: ``install -m MODE SOURCE TARGET``, ``install -d DIR``."""
     options, operands = _split(call.argv[1:], ("-m", "-o", "-g"))
     mode = int(options.get("-m") or "755", 8)
-    files = call.device.files
-    try:
-        if "-d" in options:
-            for name in operands:
-                if not files.exists(call.path(name)):
-                    files.make_directory(call.path(name), user=call.user, mode=mode, parents=True)
-            return Result()
-        source, target = operands
-        data = files.read(call.path(source), call.user)
-        place = _into(files, call.path(source), call.path(target))
-        files.write(place, data, user=call.user, mode=mode, now=call.device.clock.now())
-    except ValueError:
+    if "-d" in options:
+        missing = [name for name in operands if not call.device.files.exists(call.path(name))]
+        make = partial(call.device.files.make_directory, user=call.user, mode=mode, parents=True)
+        return _each(call, missing, "cannot create directory", lambda name: make(call.path(name)))
+    if len(operands) != 2:
         return Result(1, err="install: missing destination file operand\n")
-    except OSError as error:
-        return Result(1, err=f"install: cannot stat '{operands[0]}': {words_of(error)}\n")
-    return Result()
+    return _each(call, operands[:1], "cannot stat", lambda name: _put(call, name, operands[1], mode))
 
 
 @program("touch")
 def touch(call: Call) -> Result:
     """Make empty files, or renew the time of existing ones."""
-    _, operands = _split(call.argv[1:])
     files = call.device.files
-    for name in operands:
-        try:
-            data = files.read(call.path(name)) if files.exists(call.path(name)) else b""
-            files.write(call.path(name), data, user=call.user, now=call.device.clock.now())
-        except OSError as error:
-            return Result(1, err=f"touch: cannot touch '{name}': {words_of(error)}\n")
-    return Result()
+
+    def renew(name: str) -> None:
+        data = files.read(call.path(name)) if files.exists(call.path(name)) else b""
+        files.write(call.path(name), data, user=call.user, now=call.device.clock.now())
+
+    return _each(call, _split(call.argv[1:])[1], "cannot touch", renew)
 
 
 @program("chmod", "chown", "sync")
 def chmod(call: Call) -> Result:
     """Change modes; owners are not kept apart further than root and admin."""
     _, operands = _split(call.argv[1:])
-    if call.argv[0].endswith("chmod") and operands and operands[0].isdigit():
-        for name in operands[1:]:
-            found = call.device.files.files.get(call.path(name))
-            if found is None:
-                return Result(1, err=f"chmod: cannot access '{name}': No such file or directory\n")
-            found.mode = int(operands[0], 8)
-            call.device.files.version += 1
-    return Result()
+    if not (call.argv[0].endswith("chmod") and operands and operands[0].isdigit()):
+        return Result()
+
+    def change(name: str) -> None:
+        found = call.device.files.files.get(call.path(name))
+        if found is None:
+            raise FileNotFoundError
+        found.mode = int(operands[0], 8)
+        call.device.files.version += 1
+
+    return _each(call, operands[1:], "cannot access", change)
 
 
 @program("ls")
@@ -282,12 +290,14 @@ def _holds(call: Call, words: list[str]) -> bool:
     return checks.get(words[0], False)
 
 
-@program("cmp")
+@program("cmp", reads_stdin=lambda argv: "-" in argv)
 def cmp(call: Call) -> Result:
-    """Compare two files byte by byte."""
-    names = [word for word in call.argv[1:] if not word.startswith("-")]
+    """Compare two files byte by byte; ``-`` is standard input."""
+    names = [word for word in call.argv[1:] if word == "-" or not word.startswith("-")]
     try:
-        a, b = (call.device.files.read(call.path(name), call.user) for name in names)
+        a, b = (
+            call.stdin.encode() if one == "-" else call.device.files.read(call.path(one), call.user) for one in names
+        )
     except (OSError, ValueError):
         return Result(2, err="cmp: two readable files are wanted\n")
     place = next((place for place in range(min(len(a), len(b))) if a[place] != b[place]), None)

@@ -1,4 +1,4 @@
-"""Filters for the ends of pipes: head, tail, grep, wc, sort, tr, python3 -m json.tool."""
+"""Filters for the ends of pipes: head, tail, grep, sed, wc, sort, more."""
 
 import re
 
@@ -32,10 +32,6 @@ def _input(call: Call, names: list[str]) -> tuple[str, Result | None]:
     return "".join(texts), None
 
 
-def _no_files(argv: list[str]) -> bool:
-    return True
-
-
 @program("head", reads_stdin=lambda argv: not _names(argv))
 def head(call: Call) -> Result:
     """Print the beginning."""
@@ -65,7 +61,7 @@ def _names(argv: list[str]) -> list[str]:
 
 
 def _grep_reads(argv: list[str]) -> bool:
-    return len([word for word in argv[1:] if not word.startswith("-")]) < 2
+    return len(_operands(argv)) < 2
 
 
 @program("grep", "egrep", "fgrep", reads_stdin=_grep_reads)
@@ -89,6 +85,37 @@ def grep(call: Call) -> Result:
     if "o" in flags:
         lines = [found.group() for line in lines for found in pattern.finditer(line)]
     return Result(status, out="".join(line + "\n" for line in lines))
+
+
+def _operands(argv: list[str]) -> list[str]:
+    return [word for word in argv[1:] if not word.startswith("-")]
+
+
+_SED = re.compile(
+    r"s(?P<mark>[^\w\s])(?P<old>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<new>.*?)(?P=mark)(?P<flags>[gp]*)", re.S
+)
+
+
+@program("sed", reads_stdin=lambda argv: len(_operands(argv)) < 2)
+def sed(call: Call) -> Result:
+    """Substitute in each line: ``sed [-n] [-E] s/OLD/NEW/[g][p]``."""
+    script, *names = _operands(call.argv) or [""]
+    found = _SED.fullmatch(script)
+    if found is None:
+        return Result(1, err=f"sed: -e expression #1: the simulator only substitutes, not '{script}'\n")
+    text, failed = _input(call, names)
+    if failed:
+        return failed
+    old = found["old"].replace("\\" + found["mark"], found["mark"])
+    if "-E" not in call.argv:
+        # in basic expressions the signs of repetition and grouping are those with a backslash
+        old = re.sub(r"\\?[(){}+?|]", lambda sign: sign[0][1:] or "\\" + sign[0], old)
+    new = re.sub(r"(?<!\\)&", r"\\g<0>", found["new"].replace("\\" + found["mark"], found["mark"]))
+    out = ""
+    for line in text.splitlines(keepends=True):
+        changed, count = re.subn(old, new, line, count=0 if "g" in found["flags"] else 1)
+        out += changed * (("-n" not in call.argv) + ("p" in found["flags"] and count > 0))
+    return Result(out=out)
 
 
 @program("wc", reads_stdin=lambda argv: not _names(argv))

@@ -177,9 +177,8 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
     result = _Row(row)
     path = model.path(form, key)
     musts = MUSTS.get(form.name, ())
-    for must in musts:
-        if not must.leaf:
-            result.later.append((must, Value(form.keys[0], "", path, (model.table, key))))
+    whole = Value(form.keys[0], "", path, (model.table, key)) if form.keys else None
+    result.later.extend((must, whole) for must in musts if not must.leaf and whole is not None)
     seen: set[str] = set()
     for value in _values(model, form, key, row, path):
         kind = value.leaf.kind
@@ -197,11 +196,12 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
         if fault and result.fault is None:
             result.fault = _value_fault(value, fault)
         result.later.extend((must, value) for must in musts if must.leaf == value.leaf.name)
-    for leaf in form.leaves.values():
-        if leaf.many and row.get(leaf.name) == [] and result.fault is None:
-            result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{leaf.name}[.='']")
-        if leaf.mandatory and leaf.name not in row and result.missing is None:
-            result.missing = _fault(f'Missing required element "{leaf.name}" in "{form.name}".', path=path)
+    empty = next((name for name, value in row.items() if value == [] and not form.inner), None)
+    if empty is not None and result.fault is None:
+        result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{empty}[.='']")
+    missing = next((name for name, leaf in form.leaves.items() if leaf.mandatory and name not in row), None)
+    if missing is not None:
+        result.missing = _fault(f'Missing required element "{missing}" in "{form.name}".', path=path)
     return result
 
 

@@ -102,16 +102,15 @@ def _same_version(leaf: str, other: str) -> Must:
 def _management_vrf(condition: str, message: str) -> Must:
     def holds(site: Site) -> bool:
         whole = site.rows("MGMT_VRF_CONFIG").get("vrf_global", {})
-        return site.value != "mgmt" or str(whole.get("mgmtVrfEnabled")) == "true"
+        return bool(site.value != "mgmt" or whole.get("mgmtVrfEnabled") == "true")
 
     enabled = "/sonic-mgmt_vrf:sonic-mgmt_vrf/sonic-mgmt_vrf:MGMT_VRF_CONFIG/sonic-mgmt_vrf:vrf_global"
     return Must("vrf", condition.format(f"({enabled}/sonic-mgmt_vrf:mgmtVrfEnabled = 'true')"), message, holds)
 
 
 def _untagged_once(site: Site) -> bool:
-    members = site.rows(site.table).items()
-    found = [key for key, row in members if key.partition("|")[2] == site.value]
-    return sum(site.rows(site.table)[key].get("tagging_mode") == "untagged" for key in found) <= 1
+    rows = [row for key, row in site.rows(site.table).items() if key.partition("|")[2] == site.value]
+    return sum(bool(row.get("tagging_mode") == "untagged") for row in rows) <= 1
 
 
 _MIRROR, _LAG, _ROUTED = "sonic-mirror-session", "sonic-portchannel", "sonic-interface"

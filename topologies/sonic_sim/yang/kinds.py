@@ -4,10 +4,20 @@ import ipaddress
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
-from sonic_sim.yang.tables import NAMED
+_SECTIONS = dict(
+    part.split("]\n", 1) for part in Path(__file__).with_name("tables.txt").read_text(encoding="utf-8").split("\n[")[1:]
+)
+
+
+def lines_of(section: str) -> list[str]:
+    """Return the lines of a part of ``tables.txt``: ``types``, ``tables`` or ``others``."""
+    return [line for line in _SECTIONS[section].splitlines() if line and not line.startswith("#")]
+
 
 _BASE = re.compile(r"(text|u?int(?:8|16|32|64))(?:\((-?\d+)\.\.(\d+)\))?")
+_NAMED = dict(line.split(" = ", 1) for line in lines_of("types"))
 INVALID = "invalid"
 """A value outside its base type; any other fault is the constraint that the value does not satisfy."""
 
@@ -44,9 +54,9 @@ class Kind:
 
 @lru_cache(maxsize=512)
 def kind_of(text: str) -> Kind:
-    """Read a kind in the notation of `tables`."""
-    if text in NAMED:
-        inner, message = NAMED[text]
+    """Read a kind in the notation of ``tables.txt``."""
+    if text in _NAMED:
+        inner, _, message = _NAMED[text].partition(" ! ")
         return Kind(inner, message)
     if "+" in text:
         return Kind(text, parts=tuple(kind_of(part) for part in text.split("+")))

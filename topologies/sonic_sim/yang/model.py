@@ -1,9 +1,8 @@
-"""The models of `tables`, read: of each table its module, its lists or containers, and their leaves."""
+"""The models of ``tables.txt``, read: of each table its module, its lists or containers, and their leaves."""
 
 from dataclasses import dataclass, field
 
-from sonic_sim.yang.kinds import Kind, kind_of
-from sonic_sim.yang.tables import OTHERS, TABLES
+from sonic_sim.yang.kinds import Kind, kind_of, lines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def _leaf(text: str) -> Leaf:
 def _models() -> dict[str, Model]:
     models: dict[str, Model] = {}
     form = Form("", ())
-    for line in TABLES.strip().splitlines():
+    for line in lines_of("tables"):
         words = line.split()
         if not line.startswith(" "):
             model = models[words[1]] = Model(words[1], words[0])
@@ -81,5 +80,5 @@ def _models() -> dict[str, Model]:
 
 MODELS = _models()
 """The tables whose rows are checked."""
-KNOWN = frozenset(MODELS) | frozenset(OTHERS.split())
+KNOWN = frozenset(MODELS) | frozenset(" ".join(lines_of("others")).split())
 """All tables that have a YANG model."""

@@ -27,6 +27,9 @@ _ignore_path = option("-i", "--ignore-path", multiple=True, hidden=True)
 _parallel = flag("-p", "--parallel", help="applying the change to all ASICs parallelly")
 
 
+_NO_YANG_FORM = "the simulator holds no configuration in SonicYang format"
+
+
 def _format(what: str) -> click.Option:
     text = f"format of {what} is either ConfigDb(ABNF) or SonicYang"
     words = Choice(["CONFIGDB", "SONICYANG"], case_sensitive=False)
@@ -80,6 +83,8 @@ def apply_patch(one: Run, patch_file_path: str, dry_run: bool, ignore_non_yang_t
         if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config apply-patch"):
             raise ApplyError(_NOT_REFLECTED)
         applier.precheck(patch)
+        if others.get("format") == "SONICYANG":
+            raise ApplyError(_NO_YANG_FORM)
         applier.run(patch)
     except PatchError as error:
         _fail(one, f"Failed to apply patch due to: {error}", str(error))
@@ -119,6 +124,8 @@ such as DHCP will not be affected.
 def replace(one: Run, target_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
     applier = _applier(one, dry_run, ignore_non_yang_tables)
     try:
+        if others.get("format") == "SONICYANG":
+            raise ApplyError(_NO_YANG_FORM)
         _replace(applier, json.loads(_text(one, target_file_path)))
     except (PatchError, ApplyError, json.JSONDecodeError) as error:
         _fail(one, "Failed to replace config", str(error))
@@ -237,6 +244,8 @@ def rollback(one: Run, checkpoint_name: str, dry_run: bool, ignore_non_yang_tabl
     _must_exist(one, checkpoint_name, "Failed to rollback config")
     _rollbacker(one, "Loading checkpoint into memory.", "Replacing config using 'Config Replacer'.")
     try:
+        if others.get("format") == "SONICYANG":
+            raise ApplyError(_NO_YANG_FORM)
         _replace(applier, json.loads(one.device.files.read(_path(checkpoint_name))))
     except (ApplyError, PatchError) as error:
         _fail(one, "Failed to rollback config", str(error))

@@ -4,6 +4,8 @@ import json
 import time
 from typing import Any
 
+import click
+
 from sonic_sim.commands.click7 import PlainGroup, Run, argument, flag
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.root import VERBOSE, show
@@ -137,6 +139,7 @@ def aaa(one: Run) -> None:
         row = {name: f"{value} (default)" for name, value in fields.items()} | one.db.get(f"AAA|{key}")
         for name, value in row.items():
             one.say(f"AAA {key} {name} {value}")
+    one.say()
 
 
 @show.leaf("tacacs", "Show TACACS+ configuration")
@@ -148,6 +151,7 @@ def tacacs(one: Run) -> None:
         one.say(f"\nTACPLUS_SERVER address {address}")
         for name, value in sorted(one.db.get(f"TACPLUS_SERVER|{address}").items()):
             one.say(f"               {name} {value}")
+    one.say()
 
 
 @show.leaf("services", "Show all daemon services")
@@ -157,7 +161,14 @@ def services(one: Run) -> None:
 
 @show.branching("reboot-cause", "Show cause of most recent reboot", invoke_without_command=True)
 def reboot_cause(one: Run) -> None:
-    one.say("Unknown")
+    if click.get_current_context().invoked_subcommand is None:
+        one.say("Unknown")
+
+
+@reboot_cause.leaf("history", "Show history of reboot-cause", argument("module-name", required=False))
+def reboot_history(one: Run, module_name: str | None) -> None:
+    if module_name:
+        one.say("module option is supported only for smartswitch platform")
 
 
 management_interface = show.branch("management_interface", "Show management interface parameters")
