@@ -6,6 +6,7 @@ saved, it outlives a reboot and stays until somebody undrains.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,11 +100,14 @@ class Drainer:
         it where a commit is pending.
         """
         known = self.program.known
-        status = known.status if known is not None and known.status.drain else self.program.status()
+        if known is not None and known.status.pending and known.status.drain:
+            with suppress(CommitError):  # what was read last may not be how things stand
+                return self._undrain_commit(known, look)
+        status = self.program.status()
         if status.drains:
             self.program.revert(commit_id=status.commit_id)
         elif status.pending and status.drain:
-            return observed_of(self.session.hostname, self.program.undrain(look))
+            return self._undrain_commit(known, look)
         before = self._frr()
         kept = standing.before if standing is not None else ()
         lines = _Lines(
@@ -112,6 +116,13 @@ class Drainer:
         if lines.text:
             self._check(lines, *self._apply(lines, None, "", None), None)
         return None
+
+    def _undrain_commit(self, known: Reading | None, look: Look | None) -> Observed | None:
+        """End the drain under which a commit waits."""
+        answer = self.program.undrain(look)
+        if known is not None and known.running.frr_document is not None:
+            self._frr_after(known.running.frr_document, answer)
+        return observed_of(self.session.hostname, answer)
 
     def _apply(
         self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None

@@ -93,9 +93,22 @@ def undrain(host: Host, asked: Mapping[str, Any]) -> Answer:
         state = last_state(host)
         if state is None or current_status(host, state) != Stage.ARMED or not state.drain:
             raise RefusedError("no commit waits that was made under a temporary drain")
-        _end_drain(host, state, read_document(host))
+        document, before = read_document(host), frr_text(host)
+        _end_drain(host, state, document)
         write_state(host, state)
-        return answer_of(host, Stage.ARMED)
+        answer = answer_of(host, Stage.ARMED)
+        added, removed = frr_lines_changed(host, replace(document, frr=before))
+        answer["frr"].update(added=added, removed=removed)
+        return answer
+
+
+def frr_lines_changed(host: Host, document: Document) -> tuple[list[frr.Line] | None, list[frr.Line] | None]:
+    """Return the lines of FRR that came and those that went since the text of a rollback document."""
+    text = frr_text(host)
+    if text is None or document.frr is None:
+        return None, None
+    before, now = (frr.lines_of(one, document.frr_ignored) for one in (document.frr, text))
+    return [line for line in now if line not in before], [line for line in before if line not in now]
 
 
 def _end_drain(host: Host, state: State, document: Document) -> None:

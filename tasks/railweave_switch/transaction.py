@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from railweave_switch import frr
 from railweave_switch.answers import DEVICE_FAULTS, Answer, RefusedError, answer_of, last_state, listed, locked, sha256
-from railweave_switch.confirming import keep
+from railweave_switch.confirming import frr_lines_changed, keep
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.restoring import settled
 from railweave_switch.reverting import revert_to
@@ -260,7 +259,7 @@ def _unmet(host: Host, asked: Mapping[str, Any], *, reloads: bool) -> list[str]:
 
 def _held(host: Host, state: State, document: Document, rows: Rows) -> Answer:
     """Note that all is applied, and keep it at once where it has no deadline."""
-    added, removed = _frr_lines_changed(host, document)
+    added, removed = frr_lines_changed(host, document)
     if not guarded(host, state.id):
         host.start_guard(state.id)
     lasting = state.ends_s is None
@@ -271,12 +270,3 @@ def _held(host: Host, state: State, document: Document, rows: Rows) -> Answer:
     answer = answer_of(host, "applied", rows)
     answer["frr"].update(added=added, removed=removed)
     return answer
-
-
-def _frr_lines_changed(host: Host, document: Document) -> tuple[list[frr.Line] | None, list[frr.Line] | None]:
-    """Return the lines of FRR that came and those that went since the text of a rollback document."""
-    text = frr_text(host)
-    if text is None or document.frr is None:
-        return None, None
-    before, now = (frr.lines_of(one, document.frr_ignored) for one in (document.frr, text))
-    return [line for line in now if line not in before], [line for line in before if line not in now]

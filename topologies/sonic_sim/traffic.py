@@ -9,6 +9,7 @@ clock from one reading to the next: a change between two readings counts from th
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from sonic_sim.bgp import routes
 from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.routes import Rib, equal_paths, ribs_of
 from sonic_sim.device import Device, Fabric
@@ -58,8 +59,11 @@ def counted(device: Device, net: Fabric) -> dict[str, Counted]:
 
 
 def pass_seconds(device: Device, seconds: float) -> None:
-    """Let the ports of a switch carry what they do in so many seconds."""
-    if device in _meters:
+    """Let the ports of a switch carry what they do in so many seconds, once routes have converged."""
+    net = device.network
+    if net is not None and device in _meters:
+        routes.pass_seconds(net, seconds)
+        counted(device, net)
         _meters[device].at -= seconds
 
 

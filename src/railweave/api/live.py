@@ -1,8 +1,9 @@
 """A designed fabric together with the target that reaches its devices."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 from nornir.core import Nornir
 
@@ -28,20 +29,24 @@ from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.wording import counted
 
+_CONFIGS_KEPT = 64
+"""More than the devices of a wave: each step of a wave compares its devices with the same configurations."""
+
 
 @dataclass(frozen=True, slots=True)
 class LiveFabric:
     """Everything that a command needs to read or change the devices of a fabric.
 
-    ``expecting`` returns what a verification expects of a switch. ``base`` and ``phase`` name the change in phases of
-    which the fabric is a phase; empty and 0 for the fabric of an intent.
+    ``wanted`` returns the intended configuration of a device, and keeps those that were asked for last. ``expecting``
+    returns what a verification expects of a switch. ``base`` and ``phase`` name the change in phases of which the
+    fabric is a phase; empty and 0 for the fabric of an intent.
     """
 
     designed: Designed
     target: Target
     nornir: Nornir
     shown: FabricProgress
-    configurator: Configurator
+    wanted: Callable[[str], DeviceConfig]
     expecting: Expecting = expect
     base: str = ""
     phase: int = 0
@@ -59,10 +64,6 @@ class LiveFabric:
         """Show progress to the operator during work on devices, and close their sessions at the end."""
         with self.connected(), self.shown:
             yield
-
-    def wanted(self, device: str) -> DeviceConfig:
-        """Return the intended configuration of a device."""
-        return self.configurator.device(self.designed.fabric.switch_of[device])
 
     def plan(self, *, remove_conflicting: bool = False, pending_wait_s: float = 0) -> Plan:
         """Read all devices and return the plan."""
@@ -126,4 +127,10 @@ def connect(project: Project, designed: Designed, target: str, expecting: Expect
     if has_errors(in_band):
         raise RefusedError(in_band)
     project.operator.warn(in_band)
-    return LiveFabric(designed, chosen, nornir, shown, Configurator(designed.fabric, project_templates()), expecting)
+    configurator = Configurator(designed.fabric, project_templates())
+
+    @lru_cache(_CONFIGS_KEPT)
+    def wanted(device: str) -> DeviceConfig:
+        return configurator.device(designed.fabric.switch_of[device])
+
+    return LiveFabric(designed, chosen, nornir, shown, wanted, expecting)

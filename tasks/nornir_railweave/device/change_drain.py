@@ -1,7 +1,9 @@
 """Draining before a change and undraining after it, where the plan says so and the driver can."""
 
+from napalm_sonic.observed import Look
 from nornir_railweave.device.device import Device
 from nornir_railweave.device.jobs import Found
+from nornir_railweave.device.observing import Seen, seen_of
 from nornir_railweave.events import Step
 
 WHOLE = ("*",)
@@ -33,8 +35,12 @@ def drain_until_quiet(device: Device) -> str:
     rollout = device.order.policy.rollout
     peers = device.job.drain
     device.say(Step.DRAINING, told(peers), peers=list(peers))
-    device.driver.traffic.drain(
-        None if peers == WHOLE else list(peers), revert_in=device.revert_in_s, message=device.order.policy.message
+    look = Look(state=False, counters=True, over_s=device.interval_s)
+    shown = device.driver.traffic.drain(
+        None if peers == WHOLE else list(peers),
+        revert_in=device.revert_in_s,
+        message=device.order.policy.message,
+        **device.showing(look),
     )
     device.say(Step.DRAINED, told(peers))
     flowing = wait_until_quiet(
@@ -44,16 +50,18 @@ def drain_until_quiet(device: Device) -> str:
         timeout_s=rollout.drain_timeout_s,
         interval_s=rollout.verify_interval_s,
         clock=device.order.policy.clock,
+        first=() if shown is None else shown.counted,
     )
     if not flowing:
         device.say(Step.QUIET)
     return flowing
 
 
-def undrain(device: Device) -> None:
-    """Take the drain away while the commit still waits for its confirmation."""
-    device.driver.traffic.undrain()
+def undrain(device: Device) -> Seen | None:
+    """Take the drain away while the commit still waits for its confirmation; return what our driver saw after it."""
+    shown = device.driver.traffic.undrain(**device.showing(Look(counters=True, over_s=device.interval_s)))
     device.say(Step.UNDRAINED)
+    return None if shown is None else seen_of(shown)
 
 
 def ports_of(device: Device, peers: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,7 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.observed import Look
+from napalm_sonic.program import Reading
 from nornir_railweave.device.jobs import DeviceJob, Found, config_state
+from nornir_railweave.device.observing import Seen, seen_of
+from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.session import Session
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.target.policy import Policy
@@ -49,6 +53,7 @@ class Attempt:
 
     ``commit_id`` is the driver's name of the commit, empty where it is not known, and ``earlier_id`` that of the commit
     before it. ``ends_at_s`` is when the switch's own timer ends at the earliest, on this machine's steady clock.
+    ``after`` is what was read back and verified, None where our driver did not read it.
     """
 
     before: Found
@@ -58,6 +63,7 @@ class Attempt:
     after_sha256: str = ""
     drained: bool = False
     ends_at_s: float = 0.0
+    after: Reading | None = field(default=None, repr=False)
 
     def made(self, last: LastCommit) -> bool:
         """Tell whether a switch's last commit is this attempt's."""
@@ -119,9 +125,26 @@ class Device(ReachedDevice):
         """Return the seconds of the switch's own timer."""
         return self.order.policy.rollout.revert_in_s
 
-    def read(self) -> Found:
-        """Return what the device runs now."""
-        return self.job.read(self.driver)
+    @property
+    def interval_s(self) -> float:
+        """Return the seconds between two looks."""
+        return self.order.policy.rollout.verify_interval_s
+
+    def read(self, which: str = "running") -> Found:
+        """Return what the device runs now, or was ``known`` to run by the last answer of our driver."""
+        return self.job.read(self.driver, which)
+
+    def read_and_look(self) -> tuple[Found, Seen | None]:
+        """Return what the device runs and shows; None for the latter where that takes further commands."""
+        program = switch_program(self.driver)
+        if program is None or self.job.disconnects:
+            return self.read(), None
+        shown = program.read(look=Look(counters=True, over_s=self.interval_s)).seen
+        return self.read("known"), None if shown is None else seen_of(shown)
+
+    def showing(self, look: Look) -> dict[str, Look]:
+        """Return the argument by which our driver's answer to a change shows more; nothing for any other driver."""
+        return {} if switch_program(self.driver) is None else {"look": look}
 
     def state(self) -> ConfigState:
         """Read the device and tell which configuration it holds."""

@@ -3,23 +3,22 @@
 from collections.abc import Iterable
 
 from nornir_railweave.device.device import Device
-from nornir_railweave.device.observing import count_losses, observe, observe_and_count
+from nornir_railweave.device.observing import Seen, count_over, losses_of, observe
 from nornir_railweave.device.session import DEVICE_FAULTS, words
 from railweave.plan.health import Baseline, accepted_prefixes, health, prefix_checks
 from railweave.plan.losses import LossWatch, loss_checks
-from railweave.plan.observation import Counters, Observation
+from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.verification import unreachable
 
 _SHOWN_CHECKS = 3
 
 
-def take_baseline(device: Device) -> Baseline:
-    """Return what holds now and must hold afterwards; takes at least the time between two looks."""
-    seen, earlier = observe_and_count(device.driver, device.order.policy.clock)
-    held = health(device.job.expectation, seen)
-    watch = _watch(device, earlier)
-    return Baseline(held, accepted_prefixes(held, seen), watch.rates(used_ports(device)) if watch else {})
+def take_baseline(device: Device, seen: Seen) -> Baseline:
+    """Return what holds as ``seen`` and must hold afterwards."""
+    held = health(device.job.expectation, seen.observation)
+    rates = seen.losses.rates(used_ports(device)) if seen.losses else {}
+    return Baseline(held, accepted_prefixes(held, seen.observation), rates)
 
 
 def used_ports(device: Device) -> tuple[str, ...]:
@@ -27,71 +26,58 @@ def used_ports(device: Device) -> tuple[str, ...]:
     return tuple(port.port for port in device.job.expectation.ports)
 
 
-def check_once(device: Device, baseline: Baseline, *, whole: bool = True) -> tuple[VerifyCheck, ...]:
-    """Return the checks of one look. Without ``whole`` prefixes are left out: a drained device may get fewer.
-
-    Raises what the driver raises when the device does not answer.
-    """
-    return _checks(device, baseline, observe(device.driver), whole=whole)
-
-
-def _checks(device: Device, baseline: Baseline, seen: Observation, *, whole: bool) -> tuple[VerifyCheck, ...]:
+def checks_of(
+    device: Device, baseline: Baseline, seen: Observation, losses: LossWatch | None, *, whole: bool = True
+) -> tuple[VerifyCheck, ...]:
+    """Return the checks of one look. Without ``whole`` prefixes are left out: a drained device may get fewer."""
     order = device.order
     checks = device.job.gate(seen, order.settled, baseline.held)
     if not whole:
         return checks
     peers = [check.subject for check in checks if check.kind is CheckKind.BGP]
-    return (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.moving))
+    checks = (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.moving))
+    return checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses))
 
 
-def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True) -> str:
+def loss_checks_of(device: Device, baseline: Baseline, losses: LossWatch) -> tuple[VerifyCheck, ...]:
+    """Return for every used port whether it loses packets faster than before the change."""
+    return loss_checks(device.job.device, baseline.losses, losses.rates(used_ports(device)))
+
+
+def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, first: Seen | None = None) -> str:
     """Look until all checks hold, and no port loses more than before; return what was wrong when time was up.
 
-    Without ``whole`` neither prefixes nor losses are judged.
+    Without ``whole`` neither prefixes nor losses are judged. ``first`` is a look that was had already.
     """
     rollout, clock = device.order.policy.rollout, device.order.policy.clock
     deadline = clock.monotonic() + rollout.verify_timeout_s
     watched = whole and bool(baseline.losses)
+    seen = first
     while True:
-        checks = _look(device, baseline, whole=whole, watched=watched)
+        checks = _look(device, baseline, seen, whole=whole, watched=watched)
         failed = [check for check in checks if not check.ok]
         if not failed:
             return ""
         if clock.monotonic() + rollout.verify_interval_s > deadline:
             return sentence(failed)
         clock.sleep(rollout.verify_interval_s)
+        seen = None
 
 
-def _look(device: Device, baseline: Baseline, *, whole: bool, watched: bool) -> tuple[VerifyCheck, ...]:
+def _look(
+    device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, watched: bool
+) -> tuple[VerifyCheck, ...]:
+    """Return the checks of ``seen``, or of a new look; losses take a while and are judged where all else holds."""
     try:
-        if not watched:
-            return check_once(device, baseline, whole=whole)
-        seen, earlier = observe_and_count(device.driver, device.order.policy.clock)
-        checks = _checks(device, baseline, seen, whole=whole)
-        if earlier is None or not all(check.ok for check in checks):
+        seen = seen or Seen(observe(device.driver))
+        checks = checks_of(device, baseline, seen.observation, None, whole=whole)
+        if not watched or not all(check.ok for check in checks):
             return checks
-        return (*checks, *losses_since(device, baseline, earlier))
+        losses = seen.losses or losses_of(count_over(device.driver, device.interval_s, device.order.policy.clock))
+        return checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses))
     except DEVICE_FAULTS as fault:
         device.session.close()
         return (unreachable(device.job.device, words(fault)),)
-
-
-def losses_since(device: Device, baseline: Baseline, earlier: Counters) -> tuple[VerifyCheck, ...]:
-    """Return for every used port whether it has lost packets faster since ``earlier`` than before the change."""
-    watch = _watch(device, earlier)
-    if watch is None:
-        return ()
-    return loss_checks(device.job.device, baseline.losses, watch.rates(used_ports(device)))
-
-
-def _watch(device: Device, earlier: Counters | None) -> LossWatch | None:
-    """Return the counters of ``earlier`` and of now, not before the time between two looks has passed."""
-    if earlier is None:
-        return None
-    policy = device.order.policy
-    policy.clock.sleep(max(0.0, earlier.at_s + policy.rollout.verify_interval_s - policy.clock.monotonic()))
-    later = count_losses(device.driver, policy.clock)
-    return None if later is None else LossWatch(earlier, later)
 
 
 def sentence(failed: Iterable[VerifyCheck]) -> str:

@@ -58,6 +58,10 @@ class DeviceJob(Protocol):
     def drain(self) -> tuple[str, ...]:
         """Return the BGP peers to drain before the change, ``("*",)`` for the whole device, ``()`` for none."""
 
+    @property
+    def disconnects(self) -> bool:
+        """Tell whether it is certain, before the device is read, that its links and sessions go down with the job."""
+
     def read(self, driver: Any, which: str = "running") -> Found:
         """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
 
@@ -104,6 +108,11 @@ class DeployJob:
     def before_sha256(self) -> str:
         """Return the digest that the plan was made with."""
         return self.planned.running_sha256
+
+    @property
+    def disconnects(self) -> bool:
+        """Tell whether the plan provisions the device, or needs the far ends of its links to follow."""
+        return self.planned.unprovisioned or needs_both_ends(self.delta)
 
     @property
     def drain(self) -> tuple[str, ...]:
@@ -159,6 +168,7 @@ class RollbackJob:
     held: Health | None
     reason: str
     drain: tuple[str, ...] = ()
+    disconnects: bool = False
 
     @property
     def device(self) -> str:

@@ -1,35 +1,86 @@
-"""From NAPALM's getters to what was observed of one device."""
+"""From NAPALM's getters to what was observed of one device, and its counters over a while.
+
+Our own driver gives all of that in one answer of the switch's program; any other is asked getter by getter.
+"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.clock import Clock
-from napalm_sonic.observed import Look
+from napalm_sonic.observed import Counted, Look, Observed
 from nornir_railweave.device.reading import switch_program
+from railweave.plan.losses import LossWatch
 from railweave.plan.observation import BgpSession, Counters, LldpNeighbor, Observation, PortState
 
 UNKNOWN = -1
 
 
-def observe(driver: Any) -> Observation:
-    """Return what ``driver``'s device shows now; raises what the driver raises when the device does not answer.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a device showed; ``counted`` are its counters, the earlier ones first, empty where it was not asked."""
 
-    Our own driver gives all that its getters do in one answer of the switch's program.
-    """
+    observation: Observation
+    counted: tuple[Counted, ...] = ()
+
+    @property
+    def losses(self) -> LossWatch | None:
+        """Return what its ports lost meanwhile; None without counters of two moments."""
+        return losses_of(self.counted)
+
+
+def observe(driver: Any) -> Observation:
+    """Return what ``driver``'s device shows now; raises what the driver raises when the device does not answer."""
     program = switch_program(driver)
     return _observation(driver if program is None else program.observe())
 
 
-def observe_and_count(driver: Any, clock: Clock) -> tuple[Observation, Counters | None]:
-    """Return what a device shows, and the losses that its ports have counted by then."""
+def observe_over(driver: Any, seconds: float, clock: Clock) -> Seen:
+    """Return what a device shows, and its counters so many seconds apart (0: once), as far as it counts."""
     program = switch_program(driver)
-    if program is None:
-        counted = count_losses(driver, clock)
-        return _observation(driver), counted
-    shown = program.observe(Look(counters=True))
-    return _observation(shown), _losses(shown.counted[0].ports, clock)
+    if program is not None:
+        return seen_of(program.observe(Look(counters=True, over_s=seconds)))
+    earlier = _counted(driver, clock)
+    observation = _observation(driver)
+    if earlier is None or not seconds:
+        return Seen(observation, () if earlier is None else (earlier,))
+    return Seen(observation, _counted_again(driver, earlier, seconds, clock))
+
+
+def count_over(driver: Any, seconds: float, clock: Clock) -> tuple[Counted, ...]:
+    """Return the counters of a device so many seconds apart, nothing where it does not count."""
+    program = switch_program(driver)
+    if program is not None:
+        shown: Observed = program.observe(Look(state=False, counters=True, over_s=seconds))
+        return shown.counted
+    earlier = _counted(driver, clock)
+    return () if earlier is None else _counted_again(driver, earlier, seconds, clock)
+
+
+def seen_of(shown: Observed) -> Seen:
+    """Return what an answer of the switch's program shows."""
+    return Seen(_observation(shown), shown.counted)
+
+
+def losses_of(counted: tuple[Counted, ...]) -> LossWatch | None:
+    """Return what ports lost between the first and the last of two readings or more."""
+    return LossWatch(_losses(counted[0]), _losses(counted[-1])) if len(counted) > 1 else None
+
+
+def _counted(driver: Any, clock: Clock) -> Counted | None:
+    """Return the counters by now; None where the driver or the device does not count."""
+    try:
+        return Counted(clock.monotonic(), driver.get_interfaces_counters())
+    except (NotImplementedError, AttributeError, CommandErrorException):
+        return None
+
+
+def _counted_again(driver: Any, earlier: Counted, seconds: float, clock: Clock) -> tuple[Counted, ...]:
+    clock.sleep(max(0.0, earlier.at_s + seconds - clock.monotonic()))
+    later = _counted(driver, clock)
+    return (earlier,) if later is None else (earlier, later)
 
 
 def _observation(shown: Any) -> Observation:
@@ -44,21 +95,8 @@ def _observation(shown: Any) -> Observation:
     )
 
 
-def count_losses(driver: Any, clock: Clock) -> Counters | None:
-    """Return the errors and discards of every port by now; None where the driver or the device does not count."""
-    try:
-        program = switch_program(driver)
-        if program is None:
-            counted = driver.get_interfaces_counters()
-        else:
-            counted = program.observe(Look(state=False, counters=True)).counted[0].ports
-    except (NotImplementedError, AttributeError, CommandErrorException):
-        return None
-    return _losses(counted, clock)
-
-
-def _losses(counted: Mapping[str, Mapping[str, int]], clock: Clock) -> Counters:
-    return Counters(clock.monotonic(), _summed(counted, "errors"), _summed(counted, "discards"))
+def _losses(counted: Counted) -> Counters:
+    return Counters(counted.at_s, _summed(counted.ports, "errors"), _summed(counted.ports, "discards"))
 
 
 def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, int]:

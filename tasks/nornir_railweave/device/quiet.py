@@ -1,9 +1,11 @@
 """Waits until drained ports carry nothing but their control packets, by the switch's own counters."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.observed import Counted
+from nornir_railweave.device.observing import count_over
 
 QUIET_PACKETS_PER_S = 20.0
 """BGP, BFD-less, LLDP and ARP need a few packets a second on a link; applications send thousands."""
@@ -11,53 +13,43 @@ QUIET_PACKETS_PER_S = 20.0
 _PACKETS = ("unicast_packets", "multicast_packets", "broadcast_packets")
 
 
-class CountsPackets(Protocol):
-    """What is needed of a driver: NAPALM's counters."""
-
-    def get_interfaces_counters(self) -> dict[str, dict[str, int]]:
-        """Return the counters of the front-panel ports."""
-
-
 def wait_until_quiet(
-    driver: CountsPackets,
+    driver: Any,
     ports: Collection[str],
     *,
     packets_per_s: float = QUIET_PACKETS_PER_S,
     timeout_s: float,
     interval_s: float = 2.0,
     clock: Clock = SYSTEM_CLOCK,
+    first: tuple[Counted, ...] = (),
 ) -> str:
     """Return the empty text once every port carries less than ``packets_per_s`` each way, else what still flows.
 
-    Rates are taken over ``interval_s``; SONiC renews its counters once a second. A port that the switch does not count
-    is taken for quiet.
+    Rates are taken over ``interval_s``; SONiC renews its counters once a second. ``first`` are counters of a while that
+    somebody has read already. A port that the switch does not count is taken for quiet.
     """
-    ends = clock.monotonic() + timeout_s
-    before, read_at = _packets(driver, ports), clock.monotonic()
+    ends, looks = clock.monotonic() + timeout_s, timeout_s / interval_s
+    counted = first or count_over(driver, interval_s, clock)
     while True:
-        clock.sleep(interval_s)
-        now, at = _packets(driver, ports), clock.monotonic()
-        rates = _rates(before, now, max(at - read_at, 0.001))
+        rates = packet_rates(counted, ports)
         loud = {port: rate for port, rate in rates.items() if rate >= packets_per_s}
         if not loud:
             return ""
-        if clock.monotonic() >= ends:
+        looks -= 1
+        if clock.monotonic() >= ends or looks <= 0:
             return _told(loud, packets_per_s)
-        before, read_at = now, at
+        counted = count_over(driver, interval_s, clock)
 
 
-def packet_rates(
-    driver: CountsPackets, ports: Collection[str], *, interval_s: float, clock: Clock = SYSTEM_CLOCK
-) -> dict[str, float]:
-    """Return the packets a second of each port that the switch counts, the busier way, over ``interval_s``."""
-    before, read_at = _packets(driver, ports), clock.monotonic()
-    clock.sleep(interval_s)
-    now = _packets(driver, ports)
-    return _rates(before, now, max(clock.monotonic() - read_at, 0.001))
+def packet_rates(counted: tuple[Counted, ...], ports: Collection[str]) -> dict[str, float]:
+    """Return the packets a second of each port that the switch counts, the busier way, from first to last reading."""
+    if len(counted) < 2:
+        return {}
+    before, now = (_packets(one.ports, ports) for one in (counted[0], counted[-1]))
+    return _rates(before, now, max(counted[-1].at_s - counted[0].at_s, 0.001))
 
 
-def _packets(driver: CountsPackets, ports: Collection[str]) -> dict[str, tuple[int, int]]:
-    counters: Mapping[str, Mapping[str, Any]] = driver.get_interfaces_counters()
+def _packets(counters: Mapping[str, Mapping[str, Any]], ports: Collection[str]) -> dict[str, tuple[int, int]]:
     return {port: (_sum(counters[port], "rx"), _sum(counters[port], "tx")) for port in ports if port in counters}
 
 

@@ -51,11 +51,13 @@ def switch_program(driver: Any) -> Any:
 def running_of(driver: Any, which: str = "running") -> RunningConfig:
     """Return what a driver's device runs (``startup``: boots); our own driver reads that with one command, by digest.
 
-    Raises what the driver raises, and DocumentError where its answer is no configuration.
+    ``known`` is what our driver was told of it last, by whichever answer. Raises what the driver raises, and
+    DocumentError where its answer is no configuration.
     """
     program = switch_program(driver)
-    if program is not None and which == "running":
-        running: RunningConfig = program.read().running
+    if program is not None and which in ("running", "known"):
+        reading = program.read() if which == "running" or program.known is None else program.known
+        running: RunningConfig = reading.running
         return running
     return parse_running(driver.get_config(retrieve=which)[which])
 

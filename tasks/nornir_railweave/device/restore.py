@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from napalm.base.exceptions import CommitError
 
+from napalm_sonic.commit import Applied
+from napalm_sonic.observed import Look
 from nornir_railweave.device.device import Attempt, Device, LastCommit, ReachedDevice
 from nornir_railweave.device.reading import running_of, switch_program
 from nornir_railweave.device.session import DEVICE_FAULTS, words
@@ -72,20 +74,26 @@ def revert_commit(device: ReachedDevice, *, pending: bool) -> None:
             raise
 
 
-def apply_delta(device: ReachedDevice, delta: Delta, message: str, revert_in: int | None = None) -> str:
-    """Carry out a delta made for what was read last, as it is; return the commit's id, empty for no changes.
+def apply_delta(
+    device: ReachedDevice, delta: Delta, message: str, revert_in: int | None = None, look: Look | None = None
+) -> Applied:
+    """Carry out a delta made for what was read last, as it is; return the commit, without an id for no changes.
 
-    With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. Raises what the driver raises.
+    With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. ``look`` is what our driver's answer
+    shows. Raises what the driver raises.
     """
     driver = device.driver
     if switch_program(driver) is not None:
-        return str(driver.changes.apply(delta, message=message, revert_in=revert_in).commit_id) if delta else ""
+        if not delta:
+            return Applied("")
+        applied: Applied = driver.changes.apply(delta, message=message, revert_in=revert_in, look=look)
+        return applied
     driver.load_merge_candidate(config=json.dumps(merge_document(delta)))
     if not driver.compare_config():
         driver.discard_config()
-        return ""
+        return Applied("")
     driver.commit_config(message=message, revert_in=revert_in)
-    return device.last_commit().commit_id
+    return Applied(device.last_commit().commit_id)
 
 
 def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:

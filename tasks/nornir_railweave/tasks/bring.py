@@ -9,10 +9,15 @@ from dataclasses import dataclass, replace
 from napalm.base.exceptions import ConnectionClosedException, LockError, SessionLockedException
 from nornir.core.task import Result, Task
 
+from napalm_sonic.commit import Applied
+from napalm_sonic.observed import Look
+from napalm_sonic.program import Reading
 from nornir_railweave.device.change_drain import drain_until_quiet, in_the_way, needs_drain, undrain
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.gates import take_baseline, wait_for_gate
 from nornir_railweave.device.jobs import Found, config_state
+from nornir_railweave.device.observing import observe_over, seen_of
+from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.restore import apply_delta, roll_back
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Step
@@ -89,13 +94,16 @@ class _Bringing:
     def _look(self) -> Attempt:
         """Return what runs and holds; raises _UntouchedError where that is not what the work was made for."""
         device = self._device
-        found = device.read()
+        found, seen = device.read_and_look()
         last = device.last_commit(just_read=True)
         if last.pending:
             raise _UntouchedError("another commit waits for its confirmation; nothing was done")
         if moved := device.job.moved(found):
             raise _UntouchedError(moved)
-        baseline = Baseline() if found.disconnects else take_baseline(device)
+        baseline = Baseline()
+        if not found.disconnects:
+            clock = device.order.policy.clock
+            baseline = take_baseline(device, seen or observe_over(device.driver, device.interval_s, clock))
         return Attempt(found, baseline, earlier_id=last.commit_id)
 
     def _drain(self, attempt: Attempt) -> bool:
@@ -133,7 +141,8 @@ class _Bringing:
         device.say(Step.APPLYING, f"{len(attempt.before.delta)} changes", held=_told(attempt.baseline.held))
         attempt = replace(attempt, ends_at_s=device.order.policy.clock.monotonic() + device.revert_in_s)
         try:
-            attempt = replace(attempt, commit_id=self._apply(attempt))
+            applied = self._apply(attempt)
+            attempt = replace(attempt, commit_id=applied.commit_id, after=applied.reading)
         except _LOCKED as fault:
             if attempt.drained:
                 raise _EndedError(self._give_back(attempt, words(fault))) from fault
@@ -145,16 +154,17 @@ class _Bringing:
         device.say(Step.APPLIED, commit_id=attempt.commit_id)
         return "", attempt
 
-    def _apply(self, attempt: Attempt) -> str:
-        """Apply what is left to do, as it was planned; return the commit's id, empty where nothing was to be done."""
+    def _apply(self, attempt: Attempt) -> Applied:
+        """Apply what is left to do, as it was planned; the commit has no id where that is nothing."""
         device = self._device
-        return apply_delta(device, attempt.before.delta, device.order.policy.message, device.revert_in_s)
+        look = Look(counters=not attempt.drained and bool(attempt.baseline.losses), over_s=device.interval_s)
+        return apply_delta(device, attempt.before.delta, device.order.policy.message, device.revert_in_s, look)
 
     def _settle(self, attempt: Attempt, fault_text: str) -> Brought:
         """Read what the commit left and verify it; what is not as it must be is undone."""
         device = self._device
         try:
-            found = self._read_again(reconnect=bool(fault_text))
+            found = self._read_again(attempt, reconnect=bool(fault_text))
         except (*DEVICE_FAULTS, DocumentError) as fault:
             return Brought(outcome=device.lost(fault_text or words(fault)))
         if config_state(found, device.job) is not ConfigState.AFTER:
@@ -162,33 +172,44 @@ class _Bringing:
             return Brought(outcome=roll_back(device, attempt, why))
         attempt = replace(attempt, after_sha256=found.sha256)
         try:
-            wrong = self._verify(attempt)
+            wrong, after = self._verify(attempt)
         except Exception as fault:
             # Verifying failed in a way of its own, perhaps ours: an unverified change is not left standing.
-            wrong = f"could not be verified: {words(fault)}"
-        return Brought(outcome=roll_back(device, attempt, wrong)) if wrong else Brought(attempt)
+            wrong, after = f"could not be verified: {words(fault)}", None
+        return Brought(outcome=roll_back(device, attempt, wrong)) if wrong else Brought(replace(attempt, after=after))
 
-    def _read_again(self, *, reconnect: bool) -> Found:
+    def _read_again(self, attempt: Attempt, *, reconnect: bool) -> Found:
         """Read what the commit left, over a new session where the old one is in doubt or breaks off."""
         if not reconnect:
             try:
-                return self._device.read()
+                return self._device.read("running" if attempt.after is None else "known")
             except DEVICE_FAULTS as fault:
                 self._device.say(Step.LOST, words(fault))
         self._device.reconnect()
         return self._device.read()
 
-    def _verify(self, attempt: Attempt) -> str:
-        """Return what is wrong with the device in its new configuration, its traffic on it again at the end."""
-        device = self._device
+    def _verify(self, attempt: Attempt) -> tuple[str, Reading | None]:
+        """Return what is wrong with the device in its new configuration, its traffic on it again at the end; and what
+        was read of that configuration, as it is without a drain."""
+        device, after = self._device, attempt.after
         device.say(Step.VERIFYING)
-        wrong = wait_for_gate(device, attempt.baseline, whole=not attempt.drained)
+        shown = None if after is None or after.seen is None else seen_of(after.seen)
+        wrong = wait_for_gate(device, attempt.baseline, whole=not attempt.drained, first=shown)
         if attempt.drained and not wrong:
-            undrain(device)
-            wrong = wait_for_gate(device, attempt.baseline)
+            wrong = wait_for_gate(device, attempt.baseline, first=undrain(device))
+            after = None if after is None else _undrained(after, switch_program(device.driver).known)
         if not wrong:
             device.say(Step.VERIFIED)
-        return wrong
+        return wrong, after
+
+
+def _undrained(after: Reading, known: Reading | None) -> Reading | None:
+    """Return what is known after the end of a drain, unless more is another than it was ``after`` the change."""
+    documents = [None if one is None else one.running.frr_document for one in (after, known)]
+    same = known is not None and known.config_digest == after.config_digest
+    if not same or documents[0] is None or documents[1] is None:
+        return None
+    return known if documents[0].entries == documents[1].entries else None
 
 
 def _told(held: Health) -> list[list[str]]:

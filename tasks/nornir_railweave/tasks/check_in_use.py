@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import Clock
+from nornir_railweave.device.observing import count_over
 from nornir_railweave.device.quiet import packet_rates
 from nornir_railweave.device.session import DEVICE_FAULTS, session
 from railweave.plan.model import LivePort
@@ -34,7 +35,7 @@ def check_in_use(
             state = opened.driver.get_interfaces()
             up = [one for one in closing if state.get(one.port, {}).get("is_up")]
             watched = [one.port for one in up if one.far_end and not (one.is_server or one.far_end in hosts)]
-            rates = packet_rates(opened.driver, watched, interval_s=INTERVAL_S, clock=clock) if watched else {}
+            rates = packet_rates(count_over(opened.driver, INTERVAL_S, clock), watched) if watched else {}
             live = [one for one in up if one.port not in rates or rates[one.port] >= packets_per_s]
         except (*DEVICE_FAULTS, NotImplementedError):
             live = list(closing)

@@ -36,12 +36,20 @@ def _keep(driver: Any, commit_id: str) -> None:
         driver.confirm_commit()
 
 
+def _confirmed(device: Device, attempt: Attempt, commit_id: str) -> DeviceOutcome:
+    device.say(Step.CONFIRMED, commit_id=commit_id, after_sha256=attempt.after_sha256)
+    return DeviceOutcome(Outcome.NEW)
+
+
 def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
     """Make the commit permanent; a lost answer is replaced by asking the device."""
     why = ""
     for _ in range(_ATTEMPTS):
         try:
-            driver, state = device.driver, device.state()
+            driver = device.driver
+            if attempt.after is not None and driver.changes.confirm(attempt.commit_id, only=attempt.after):
+                return _confirmed(device, attempt, attempt.commit_id)
+            state = device.state()
             last = device.last_commit(just_read=True)
             if state is not ConfigState.AFTER:
                 # A switch that restarted since its verification runs what it had saved, and still waits.
@@ -53,9 +61,7 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
                 _keep(driver, last.commit_id)
             elif not (is_saved(driver, device.job) or save(driver, device.job)):
                 return DeviceOutcome(Outcome.NEW, UNSAVED)
-            commit_id = attempt.commit_id or (last.commit_id if attempt.made(last) else "")
-            device.say(Step.CONFIRMED, commit_id=commit_id, after_sha256=attempt.after_sha256)
-            return DeviceOutcome(Outcome.NEW)
+            return _confirmed(device, attempt, attempt.commit_id or (last.commit_id if attempt.made(last) else ""))
         except Exception as fault:
             # Whether the switch took the confirmation is not known by its answer, but by what it runs and waits for.
             why = words(fault)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from nornir.core.task import Result, Task
 
+from napalm_sonic.observed import Counted
 from nornir_railweave.device.device import Attempt, Device, Order
-from nornir_railweave.device.gates import check_once, losses_since
-from nornir_railweave.device.observing import count_losses
+from nornir_railweave.device.gates import checks_of
+from nornir_railweave.device.observing import Seen, losses_of, observe, observe_over
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
-from railweave.plan.observation import Counters
 from railweave.plan.outcome import VerifyCheck
 from railweave.plan.verification import unreachable
 
@@ -19,21 +19,26 @@ class Look:
     """What was seen: the checks that do not hold, and the counters that the next look is held against."""
 
     failed: tuple[VerifyCheck, ...] = ()
-    counters: Counters | None = None
+    counted: tuple[Counted, ...] = ()
 
 
 def watch(task: Task, order: Order, attempts: Mapping[str, Attempt], last: Mapping[str, Look]) -> Result:
     """Return a ``Look``; ``last`` are the looks before, empty at the first one."""
     name = task.host.name
     baseline = attempts[name].baseline
-    counters = last[name].counters if name in last else None
+    counted = last[name].counted if name in last else ()
     with session(task) as opened:
         device = Device(opened, order.jobs[name], order)
         try:
-            checks = check_once(device, baseline)
-            if counters is not None:
-                checks += losses_since(device, baseline, counters)
-            counters = count_losses(device.driver, order.policy.clock) if baseline.losses else None
+            seen = _seen(device, counting=bool(baseline.losses))
+            checks = checks_of(device, baseline, seen.observation, losses_of((*counted, *seen.counted)))
+            counted = seen.counted
         except DEVICE_FAULTS as fault:
             checks = (unreachable(name, words(fault)),)
-    return Result(host=task.host, result=Look(tuple(check for check in checks if not check.ok), counters))
+    return Result(host=task.host, result=Look(tuple(check for check in checks if not check.ok), counted))
+
+
+def _seen(device: Device, *, counting: bool) -> Seen:
+    if counting:
+        return observe_over(device.driver, 0, device.order.policy.clock)
+    return Seen(observe(device.driver))

@@ -53,6 +53,12 @@ def ribs_of(net: Fabric) -> dict[str, Rib]:
     return memory.ribs
 
 
+def pass_seconds(net: Fabric, seconds: float) -> None:
+    """Let routes converge as if so many seconds had passed."""
+    if net in _memories:
+        _memories[net].at -= seconds
+
+
 def _signature(net: Fabric) -> object:
     devices = net.devices.values()
     parts = [

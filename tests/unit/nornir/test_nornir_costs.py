@@ -1,0 +1,89 @@
+"""What a plan, a verification and a change cost each switch of pod-32, counted on the simulator's side."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counted_fabric import Counted, deployed_fabric
+
+import napalm_sonic.driver
+import nornir_railweave.rollout.deploying
+from railweave.api.deploying import deploy
+from railweave.api.observing import plan, verify
+from railweave.api.project import Project
+from railweave.sonic.delta.merge import parse_merge
+from railweave.sonic.frr import parse_frr
+
+INTENT = Path("intent/pod-32.yml")
+LEAVES = [f"pod1-leaf{number}" for number in range(1, 5)]
+SPINES = [f"pod1-spine{number}" for number in range(1, 5)]
+SWITCHES = [*LEAVES, *SPINES]
+COUNTED_MODULES = {"railweave", "napalm_sonic", "nornir_railweave"}
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Counted]]:
+    folder = tmp_path_factory.mktemp("pod")
+    with deployed_fabric(folder, INTENT.name) as counted:
+        yield folder, counted
+
+
+@pytest.fixture
+def pod(deployed: tuple[Path, Counted], monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """The counts of pod-32, which runs what is intended; the switch program is there after the first test."""
+    folder, counted = deployed
+    monkeypatch.chdir(folder)
+    counted.clear()
+    return counted
+
+
+def calls_of(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -> list[None]:
+    """Return the list that grows with every call of a function, under whichever name a module knows it."""
+    calls: list[None] = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        calls.append(None)
+        return function(*arguments, **options)
+
+    for module in list(sys.modules.values()):
+        if module.__name__.split(".")[0] in COUNTED_MODULES:
+            for name in [name for name, value in vars(module).items() if value is function]:
+                monkeypatch.setattr(module, name, counted)
+    assert napalm_sonic.driver
+    assert nornir_railweave.rollout.deploying
+    return calls
+
+
+def test_the_first_plan_uploads_the_switch_program_in_one_more_command(pod: Counted) -> None:
+    assert not plan(Project(INTENT), "sim").deltas
+    assert pod.asked == {name: Counter(logins=1, channels=2, uploads=1) for name in SWITCHES}
+
+
+def test_an_unchanged_plan_costs_one_login_and_one_command(pod: Counted) -> None:
+    assert not plan(Project(INTENT), "sim").deltas
+    assert pod.asked == {name: Counter(logins=1, channels=1) for name in SWITCHES}
+
+
+def test_an_unchanged_verification_costs_one_login_and_one_command(pod: Counted) -> None:
+    assert verify(Project(INTENT), "sim").ok
+    assert pod.asked == {name: Counter(logins=1, channels=1) for name in SWITCHES}
+
+
+def test_a_change_of_a_bgp_timer_costs_one_login_and_few_commands_and_parses(
+    pod: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plan, reading and baseline, change and gate, confirmation, verification; a spine is drained and undrained."""
+    with INTENT.open("a") as file:
+        file.write("bgp: {keepalive: 2, hold: 8}\n")
+    parses, merges = calls_of(monkeypatch, parse_frr), calls_of(monkeypatch, parse_merge)
+    result = deploy(Project(INTENT), "sim")
+    assert result is not None
+    assert result.ok
+    assert {name: pod.asked[name] for name in LEAVES} == {name: Counter(logins=1, channels=5) for name in LEAVES}
+    assert {name: pod.asked[name] for name in SPINES} == {name: Counter(logins=1, channels=7) for name in SPINES}
+    assert len(merges) <= 2 * len(SWITCHES)
+    # One more, not of a switch: the check of an intent reads one file of FRR.
+    assert len(parses) <= 3 * len(SWITCHES) + 1
