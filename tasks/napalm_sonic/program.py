@@ -25,6 +25,7 @@ from napalm.base.exceptions import (
 
 from napalm_sonic.observed import STATE, Look, Observed, observed_of
 from napalm_sonic.paths import PROGRAM, new_id
+from railweave.secrets import shown_text
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
 from railweave_switch.packing import INSTALLER, packed, packed_sha256
@@ -75,6 +76,20 @@ class Status:
     def drains(self) -> bool:
         """True where nothing is pending but a temporary drain."""
         return self.pending and self.kind == Kind.DRAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What a recovery found, and its outcome in the program's words.
+
+    ``restored`` and ``missing`` name rows as ``TABLE|KEY`` and lines of FRR, without secrets.
+    """
+
+    found: Status
+    outcome: str
+    restored: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +197,28 @@ class SwitchProgram:
             raise CommitError(f"{self.session.hostname}: the rollback did not succeed: {answer.get('error')}")
         return status_of(answer["status"])
 
+    def recover(self, *, accept_running: bool = False) -> Recovery:
+        """Repair the state and restore what nobody finishes, or keep what runs; by whichever version is there.
+
+        Raises LockError where somebody else is at work.
+        """
+        first, name = self._run(["status"], b"", None), new_id()
+        words = ["recover", "--id", name, *(["--accept-running"] if accept_running else [])]
+        if _is_missing(first):
+            return Recovery(Status("none"), "healthy")
+        if first.exit_status == OTHER_PROGRAM:
+            line = self.session.as_root(f"{PROGRAM} {shlex.join(words)}")
+            answer = self._parsed(self.session.run(line, self.options.apply_timeout_s + self.options.reload_timeout_s))
+        else:
+            answer = self._ended(words, name)
+        if answer.get("code") == "busy":
+            self._raise_when_busy(answer)
+        found = answer.get("found") or answer["status"]
+        restored, missing = (tuple(map(shown_text, answer.get(part) or ())) for part in ("restored", "missing"))
+        return Recovery(
+            status_of(found), str(answer["outcome"]), restored, missing, shown_text(answer.get("error") or "")
+        )
+
     # Inside
 
     def _transacted(self, verb: str, transaction: Mapping[str, Any], look: Look | None) -> dict[str, Any]:
@@ -256,7 +293,7 @@ class SwitchProgram:
                 raise CommitError(
                     f"{self.session.hostname}: another version of railweave-switch has something pending there "
                     f"({told.status} {told.commit_id or told.error}): end it with that version first, or by "
-                    f"`sudo railweave-switch revert` on the switch"
+                    f"`railweave recover`"
                 )
         install = f"python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
         line = f"{self.session.as_root(install)} && {self._line(words)}"

@@ -395,6 +395,56 @@ def test_a_pending_commit_is_seen_and_confirmed_by_another_session(leaf: SonicDr
             other.confirm_commit()
 
 
+STATE = "/var/lib/railweave/transaction.json"
+
+
+def test_a_damaged_state_is_recovered_and_what_was_restored_is_named(leaf: SonicDriver) -> None:
+    before = running(leaf)
+    load(leaf, {**CHANGE, "PORT": {"Ethernet4": {"mtu": "9000"}}})
+    leaf.commit_config(revert_in=60)
+    leaf.cli([f"sudo -n sh -c 'echo > {STATE}'"])
+    assert leaf.revert_timer.status().status == "damaged"
+    found = leaf.revert_timer.recover()
+    assert (found.found.status, found.outcome, found.missing, found.error) == ("damaged", "reverted", (), "")
+    assert "PORT|Ethernet4" in found.restored
+    assert running(leaf) == before
+    assert leaf.revert_timer.recover().outcome == "healthy"
+
+
+def test_a_commit_that_waits_is_left_alone_by_a_recovery(leaf: SonicDriver) -> None:
+    load(leaf, CHANGE)
+    leaf.commit_config(revert_in=60)
+    assert leaf.revert_timer.recover().outcome == "armed"
+    leaf.confirm_commit()
+
+
+def test_without_a_rollback_document_a_recovery_is_refused_until_what_runs_is_accepted(leaf: SonicDriver) -> None:
+    load(leaf, CHANGE)
+    leaf.commit_config()
+    leaf.cli([f"sudo -n sh -c 'echo > {STATE}'"])
+    found = leaf.revert_timer.recover()
+    assert (found.outcome, "--accept-running" in found.error) == ("refused", True)
+    assert leaf.revert_timer.recover(accept_running=True).outcome == "accepted"
+    assert "renamed" in str(running(leaf))
+    load(leaf, {"PORT": {"Ethernet4": {"mtu": "9000"}}})
+    leaf.commit_config()
+
+
+def test_a_state_of_a_later_version_is_refused_and_ends_when_what_runs_is_accepted(
+    leaf: SonicDriver, fabric: tuple[Path, Open]
+) -> None:
+    load(leaf, CHANGE)
+    leaf.commit_config()
+    control.pass_time(fabric[0], 5)  # the guard of the commit ends
+    leaf.cli([f"sudo -n sh -c 'echo {{\\\"version\\\": 99}} > {STATE}'"])
+    load(leaf, {"PORT": {"Ethernet4": {"mtu": "9000"}}})
+    with pytest.raises(CommitError, match=r"is of version 99, this program reads version 1"):
+        leaf.commit_config()
+    assert leaf.revert_timer.recover().outcome == "refused"
+    assert leaf.revert_timer.recover(accept_running=True).outcome == "accepted"
+    leaf.commit_config()
+
+
 def test_rollback_of_a_pending_commit_reverts_at_once(leaf: SonicDriver) -> None:
     before = running(leaf)
     load(leaf, CHANGE)

@@ -189,5 +189,6 @@ def look(device: Device) -> float | None:
         return None
     pause_s = device.guard.poll()
     if pause_s is None:
+        device.guard.host.end(device.guard.host.me())
         device.guard = None
     return pause_s

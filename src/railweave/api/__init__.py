@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from railweave.api.phased import deploy_phases as deploy_phases
     from railweave.api.project import Project as Project
     from railweave.api.project import open_project as open_project
+    from railweave.api.recovering import recover as recover
     from railweave.api.reference import codes as codes
     from railweave.api.reference import explain_rule as explain_rule
     from railweave.api.reference import schema as schema
@@ -62,6 +63,7 @@ _HOMES = {
     "operator": ("Operator",),
     "phased": ("deploy_phases",),
     "project": ("Project", "open_project"),
+    "recovering": ("recover",),
     "reference": ("codes", "explain_rule", "schema", "schemas"),
     "resuming": ("resume",),
     "rolling_back": ("rollback", "rollback_last"),

@@ -20,6 +20,7 @@ from railweave.cli import (
     lab_commands,
     node_commands,
     operation_commands,
+    recovery_commands,
     rollout_commands,
     sim_commands,
 )
@@ -57,6 +58,7 @@ for module in (
     fabric_commands,
     rollout_commands,
     operation_commands,
+    recovery_commands,
     sim_commands,
     lab_commands,
     node_commands,

@@ -168,5 +168,6 @@ def _pending(plan: Plan) -> Iterable[Diagnostic]:
             f"a commit still awaits confirmation on {', '.join(waiting)}: "
             "another deployment is running, or one was interrupted",
             devices=waiting,
-            fix="wait: an interrupted device reverts by itself when its timer expires; then plan again",
+            fix="wait: an interrupted device reverts by itself when its timer expires; then plan again. "
+            "`railweave recover DEVICE` reverts one that does not",
         )

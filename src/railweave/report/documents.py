@@ -49,6 +49,7 @@ COMMANDS = (
     "lab up",
     "phases",
     "plan",
+    "recover",
     "render",
     "replace",
     "retire",

@@ -66,3 +66,9 @@ def is_pending(driver: Any) -> bool:
     """Tell whether a commit waits on a device; what was read a moment ago says so without another command."""
     known = getattr(switch_program(driver), "known", None)
     return bool(known.status.pending if known is not None else driver.has_pending_commit())
+
+
+def damage_of(driver: Any) -> str:
+    """Return what is wrong with the state that a device keeps of its transactions, as it was read last; else empty."""
+    known = getattr(switch_program(driver), "known", None)
+    return str(known.status.error) if known is not None and known.status.status == "damaged" else ""

@@ -1,14 +1,17 @@
 """Read what one device runs and return how it differs from what is wanted: changes and digests, no configuration."""
 
+from dataclasses import replace
 from typing import Any
 
 from napalm.base.exceptions import ConnectionClosedException
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.reading import Comparer, Comparison, is_pending
+from nornir_railweave.device.reading import Comparer, Comparison, damage_of, is_pending
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
 from nornir_railweave.events import Event, Events, Step
 from railweave.plan.build import Reading
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.diff import Refusal
 from railweave.sonic.document import DocumentError
 
 
@@ -31,7 +34,12 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
 
 
 def _read(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:
-    return compare(driver, name), is_pending(driver)
+    found = compare(driver, name)
+    if damage := damage_of(driver):
+        refusal = Refusal(f"its transaction state is damaged: {damage}", f"railweave recover {name}")
+        difference = replace(found.difference, delta=Delta(), refusals=(*found.difference.refusals, refusal))
+        found = replace(found, difference=difference)
+    return found, is_pending(driver)
 
 
 def _unreadable(task: Task, announce: Events, why: str) -> Result:

@@ -93,6 +93,7 @@ def drained(rig: Rig) -> None:
     rig.note("drain", SPINE, "--yes", "--wait", "0")
     rig.note("drain")
     rig.note("undrain", SPINE)
+    rig.note("recover", SPINE, LEAF)
 
 
 def changed(rig: Rig) -> None:
