@@ -357,9 +357,10 @@ def test_another_version_of_the_program_is_replaced_unless_something_is_pending(
     driver.commit_config(revert_in=60)
     assert switch.files[PROGRAM] == right
     switch.files[PROGRAM] = "an older one"
-    with pytest.raises(CommitError, match=r"another version .* pending there \(armed"):
+    with pytest.raises(CommitError, match=r"another version .* pending there \(armed.*`railweave recover`"):
         driver.confirm_commit()
     assert switch.files[PROGRAM] == "an older one"
+    assert driver.revert_timer.recover().outcome == "armed", "by the version that is there"
 
 
 def test_a_way_back_that_cannot_be_prepared_stops_the_commit(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import paramiko
 import pytest
 from napalm.base.exceptions import (
     CommitConfirmException,
@@ -393,6 +394,28 @@ def test_a_pending_commit_is_seen_and_confirmed_by_another_session(leaf: SonicDr
         assert "renamed" in other.get_config(retrieve="startup")["startup"]
         with pytest.raises(CommitConfirmException):
             other.confirm_commit()
+
+
+def test_a_transaction_cut_in_its_upload_changes_nothing_and_names_the_switch(
+    leaf: SonicDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, sendall = running(leaf), paramiko.Channel.sendall
+
+    def cut(channel: paramiko.Channel, data: bytes) -> None:
+        if b'"frr_ignored"' not in data:
+            return sendall(channel, data)
+        sendall(channel, data[: len(data) // 2])
+        channel.get_transport().close()
+        raise EOFError
+
+    monkeypatch.setattr(paramiko.Channel, "sendall", cut)
+    load(leaf, CHANGE)
+    with pytest.raises(ConnectionClosedException, match="nothing was changed: the switch never began it") as caught:
+        leaf.commit_config()
+    assert str(leaf.hostname) in str(caught.value)
+    assert running(leaf) == before
+    assert not leaf.has_pending_commit()
+    assert leaf.revert_timer.recover().outcome == "healthy"
 
 
 STATE = "/var/lib/railweave/transaction.json"
