@@ -1,9 +1,9 @@
 """Labs on Containerlab: each is started once for all its tests, and taken down however they end.
 
-There are three, of different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what
-happens to it, a fabric that grows, and one without addresses between switches that is reached over ``docker exec``. The
-tests of a lab run one after the other, in the order of ``FILES``; each begins and ends with the fabric as its intent
-says.
+There are four, of different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what
+happens to it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, and one
+for the examples of the API. The tests of a lab run one after the other, in the order of ``FILES``; each begins and ends
+with the fabric as its intent says.
 """
 
 import contextlib
@@ -23,10 +23,10 @@ from command_rig import CommandRig
 from nornir_railweave.lab.laboratory import ensure_image
 from railweave.api.lab import image_sources
 
-FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts")
+FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts", "api")
 """Test files in the order in which they run; those of one lab are together."""
 
-OTHER_LABS = {"growth": "growing", "unnumbered": "unnumbered", "hosts": "unnumbered"}
+OTHER_LABS = {"growth": "growing", "unnumbered": "unnumbered", "hosts": "unnumbered", "api": "api"}
 """The lab of a file where it is not that of the fabric as it is."""
 
 _PROVEN = "proven on the lab"
