@@ -127,7 +127,7 @@ class DeployJob:
             running=found.running,
             sha256=found.sha256,
             delta=delta,
-            done=not delta,
+            done=not delta and not found.difference.refusals,
             disconnects=found.difference.unprovisioned or needs_both_ends(delta),
             drained=found.difference.drained,
         )

@@ -3,16 +3,22 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from napalm.base.exceptions import CommitError, ConnectionClosedException, ConnectTimeoutError, LockError
 
+from nornir_railweave.device.jobs import DeployJob, config_state
+from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import Step
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
+from railweave.plan.expectation import expect
 from railweave.plan.model import DeviceState
-from railweave.sonic.document import RunningConfig
+from railweave.plan.outcome import ConfigState
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.document import RunningConfig, dump
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench, Switch
@@ -260,6 +266,19 @@ def test_a_device_that_changed_after_the_plan_is_left_alone(changed: "Bench") ->
     assert changed.outcomes(result)["lab-spine1"] == "old"
     assert "since the plan was made" in result.devices["lab-spine1"].error
     assert running(changed, "lab-spine1") is moved
+
+
+def test_a_device_whose_frr_does_not_answer_is_not_taken_for_one_that_is_done(changed: "Bench") -> None:
+    made = changed.plan().devices["lab-spine1"]
+    silent = RunningConfig(running(changed, "lab-spine1").config_db, None)
+    driver = SimpleNamespace(get_config=lambda retrieve: {retrieve: dump(silent)})
+    compare = Comparer(changed.world.fabric, changed.world.wanted)
+    job = DeployJob(
+        compare, expect(changed.world.fabric, changed.world.fabric.switch_of["lab-spine1"]), made, Delta(())
+    )
+    found = job.read(driver)
+    assert not found.delta, "nothing can be planned"
+    assert config_state(found, job) is ConfigState.PARTIAL
 
 
 def test_somebody_elses_lock_is_respected(changed: "Bench") -> None:
