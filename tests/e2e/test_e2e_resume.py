@@ -46,6 +46,10 @@ class Rig:
         self.project.intent.write_text(text)
         self.project.up()
 
+    def slow_down(self, device: str) -> None:
+        """Let every call of a switch's program take a second, so that what happens to the rollout meets it running."""
+        self.project.run("sim", "fault", device, "slow", "--command", "railweave-switch", "--seconds", "1")
+
     def newest(self) -> Any:
         return self.project.json("rollout", "show")
 
@@ -117,6 +121,7 @@ def test_a_rollout_killed_at_any_step_is_carried_on_without_waiting_for_timers(
     rig: Rig, step: str, device: str
 ) -> None:
     rig.change_policy()
+    rig.slow_down("lab-leaf2")
     rig.lose(step, device)
     lost = rig.newest()
     assert lost["state"] == "interrupted"
@@ -281,6 +286,7 @@ def test_foreign_rows_survive_a_rollback(rig: Rig) -> None:
 
 def test_a_second_deployment_is_told_who_is_at_work_and_the_first_can_be_steered(rig: Rig) -> None:
     rig.change_policy()
+    rig.slow_down("lab-spine2")
     process = rig.project.start("deploy", "--target", "sim", "--yes", "--json")
     try:
         rig.project.wait_until(lambda: rig.told(set(), "applying", SPINE), 60, "it never began")
