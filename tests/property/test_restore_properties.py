@@ -73,7 +73,10 @@ class Switch:
     def has_pending_commit(self) -> bool:
         return self.pending
 
-    def apply(self, delta: Delta, *, message: str, revert_in: int | None, commit_id: str = "restored") -> Any:
+    def apply(
+        self, delta: Delta, *, message: str, revert_in: int | None, look: object = None, commit_id: str = "restored"
+    ) -> Any:
+        del message, look
         if self.pending:
             raise CommitError("a commit is pending")
         before = self.running
