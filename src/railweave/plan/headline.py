@@ -72,10 +72,10 @@ def _taken_out(plan: Plan) -> str:
     """Return the clause of switches and links that the intent no longer has."""
     unprovisioned = plan.unprovisioned
     types = {
-        subject.name: _type(change)
+        change.subject.name: _type(change)
         for name, delta in plan.deltas.items()
         if name not in unprovisioned
-        for change, subject in delta.about(SubjectKind.NEIGHBOR)
+        for change in delta.about(SubjectKind.NEIGHBOR)
         if change.op is Op.REMOVE and change.before
     }
     left = [name for name, kind in types.items() if kind != _NODE and name not in plan.devices]
@@ -93,14 +93,14 @@ def _links(plan: Plan, op: Op) -> tuple[int, int]:
     """
     ends: Counter[tuple[str, str]] = Counter()
     switches = {*plan.devices, *plan.gone} | {
-        subject.name
+        change.subject.name
         for delta in plan.deltas.values()
-        for change, subject in delta.about(SubjectKind.NEIGHBOR)
+        for change in delta.about(SubjectKind.NEIGHBOR)
         if _type(change) in _ROLE_OF_TYPE
     }
     for name, delta in plan.deltas.items():
         far_of = _far_of_unprovisioned if plan.devices[name].unprovisioned else _far
-        for change, _ in delta.about(SubjectKind.LINK):
+        for change in delta.about(SubjectKind.LINK):
             if far := far_of(change, op):
                 ends[name, far] += 1
     pairs: dict[frozenset[str], int] = {}
@@ -172,7 +172,7 @@ def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
     updated = Counter(
         change.field
         for name in running
-        for change, _ in plan.deltas[name].about(SubjectKind.PORT)
+        for change in plan.deltas[name].about(SubjectKind.PORT)
         if change.op is Op.UPDATE
     )
     speeds, modes = updated["speed"], updated["brkout_mode"]
@@ -191,8 +191,8 @@ def _qos(plan: Plan, running: Collection[str]) -> str:
 
 def _changes_qos(delta: Delta) -> bool:
     """Tell whether classes are treated otherwise; those of a port come and go with its link, which is no change."""
-    linked = {subject.port for change, subject in delta.about(SubjectKind.LINK) if change.field is None}
-    return any(subject.port not in linked for _, subject in delta.about(SubjectKind.CLASS))
+    linked = {change.subject.port for change in delta.about(SubjectKind.LINK) if change.field is None}
+    return any(change.subject.port not in linked for change in delta.about(SubjectKind.CLASS))
 
 
 def _roles(roles: Iterable[str]) -> list[str]:

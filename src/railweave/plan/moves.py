@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import Plan
 from railweave.sonic.delta.change import Change, Delta, Op
-from railweave.sonic.delta.subject import Subject, SubjectKind
+from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.interfaces import LOOPBACK
 
 _LEVELS = {name: level for level, name in enumerate(TIER_NAMES)}
@@ -38,14 +38,14 @@ def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
     renamed = {
         name
         for name, delta in plan.deltas.items()
-        if any(change.field == "hostname" for change, _ in delta.about(SubjectKind.DEVICE))
+        if any(change.field == "hostname" for change in delta.about(SubjectKind.DEVICE))
     }
     for name, delta in plan.deltas.items():
         if plan.devices[name].unprovisioned or name in renamed:
             continue
-        for change, subject in delta.about(SubjectKind.LINK):
+        for change in delta.about(SubjectKind.LINK):
             if change.op is Op.UPDATE and change.field is not None:
-                fields = moved.setdefault((name, subject.port), {})
+                fields = moved.setdefault((name, change.subject.port), {})
                 fields[change.field] = (str(change.before), str(change.after))
     return tuple(
         MovedCable(device, port, _end(fields, 0), _end(fields, 1))
@@ -92,10 +92,10 @@ def find_renumbering(plan: Plan) -> tuple[Renumbering, ...]:
 
 
 def _of_device(device: str, delta: Delta) -> Iterable[Renumbering]:
-    for change, _ in delta.about(SubjectKind.DEVICE):
+    for change in delta.about(SubjectKind.DEVICE):
         if change.field == "bgp_asn" and change.op is Op.UPDATE:
             yield Renumbering(device, "AS number", str(change.before), str(change.after))
-    moved = {subject.port for _, subject in delta.about(SubjectKind.LINK)}
+    moved = {change.subject.port for change in delta.about(SubjectKind.LINK)}
     readdressed = _readdressed(delta.about(SubjectKind.ADDRESS))
     # The switch's own address is more than one of its ports.
     for port, before, after in sorted(readdressed, key=lambda one: not one[0].startswith(LOOPBACK)):
@@ -103,12 +103,13 @@ def _of_device(device: str, delta: Delta) -> Iterable[Renumbering]:
             yield Renumbering(device, port, before, after)
 
 
-def _readdressed(told: Iterable[tuple[Change, Subject]]) -> Iterable[tuple[str, str, str]]:
+def _readdressed(told: Iterable[Change]) -> Iterable[tuple[str, str, str]]:
     """Yield (port, address before, address after) of ports that lose one address and get another."""
     lost: dict[str, str] = {}
     got: dict[str, str] = {}
-    for change, subject in told:
+    for change in told:
         if change.field is None:
+            subject = change.subject
             if change.op is Op.REMOVE:
                 lost[subject.port] = subject.name
             elif change.op is Op.ADD:

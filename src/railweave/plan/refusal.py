@@ -129,7 +129,7 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
         name: min(sizes)
         for name, delta in plan.deltas.items()
         if not plan.devices[name].unprovisioned
-        and (sizes := [mtu_bytes_after(one) for one, _ in delta.about(SubjectKind.PORT) if lowers_mtu(one)])
+        and (sizes := [mtu_bytes_after(one) for one in delta.about(SubjectKind.PORT) if lowers_mtu(one)])
     }
     if lowered:
         devices = tuple(lowered)

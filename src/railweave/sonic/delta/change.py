@@ -119,16 +119,15 @@ class Delta:
         """Return the number of changes."""
         return len(self.changes)
 
-    def about(self, kind: SubjectKind) -> Sequence[tuple[Change, Subject]]:
-        """Return the changes that are about subjects of ``kind``, each with its subject."""
+    def about(self, kind: SubjectKind) -> Sequence[Change]:
+        """Return the changes that are about subjects of ``kind``."""
         return self._told.get(kind, ())
 
     @cached_property
-    def _told(self) -> Mapping[SubjectKind, Sequence[tuple[Change, Subject]]]:
-        found: dict[SubjectKind, list[tuple[Change, Subject]]] = {}
+    def _told(self) -> Mapping[SubjectKind, Sequence[Change]]:
+        found: dict[SubjectKind, list[Change]] = {}
         for change in self.changes:
-            subject = change.subject
-            found.setdefault(subject.kind, []).append((change, subject))
+            found.setdefault(change.subject.kind, []).append(change)
         return found
 
     @cached_property
