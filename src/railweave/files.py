@@ -14,10 +14,11 @@ def create_private(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes, mode: int = _MODE) -> None:
     """Write a file that replaces an earlier one at once: a reader sees the old content or the new, never a part.
 
-    Links are followed. What is no file, such as a terminal or a pipe, is written to as it stands.
+    ``mode`` is for files without secrets that others may read. Links are followed. What is no file, such as a terminal
+    or a pipe, is written to as it stands.
     """
     target = path.resolve()
     if target.exists() and not target.is_file():
@@ -28,6 +29,7 @@ def write_private(path: Path, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
+            os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         Path(fresh).replace(target)
     except BaseException:

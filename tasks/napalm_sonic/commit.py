@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import CommitConfirmException, CommitError
 
 from napalm_sonic.candidate import Candidate
+from napalm_sonic.codec import error_of, some
 from napalm_sonic.drain import TemporaryDrain, check_revert_in
 from napalm_sonic.lock import who
 from napalm_sonic.observed import Look
-from napalm_sonic.paths import new_id
-from napalm_sonic.program import Reading, SwitchProgram, status_of
-from napalm_sonic.words import some, told_of
+from napalm_sonic.program import SwitchProgram, new_id
+from napalm_sonic.reading import Reading, status_of
 from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.merge import MergeDocument, merge_document
 from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
-from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields, same_fields
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
@@ -74,12 +74,10 @@ class Committer:
     options: "Options"
     drain: TemporaryDrain | None = None
 
-    def commit(
-        self, candidate: Candidate, compared: RunningConfig | None, message: str, revert_in_s: int | None
-    ) -> None:
+    def commit(self, candidate: Candidate, compared: Delta | None, message: str, revert_in_s: int | None) -> None:
         """Apply the candidate; raises CommitError, with the earlier configuration restored unless it says otherwise.
 
-        ``compared``: the configuration that the last comparison was made with, if there was one.
+        ``compared`` is what it changed in the last comparison, if there was one.
         """
         before = self.program.read()
         drain = self._standing_drain(before)
@@ -87,8 +85,9 @@ class Committer:
             delta = candidate.delta(before.running)
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
+        if compared is not None:
+            self._refuse_when_moved(delta, compared)
         if delta:
-            self._refuse_when_moved(delta, compared, before.running)
             self.execute(delta, before, message, revert_in_s, drain)
 
     def execute(
@@ -190,18 +189,17 @@ class Committer:
             "step_timeout_s": self.options.apply_timeout_s,
         }
 
-    def _refuse_when_moved(self, delta: Delta, compared: RunningConfig | None, before: RunningConfig) -> None:
-        if compared is None:
-            return
-        rows = dict.fromkeys((change.table, change.key) for change in delta if change.table != FRR_TABLE)
-        moved = [
-            f"{table}|{shown_key(table, key)}" for table, key in rows if not _same_row(compared, before, table, key)
-        ]
-        if _changes_frr(delta) and not _same_frr(compared, before):
-            moved.append("FRR")
+    def _refuse_when_moved(self, delta: Delta, compared: Delta) -> None:
+        """Raise CommitError where a candidate changes something else now than it did in the comparison."""
+        moved = dict.fromkeys(
+            "FRR" if change.table == FRR_TABLE else f"{change.table}|{shown_key(change.table, change.key)}"
+            for one, other in ((delta, compared), (compared, delta))
+            for change in one
+            if change not in other.changes
+        )
         if moved:
             raise CommitError(
-                f"{self.hostname}: changed by somebody else since the comparison: {', '.join(moved[:5])}; "
+                f"{self.hostname}: changed by somebody else since the comparison: {', '.join([*moved][:5])}; "
                 f"nothing was applied, compare again"
             )
 
@@ -232,7 +230,7 @@ class Committer:
 
     def _judge(self, answer: Mapping[str, Any], secrets: Collection[str]) -> None:
         """Raise CommitError unless the change was applied; quotes of the switch are without ``secrets``."""
-        outcome, told = answer.get("outcome"), shown_text(told_of(answer), secrets)
+        outcome, told = answer.get("outcome"), shown_text(error_of(answer), secrets)
         if outcome == "applied":
             return
         if outcome == "reverted":
@@ -286,7 +284,7 @@ class Changes:
 def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
     """Raise CommitError where what was kept could not be saved."""
     if answer.get("error"):
-        raise CommitError(f"{hostname}: the new configuration runs but could not be saved: {told_of(answer)}")
+        raise CommitError(f"{hostname}: the new configuration runs but could not be saved: {error_of(answer)}")
 
 
 def _changes_frr(delta: Delta) -> bool:
@@ -333,14 +331,3 @@ def _part(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
         gone = dict.fromkeys(name for name in names if row is not None and name not in row)
         part.setdefault(table, {})[key] = None if fields is None else {**fields, **gone}
     return part
-
-
-def _same_row(one: RunningConfig, other: RunningConfig, table: str, key: str) -> bool:
-    left, right = one.config_db.get(table, {}).get(key), other.config_db.get(table, {}).get(key)
-    return left is right if left is None or right is None else same_fields(left, right)
-
-
-def _same_frr(one: RunningConfig, other: RunningConfig) -> bool:
-    if one.frr_document is None or other.frr_document is None:
-        return one.frr_document is other.frr_document
-    return frr_difference(one.frr_document, other.frr_document) == ((), ())

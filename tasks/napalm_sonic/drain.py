@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import CommitError
 
+from napalm_sonic.codec import error_of
 from napalm_sonic.lock import who
 from napalm_sonic.observed import Look, Observed, observed_of
-from napalm_sonic.paths import new_id
-from napalm_sonic.program import Reading, SwitchProgram, refuse_when_pending
-from napalm_sonic.running import read_frr
-from napalm_sonic.words import told_of
+from napalm_sonic.program import SwitchProgram, new_id
+from napalm_sonic.reading import Reading, refuse_when_pending
 from railweave.sonic.frr import FrrDocument, FrrEntry, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, redrained, undo_text, undrain_text
@@ -137,10 +136,10 @@ class Drainer:
         hostname = self.session.hostname
         if answer.get("error") and answer["outcome"] == "confirmed":
             raise CommitError(
-                f"{hostname}: done, but it could not be saved, so a reboot takes it back: {told_of(answer)}"
+                f"{hostname}: done, but it could not be saved, so a reboot takes it back: {error_of(answer)}"
             )
         if answer["outcome"] not in ("applied", "confirmed"):
-            raise CommitError(f"{hostname}: FRR did not {lines.what}: {told_of(answer)}")
+            raise CommitError(f"{hostname}: FRR did not {lines.what}: {error_of(answer)}")
         now = self._frr_after(lines.before, answer)
         if now is None or lines.lacking(now):
             if revert_in_s is None:
@@ -164,8 +163,7 @@ class Drainer:
         return now
 
     def _frr(self) -> FrrDocument:
-        text = read_frr(self.session)
-        return self._answered(None if text is None else parse_frr(text))
+        return self._answered(self.program.read().running.frr_document)
 
     def _answered(self, document: FrrDocument | None) -> FrrDocument:
         if document is None:

@@ -18,13 +18,12 @@ from napalm_sonic.commit import Changes, Committer
 from napalm_sonic.compare import difference
 from napalm_sonic.drain import Drainer, Traffic, check_revert_in
 from napalm_sonic.lock import Lock
-from napalm_sonic.options import parse_options
+from napalm_sonic.options import DOCKER, Options, parse_options
 from napalm_sonic.ping import ping, ping_command
-from napalm_sonic.program import SwitchProgram
-from napalm_sonic.running import read_running
-from napalm_sonic.transport import new_session
-from napalm_sonic.ways_back import WaysBack
-from railweave.sonic.document import DocumentError, RunningConfig
+from napalm_sonic.program import RollbackDocuments, SwitchProgram
+from napalm_sonic.session import Session
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.document import DocumentError
 
 
 class SonicDriver(NetworkDriver):  # type: ignore[misc]
@@ -46,15 +45,15 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self.password = password
         self.timeout = timeout
         self._options = parse_options(optional_args, timeout)
-        self.device = new_session(hostname, username, password, float(timeout), self._options)
+        self.device = _new_session(hostname, username, password, float(timeout), self._options)
         self._lock = Lock(self.device, self._options.lock_wait_s)
         self.revert_timer = SwitchProgram(self.device, self._options, self._lock)
         self._candidate: Candidate | None = None
-        self._compared: RunningConfig | None = None
+        self._compared: Delta | None = None
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.device, self.revert_timer))
         self.changes = Changes(self._committer)
-        self.ways_back = WaysBack(hostname, self.revert_timer)
+        self.ways_back = RollbackDocuments(self.revert_timer)
 
     # Session
 
@@ -95,13 +94,12 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         """Return what a commit would change now; ``""`` for nothing, or without a candidate."""
         if self._candidate is None:
             return ""
-        running = read_running(self.device)
+        running = self.revert_timer.read().running
         try:
-            delta = self._candidate.delta(running)
+            self._compared = self._candidate.delta(running)
         except DocumentError as error:
             raise self._load_error(error) from error
-        self._compared = running
-        return difference(delta)
+        return difference(self._compared)
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Apply the candidate. With ``revert_in`` (seconds) the switch undoes it unless it is confirmed."""
@@ -209,3 +207,21 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         if self._candidate is not None and self._candidate.kind is Kind.REPLACE:
             return ReplaceConfigException(f"{self.hostname}: {error}")
         return MergeConfigException(f"{self.hostname}: {error}")
+
+
+def _new_session(hostname: str, username: str, password: str, timeout_s: float, options: Options) -> Session:
+    """Return a session that is not yet open. With ``docker``, ``hostname`` is the container; the login is not used."""
+    if options.transport == DOCKER:
+        from napalm_sonic.container_session import ContainerSession
+
+        return ContainerSession(hostname, username, password, timeout_s, command_timeout_s=options.command_timeout_s)
+    return Session(
+        hostname=hostname,
+        username=username,
+        password=password,
+        timeout_s=timeout_s,
+        netmiko_arguments=options.netmiko,
+        command_timeout_s=options.command_timeout_s,
+        sudo=options.sudo,
+        jump=options.jump,
+    )

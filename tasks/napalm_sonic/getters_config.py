@@ -52,6 +52,6 @@ def run_commands(session: "Session", commands: "Sequence[str]", encoding: str) -
     for command in commands:
         done = session.run(command)
         if done.exit_status != 0:
-            raise CommandErrorException(f"{command!r} failed with exit status {done.exit_status}: {done.words()}")
+            raise CommandErrorException(f"{command!r} failed with exit status {done.exit_status}: {done.error_text()}")
         outputs[command] = done.stdout
     return outputs

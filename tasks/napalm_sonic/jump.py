@@ -5,6 +5,7 @@ A process for every switch (``ProxyCommand``) costs 75 ms of CPU each, and an ss
 section 7.2), and the last one closes it. The jump host's key is always checked.
 """
 
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -16,15 +17,28 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import ConnectAuthError, ConnectionException, ConnectTimeoutError
 
 from napalm_sonic.host_keys import add_known_keys, known_name
-from napalm_sonic.sockets import connect
 
 if TYPE_CHECKING:
     import paramiko
 
 _KEEPALIVE_S = 15
+_DEAD_AFTER_MS = 60_000
 _FORBIDDEN = 1
 _WAIT_FOR_CHANNEL_S = 600.0
 _USERS_KNOWN_HOSTS = "~/.ssh/known_hosts"
+
+
+def connect(host: str, port: int, timeout_s: float) -> socket.socket:
+    """Return a connected socket. Raises OSError.
+
+    Without Nagle's algorithm: with it every step of an SSH session waits 40 ms (measured). A switch that reloads says
+    no goodbye, so unanswered keepalives end the connection after a minute.
+    """
+    opened = socket.create_connection((host, port), timeout_s)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; it counts while keepalives stay unanswered
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_AFTER_MS)
+    return opened
 
 
 @dataclass(frozen=True, slots=True)

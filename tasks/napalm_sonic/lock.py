@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from napalm.base.exceptions import ConnectionClosedException, LockError
 
-from napalm_sonic.paths import SESSION_LOCK_FILE
-
 if TYPE_CHECKING:
     import paramiko
 
     from napalm_sonic.session import Session
 
+SESSION_LOCK_FILE = "/var/lock/railweave.session"
 _BUSY_EXIT = 75
 _RETRY_S = 1.0
 _RELEASE_S = 5.0

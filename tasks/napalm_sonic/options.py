@@ -10,12 +10,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from napalm_sonic.jump import Jump, parse_jump
-from napalm_sonic.transport import SSH, TRANSPORTS
 
 _NAPALM_CONVENTIONS = frozenset(
     {"config_lock", "dest_file_system", "force_no_enable", "inline_transfer", "lock_disable", "secret"}
 )
 """Names that NAPALM users pass to any driver. Those without a meaning here are accepted and have no effect."""
+
+
+SSH, DOCKER = "ssh", "docker"
+TRANSPORTS = (SSH, DOCKER)
 
 
 @dataclass(frozen=True, slots=True)

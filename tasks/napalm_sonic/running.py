@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.codec import first_json
-from napalm_sonic.paths import STARTUP_CONFIG_DB, STARTUP_FRR
-from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, running_from
+from railweave.sonic.document import BGPRAW
 
 if TYPE_CHECKING:
     from napalm_sonic.session import Session
 
+STARTUP_CONFIG_DB = "/etc/sonic/config_db.json"
+STARTUP_FRR = "/etc/sonic/frr/frr.conf"
 RUNNING = "show runningconfiguration all"
 FRR_RUNNING = "vtysh -c 'show running-config'"
 
@@ -40,19 +41,11 @@ def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
     if document.get(BGPRAW):
         whole = printed.startswith("{") and printed.rstrip().endswith("}")
         return document, printed if whole else None
-    document[BGPRAW] = read_frr(session)
+    document[BGPRAW] = _read_frr(session)
     return document, None
 
 
-def read_running(session: "Session") -> RunningConfig:
-    """Return the running configuration as typed rows."""
-    try:
-        return running_from(running_document(session))
-    except DocumentError as error:
-        raise CommandErrorException(f"{session.hostname}: {RUNNING!r}: {error}") from error
-
-
-def read_frr(session: "Session") -> str | None:
+def _read_frr(session: "Session") -> str | None:
     """Return FRR's running configuration alone; None where FRR does not answer."""
     asked = session.run_root(FRR_RUNNING)
     return asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None

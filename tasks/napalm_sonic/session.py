@@ -28,8 +28,7 @@ from napalm.base.exceptions import (
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.host_keys import add_known_keys, known_name
-from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
-from napalm_sonic.sockets import connect
+from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, connect, dial
 from railweave.secrets import shown_text
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Completed:
     stdout: str
     stderr: str
 
-    def words(self) -> str:
+    def error_text(self) -> str:
         """Return what the device said, the error stream first, for a message to a person."""
         said = "\n".join(part.strip() for part in (self.stderr, self.stdout) if part.strip())
         return said or f"exit status {self.exit_status} without a word"
@@ -150,7 +149,7 @@ class Session:
         """Run a command and return its stdout; raises CommandErrorException for any exit status but 0."""
         done = self.run(command, timeout_s)
         if done.exit_status != 0:
-            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {done.words()}")
+            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {done.error_text()}")
         return done.stdout
 
     def run_root(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:

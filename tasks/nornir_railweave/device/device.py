@@ -6,7 +6,7 @@ from typing import Any
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.observed import Look
-from napalm_sonic.program import Reading
+from napalm_sonic.reading import Reading
 from nornir_railweave.device.jobs import DeviceJob, Found, config_state
 from nornir_railweave.device.observing import Seen, seen_of
 from nornir_railweave.device.reading import switch_program

@@ -1,12 +1,10 @@
 """The known_hosts file of a target: which keys it holds for a host, and keys put into it, whole or not at all."""
 
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from napalm_sonic.host_keys import known_lines
+from railweave.files import write_private
 
 _MODE = 0o644
 
@@ -32,7 +30,8 @@ def record(path: Path, keys: Mapping[str, str]) -> None:
         if left or line not in stale:
             kept.append(left)
     mode = target.stat().st_mode & 0o777 if target.exists() else _MODE
-    _replace(target, [*kept, *(f"{name} {key}" for name, key in keys.items())], mode)
+    text = "".join(f"{line}\n" for line in [*kept, *(f"{name} {key}" for name, key in keys.items())])
+    write_private(target, text.encode(errors="surrogateescape"), mode)
 
 
 def _without(line: str, names: Iterable[str]) -> str:
@@ -43,18 +42,3 @@ def _without(line: str, names: Iterable[str]) -> str:
     gone = set(names)
     left = [name for name in listed.split(",") if name not in gone]
     return f"{','.join(left)} {rest}" if left else ""
-
-
-def _replace(target: Path, lines: Iterable[str], mode: int) -> None:
-    descriptor, fresh = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.writelines(f"{line}\n" for line in lines)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        Path(fresh).replace(target)
-    except BaseException:
-        with suppress(OSError):
-            Path(fresh).unlink()
-        raise

@@ -46,7 +46,7 @@ def test_a_failure_leaves_the_file_and_no_other_one(tmp_path: Path, monkeypatch:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("nornir_railweave.target.known_hosts.os.fsync", full)
+    monkeypatch.setattr("railweave.files.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         record(file, {"leaf1": "ssh-rsa NEW"})
     assert file.read_text() == "leaf1 ssh-rsa OLD\n"

@@ -1,6 +1,6 @@
 """What a switch says is passed on; how its programs crashed is not."""
 
-from napalm_sonic.words import device_words
+from napalm_sonic.codec import error_text
 
 
 def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
@@ -12,7 +12,7 @@ def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
         "  ...\n"
         "redis.exceptions.ConnectionError: Error 111 connecting to 127.0.0.1:6379. Connection refused.\n"
     )
-    said = device_words(text)
+    said = error_text(text)
     assert "Traceback" not in said
     assert "sonic-cfggen, line" not in said
     assert said.endswith(
@@ -21,4 +21,4 @@ def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
 
 
 def test_nothing_printed_is_told_so() -> None:
-    assert device_words("") == "it said nothing"
+    assert error_text("") == "it said nothing"

@@ -1,0 +1,170 @@
+"""What the switch's program tells: how the last transaction stands, and what runs.
+
+Digests come first: what a session knows already is not sent again, and is the same value again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from napalm.base.exceptions import CommandErrorException, CommitError
+
+from napalm_sonic.observed import Observed, observed_of
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
+from railweave.sonic.rows import ConfigDb
+from railweave_switch.state import OPEN, Kind, Stage
+
+PENDING = frozenset({*OPEN, Stage.EXPIRED})
+"""States in which a transaction waits for its confirmation or for its revert."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the switch says of its last transaction; ``none`` where it knows of none.
+
+    ``drain`` is the temporary drain under which a commit waits, ``last`` the last commit that was kept, ``missing``
+    what a revert could not restore, ``repair`` the command on the switch that repairs the state.
+    """
+
+    status: str
+    commit_id: str = ""
+    kind: str = ""
+    by: str = ""
+    message: str = ""
+    remaining_s: float | None = None
+    error: str = ""
+    missing: tuple[str, ...] = ()
+    drain: str = ""
+    last: str = ""
+    repair: str = ""
+
+    @property
+    def pending(self) -> bool:
+        """True while a transaction waits, or was not restored in full."""
+        return self.status in PENDING
+
+    @property
+    def overdue(self) -> bool:
+        """True where nobody on the switch restores any more: after a reboot, or after a revert that failed."""
+        return self.status in (Stage.EXPIRED, Stage.FAILED)
+
+    @property
+    def drains(self) -> bool:
+        """True where nothing is pending but a temporary drain."""
+        return self.pending and self.kind == Kind.DRAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What a recovery found, and its outcome in the program's words.
+
+    ``restored`` and ``missing`` name rows as ``TABLE|KEY`` and lines of FRR, without secrets.
+    """
+
+    found: Status
+    outcome: str
+    restored: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What runs, with the digests by which a later reading of the same costs no transfer; ``seen`` where asked for."""
+
+    running: RunningConfig
+    config_digest: str
+    frr_digest: str
+    status: Status
+    undo: Mapping[str, Any] | None = field(default=None, repr=False)
+    seen: Observed | None = field(default=None, repr=False)
+
+
+def refuse_when_pending(hostname: str, status: Status) -> None:
+    """Raise CommitError where a transaction waits: a second change would have no rollback document of its own."""
+    if status.pending:
+        raise CommitError(
+            f"{hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} is {status.status}; "
+            f"confirm_commit() keeps it, rollback() undoes it"
+        )
+
+
+def status_of(told: Mapping[str, Any]) -> Status:
+    """Return the status of an answer."""
+    return Status(
+        status=str(told["status"]),
+        commit_id=str(told.get("id") or ""),
+        kind=str(told.get("kind") or ""),
+        by=str(told.get("by") or ""),
+        message=str(told.get("message") or ""),
+        remaining_s=told.get("remaining_s"),
+        error=str(told.get("error") or ""),
+        missing=tuple(told.get("missing") or ()),
+        drain=str(told.get("drain") or ""),
+        last=str(told.get("last") or ""),
+        repair=str(told.get("repair") or ""),
+    )
+
+
+def reading_of(hostname: str, answer: Mapping[str, Any], known: Reading | None) -> Reading:
+    """Return what an answer says of what runs: what it leaves out is as ``known``, and the same value again."""
+    config, frr = answer["config"], answer["frr"]
+    try:
+        if "tables" in config or known is None:
+            running = running_from({**config["tables"], BGPRAW: frr.get("text")})
+        else:
+            running = known.running
+    except DocumentError as error:
+        raise CommandErrorException(f"{hostname}: {error}") from error
+    return _read_as(running, known, answer, observed_of(hostname, answer))
+
+
+def learned_of(hostname: str, answer: Mapping[str, Any], known: Reading) -> Reading | None:
+    """Return what runs after a change, by what the answer says of it; None where that is not enough."""
+    config, frr = answer.get("config") or {}, answer.get("frr") or {}
+    try:
+        if config.get("digest") == known.config_digest:
+            running = known.running
+        elif config and config.get("since") == known.config_digest:
+            running = known.running.with_tables(_changed(known.running.config_db, config["changed"]))
+        else:
+            return None
+    except DocumentError as error:
+        raise CommandErrorException(f"{hostname}: {error}") from error
+    return _read_as(running, known, answer, observed_of(hostname, answer)) if frr.get("digest") else None
+
+
+def _read_as(
+    running: RunningConfig, known: Reading | None, answer: Mapping[str, Any], seen: Observed | None
+) -> Reading:
+    """Return the reading of tables that are those of ``running``."""
+    frr = answer["frr"]
+    if known is not None and frr["digest"] and frr["digest"] == known.frr_digest:
+        running = running if running is known.running else known.running.with_tables(running.config_db)
+    elif "text" in frr and frr["text"] != running.frr:
+        running = RunningConfig(running.config_db, frr["text"])
+    return Reading(
+        running=running,
+        config_digest=str(answer["config"]["digest"]),
+        frr_digest=str(frr["digest"] or ""),
+        status=status_of(answer["status"]),
+        undo=answer.get("undo"),
+        seen=seen,
+    )
+
+
+def _changed(config_db: ConfigDb, rows: Mapping[str, Mapping[str, Any]]) -> ConfigDb:
+    """Return tables after some rows came, changed or went (None); those that are not touched are the same values."""
+    tables = dict(config_db)
+    for table, named in rows.items():
+        after = dict(tables.get(table, {}))
+        for key, fields in named.items():
+            if fields is None:
+                after.pop(key, None)
+            else:
+                after[key] = parse_fields(fields, f"{table}|{key}")
+        if after:
+            tables[table] = after
+        else:
+            tables.pop(table, None)
+    return tables
