@@ -10,7 +10,7 @@ from typing import Any
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Hash, Host
 from railweave_switch.restart import settle
 from railweave_switch.rows import changed, digest
-from railweave_switch.state import DamagedError, State, VersionError, read_state, report
+from railweave_switch.state import DamagedError, Stage, State, VersionError, read_state, report
 from railweave_switch.steps import StepError, frr_text
 
 Answer = dict[str, Any]
@@ -41,17 +41,21 @@ def locked(host: Host, asked: Mapping[str, Any]) -> Iterator[None]:
         raise RefusedError("the configuration is locked: another transaction is at work on it", "busy") from None
 
 
-def last_state(host: Host) -> State | None:
-    """Return the state, with what the last transaction left to be done; raises RefusedError where it cannot be read."""
+def last_state(host: Host) -> State:
+    """Return the state, ``none`` where there never was one; what the last transaction left to do is done first.
+
+    Raises RefusedError where it cannot be read.
+    """
     try:
         state = read_state(host)
     except DamagedError as error:
         raise RefusedError(f"{error}: `railweave-switch recover` repairs it", "damaged") from error
     except VersionError as error:
         raise RefusedError(f"{error}; end what is pending with that version", "damaged") from error
-    if state is not None:
-        with contextlib.suppress(*DEVICE_FAULTS):
-            settle(host, state)
+    if state is None:
+        return State("", "", Stage.NONE)
+    with contextlib.suppress(*DEVICE_FAULTS):
+        settle(host, state)
     return state
 
 

@@ -19,12 +19,8 @@ from railweave_switch.state import (
     Lines,
     Stage,
     State,
-    current_status,
-    describe,
-    over,
     read_document,
     write,
-    write_state,
 )
 from railweave_switch.steps import StepError, frr_text, run_step
 
@@ -36,13 +32,13 @@ def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
     """Keep the pending commit and save it; the drain that it was made under ends first."""
     with locked(host, asked):
         state = last_state(host)
-        if state is None or current_status(host, state) != Stage.ARMED:
-            raise RefusedError(describe(host, state))
+        if state.now(host) != Stage.ARMED:
+            raise RefusedError(state.describe(host))
         if state.kind == Kind.DRAIN:
             raise RefusedError("no commit waits to be confirmed, only a temporary drain: undrain ends it")
         if asked.get("id") and asked["id"] != state.id:
-            raise RefusedError(f"another commit waits: {describe(host, state)}")
-        if over(host, state):
+            raise RefusedError(f"another commit waits: {state.describe(host)}")
+        if state.over(host):
             raise RefusedError("the time is over: the switch is restoring the earlier configuration")
         _refuse_other(host, asked)
         return keep(host, state, read_document(host))
@@ -91,11 +87,11 @@ def undrain(host: Host, asked: Mapping[str, Any]) -> Answer:
     """End the temporary drain under which a commit waits; the commit stays pending."""
     with locked(host, asked):
         state = last_state(host)
-        if state is None or current_status(host, state) != Stage.ARMED or not state.drain:
+        if state.now(host) != Stage.ARMED or not state.drain:
             raise RefusedError("no commit waits that was made under a temporary drain")
         document, before = read_document(host), frr_text(host)
         _end_drain(host, state, document)
-        write_state(host, state)
+        state.write(host)
         answer = answer_of(host, Stage.ARMED)
         added, removed = frr_lines_changed(host, replace(document, frr=before))
         answer["frr"].update(added=added, removed=removed)

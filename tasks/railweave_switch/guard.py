@@ -19,7 +19,6 @@ from railweave_switch.state import (
     read_state,
     stand_in,
     write,
-    write_state,
 )
 from railweave_switch.steps import StepError
 
@@ -79,7 +78,7 @@ class Guard:
             return self._end(state)
         if self.ended is not None:
             with self.host.lock(0.0):
-                write_state(self.host, self.ended)
+                self.ended.write(self.host)
             return None
         return self._watch(state)
 

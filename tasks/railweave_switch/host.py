@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 Hash = Mapping[str, str]
 """A row as Redis holds it: lists are fields whose name ends in ``@``, an empty row is the field ``NULL``."""
@@ -43,79 +43,65 @@ class Done:
         return " / ".join(line.strip() for line in printed.splitlines()[-4:])
 
 
-class Host:
+class Host(Protocol):
     """A machine. Every method may raise OSError for what its operating system refuses."""
 
-    directory = "/var/lib/railweave"
-    sonic_directory = "/etc/sonic"
+    directory: str = "/var/lib/railweave"
+    sonic_directory: str = "/etc/sonic"
 
     # Time
 
     def now_s(self) -> float:
         """Return seconds that only go forward, also while nobody looks (CLOCK_BOOTTIME): what deadlines are set by."""
-        raise NotImplementedError
 
     def wall_s(self) -> float:
         """Return seconds since 1970, which may jump: for display only."""
-        raise NotImplementedError
 
     def boot_id(self) -> str:
         """Return what changes with every boot."""
-        raise NotImplementedError
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
-        raise NotImplementedError
 
     # Files
 
     def read_file(self, path: str) -> bytes:
         """Return a file's content; raises FileNotFoundError."""
-        raise NotImplementedError
 
     def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Replace a file atomically: whoever reads sees the old or the new one, after a power loss too.
 
         Without ``mode`` it keeps mode and owner; a new one is readable by the owner of its directory alone.
         """
-        raise NotImplementedError
 
     def remove_file(self, path: str) -> None:
         """Remove a file; one that is gone is no error."""
-        raise NotImplementedError
 
     def rename_file(self, old: str, new: str) -> None:
         """Move a file atomically; raises FileNotFoundError."""
-        raise NotImplementedError
 
     def list_directory(self) -> Sequence[str]:
         """Return the names in ``directory``; none where it is not there."""
-        raise NotImplementedError
 
     def make_directory(self) -> None:
         """Make ``directory``, for root alone, where it is not there."""
-        raise NotImplementedError
 
     # SONiC
 
     def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
         """Return the rows of a database whose key matches a pattern of Redis; raises DatabaseError."""
-        raise NotImplementedError
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
         """Carry out HSET, HDEL and DEL on CONFIG_DB, without any file; raises DatabaseError."""
-        raise NotImplementedError
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
         """Run one of the switch's commands; raises CommandError where it cannot run or does not end in time."""
-        raise NotImplementedError
 
     # Processes
 
     @contextlib.contextmanager
     def lock(self, wait_s: float) -> Iterator[None]:
         """Hold the lock of the transactions; raises BusyError after ``wait_s``."""
-        raise NotImplementedError
         yield
 
     def session_holder(self) -> str:
@@ -124,24 +110,18 @@ class Host:
 
     def me(self) -> Process:
         """Return this process."""
-        raise NotImplementedError
 
     def alive(self, process: Process | None) -> bool:
         """Tell whether a process still runs."""
-        raise NotImplementedError
 
     def end(self, process: Process) -> None:
         """Kill a process and all that it started."""
-        raise NotImplementedError
 
     def start_guard(self, name: str) -> None:
         """Start the guard of a transaction where the end of no session reaches it."""
-        raise NotImplementedError
 
     def work(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out a request in a process that survives the session, and return its answer."""
-        raise NotImplementedError
 
     def program(self) -> bytes:
         """Return the file that this program was started from."""
-        raise NotImplementedError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from typing import Any
 
 from railweave_switch.answers import DEVICE_FAULTS, Answer, RefusedError, answer_of, locked
 from railweave_switch.host import Host
@@ -15,15 +16,12 @@ from railweave_switch.state import (
     Stage,
     State,
     VersionError,
-    current_status,
-    describe,
     guarded,
     read_document,
     read_state,
     remove,
     report,
     stand_in,
-    write_state,
 )
 
 HEALTHY = frozenset({Stage.NONE, Stage.CONFIRMED, Stage.REVERTED})
@@ -38,42 +36,40 @@ def recover(host: Host, asked: Mapping[str, object]) -> Answer:
         found = report(host)
         nothing: Answer = {"found": found, "restored": [], "missing": [], "error": ""}
         state, damage = _readable(host, accept=bool(asked.get("accept")))
-        failure: Answer = {}
-        if state is not None:
-            with contextlib.suppress(*DEVICE_FAULTS):
-                settle(host, state)
-            failure = save_again(host, state) if state.unsaved else {"error": state.error}
-        status = current_status(host, state)
+        with contextlib.suppress(*DEVICE_FAULTS):
+            settle(host, state)
+        failure = save_again(host, state) if state.unsaved else {"error": state.error}
+        status = state.now(host)
         if not damage and status not in (Stage.EXPIRED, Stage.FAILED):
             return answer_of(host, "healthy" if status in HEALTHY else status, **{**nothing, **failure})
         with contextlib.suppress(DamagedError):
             document = read_document(host)
             if not asked.get("accept"):
-                known = state or stand_in(host, document.id, host.now_s())
+                known = stand_in(host, document.id, host.now_s()) if damage else state
                 return {**revert_to(host, known, document, "recover"), "found": found}
         if not asked.get("accept"):
             raise RefusedError(
-                f"{damage or describe(host, state)}; without a rollback document nothing can be restored: compare what "
+                f"{damage or state.describe(host)}; without a rollback document nothing can be restored: compare what "
                 f"runs with what is intended, then `railweave-switch recover --accept-running` keeps it",
                 "damaged",
             )
-        known = state or stand_in(host, "unknown", host.now_s())
-        write_state(
-            host, known, status=Stage.REVERTED, reason="what runs was accepted", missing=[], error="", worker=None
-        )
+        known = stand_in(host, "unknown", host.now_s()) if damage else state
+        accepted: dict[str, Any] = {"reason": "what runs was accepted", "missing": [], "error": "", "worker": None}
+        known.write(host, status=Stage.REVERTED, **accepted)
         remove(host, "pending.json")
         return answer_of(host, "accepted", **nothing)
 
 
-def _readable(host: Host, *, accept: bool) -> tuple[State | None, str]:
-    """Return the state, or what is wrong with its file; raises RefusedError for one of another version."""
+def _readable(host: Host, *, accept: bool) -> tuple[State, str]:
+    """Return the state, and what is wrong with its file; raises RefusedError for one of another version."""
+    none = State("", "", Stage.NONE)
     try:
-        return read_state(host), ""
+        return read_state(host) or none, ""
     except DamagedError as error:
-        return None, str(error)
+        return none, str(error)
     except VersionError as error:
         if accept and not guarded(host):
-            return None, str(error)
+            return none, str(error)
         raise RefusedError(
             f"{error}; end what is pending with that version, or keep what runs with `railweave-switch recover "
             f"--accept-running`",

@@ -26,7 +26,6 @@ from railweave_switch.state import (
     VersionError,
     read_document,
     read_state,
-    write_state,
 )
 from railweave_switch.steps import StepError, frr_text
 
@@ -72,7 +71,7 @@ def _runs_saved_frr(host: Host, state: State, text: str) -> bool:
     ignored = next((one.frr_ignored for one in _documents(host, state)), "")
     missing = restore(host, Document(state.id, [], {}, {}, frr=text, frr_ignored=ignored), None).missing
     if missing:
-        write_state(host, state, error=f"FRR does not run its startup configuration: {', '.join(missing[:5])}")
+        state.write(host, error=f"FRR does not run its startup configuration: {', '.join(missing[:5])}")
     return not missing
 
 
@@ -103,7 +102,7 @@ def _close(host: Host, state: State) -> None:
     elif not _runs_whole(host, state, document):
         changes.update(error="the switch restarted before it was saved, and runs a part of it")
         changes.update(status=Stage.FAILED if state.status == Stage.REVERTED else state.status)
-    write_state(host, state, **changes)
+    state.write(host, **changes)
     finish(host, state)
 
 

@@ -20,14 +20,11 @@ from railweave_switch.state import (
     Kind,
     Stage,
     State,
-    current_status,
-    describe,
     guarded,
     prepare_disk,
     read_document,
     read_state,
     write,
-    write_state,
 )
 from railweave_switch.steps import StepError, frr_text
 
@@ -40,16 +37,16 @@ def revert(host: Host, asked: Mapping[str, Any]) -> Answer:
     """Revert the pending transaction, or with ``commit`` a confirmed one, which is saved afterwards."""
     with locked(host, asked):
         state = last_state(host)
-        status = current_status(host, state)
-        if state is not None and (status in OPEN or status == Stage.EXPIRED):
+        status = state.now(host)
+        if status in OPEN or status == Stage.EXPIRED:
             if asked.get("id") and asked["id"] != state.id:
-                raise RefusedError(f"another transaction waits: {describe(host, state)}", "pending")
+                raise RefusedError(f"another transaction waits: {state.describe(host)}", "pending")
             document = _document_of(host, state)
             if document is not None:
                 return revert_to(host, state, document, "asked for")
-        elif state is not None and asked.get("commit"):
+        elif state.id and asked.get("commit"):
             return _roll_back(host, state, str(asked["commit"]), asked)
-        elif state is not None and status == Stage.REVERTED:
+        elif status == Stage.REVERTED:
             return answer_of(host, Stage.REVERTED)
         else:
             raise RefusedError("there is nothing to revert")
@@ -63,7 +60,7 @@ def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
     saved a change that was never confirmed.
     """
     with contextlib.suppress(OSError):
-        write_state(host, state, status=Stage.REVERTING, worker=host.me(), reason=why, error="")
+        state.write(host, status=Stage.REVERTING, worker=host.me(), reason=why, error="")
     prepared: Answer | None = None
     for _ in range(ATTEMPTS):
         found = restore(host, document, state.frr_added)
@@ -99,7 +96,7 @@ def _document_of(host: Host, state: State) -> Document | None:
     except DamagedError as error:
         if not guarded(host, state.id):
             raise RefusedError(f"{error}: `railweave-switch recover --accept-running` ends this") from error
-        write_state(host, state, status=Stage.ARMED, ends_s=host.now_s())
+        state.write(host, status=Stage.ARMED, ends_s=host.now_s())
         return None
 
 

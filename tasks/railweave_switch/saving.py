@@ -24,7 +24,6 @@ from railweave_switch.state import (
     path,
     read_document,
     remove,
-    write_state,
 )
 from railweave_switch.steps import MODE, OWN_FRR_FILE, StepError, frr_file, frr_text, run_command
 
@@ -95,7 +94,7 @@ def _record(host: Host, state: State) -> None:
     ends_s = host.now_s() + RECORD_S
     while True:
         try:
-            write_state(host, state)
+            state.write(host)
             return
         except OSError:
             if host.now_s() >= ends_s:
@@ -178,4 +177,4 @@ def _install(host: Host, state: State) -> None:
             host.write_file(where, text.encode())
     if journal["write_memory"]:
         run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
-    write_state(host, state, unsaved=False, worker=None)
+    state.write(host, unsaved=False, worker=None)

@@ -84,6 +84,43 @@ class State:
     notes: list[str] = field(default_factory=list)
     version: int = VERSION
 
+    def write(self, host: Host, **changes: Any) -> None:
+        """Change it and write it."""
+        vars(self).update(changes)
+        write(host, "transaction.json", asdict(self))
+
+    def over(self, host: Host) -> bool:
+        """Tell whether its time is over; a restart ends it at once."""
+        return self.boot_id != host.boot_id() or (self.ends_s is not None and host.now_s() >= self.ends_s)
+
+    def now(self, host: Host) -> str:
+        """Return the status as it really is: what nobody continues is ``expired``, or ``failed``."""
+        status = self.status
+        if status not in (Stage.APPLYING, Stage.ARMED, Stage.REVERTING) or guarded(host, self.id):
+            return status
+        if status == Stage.ARMED and self.ends_s is not None:
+            return Stage.EXPIRED if self.over(host) else status
+        if host.alive(self.worker):
+            return status
+        return Stage.FAILED if status == Stage.REVERTING else Stage.EXPIRED
+
+    def is_armed(self, host: Host) -> bool:
+        """Tell whether it waits for its confirmation, and in time."""
+        return self.now(host) == Stage.ARMED and not self.over(host)
+
+    def describe(self, host: Host) -> str:
+        """Return in words what is pending."""
+        status = self.now(host)
+        if status in ENDED or not self.id:
+            return "nothing is pending"
+        repair = f"; `{REPAIRS[status]}` repairs it" if status in REPAIRS else ""
+        return f"{self.kind} {self.id} by {self.by or 'another session'} is {status}{repair}"
+
+    @property
+    def last(self) -> str:
+        """Return the id of the last commit if it was kept; a drain is no commit."""
+        return self.kept[-1] if self.kept and (self.status == Stage.CONFIRMED or self.kind == Kind.DRAIN) else ""
+
 
 @dataclass(frozen=True)
 class Document:
@@ -191,13 +228,6 @@ _TYPES: dict[str, Any] = {
 """What a field may hold where that is no text."""
 
 
-def write_state(host: Host, state: State, **changes: Any) -> None:
-    """Change a state and write it."""
-    for name, value in changes.items():
-        setattr(state, name, value)
-    write(host, "transaction.json", asdict(state))
-
-
 def write(host: Host, name: str, value: Any) -> None:
     """Write a file of ours as JSON; a full disk gives up the reserve for it."""
     data = (json.dumps(value, sort_keys=True) + "\n").encode()
@@ -225,11 +255,6 @@ def prepare_disk(host: Host) -> None:
     host.write_file(where, b"\1" * RESERVE_BYTES)
 
 
-def over(host: Host, state: State) -> bool:
-    """Tell whether the time of a transaction is over; a restart ends it at once."""
-    return state.boot_id != host.boot_id() or (state.ends_s is not None and host.now_s() >= state.ends_s)
-
-
 def guarded(host: Host, name: str = "") -> bool:
     """Tell whether the guard of a transaction runs, without a name that of any."""
     try:
@@ -240,35 +265,12 @@ def guarded(host: Host, name: str = "") -> bool:
     return bool(known and host.alive(found.get("process")))
 
 
-def current_status(host: Host, state: State | None) -> str:
-    """Return the status as it really is: what nobody continues is ``expired``, or ``failed``."""
-    if state is None:
-        return Stage.NONE
-    status = state.status
-    if status not in (Stage.APPLYING, Stage.ARMED, Stage.REVERTING) or guarded(host, state.id):
-        return status
-    if status == Stage.ARMED and state.ends_s is not None:
-        return Stage.EXPIRED if over(host, state) else status
-    if host.alive(state.worker):
-        return status
-    return Stage.FAILED if status == Stage.REVERTING else Stage.EXPIRED
-
-
-def describe(host: Host, state: State | None) -> str:
-    """Return in words what is pending."""
-    status = current_status(host, state)
-    if state is None or status in ENDED:
-        return "nothing is pending"
-    repair = f"; `{REPAIRS[status]}` repairs it" if status in REPAIRS else ""
-    return f"{state.kind} {state.id} by {state.by or 'another session'} is {status}{repair}"
-
-
 def report(host: Host) -> dict[str, Any]:
     """Return the status, whatever the state file looks like."""
-    state, error = None, ""
+    state, status, error = None, Stage.NONE, ""
     try:
         state = read_state(host)
-        status = current_status(host, state)
+        status = state.now(host) if state is not None else status
     except (DamagedError, VersionError) as fault:
         status, error = Stage.DAMAGED, str(fault)
     known = state or State("", "", status)
@@ -280,16 +282,9 @@ def report(host: Host) -> dict[str, Any]:
         "error": error or known.error,
         "drain": known.drain,
         "unsaved": known.unsaved,
-        "last": last_confirmed(known),
+        "last": known.last,
         "repair": REPAIRS.get(status, ""),
     }
-
-
-def last_confirmed(state: State) -> str:
-    """Return the id of the last commit if it was kept; a drain is no commit."""
-    if not state.kept or not (state.status == Stage.CONFIRMED or state.kind == Kind.DRAIN):
-        return ""
-    return state.kept[-1]
 
 
 def kept_on_disk(host: Host) -> list[str]:

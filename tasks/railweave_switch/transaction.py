@@ -29,16 +29,12 @@ from railweave_switch.state import (
     Kind,
     Stage,
     State,
-    current_status,
-    describe,
     guarded,
-    over,
     path,
     prepare_disk,
     read_document,
     remove,
     write,
-    write_state,
 )
 from railweave_switch.steps import (
     KINDS,
@@ -95,30 +91,26 @@ def amend(host: Host, asked: Mapping[str, Any]) -> Answer:
     """Carry further steps out under an armed transaction; its rollback document undoes them too."""
     with locked(host, asked):
         state = last_state(host)
-        if state is None or state.id != asked["id"] or not _is_armed(host, state):
-            raise RefusedError(f"transaction {asked['id']} is not armed: {describe(host, state)}")
+        if state.id != asked["id"] or not state.is_armed(host):
+            raise RefusedError(f"transaction {asked['id']} is not armed: {state.describe(host)}")
         document = read_document(host)
         rows = host.rows("CONFIG_DB")
-        write_state(host, state, status=Stage.APPLYING, worker=host.me())
+        state.write(host, status=Stage.APPLYING, worker=host.me())
         return _carry_out(host, asked, state, document, rows)
 
 
-def _is_armed(host: Host, state: State) -> bool:
-    return current_status(host, state) == Stage.ARMED and not over(host, state)
-
-
-def _earlier(host: Host, asked: Mapping[str, Any]) -> State | None:
+def _earlier(host: Host, asked: Mapping[str, Any]) -> State:
     """Return the state before; raises RefusedError where a transaction waits that this one does not take over."""
     state = last_state(host)
     if superseded := asked.get("supersedes"):
-        if state is None or state.id != superseded or state.kind != Kind.DRAIN or not _is_armed(host, state):
-            raise RefusedError(f"the temporary drain was over before the change began ({describe(host, state)})")
-    elif state is not None and (state.status in OPEN or current_status(host, state) == Stage.EXPIRED):
-        raise RefusedError(describe(host, state), "pending")
+        if state.id != superseded or state.kind != Kind.DRAIN or not state.is_armed(host):
+            raise RefusedError(f"the temporary drain was over before the change began ({state.describe(host)})")
+    elif state.status in OPEN or state.now(host) == Stage.EXPIRED:
+        raise RefusedError(state.describe(host), "pending")
     return state
 
 
-def _checked(host: Host, asked: Mapping[str, Any], earlier: State | None, rows: Rows) -> Document:
+def _checked(host: Host, asked: Mapping[str, Any], earlier: State, rows: Rows) -> Document:
     """Return the rollback document; raises RefusedError where the switch is not as the transaction expects."""
     moved = unmet(asked["before"], rows)
     text = frr_text(host)
@@ -142,7 +134,7 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State | None, rows: 
         frr_ignored=asked.get("frr_ignored") or "",
         undo=asked["rollback"].get("undo"),
     )
-    if not asked.get("supersedes") or earlier is None:
+    if not asked.get("supersedes"):
         return document
     standing = read_document(host)
     drain = {
@@ -154,7 +146,7 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State | None, rows: 
     return replace(document, supersedes=standing.id, steps=[*back, *standing.steps], frr=standing.frr, drain=drain)
 
 
-def _armed(host: Host, asked: Mapping[str, Any], earlier: State | None, document: Document) -> State:
+def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Document) -> State:
     """Put on the disk all that a revert needs, and start the guard; raises RefusedError, nothing changed."""
     deadline_s = None if asked.get("deadline_s") is None else float(asked["deadline_s"])
     state = State(
@@ -170,7 +162,7 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State | None, document
         worker=host.me(),
         drain=document.supersedes,
         has_frr=document.frr is not None,
-        kept=list(earlier.kept) if earlier else [],
+        kept=earlier.kept,
     )
     replaced = read_document(host) if document.supersedes else None
     try:
@@ -179,7 +171,7 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State | None, document
         for number, step in enumerate(document.steps):
             if step["kind"] in ("load", "reload"):
                 host.write_file(path(host, f"revert-{number}.json"), content_of(step))
-        write_state(host, state)
+        state.write(host)
         host.start_guard(state.id)
         if settled(host, lambda: [] if guarded(host, state.id) else ["guard"], GUARD_STARTS_S, 0.02):
             raise StepError("railweave-switch", "the guard that would revert the change does not start")
@@ -189,16 +181,16 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State | None, document
     return state
 
 
-def _disarm(host: Host, state: State, earlier: State | None, replaced: Document | None) -> None:
+def _disarm(host: Host, state: State, earlier: State, replaced: Document | None) -> None:
     """Leave everything as it was before a transaction that never began."""
     with contextlib.suppress(OSError):
         if replaced is not None:
             write(host, "pending.json", vars(replaced))
     with contextlib.suppress(OSError):
-        if earlier is not None:
-            write_state(host, earlier)
+        if earlier.id:
+            earlier.write(host)
         else:
-            write_state(host, state, status=Stage.REVERTED, reason="it never began", worker=None)
+            state.write(host, status=Stage.REVERTED, reason="it never began", worker=None)
     with contextlib.suppress(OSError):
         if replaced is None:
             remove(host, "pending.json")
@@ -207,7 +199,7 @@ def _disarm(host: Host, state: State, earlier: State | None, replaced: Document 
 def _carry_out(host: Host, asked: Mapping[str, Any], state: State, document: Document, rows: Rows) -> Answer:
     """Carry out the steps of an armed transaction, which found ``rows``; whatever fails reverts it at once."""
     failure = _failure_of_steps(host, asked, state)
-    if not failure and over(host, state):
+    if not failure and state.over(host):
         failure = {"error": TOO_LATE}
     if not failure:
         try:
@@ -225,7 +217,7 @@ def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> Ans
     failure: Answer = {}
     steps, limit_s = asked["steps"], float(asked.get("step_timeout_s") or 1800.0)
     for number, step in enumerate(steps):
-        if over(host, state):
+        if state.over(host):
             return {"error": TOO_LATE}
         try:
             run_step(host, step, limit_s)
@@ -264,7 +256,7 @@ def _held(host: Host, state: State, document: Document, rows: Rows) -> Answer:
         host.start_guard(state.id)
     lasting = state.ends_s is None
     worker = state.worker if lasting else None
-    write_state(host, state, status=Stage.ARMED, worker=worker, frr_added=added, frr_removed=removed)
+    state.write(host, status=Stage.ARMED, worker=worker, frr_added=added, frr_removed=removed)
     if lasting:
         return keep(host, state, document)
     answer = answer_of(host, "applied", rows)
