@@ -61,8 +61,9 @@ def keep(host: Host, state: State, document: Document) -> Answer:
     if state.kind != Kind.DRAIN:
         write(host, "pending.json", vars(_lasting(state, document)))
         kept = [*kept, state.id][-KEPT_COMMITS:]
-    failure = conclude(host, state, Stage.CONFIRMED, prepare(host, state), error="", kept=kept)
-    return answer_of(host, Stage.CONFIRMED, **failure)
+    failure = prepare(host, state)
+    later = conclude(host, state, Stage.CONFIRMED, unsaved=True, error="", kept=kept)
+    return answer_of(host, Stage.CONFIRMED, **(failure or later))
 
 
 def _lasting(state: State, document: Document) -> Document:
@@ -78,7 +79,7 @@ def _lasting(state: State, document: Document) -> Document:
         frr_added=own(state.frr_added, drain["added"]),
         frr_removed=own(state.frr_removed, drain["removed"]),
         drain=None,
-        frr=None,
+        frr=document.frr if state.frr_added is None else None,  # not known what changed: then all of it counts
         supersedes="",
     )
 

@@ -11,6 +11,7 @@ from railweave_switch.state import (
     ENDED,
     DamagedError,
     Document,
+    Kind,
     Stage,
     State,
     VersionError,
@@ -94,6 +95,9 @@ class Guard:
 
     def _end(self, state: State) -> float | None:
         """End with the transaction, once the startup files say so too: who was replacing them may have been killed."""
+        if state.status == Stage.REVERTED and state.unsaved and state.kind == Kind.COMMIT:
+            self.retries += 1  # what was reverted would boot: somebody had saved it
+            return None if self.retries > MOST_RETRIES else self._strike(state) or RETRY_S
         if journal_of(self.host, state) is None:
             return None
         if self._at_work(state):
@@ -134,7 +138,9 @@ class Guard:
             now = None
             with contextlib.suppress(DamagedError, VersionError, OSError):
                 now = read_state(self.host)
-            if now is not None and (state is None or now.status in ENDED):
+            if now is not None and (state is None or (now.status in ENDED and not now.unsaved)):
+                return 0.0
+            if now is not None and now.status == Stage.CONFIRMED:
                 return 0.0
             if now is not None and now.status in (Stage.APPLYING, Stage.REVERTING) and self._at_work(now):
                 return POLL_S

@@ -10,7 +10,7 @@ from railweave_switch.answers import DEVICE_FAULTS, Answer, RefusedError, answer
 from railweave_switch.host import Host
 from railweave_switch.restart import settle
 from railweave_switch.reverting import revert_to
-from railweave_switch.saving import save_again
+from railweave_switch.saving import finish, save
 from railweave_switch.state import (
     DamagedError,
     Stage,
@@ -38,9 +38,12 @@ def recover(host: Host, asked: Mapping[str, object]) -> Answer:
         state, damage = _readable(host, accept=bool(asked.get("accept")))
         with contextlib.suppress(*DEVICE_FAULTS):
             settle(host, state)
-        failure = save_again(host, state) if state.unsaved else {"error": state.error}
+        failure = save(host, state) if state.unsaved and state.status == Stage.CONFIRMED else {"error": state.error}
+        with contextlib.suppress(*DEVICE_FAULTS):
+            finish(host, state)
         status = state.now(host)
-        if not damage and status not in (Stage.EXPIRED, Stage.FAILED):
+        booting = status == Stage.REVERTED and state.unsaved  # what was reverted would boot
+        if not damage and not booting and status not in (Stage.EXPIRED, Stage.FAILED):
             return answer_of(host, "healthy" if status in HEALTHY else status, **{**nothing, **failure})
         with contextlib.suppress(DamagedError):
             document = read_document(host)

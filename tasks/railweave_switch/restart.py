@@ -14,7 +14,7 @@ from railweave_switch import frr
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
 from railweave_switch.restoring import frr_difference, missing_of, restore
 from railweave_switch.rows import remains, unmet
-from railweave_switch.saving import finish, journal_of, replaced, startup_digests, startup_files
+from railweave_switch.saving import finish, install, journal_of, replaced, startup_digests, startup_files
 from railweave_switch.state import (
     ENDED,
     OPEN,
@@ -44,6 +44,9 @@ def settle(host: Host, state: State) -> None:
     journal = journal_of(host, state)
     if journal is not None and replaced(host, journal):
         if journal["frr"] is None or _runs_saved_frr(host, state, journal["frr"]):
+            install(host, state)
+            if state.status in OPEN:  # it was restored before it was saved
+                state.write(host, status=Stage.REVERTED, kept=_without(state), worker=None, drain="", reason=RESTARTED)
             finish(host, state)
     elif state.status in OPEN or state.unsaved:
         _close(host, state)
@@ -88,27 +91,34 @@ def _close(host: Host, state: State) -> None:
     if not documents:
         return  # nobody knows what it changed: ``recover`` says what to do
     document, rolls_back = documents[0], state.kind == Kind.ROLLBACK
-    runs = _still_runs(host, state, document)
-    changes: dict[str, Any] = {"unsaved": False, "worker": None, "error": "", "missing": []}
-    if state.status in OPEN and runs:
+    runs, whole = _still_runs(host, state, document), _runs_whole(host, state, document)
+    changes: dict[str, Any] = {"unsaved": False, "worker": None, "error": "", "missing": [], "reason": RESTARTED}
+    if rolls_back and not whole and not runs:
+        # What the commit was is so again: saved, and then it is what booted, or not.
+        unsaved, kept = state.unsaved and state.status in OPEN, sorted({*state.kept, state.rolls_back})
+        changes.update(id=state.rolls_back, kind=Kind.COMMIT, status=Stage.CONFIRMED, kept=kept, unsaved=unsaved)
+    elif whole if rolls_back else not runs:
+        changes.update(status=Stage.REVERTED, kept=_without(state), drain="")
+    elif state.status in OPEN:
         return
-    if not runs and rolls_back:
-        # The commit was saved, so it is what booted, and can be rolled back again.
-        kept = sorted({*state.kept, state.rolls_back})
-        changes.update(id=state.rolls_back, kind=Kind.COMMIT, status=Stage.CONFIRMED, kept=kept, reason=RESTARTED)
-    elif not runs:
-        kept = [one for one in state.kept if one != state.id]
-        changes.update(status=Stage.REVERTED, kept=kept, drain="", reason=RESTARTED)
-    elif not _runs_whole(host, state, document):
+    elif state.status == Stage.REVERTED or not whole:
         changes.update(error="the switch restarted before it was saved, and runs a part of it")
         changes.update(status=Stage.FAILED if state.status == Stage.REVERTED else state.status)
     state.write(host, **changes)
-    finish(host, state)
+    if state.unsaved:
+        _close(host, state)
+    else:
+        finish(host, state)
+
+
+def _without(state: State) -> list[str]:
+    """Return the commits that can be rolled back when this transaction is not kept, or has rolled one back."""
+    return [one for one in state.kept if one not in (state.id, state.rolls_back)]
 
 
 def _runs_whole(host: Host, state: State, document: Document) -> bool:
-    """Tell whether all that an ended transaction is to leave is there."""
-    if state.status == Stage.REVERTED:
+    """Tell whether all that a transaction is to leave is there."""
+    if state.kind == Kind.ROLLBACK:
         return not missing_of(host, document, state.frr_added)
     lines = frr.lines_of(frr_text(host) or "", document.frr_ignored)
     there = [tuple(line) in lines for line in state.frr_added or ()]

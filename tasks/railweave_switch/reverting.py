@@ -11,7 +11,7 @@ from railweave_switch import frr
 from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, listed, locked
 from railweave_switch.host import Host
 from railweave_switch.restoring import missing_of, restore, settled
-from railweave_switch.saving import conclude, prepare, startup_digests, startup_files
+from railweave_switch.saving import conclude, save, startup_digests, startup_files
 from railweave_switch.state import (
     OPEN,
     REPAIRS,
@@ -61,22 +61,24 @@ def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
     """
     with contextlib.suppress(OSError):
         state.write(host, status=Stage.REVERTING, worker=host.me(), reason=why, error="")
-    prepared: Answer | None = None
+    failure: Answer = {}
     for _ in range(ATTEMPTS):
         found = restore(host, document, state.frr_added)
-        to_save = not found.missing and (state.kind == Kind.ROLLBACK or _was_saved(host, document))
-        prepared = prepare(host, state) if to_save else None
-        if prepared is None or not missing_of(host, document, state.frr_added):
+        missing, failure = found.missing, {}
+        if missing or not (state.kind == Kind.ROLLBACK or _was_saved(host, document)):
             break
-    state.notes, state.drain = [note[-500:] for note in found.notes[-10:]], ""
-    if found.missing:
-        state.error = f"not restored: {listed(found.missing)}; `{REPAIRS[Stage.FAILED]}` tries again"
+        failure, missing = save(host, state), missing_of(host, document, state.frr_added)
+        if not missing:
+            break
+    state.notes, state.drain, state.missing = [note[-500:] for note in found.notes[-10:]], "", missing
+    if missing:
+        state.error = f"not restored: {listed(missing)}; `{REPAIRS[Stage.FAILED]}` tries again"
     elif state.kind == Kind.ROLLBACK:
         state.kept = [one for one in state.kept if one != state.rolls_back]
-    stage = Stage.FAILED if found.missing else Stage.REVERTED
-    failure: Answer = {}
-    with contextlib.suppress(OSError):
-        failure = conclude(host, state, stage, prepared, missing=found.missing)
+    try:
+        conclude(host, state, Stage.FAILED if missing else Stage.REVERTED, unsaved=bool(failure))
+    except OSError as error:
+        failure = {"error": f"its end could not be recorded: {error}"}
     answer = {"missing": state.missing, "restored": found.restored, "error": state.error, **failure}
     return answer_of(host, state.status, **answer)
 
@@ -136,6 +138,7 @@ def _roll_back(host: Host, state: State, commit: str, asked: Mapping[str, Any]) 
         goal, startup = _frr_goal(host, document), startup_digests(host)
         document = replace(document, id=new.id, ends_s=new.ends_s, startup=startup, frr_lines=goal)
         write(host, "pending.json", vars(document))
+        new.write(host, worker=host.me())
     except (OSError, StepError) as error:
         raise RefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
     return revert_to(host, new, document, f"rollback of {commit}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from railweave_switch.frr import without_tsa
@@ -58,24 +58,22 @@ def prepare(host: Host, state: State) -> dict[str, Any]:
     return _failure(lambda: _prepare(host, state))
 
 
-def conclude(
-    host: Host, state: State, stage: str, prepared: Mapping[str, Any] | None, **changes: Any
-) -> dict[str, Any]:
-    """End a transaction, and let the switch boot what was ``prepared`` (None: nothing); return why that failed.
+def conclude(host: Host, state: State, stage: str, *, unsaved: bool, **changes: Any) -> dict[str, Any]:
+    """End a transaction, and let the switch boot what was prepared; return why that failed, empty if it did not.
 
     Raises OSError where the state cannot be written.
     """
-    for name, value in changes.items():
-        setattr(state, name, value)
-    state.status, state.unsaved, state.worker = stage, prepared is not None, host.me() if prepared == {} else None
+    vars(state).update(changes, status=stage, unsaved=unsaved, worker=host.me() if unsaved else None)
     _record(host, state)
-    finished = _failure(lambda: finish(host, state))
-    return dict(prepared or finished)
+    return _failure(lambda: finish(host, state))
 
 
-def save_again(host: Host, state: State) -> dict[str, Any]:
-    """Save what an ended transaction left unsaved; return why that failed, empty if it did not."""
-    return prepare(host, state) or _failure(lambda: finish(host, state))
+def save(host: Host, state: State) -> dict[str, Any]:
+    """Save what runs, whatever becomes of the transaction; return why that failed, empty if it did not."""
+    failure = prepare(host, state)
+    if not failure:
+        failure = _failure(lambda: state.write(host, unsaved=True)) or _failure(lambda: install(host, state))
+    return failure
 
 
 def _failure(act: Callable[[], None]) -> dict[str, Any]:
@@ -157,7 +155,7 @@ def finish(host: Host, state: State) -> None:
         with contextlib.suppress(DamagedError):
             if read_document(host).id == state.id:
                 host.rename_file(path(host, "pending.json"), path(host, f"{state.id}.rollback.json"))
-    _install(host, state)
+    install(host, state)
     if state.unsaved:
         return
     unneeded = [_JOURNAL, *([] if lasts else ["pending.json"])]
@@ -167,7 +165,8 @@ def finish(host: Host, state: State) -> None:
             remove(host, name)
 
 
-def _install(host: Host, state: State) -> None:
+def install(host: Host, state: State) -> None:
+    """Replace the startup files by what was prepared, if it was; raises StepError, OSError."""
     journal = journal_of(host, state)
     if journal is None:
         return
@@ -177,4 +176,4 @@ def _install(host: Host, state: State) -> None:
             host.write_file(where, text.encode())
     if journal["write_memory"]:
         run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
-    state.write(host, unsaved=False, worker=None)
+    state.write(host, unsaved=False, worker=None if state.status in ENDED else state.worker)
