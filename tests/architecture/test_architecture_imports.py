@@ -59,6 +59,8 @@ DEVICE_LIBRARIES = frozenset(
         "subprocess",
     }
 )
+TEMPLATE_PROCESS = ("railweave.templates.worker", "subprocess")
+"""The one process that the engine starts: this interpreter, for the templates of a project."""
 
 
 def modules() -> list[Module]:
@@ -143,9 +145,9 @@ ENGINE = [(name, path) for name, path in ALL if name.startswith("railweave.") an
 def test_the_engine_reaches_no_device() -> None:
     reached = [
         f"{path}:{line}: imports {name}"
-        for _, path in ENGINE
+        for module, path in ENGINE
         for line, name in imports_of(path)
-        if name.split(".")[0] in DEVICE_LIBRARIES
+        if name.split(".")[0] in DEVICE_LIBRARIES and (module, name) != TEMPLATE_PROCESS
     ]
     assert not reached, "\n".join(reached)
 

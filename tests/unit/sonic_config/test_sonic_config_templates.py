@@ -1,8 +1,10 @@
+import multiprocessing
 from pathlib import Path
 
 import pytest
 
 from railweave.templates import TemplateFaultError, Templates, find_templates
+from railweave.templates.worker import Bounds, TemplateWorker
 
 
 def write(folder: Path, name: str, text: str) -> None:
@@ -40,3 +42,75 @@ def test_a_template_cannot_reach_into_the_program(tmp_path: Path) -> None:
     write(tmp_path, "sly.j2", "{{ name.__class__.__mro__ }}")
     with pytest.raises(TemplateFaultError):
         find_templates(tmp_path).fill("sly.j2", {"name": "leaf"})
+
+
+@pytest.mark.parametrize("name", ["secret.j2", "frr/secret.j2", "sly.j2"])
+def test_a_template_is_read_in_its_own_folder_only(name: str, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.j2").write_text("s3krit", encoding="utf-8")
+    write(tmp_path, "sly.j2", "{% include 'secret.j2' %}")
+    (tmp_path / "templates/secret.j2").symlink_to("/proc/self/environ")
+    (tmp_path / "templates/frr").symlink_to(outside, target_is_directory=True)
+    with pytest.raises(TemplateFaultError, match=r"secret\.j2 leads out of .*templates: it is a symbolic link to "):
+        find_templates(tmp_path).fill(name, {})
+
+
+def test_a_link_within_the_folder_is_followed_and_one_to_nothing_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "leaf.j2", "leaf")
+    (tmp_path / "templates/same.j2").symlink_to("leaf.j2")
+    (tmp_path / "templates/gone.j2").symlink_to("/nowhere")
+    assert find_templates(tmp_path).fill("same.j2", {}) == "leaf"
+    with pytest.raises(TemplateFaultError, match=r"gone\.j2 is a symbolic link to nothing"):
+        find_templates(tmp_path).fill("gone.j2", {})
+
+
+def test_the_folder_itself_is_no_link(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere", "a.j2", "x")
+    (tmp_path / "templates").symlink_to(tmp_path / "elsewhere/templates", target_is_directory=True)
+    with pytest.raises(TemplateFaultError, match="symbolic link"):
+        find_templates(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "not done after 1 s"),
+        ("{{ 'x' * 10**9 }}", "more than 300,000,000 bytes of memory"),
+        ("{% for a in range(99999) %}twelve bytes{% endfor %}", r"its text is longer than 1,000,000 bytes"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", r"big\.j2:1: maximum recursion depth"),
+        ("one\n{{ 1 / 0 }}", r"big\.j2:2: division by zero"),
+        ("{{ '\\ud800' }}", "its text is no Unicode"),
+    ],
+)
+def test_work_without_bounds_is_a_fault_of_the_template(text: str, fault: str, tmp_path: Path) -> None:
+    write(tmp_path, "big.j2", text)
+    write(tmp_path, "good.j2", "hello")
+    folders = [tmp_path / "templates"]
+    templates = Templates(folders, TemplateWorker(folders, Bounds(1, 300_000_000, 1_000_000)).fill)
+    with pytest.raises(TemplateFaultError, match=fault):
+        templates.fill("big.j2", {})
+    assert templates.fill("good.j2", {}) == "hello"
+
+
+def test_templates_of_a_project_see_no_environment_and_survive_a_fork(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "s3krit")
+    write(tmp_path, "a.j2", "{{ n }}")
+    worker = TemplateWorker([tmp_path / "templates"])
+    assert worker.fill("a.j2", {"n": 1}) == "1"
+    process = worker._process
+    assert process is not None
+    assert "s3krit" not in Path(f"/proc/{process.pid}/environ").read_text(encoding="utf-8")
+
+    def fill_often() -> None:
+        assert all(worker.fill("a.j2", {"n": number}) == str(number) for number in range(50))
+
+    forked = [multiprocessing.get_context("fork").Process(target=fill_often) for _ in range(2)]
+    for one in forked:
+        one.start()
+    fill_often()
+    for one in forked:
+        one.join()
+        assert one.exitcode == 0

@@ -1,0 +1,33 @@
+"""Finding and filling in Jinja templates: the text that is really text, such as an FRR file.
+
+A template is looked for in the project's ``templates/`` first, then among those that come with railweave, so a project
+overrides single files. Those of a project come with the intent, from whoever may open a pull request: they run in
+Jinja's sandbox, and in a process whose time and memory are bounded.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from railweave.templates.filling import TemplateFaultError as TemplateFaultError
+from railweave.templates.filling import Templates as Templates
+from railweave.templates.worker import TemplateWorker
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_SHIPPED = (_PACKAGE / "_templates", _PACKAGE.parents[1] / "templates")
+"""Where a wheel and where a source checkout keep the templates."""
+
+
+def find_templates(project: Path | None = None) -> Templates:
+    """Return the templates of the project folder ``project``, backed by those that come with railweave."""
+    return _templates_of(project.resolve() if project else None)
+
+
+@cache
+def _templates_of(project: Path | None) -> Templates:
+    shipped = [folder for folder in _SHIPPED if folder.is_dir()]
+    own = project / "templates" if project else None
+    if own is None or own in shipped or not own.is_dir():
+        return Templates(shipped)
+    if own.is_symlink():
+        raise TemplateFaultError(f"{own} is a symbolic link: templates are files of the project itself")
+    return Templates([own, *shipped], TemplateWorker([own, *shipped]).fill)
