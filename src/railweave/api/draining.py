@@ -9,7 +9,7 @@ from railweave.api.auditing import audited_action
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
 from railweave.errors import RailweaveError, RefusedError, UsageError
-from railweave.plan.drains import DrainResult, DrainTarget, choose, neighborhood, refusals, uplinks_left_percent
+from railweave.plan.manual_drain import DrainResult, DrainTarget, choose, neighborhood, refusals, uplinks_left_percent
 from railweave.plan.outcome import VerifyResult
 
 _OF_TRAFFIC = ("reachable", "link", "bgp", "prefixes")

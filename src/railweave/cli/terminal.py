@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nornir_railweave.device.trusting import ShownKey
     from nornir_railweave.rollout.progress import FabricProgress
     from railweave.hosts.outcome import HostsRun, HostState
-    from railweave.plan.drains import DrainTarget
+    from railweave.plan.manual_drain import DrainTarget
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
     from railweave.plan.phase_outcome import PhasedResult, PhaseStep

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from railweave.fabric.model import Fabric, Link
-from railweave.plan.draining import drains_of_waves, is_disruptive, two_sided_links
+from railweave.plan.drain_planner import drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits

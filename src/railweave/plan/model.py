@@ -73,7 +73,7 @@ class DevicePlan:
     reached, and ``error`` then says why. ``unmanaged`` counts the rows kept by table. ``pending`` tells that a commit
     still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
     ``disruptive`` tells that its changes take it out of service for a while: the one value that the order of the waves,
-    the report and the rollout go by (``plan.draining``). ``out_of_service`` tells that it answers nobody and forwards
+    the report and the rollout go by (``plan.drain_planner``). ``out_of_service`` tells that it answers nobody and forwards
     nothing. ``drain`` are the BGP peers whose traffic is led away before the change: ``("*",)`` is the whole device,
     nothing is none. ``lossless_removed`` are the code points that are lossless on it and no longer would be.
     ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from railweave.jsonable import as_json, members
-from railweave.plan.drains import WHOLE, DrainResult, DrainTarget
+from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget
 from railweave.plan.outcome import VerifyResult
 from railweave.wording import first_few
 

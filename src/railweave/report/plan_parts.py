@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from railweave.plan.closing import live_port_diagnostics
-from railweave.plan.draining import WHOLE
+from railweave.plan.drain_planner import WHOLE
 from railweave.plan.headline import WORDS
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.moves import moved_cables

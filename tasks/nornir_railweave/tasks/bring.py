@@ -12,7 +12,7 @@ from nornir.core.task import Result, Task
 from napalm_sonic.commit import Applied
 from napalm_sonic.observed import Look
 from napalm_sonic.reading import Reading
-from nornir_railweave.device.change_drain import drain_until_quiet, in_the_way, needs_drain, undrain
+from nornir_railweave.device.auto_drain import drain_until_quiet, in_the_way, needs_drain, undrain
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.gates import take_baseline, wait_for_gate
 from nornir_railweave.device.jobs import Found, config_state

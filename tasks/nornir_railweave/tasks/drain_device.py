@@ -7,7 +7,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.quiet import wait_until_quiet
 from nornir_railweave.device.session import DEVICE_FAULTS, session, words
-from railweave.plan.drains import WHOLE, DrainResult, undrained
+from railweave.plan.manual_drain import WHOLE, DrainResult, undrained
 
 _LONGEST_INTERVAL_S = 2.0
 _READINGS = 4

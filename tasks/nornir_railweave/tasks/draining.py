@@ -7,7 +7,7 @@ from nornir.core import Nornir
 
 from nornir_railweave.target.connect import only
 from nornir_railweave.tasks.drain_device import drain_device, read_drained, undrain_device
-from railweave.plan.drains import DrainResult, DrainTarget
+from railweave.plan.manual_drain import DrainResult, DrainTarget
 
 
 def read(nr: Nornir, names: Collection[str]) -> dict[str, DrainResult]:

@@ -20,7 +20,7 @@ from railweave.fabric.model import Fabric, Host, Link, Panel, Switch, Tier
 from railweave.intent.load import load_intent_text
 from railweave.lab.hosts import network_script
 from railweave.plan.capacity import capacity
-from railweave.plan.drains import choose, refusals
+from railweave.plan.manual_drain import choose, refusals
 from railweave.plan.expectation import expect
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.waves import WaveGate, lay_out

@@ -7,7 +7,7 @@ from napalm import get_network_driver
 from napalm.base.exceptions import CommitError
 
 from nornir_railweave.tasks import draining
-from railweave.plan.drains import WHOLE, choose
+from railweave.plan.manual_drain import WHOLE, choose
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench

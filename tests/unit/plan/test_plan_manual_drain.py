@@ -10,7 +10,7 @@ from railweave.design.build import design
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
-from railweave.plan.drains import WHOLE, choose, neighborhood, refusals, undrained, uplinks_left_percent
+from railweave.plan.manual_drain import WHOLE, choose, neighborhood, refusals, undrained, uplinks_left_percent
 
 ROOT = Path(__file__).resolve().parents[3]
 

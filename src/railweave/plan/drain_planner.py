@@ -32,11 +32,11 @@ class _Uplink(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Touched:
     """What changes are about: all, or ``links`` between switches, ports of GPU nodes (``nodes``), and
-    ``strangers``: peers that the intent has no session with."""
+    ``unknown_peers``: peers that the intent has no session with."""
 
     links: tuple[_Uplink, ...] = ()
     nodes: bool = False
-    strangers: tuple[str, ...] = ()
+    unknown_peers: tuple[str, ...] = ()
     everything: bool = False
 
 
@@ -98,7 +98,7 @@ def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple
     touched = _touched(fabric, switch, uplinks, disturbing)
     if touched.everything or (uplinks and len(touched.links) == len(uplinks)):
         return () if switch.tier.attaches_nodes else WHOLE
-    return (*(uplink.peer for uplink in touched.links), *touched.strangers)
+    return (*(uplink.peer for uplink in touched.links), *touched.unknown_peers)
 
 
 def is_disruptive(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> bool:

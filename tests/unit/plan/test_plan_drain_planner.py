@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railweave.fabric.model import Fabric
-from railweave.plan.draining import WHOLE, drain_of, drains_of_waves, is_disruptive, two_sided_links
+from railweave.plan.drain_planner import WHOLE, drain_of, drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
 from railweave.sonic.delta.change import Change, Disruption, Op
