@@ -27,7 +27,7 @@ _MOST_LINES = 120
 def drift_json(drift: Drift) -> dict[str, Any]:
     """Return the contract of ``drift --json``; ``changes`` are what would remediate it, as in a plan."""
     plan = plan_json(drift.plan)
-    kept = ("state", "role", "not_ours", "unprovisioned", "pending", "maintenance", "conflicts", "error")
+    kept = ("state", "role", "unmanaged", "unprovisioned", "pending", "maintenance", "conflicts", "error")
     return {
         **{key: plan[key] for key in ("fabric", "target", "intent_sha256", "changes", "summary")},
         "drift": drift.found,

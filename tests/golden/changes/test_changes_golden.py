@@ -47,7 +47,7 @@ def summary(found: DeviceDiff) -> dict[str, Any]:
     return {
         "unprovisioned": found.unprovisioned,
         "conflicts": [str(one) for one in found.conflicts],
-        "not_ours": dict(found.unmanaged),
+        "unmanaged": dict(found.unmanaged),
         "changes": [line(one) for one in found.delta.changes],
     }
 

@@ -154,5 +154,5 @@ def test_a_wrong_rule_is_refused_at_its_place(text: str, words: str, line: int) 
 def test_what_is_unmanaged_is_told_and_is_no_drift() -> None:
     found = judge(plan_of(leaf1=DevicePlan(DeviceState.UNCHANGED, unmanaged={"AAA": 2, "frr": 3})), [], TODAY)
     assert not found.found
-    assert drift_json(found)["devices"]["leaf1"]["not_ours"] == {"AAA": 2, "frr": 3}
+    assert drift_json(found)["devices"]["leaf1"]["unmanaged"] == {"AAA": 2, "frr": 3}
     assert "unmanaged, left untouched: AAA 2, FRR lines 3" in drift_markdown(found)

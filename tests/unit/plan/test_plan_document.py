@@ -31,7 +31,7 @@ def test_the_document_has_the_keys_of_the_contract(growth: Plan) -> None:
     assert {"version", "fabric", "target", "intent_sha256", "devices", "changes", "summary"} <= document.keys()
     assert document["summary"].keys() == {"add", "update", "remove"}
     device = document["devices"]["lab-spine1"]
-    assert {"running_sha256", "state", "not_ours"} <= device.keys()
+    assert {"running_sha256", "state", "unmanaged"} <= device.keys()
     assert document["changes"][0].keys() == {
         "device",
         "op",
