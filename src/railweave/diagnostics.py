@@ -38,7 +38,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. ``code`` is an id of the check catalog (docs/reference/checks.md), ``RW…`` where none fits."""
+    """What is wrong, and where. ``code`` is an id of docs/reference/checks.md, ``RW…`` where no check fits."""
 
     code: str
     severity: Severity
@@ -46,6 +46,14 @@ class Diagnostic:
     where: Where = field(default_factory=Where)
     devices: tuple[str, ...] = ()
     fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """Why something cannot be done, and the fix; the caller knows the place and makes a diagnostic of it."""
+
+    message: str
+    fix: str
 
 
 def error(

@@ -16,7 +16,7 @@ from railweave_switch.steps import StepError, frr_text
 Answer = dict[str, Any]
 
 LOCK_S = 2.0
-DEVICE_FAULTS = (StepError, CommandError, DatabaseError, OSError)
+DEVICE_ERRORS = (StepError, CommandError, DatabaseError, OSError)
 
 
 class RefusedError(Exception):
@@ -54,7 +54,7 @@ def last_state(host: Host) -> State:
         raise RefusedError(f"{error}; end what is pending with that version", "damaged") from error
     if state is None:
         return State("", "", Stage.NONE)
-    with contextlib.suppress(*DEVICE_FAULTS):
+    with contextlib.suppress(*DEVICE_ERRORS):
         settle(host, state)
     return state
 

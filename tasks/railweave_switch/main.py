@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from railweave_switch import confirming, recovery, reverting, transaction
-from railweave_switch.answers import DEVICE_FAULTS, RefusedError
+from railweave_switch.answers import DEVICE_ERRORS, RefusedError
 from railweave_switch.guard import Guard
 from railweave_switch.host import Host
 from railweave_switch.reading import UnreadableError, looked, read
@@ -122,7 +122,7 @@ def answered(host: Host, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     except (DamagedError, VersionError) as error:
         text = f"{error}: `railweave-switch recover` repairs it"
         return {"outcome": "refused", "code": "damaged", "error": text, "status": report(host)}
-    except (UnreadableError, *DEVICE_FAULTS) as error:
+    except (UnreadableError, *DEVICE_ERRORS) as error:
         return {"outcome": "failed", "error": str(error) or repr(error), "status": report(host)}
 
 
@@ -145,7 +145,7 @@ def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes
 
 def _seen_after(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the look that was asked for after a change; what cannot be seen is no failure of the change."""
-    with contextlib.suppress(UnreadableError, *DEVICE_FAULTS):
+    with contextlib.suppress(UnreadableError, *DEVICE_ERRORS):
         return looked(host, asked)
     return {}
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from railweave_switch.answers import DEVICE_FAULTS, Answer, RefusedError, answer_of, locked
+from railweave_switch.answers import DEVICE_ERRORS, Answer, RefusedError, answer_of, locked
 from railweave_switch.host import Host
 from railweave_switch.restart import settle
 from railweave_switch.reverting import revert_to
@@ -36,10 +36,10 @@ def recover(host: Host, asked: Mapping[str, object]) -> Answer:
         found = report(host)
         nothing: Answer = {"found": found, "restored": [], "missing": [], "error": ""}
         state, damage = _readable(host, accept=bool(asked.get("accept")))
-        with contextlib.suppress(*DEVICE_FAULTS):
+        with contextlib.suppress(*DEVICE_ERRORS):
             settle(host, state)
         failure = save(host, state) if state.unsaved and state.status == Stage.CONFIRMED else {"error": state.error}
-        with contextlib.suppress(*DEVICE_FAULTS):
+        with contextlib.suppress(*DEVICE_ERRORS):
             finish(host, state)
         status = state.now(host)
         booting = status == Stage.REVERTED and state.unsaved  # what was reverted would boot

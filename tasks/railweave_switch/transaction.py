@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from railweave_switch.answers import DEVICE_FAULTS, Answer, RefusedError, answer_of, last_state, listed, locked, sha256
+from railweave_switch.answers import DEVICE_ERRORS, Answer, RefusedError, answer_of, last_state, listed, locked, sha256
 from railweave_switch.confirming import frr_lines_changed, keep
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.restoring import settled
@@ -175,7 +175,7 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Docum
         host.start_guard(state.id)
         if settled(host, lambda: [] if guarded(host, state.id) else ["guard"], GUARD_STARTS_S, 0.02):
             raise StepError("railweave-switch", "the guard that would revert the change does not start")
-    except (*DEVICE_FAULTS, DamagedError) as error:
+    except (*DEVICE_ERRORS, DamagedError) as error:
         _disarm(host, state, earlier, replaced)
         raise RefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
     return state
@@ -204,7 +204,7 @@ def _carry_out(host: Host, asked: Mapping[str, Any], state: State, document: Doc
     if not failure:
         try:
             return _held(host, state, document, rows)
-        except DEVICE_FAULTS as error:
+        except DEVICE_ERRORS as error:
             failure = {"error": f"the change could not be kept under its timer: {error}"}
     return {**revert_to(host, state, document, str(failure["error"])), **failure}
 

@@ -28,7 +28,7 @@ from railweave.sonic.rows import Fields, Value
 from railweave.templates import find_templates
 from railweave.yang.check import check_yang, whole_document
 from railweave.yang.models import load_models
-from railweave.yang.validate import findings
+from railweave.yang.validate import violations
 from sonic_sim.factory import factory_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -291,13 +291,13 @@ def spine() -> Document:
 def test_the_reference_document_of_the_seeds_is_valid_and_whole() -> None:
     assert {one.table for one in SEEDS} >= set(spine()) - {"MGMT_PORT"}, "every table has a seed"
     for release in RELEASES:
-        assert findings(spine(), load_models(MODELS / release)) == ()
+        assert violations(spine(), load_models(MODELS / release)) == ()
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("seed", SEEDS, ids=str)
 def test_a_seeded_fault_is_found_at_its_row_and_field(seed: Seed, release: str) -> None:
-    found = findings(seed.sown(spine()), load_models(MODELS / release))
+    found = violations(seed.sown(spine()), load_models(MODELS / release))
     told = [(str(one.place), one.words) for one in found]
     assert any(place.startswith(seed.found) and seed.words in words for place, words in told), told
 
@@ -307,12 +307,12 @@ def test_a_field_that_no_model_knows_is_found_in_every_table(table: str) -> None
     document = spine()
     key = next(iter(document[table]))
     sown = Seed(table, key, {"no_such_field": "1"}, "").sown(document)
-    found = findings(sown, load_models(MODELS / RELEASES[-1]))
+    found = violations(sown, load_models(MODELS / RELEASES[-1]))
     assert f"{table}|{key}|no_such_field" in {str(one.place) for one in found}
 
 
 def test_a_table_that_no_model_knows_is_found() -> None:
-    (found,) = findings({**spine(), "NO_SUCH_TABLE": {"x": {}}}, load_models(MODELS / RELEASES[-1]))
+    (found,) = violations({**spine(), "NO_SUCH_TABLE": {"x": {}}}, load_models(MODELS / RELEASES[-1]))
     assert (str(found.place), found.unmodelled) == ("NO_SUCH_TABLE", True)
 
 
@@ -321,7 +321,7 @@ def test_many_faults_of_one_device_are_found_in_one_go() -> None:
     seeds = [one for one in SEEDS if one.table in {"SCHEDULER", "DSCP_TO_TC_MAP", "PFC_WD"} and one.fields][:6]
     for seed in seeds:
         document = seed.sown(document)
-    places = {str(one.place) for one in findings(document, load_models(MODELS / RELEASES[-1]))}
+    places = {str(one.place) for one in violations(document, load_models(MODELS / RELEASES[-1]))}
     assert {"DSCP_TO_TC_MAP|FABRIC|64", "DSCP_TO_TC_MAP|FABRIC|26", "SCHEDULER|roce|type"} <= places
 
 
@@ -374,4 +374,4 @@ def test_rendered_rows_are_valid_among_the_rows_that_a_switch_has_of_its_own(dev
     config = configure(fabric, fabric.switch_of[device], find_templates())
     whole = on_a_switch("sonic-vs", config.config_db())
     assert {"TACPLUS", "ACL_TABLE", "MGMT_INTERFACE"} <= set(whole)
-    assert findings(whole, load_models(MODELS / release)) == ()
+    assert violations(whole, load_models(MODELS / release)) == ()

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
-from railweave.catalog.model import Refusal, SwitchModel
+from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import LANE_RATES_GBPS, PortGroup, build_panel, logical_ports_per_cage, speeds
+from railweave.diagnostics import Blocker
 
 CATALOG = load_catalog()
 SPEEDS = (10, 25, 40, 50, 100, 200, 400, 800, 1600)
@@ -27,9 +28,9 @@ def splits(draw: st.DrawFn) -> tuple[SwitchModel, tuple[PortGroup, ...]]:
 def test_no_lane_name_or_alias_of_a_panel_is_used_twice(split: tuple[SwitchModel, tuple[PortGroup, ...]]) -> None:
     model, groups = split
     panel = build_panel(model, groups)
-    if isinstance(panel, Refusal):
-        assert panel.reason
-        assert panel.way_out
+    if isinstance(panel, Blocker):
+        assert panel.message
+        assert panel.fix
         return
     assert unique(lane for port in panel.ports for lane in port.lanes.split(","))
     assert unique(port.name for port in panel.ports)
@@ -43,7 +44,7 @@ def test_no_lane_name_or_alias_of_a_panel_is_used_twice(split: tuple[SwitchModel
 def test_the_ports_of_a_cage_take_its_lanes_in_order(split: tuple[SwitchModel, tuple[PortGroup, ...]]) -> None:
     model, groups = split
     panel = build_panel(model, groups)
-    if isinstance(panel, Refusal):
+    if isinstance(panel, Blocker):
         return
     used: dict[int, list[int]] = {}
     for port in panel.ports:
@@ -62,7 +63,7 @@ def test_a_panel_is_refused_only_for_too_many_cages_or_ports_or_a_cage_without_t
     panel = build_panel(model, groups)
     too_many = sum(group.cages for group in groups) > len(model.cages)
     lacks = any(mode.not_on for mode in model.modes)
-    if isinstance(panel, Refusal):
+    if isinstance(panel, Blocker):
         assert too_many or lacks or wanted_ports(model, groups) > (model.asic.logical_ports or 0)
     else:
         assert not too_many
@@ -75,7 +76,7 @@ def test_every_model_gives_every_speed_a_panel_or_a_refusal(model_id: str, speed
     model = CATALOG.switch(model_id)
     panel = build_panel(model, (PortGroup(len(model.cages), speed_gbps),))
     per_cage = logical_ports_per_cage(model, speed_gbps)
-    if isinstance(panel, Refusal):
+    if isinstance(panel, Blocker):
         limit = model.asic.logical_ports or len(model.cages) * 8
         assert per_cage is None or per_cage * len(model.cages) > limit or any(mode.not_on for mode in model.modes)
         return

@@ -123,7 +123,7 @@ class Operator:
     def journals(self) -> Path:
         return self.folder / JOURNALS
 
-    def wanted(self, name: str) -> DeviceConfig:
+    def intended(self, name: str) -> DeviceConfig:
         return self._configurator.device(self.fabric.switch_of[name])
 
     def raise_the_hardware(self) -> None:

@@ -173,7 +173,7 @@ class Trial:
         assert not wrong, f"{name} is not what {said} says: {wrong[:6]}"
 
     def _unlike_new(self, name: str, now: Any) -> list[str]:
-        return unlike_wanted(now, self.operator.wanted(name))
+        return unlike_wanted(now, self.operator.intended(name))
 
     def _unlike_old(self, name: str, now: Any) -> list[str]:
         return unlike_before(now, self.before[name], {})

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from railweave.checks.transit import Seen, transit_findings
+from railweave.checks.transit import Seen, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric
 from railweave.sonic.frr.document import FrrDocument, parse_frr
@@ -19,4 +19,4 @@ def valleys(fabric: Fabric) -> list[Diagnostic]:
         return parse_frr(configurator.frr(fabric.switch_of[name]))
 
     seen = Seen(document, lambda _: {}, [switch.name for switch in fabric.switches])
-    return list(transit_findings(fabric, seen, lambda _: Where()))
+    return list(transit_diagnostics(fabric, seen, lambda _: Where()))

@@ -33,8 +33,8 @@ def audit(file: Path = AUDIT_FILE) -> AuditLog:
         return read_audit(file.read_text(encoding="utf-8", errors="replace").splitlines())
     except FileNotFoundError:
         return AuditLog(())
-    except OSError as problem:
-        raise RailweaveError(f"{file}: {problem.strerror}") from problem
+    except OSError as exc:
+        raise RailweaveError(f"{file}: {exc.strerror}") from exc
 
 
 @contextmanager
@@ -81,9 +81,9 @@ def _recorded(begun: Mapping[str, Any], file: Path) -> Iterator[Callable[[Mappin
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
     try:
         yield ended.update
-    except BaseException as fault:
-        refused = isinstance(fault, RefusedError)
-        ended |= {"result": "refused" if refused else "failed", "error": f"{type(fault).__name__}: {fault}"}
+    except BaseException as exc:
+        refused = isinstance(exc, RefusedError)
+        ended |= {"result": "refused" if refused else "failed", "error": f"{type(exc).__name__}: {exc}"}
         raise
     finally:
         # The result must reach the person even if the disk is full.
@@ -128,5 +128,5 @@ def _append(file: Path, record: dict[str, Any]) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-    except OSError as problem:
-        raise RailweaveError(f"the audit log {file} cannot be written: {problem.strerror}") from problem
+    except OSError as exc:
+        raise RailweaveError(f"the audit log {file} cannot be written: {exc.strerror}") from exc

@@ -95,8 +95,8 @@ def deploy(
 def _read_plan(file: Path) -> Plan:
     try:
         return parse_plan(file.read_text(encoding="utf-8"), str(file))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise RailweaveError(f"{file}: {getattr(problem, 'strerror', None) or 'not a text file'}") from problem
+    except (OSError, UnicodeDecodeError) as exc:
+        raise RailweaveError(f"{file}: {getattr(exc, 'strerror', None) or 'not a text file'}") from exc
 
 
 def _report_unfinished(project: Project, fabric: LiveFabric) -> None:

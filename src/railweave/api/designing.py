@@ -99,8 +99,8 @@ def _text_at(revision: str, path: Path) -> str:
     if not revision:
         try:
             return path.read_text(encoding="utf-8")
-        except OSError as problem:
-            raise RailweaveError(f"{path}: {problem.strerror}") from problem
+        except OSError as exc:
+            raise RailweaveError(f"{path}: {exc.strerror}") from exc
     if revision.startswith("-"):
         raise RailweaveError(f"{revision!r} is not a git revision")
     shown = subprocess.run(

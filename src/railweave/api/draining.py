@@ -9,7 +9,14 @@ from railweave.api.auditing import audited_action
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
 from railweave.errors import RailweaveError, RefusedError, UsageError
-from railweave.plan.manual_drain import DrainResult, DrainTarget, choose, neighborhood, refusals, uplinks_left_percent
+from railweave.plan.manual_drain import (
+    DrainResult,
+    DrainTarget,
+    check_drain,
+    choose,
+    neighborhood,
+    uplinks_left_percent,
+)
 from railweave.plan.outcome import VerifyResult
 
 _OF_TRAFFIC = ("reachable", "link", "bgp", "prefixes")
@@ -90,11 +97,11 @@ def _drained_around(
     fabric = live.designed.fabric
     found = draining.read(live.nornir, neighborhood(fabric, targets))
     for target in targets:
-        if fault := found[target.device].error:
-            raise RailweaveError(f"{target.device}: {fault}")
+        if why := found[target.device].error:
+            raise RailweaveError(f"{target.device}: {why}")
     drained = {name: one.after for name, one in found.items() if not one.error}
     silent = [name for name, one in found.items() if one.error]
-    if refused := refusals(fabric, targets, drained, silent, several=several):
+    if refused := check_drain(fabric, targets, drained, silent, several=several):
         raise RefusedError(refused)
     return drained
 

@@ -27,16 +27,16 @@ class Collected:
 
     switches: tuple[str, ...]
     nodes: tuple[str, ...]
-    faults: dict[str, str]
+    unread: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Facts of one device as text; empty with a ``fault``, the reason why there are none."""
+    """Facts of one device as text; empty with an ``error``, the reason why there are none."""
 
     name: str
     text: str
-    fault: str
+    error: str
 
 
 def collect(project: Project, target: str, out: Path, *, limit: str = "") -> Collected:
@@ -56,11 +56,11 @@ def collect(project: Project, target: str, out: Path, *, limit: str = "") -> Col
     for one in chain(_of_switches(live, names), _of_nodes(project, live, hosts)):
         _write(out, one)
         read.append(one)
-    good = [one.name for one in read if not one.fault]
+    good = [one.name for one in read if not one.error]
     return Collected(
         tuple(name for name in good if name in switches),
         tuple(name for name in good if name not in switches),
-        {one.name: one.fault for one in read if one.fault},
+        {one.name: one.error for one in read if one.error},
     )
 
 
@@ -68,7 +68,7 @@ def _write(out: Path, one: _Read) -> None:
     file = out / f"{one.name}.json"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if one.fault:
+        if one.error:
             file.unlink(missing_ok=True)
         else:
             write_private(file, one.text.encode())

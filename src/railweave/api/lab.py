@@ -30,7 +30,7 @@ from railweave.lab.topology import (
     LabSwitch,
     NodeImage,
     clab_document,
-    lab_faults,
+    lab_diagnostics,
     node_files,
     ssh_ports,
 )
@@ -145,8 +145,8 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
         text, mapping = _yaml(path, small.keys), small.mapping
         designed = design_text(text, str(folder / SCALED_INTENT))
         whole = whole_reserve(designed.intent, designed.fabric, catalog)
-    if faults := lab_faults(whole):
-        raise RefusedError(faults)
+    if diagnostics := lab_diagnostics(whole):
+        raise RefusedError(diagnostics)
     return RenderedLab(folder, path, _lab(designed, whole, image), len(designed.fabric.switches), text, mapping)
 
 

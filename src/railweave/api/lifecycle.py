@@ -41,7 +41,7 @@ def replace(project: Project, target: str, device: str, *, serial: str = "") -> 
 def _condition(project: Project, fabric: Fabric, target: Target, device: str) -> Condition:
     shown = _host_key(fabric, target, device)
     if shown is not None and shown.trust is Trust.UNREACHABLE:
-        return Condition(answers=False, key_known=False, fault=shown.error)
+        return Condition(answers=False, key_known=False, error=shown.error)
     if shown is not None and shown.trust is not Trust.KNOWN:
         return Condition(answers=True, key_known=False)
     return _inspected(project, target.name, device)
@@ -57,14 +57,14 @@ def _host_key(fabric: Fabric, target: Target, device: str) -> ShownKey | None:
 def _inspected(project: Project, target: str, device: str) -> Condition:
     live = live_fabric(project, target)
     fabric = live.designed.fabric
-    compare = Comparer(fabric, live.wanted)
+    compare = Comparer(fabric, live.intended)
     with live.progress():
         result = only(live.nornir, (device,)).run(inspect_device, on_failed=True, compare=compare)[device][0]
         if result.exception is not None:
             raise result.exception
         seen = result.result
-        if seen.fault:
-            return Condition(answers=False, key_known=True, fault=seen.fault)
+        if seen.error:
+            return Condition(answers=False, key_known=True, error=seen.error)
         near = (*fabric.above(device), *fabric.below(device))
         verified = None
         if seen.provisioned and not seen.changes:
@@ -114,7 +114,7 @@ def _uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
         if result.exception is not None:
             raise result.exception
         found[name] = result.result
-    silent = [name for name, use in found.items() if use.fault]
+    silent = [name for name, use in found.items() if use.error]
     seen = links_up_towards(live.nornir, fabric, silent)
     return {**found, **{name: replaced(found[name], far_ends_up=ends) for name, ends in seen.items()}}
 

@@ -37,7 +37,7 @@ _CONFIGS_KEPT = 64
 class LiveFabric:
     """Everything that a command needs to read or change the devices of a fabric.
 
-    ``wanted`` returns the intended configuration of a device, and keeps those that were asked for last. ``expecting``
+    ``intended`` returns the intended configuration of a device, and keeps those that were asked for last. ``expecting``
     returns what a verification expects of a switch. ``base`` and ``phase`` name the change in phases of which the
     fabric is a phase; empty and 0 for the fabric of an intent.
     """
@@ -46,7 +46,7 @@ class LiveFabric:
     target: Target
     nornir: Nornir
     shown: FabricProgress
-    wanted: Callable[[str], DeviceConfig]
+    intended: Callable[[str], DeviceConfig]
     expecting: Expecting = expect
     base: str = ""
     phase: int = 0
@@ -70,7 +70,7 @@ class LiveFabric:
         return planning.plan(
             self.nornir,
             self.designed.fabric,
-            self.wanted,
+            self.intended,
             target=self.target.name,
             intent_sha256=self.designed.intent.sha256,
             remove_conflicting=remove_conflicting,
@@ -88,7 +88,7 @@ class LiveFabric:
             self.nornir,
             self.designed.fabric,
             plan,
-            self.wanted,
+            self.intended,
             policy=policy,
             events=self.shown,
             journal=journal,
@@ -130,7 +130,7 @@ def connect(project: Project, designed: Designed, target: str, expecting: Expect
     configurator = Configurator(designed.fabric, project_templates())
 
     @lru_cache(_CONFIGS_KEPT)
-    def wanted(device: str) -> DeviceConfig:
+    def intended(device: str) -> DeviceConfig:
         return configurator.device(designed.fabric.switch_of[device])
 
-    return LiveFabric(designed, chosen, nornir, shown, wanted, expecting)
+    return LiveFabric(designed, chosen, nornir, shown, intended, expecting)

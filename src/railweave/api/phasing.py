@@ -14,7 +14,7 @@ from railweave.plan.expectation import expect
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.pending import Expecting, expecting_only, expecting_without
 from railweave.plan.phase_outcome import Waiting
-from railweave.plan.phase_progress import phase_refusals
+from railweave.plan.phase_progress import check_phase
 from railweave.plan.phases import Phase
 from railweave.sonic.render.configure import Configurator
 
@@ -48,8 +48,8 @@ class LivePhases:
         with everyone.progress():
             stages = [Configurator(fabric, project_templates()) for fabric in fabrics]
             standing = find_phase_progress(everyone.nornir, stages, events=everyone.shown)
-        if faults := phase_refusals(standing, self.change.base, asked):
-            raise RefusedError(faults)
+        if diagnostics := check_phase(standing, self.change.base, asked):
+            raise RefusedError(diagnostics)
         return standing.done
 
     def missing_cables(self, number: int) -> Waiting | None:

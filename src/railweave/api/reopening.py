@@ -35,8 +35,8 @@ def reopened(rollout: Rollout, project: Project) -> Journal:
         journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, metadata)
         # A request to the process that is gone is no request to this one.
         ask(rollout.path, GO_ON)
-    except OSError as problem:
-        raise RailweaveError(f"{rollout.path}: {problem.strerror}") from problem
+    except OSError as exc:
+        raise RailweaveError(f"{rollout.path}: {exc.strerror}") from exc
     return journal
 
 
@@ -46,7 +46,7 @@ def free(fabric: LiveFabric, rollout: Rollout, journal: Journal) -> None:
         free_devices(
             fabric.nornir,
             rollout,
-            fabric.wanted,
+            fabric.intended,
             reconnect_s=fabric.target.timeouts.reconnect_s,
             announce=Announcer([journal, fabric.shown]),
         )

@@ -15,8 +15,8 @@ from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import JOURNALS, Project
 from railweave.api.reopening import fabric_of, free, reopened
 from railweave.errors import RefusedError
+from railweave.plan.consent import Consent, check_consent
 from railweave.plan.outcome import DeployResult
-from railweave.plan.refusal import Consent, refusals
 from railweave.plan.resumption import of_another, still_running
 from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
 from railweave.plan.rollout import Kind, Rollout
@@ -51,7 +51,7 @@ def rollback_last(project: Project, target: str, options: DeployOptions = PLAN_A
         with fabric.shown:
             rollout = _last(fabric)
             reconnect_s = fabric.target.timeouts.reconnect_s
-            free_devices(fabric.nornir, rollout, fabric.wanted, reconnect_s=reconnect_s, announce=fabric.shown)
+            free_devices(fabric.nornir, rollout, fabric.intended, reconnect_s=reconnect_s, announce=fabric.shown)
             rollout = _last(fabric, rollout.name)
         return _roll_back(fabric, rollout, options, project)
 
@@ -110,11 +110,11 @@ def _roll_back(
     designed = fabric.designed.fabric
     policy = options.policy(fabric)
     with fabric.shown:
-        planned = plan_rollback(fabric.nornir, designed, fabric.wanted, rollout, policy, fabric.shown)
+        planned = plan_rollback(fabric.nornir, designed, fabric.intended, rollout, policy, fabric.shown)
     plan = planned.plan
     # Asking for a rollback is consent to the earlier identities, but not to the outage of a reload.
     consent = Consent(provision=options.provision, renumber=True, single_step=True)
-    if refused := refusals(plan, consent, skip_unreachable=options.skip_unreachable):
+    if refused := check_consent(plan, consent, skip_unreachable=options.skip_unreachable):
         raise RefusedError(refused)
     if not project.operator.approves(plan, f"Roll back {rollout.name}:"):
         return None

@@ -64,6 +64,6 @@ def _ask(name: str, request: str) -> Rollout:
         raise RefusedError([error("RW538", f"rollout {rollout.name} is not running: it is {rollout.state}", fix=fix)])
     try:
         ask(rollout.path, request)
-    except OSError as problem:
-        raise RailweaveError(f"{rollout.path}: the request cannot be written: {problem.strerror}") from problem
+    except OSError as exc:
+        raise RailweaveError(f"{rollout.path}: the request cannot be written: {exc.strerror}") from exc
     return rollout

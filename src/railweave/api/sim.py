@@ -12,8 +12,9 @@ from typing import Any
 
 from railweave.api.project import STATE, Project
 from railweave.catalog.load import Catalog, load_catalog
-from railweave.catalog.model import Refusal, SwitchModel
+from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
+from railweave.diagnostics import Blocker
 from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.model import Fabric, Host, Link, Switch
 from railweave.intent.load import load_intent
@@ -151,7 +152,7 @@ def _device(switch: Switch, fabric: Fabric, catalog: Catalog) -> SimDevice:
 def _factory_ports(model: SwitchModel) -> dict[str, dict[str, str]]:
     """Return the PORT rows of the base HWSKU, service ports included, as the factory leaves them."""
     panel = build_panel(model, (PortGroup(len(model.cages), model.hwskus[0].speed_gbps),))
-    if isinstance(panel, Refusal):
+    if isinstance(panel, Blocker):
         raise TypeError(f"{model.id}: its own HWSKU cannot be built: {panel}")
     rows = {
         port.name: _port_row(port.lanes, port.speed_gbps, port.alias, port.panel, {"fec": port.fec})

@@ -42,8 +42,8 @@ def init(folder: Path, template: str = DEFAULT) -> tuple[Path, ...]:
     try:
         for layer in dict.fromkeys((BASE, template)):
             _copy(_starter().joinpath(layer), folder, written)
-    except OSError as problem:
-        raise RailweaveError(f"{problem.filename or folder}: {problem.strerror}") from problem
+    except OSError as exc:
+        raise RailweaveError(f"{exc.filename or folder}: {exc.strerror}") from exc
     return tuple(sorted(written))
 
 

@@ -59,8 +59,8 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
         if agreed is None:
             return Trusted(seen, (), known_hosts, agreed=False)
         recorded = agreed
-    wanted = {name: reach for name, reach in reaches.items() if not devices or name in devices}
-    keys = look(wanted, known_hosts, chosen.rollout.workers)
+    asked = {name: reach for name, reach in reaches.items() if not devices or name in devices}
+    keys = look(asked, known_hosts, chosen.rollout.workers)
     agreed = _recorded(keys, known_hosts, project.operator, replace=replace)
     return Trusted((*seen, *keys), (*recorded, *(agreed or ())), known_hosts, agreed=agreed is not None)
 
@@ -92,8 +92,8 @@ def _recorded(
         return None
     try:
         record(known_hosts, {one.name: one.key for one in fresh})
-    except OSError as problem:
-        raise RailweaveError(f"{known_hosts} cannot be written: {problem.strerror}") from problem
+    except OSError as exc:
+        raise RailweaveError(f"{known_hosts} cannot be written: {exc.strerror}") from exc
     return tuple(one.device for one in fresh)
 
 

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.catalog.media import Medium, Pmd
-from railweave.catalog.model import Refusal, SwitchModel
+from railweave.catalog.model import SwitchModel
 from railweave.catalog.nics import NicModel
 from railweave.catalog.panel import cage_use, lane_rates, speeds
+from railweave.diagnostics import Blocker
 from railweave.units import format_speed
 
-__all__ = ["LaneEnd", "Refusal", "choose_medium", "linking_pmds", "nic_end", "switch_end"]
+__all__ = ["Blocker", "LaneEnd", "choose_medium", "linking_pmds", "nic_end", "switch_end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,48 +49,48 @@ class LinkingPmds(NamedTuple):
         return min(self.a.reach_m, self.b.reach_m)
 
 
-def switch_end(model: SwitchModel, speed_gbps: int) -> LaneEnd | Refusal:
+def switch_end(model: SwitchModel, speed_gbps: int) -> LaneEnd | Blocker:
     """Return a switch port's end at a speed."""
     use = cage_use(model, speed_gbps)
     if use is None:
         possible = ", ".join(format_speed(speed) for speed in speeds(model))
-        return Refusal(f"{model.title} has no {format_speed(speed_gbps)} ports", f"choose one of {possible}")
+        return Blocker(f"{model.title} has no {format_speed(speed_gbps)} ports", f"choose one of {possible}")
     cage = model.cage_type
     rates = lane_rates(speed_gbps, cage.module_lanes // use.ports, cage.module_lane_gbps)
     return LaneEnd(model.title, speed_gbps, rates, (cage.form_factor,))
 
 
-def nic_end(nic: NicModel, ports: int, speed_gbps: int) -> LaneEnd | Refusal:
+def nic_end(nic: NicModel, ports: int, speed_gbps: int) -> LaneEnd | Blocker:
     """Return the end of one port of a NIC that is used as ``ports`` ports of a speed."""
     use = nic.find(ports, speed_gbps)
     if use is not None:
         return LaneEnd(nic.title, speed_gbps, use.lane_gbps, nic.form_factors)
     known = nic.refusal_of(ports, speed_gbps)
     if known is not None:
-        return Refusal(known.reason, known.way_out)
+        return Blocker(known.reason, known.fix)
     possible = ", ".join(f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations)
-    return Refusal(f"{nic.title} cannot be used as {ports}x{format_speed(speed_gbps)}", f"choose one of {possible}")
+    return Blocker(f"{nic.title} cannot be used as {ports}x{format_speed(speed_gbps)}", f"choose one of {possible}")
 
 
 def choose_medium(
-    end_a: LaneEnd, end_b: LaneEnd, length_m: int, wanted: str | None, catalog: Catalog
-) -> Medium | Refusal:
+    end_a: LaneEnd, end_b: LaneEnd, length_m: int, medium_id: str | None, catalog: Catalog
+) -> Medium | Blocker:
     """Return the medium of a link of ``length_m`` metres.
 
-    ``wanted`` None is the cheapest that links the ends; a medium's id is checked. A refusal says what does not fit
+    ``medium_id`` None is the cheapest that links the ends; a medium's id is checked. A refusal says what does not fit
     and which media would.
     """
     if end_a.speed_gbps != end_b.speed_gbps:
-        return Refusal(
+        return Blocker(
             f"{end_a} and {end_b} differ in speed", "give both ends of the link one speed, by breakout or by model"
         )
     fitting = [medium for medium in catalog.media() if _reach_m(medium, end_a, end_b) >= length_m]
-    if wanted is None:
+    if medium_id is None:
         return fitting[0] if fitting else _nothing_fits(end_a, end_b, length_m, catalog.media())
-    medium = catalog.find_medium(wanted)
+    medium = catalog.find_medium(medium_id)
     if medium is None:
-        return Refusal(
-            f"there is no medium {wanted!r}",
+        return Blocker(
+            f"there is no medium {medium_id!r}",
             f"write media: auto, or one of {', '.join(one.id for one in catalog.media())}",
         )
     return medium if medium in fitting else _does_not_fit(medium, end_a, end_b, length_m, fitting)
@@ -121,7 +122,7 @@ def _reach_m(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> int:
     return -1 if pair is None else pair.reach_m
 
 
-def _does_not_fit(medium: Medium, end_a: LaneEnd, end_b: LaneEnd, length_m: int, fitting: Sequence[Medium]) -> Refusal:
+def _does_not_fit(medium: Medium, end_a: LaneEnd, end_b: LaneEnd, length_m: int, fitting: Sequence[Medium]) -> Blocker:
     pair = linking_pmds(medium, end_a, end_b)
     if pair is not None:
         reason = f"{medium.id} ({medium.title}) reaches {pair.reach_m} m at these lanes and the link has {length_m} m"
@@ -131,22 +132,22 @@ def _does_not_fit(medium: Medium, end_a: LaneEnd, end_b: LaneEnd, length_m: int,
     else:
         reason = f"{medium.id} ({medium.title}) does not link the lane rates of {end_a} and {end_b}"
     if fitting:
-        return Refusal(reason, f"write media: {fitting[0].id} or media: auto" + _shorter(pair))
-    return Refusal(reason, "no medium links these ends at this length" + _shorter(pair))
+        return Blocker(reason, f"write media: {fitting[0].id} or media: auto" + _shorter(pair))
+    return Blocker(reason, "no medium links these ends at this length" + _shorter(pair))
 
 
 def _shorter(pair: LinkingPmds | None) -> str:
     return "" if pair is None else f", or a length_m of at most {pair.reach_m}"
 
 
-def _nothing_fits(end_a: LaneEnd, end_b: LaneEnd, length_m: int, media: Sequence[Medium]) -> Refusal:
+def _nothing_fits(end_a: LaneEnd, end_b: LaneEnd, length_m: int, media: Sequence[Medium]) -> Blocker:
     farthest = max(_reach_m(medium, end_a, end_b) for medium in media)
     if farthest < 0:
-        return Refusal(
+        return Blocker(
             f"no medium links {end_a} and {end_b}: their lane rates have none in common",
             "choose a speed, a breakout or a model with the lane rate of the other end",
         )
-    return Refusal(
+    return Blocker(
         f"no medium reaches {length_m} m between {end_a} and {end_b}",
         f"give a length_m of at most {farthest}",
     )

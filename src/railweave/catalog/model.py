@@ -139,11 +139,3 @@ class SwitchModel:
     def hwsku(self, name: str) -> Hwsku | None:
         """Return the HWSKU of that name."""
         return next((one for one in self.hwskus if one.name == name), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """``reason`` and ``way_out`` are sentences for a person; the caller knows the place in the intent and adds it."""
-
-    reason: str
-    way_out: str

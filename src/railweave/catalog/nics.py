@@ -25,7 +25,7 @@ class NotSupported:
     ports: int
     speed_gbps: int
     reason: str
-    way_out: str
+    fix: str
 
 
 @dataclass(frozen=True, slots=True)

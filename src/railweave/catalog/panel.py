@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 
-from railweave.catalog.model import BreakoutMode, Cage, Hwsku, Refusal, SwitchModel
+from railweave.catalog.model import BreakoutMode, Cage, Hwsku, SwitchModel
+from railweave.diagnostics import Blocker
 from railweave.fabric.model import Panel, SwitchPort
 from railweave.units import format_speed
 
@@ -55,7 +56,7 @@ def cage_use(model: SwitchModel, speed_gbps: int) -> CageUse | None:
     return _uses(model).get(speed_gbps)
 
 
-def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Refusal:
+def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Blocker:
     """Return the panel whose cages, front to back, run at the speeds of ``groups``.
 
     The same model and groups give the same object. Groups may leave the last cages unused.
@@ -75,11 +76,11 @@ def _merged(groups: Sequence[PortGroup]) -> tuple[PortGroup, ...]:
 
 
 @lru_cache(maxsize=256)
-def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Refusal:
-    wanted = sum(group.cages for group in groups)
-    if wanted > len(model.cages):
-        return Refusal(
-            f"{model.title} has {len(model.cages)} cages and {wanted} are wanted",
+def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker:
+    needed = sum(group.cages for group in groups)
+    if needed > len(model.cages):
+        return Blocker(
+            f"{model.title} has {len(model.cages)} cages and {needed} are needed",
             "use fewer ports of each switch, more switches, or a model with more cages",
         )
     plan: list[tuple[Cage, CageUse]] = []
@@ -107,26 +108,26 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Refusal
     )
 
 
-def _no_such_speed(model: SwitchModel, speed_gbps: int) -> Refusal:
+def _no_such_speed(model: SwitchModel, speed_gbps: int) -> Blocker:
     possible = ", ".join(format_speed(speed) for speed in speeds(model))
-    return Refusal(
+    return Blocker(
         f"{model.title} has no {format_speed(speed_gbps)} ports", f"choose one of the speeds that it has: {possible}"
     )
 
 
-def _too_many_ports(model: SwitchModel, limit: int, plan: list[tuple[Cage, CageUse]]) -> Refusal:
-    wanted = sum(use.ports for _, use in plan)
+def _too_many_ports(model: SwitchModel, limit: int, plan: list[tuple[Cage, CageUse]]) -> Blocker:
+    needed = sum(use.ports for _, use in plan)
     slowest = min((use for _, use in plan), key=lambda use: use.speed_gbps)
-    return Refusal(
-        f"the {model.asic} of {model.title} drives {limit} ports and {wanted} are wanted",
+    return Blocker(
+        f"the {model.asic} of {model.title} drives {limit} ports and {needed} are needed",
         f"use fewer cages at {format_speed(slowest.speed_gbps)} (at most {limit // slowest.ports}), or a higher speed",
     )
 
 
-def _cage_lacks_mode(model: SwitchModel, cage: Cage, plan: list[tuple[Cage, CageUse]]) -> Refusal:
+def _cage_lacks_mode(model: SwitchModel, cage: Cage, plan: list[tuple[Cage, CageUse]]) -> Blocker:
     use = next(use for one, use in plan if one is cage)
     mode = use.mode.text if use.mode is not None else ""
-    return Refusal(
+    return Blocker(
         f"cage {cage.number} ({cage.name}) of {model.title} has no breakout mode {mode}",
         f"use at most {cage.number - 1} cages at {format_speed(use.speed_gbps)}, or another speed",
     )

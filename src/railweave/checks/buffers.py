@@ -58,7 +58,7 @@ class _Kind:
 def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
     """Return what does not fit in the buffers of the fabric's switches; nothing where no class is lossless.
 
-    What holds for several kinds of switches is one finding with all of their devices."""
+    What holds for several kinds of switches is one diagnostic with all of their devices."""
     devices: dict[Diagnostic, list[str]] = {}
     for one in _findings(fabric, where):
         devices.setdefault(replace(one, devices=()), []).extend(one.devices)

@@ -20,7 +20,7 @@ from typing import Any
 from railweave.checks.links import LinkChecker, host_port
 from railweave.checks.registry import NODE_CHECKS, rule
 from railweave.checks.subjects import NodeRead
-from railweave.checks.transit import Seen, transit_findings
+from railweave.checks.transit import Seen, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
 from railweave.sonic.document import DocumentError, RunningConfig, parse_running
@@ -69,8 +69,8 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
         return Where(files[device][0] if device in files else "")
 
     checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host(fabric, facts, name, index))
-    found += checker.findings(known, place)
-    found += transit_findings(fabric, _routes_of(fabric, configurator, switches), place)
+    found += checker.diagnostics(known, place)
+    found += transit_diagnostics(fabric, _routes_of(fabric, configurator, switches), place)
     for name, document in hosts.items():
         node = NodeRead(fabric, fabric.host_of[name], document)
         for code, check in NODE_CHECKS:

@@ -38,7 +38,7 @@ def overridden_findings(fabric: Fabric, configurator: Configurator, where: Calla
     ]
     if not names:
         return []
-    return list(LinkChecker(fabric, configurator).findings(names, lambda _: where("overrides")))
+    return list(LinkChecker(fabric, configurator).diagnostics(names, lambda _: where("overrides")))
 
 
 def host_port(fabric: Fabric, host: Host, index: int) -> PortSettings:
@@ -77,7 +77,7 @@ class LinkChecker:
         self._tables = cache(self._tables_of)
         self._plans = cache(self._plan_of)
 
-    def findings(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
+    def diagnostics(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return what breaks rules on ``devices`` and their links; ``place`` tells where a device's settings are."""
         return (*self._of_links(devices, place), *self._of_switches(devices, place))
 

@@ -143,8 +143,8 @@ class RoutePolicy:
         return False
 
     def _in_community_list(self, name: str, route: Route) -> bool:
-        for permits, wanted in self._communities.get(name, []):
-            if set(wanted.split()) <= route.communities:
+        for permits, needed in self._communities.get(name, []):
+            if set(needed.split()) <= route.communities:
                 return permits
         return False
 

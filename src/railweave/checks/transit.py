@@ -58,7 +58,7 @@ class _Valley:
     """Whether the upper switch takes it, so that packets follow."""
 
 
-def transit_findings(fabric: Fabric, seen: Seen, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+def transit_diagnostics(fabric: Fabric, seen: Seen, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
     """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a ring."""
     found = list(_Routes(fabric, seen).valleys())
     first: dict[str, _Valley] = {}

@@ -50,9 +50,9 @@ def plan(
     exit_code: ExitCode = False,
 ) -> int:
     """Dry run: read the devices and show what a deployment would change."""
+    from railweave.plan.consent import conflicts
     from railweave.plan.document import plan_json
     from railweave.plan.model import DeviceState
-    from railweave.plan.refusal import conflicts
 
     project = api.open_project(intent or option, Terminal())
     made = api.plan(project, target, base=base, phase=phase, remove_conflicting=remove_conflicting)

@@ -78,8 +78,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         status = _narrowed(arguments)(list(arguments), standalone_mode=False)
         sys.stdout.flush()
-    except _UsageProblem as problem:
-        problem.show()
+    except _UsageProblem as exc:
+        exc.show()
         return EXIT_USAGE
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
@@ -91,8 +91,8 @@ def main(arguments: Sequence[str]) -> int:
     except RailweaveError as failure:
         _show_failure(failure, as_json="--json" in arguments)
         return failure.exit_status
-    except Exception as fault:
-        _show_fault(fault)
+    except Exception as exc:
+        _show_fault(exc)
         return EXIT_FAILED
     return status if isinstance(status, int) else 0
 
@@ -122,12 +122,12 @@ def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
         print_error(str(failure))
 
 
-def _show_fault(fault: Exception) -> None:
+def _show_fault(exc: Exception) -> None:
     if os.environ.get("RAILWEAVE_DEBUG"):
-        traceback.print_exception(fault)
+        traceback.print_exception(exc)
         return
     print(
-        f"railweave: this is a bug in railweave: {type(fault).__name__}: {fault}\n"
+        f"railweave: this is a bug in railweave: {type(exc).__name__}: {exc}\n"
         "The command stopped. Run it again with RAILWEAVE_DEBUG=1 and report its output.",
         file=sys.stderr,
     )

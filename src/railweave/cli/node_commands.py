@@ -97,10 +97,10 @@ def collect(
     found = api.facts.collect(project, target, out, limit=limit)
     if json:
         document = {"out": str(out), "switches": list(found.switches), "nodes": list(found.nodes)}
-        print_document({**document, "unread": found.faults})
+        print_document({**document, "unread": found.unread})
     else:
-        for name, fault in found.faults.items():
-            print_error(f"{name} was not read: {fault}")
+        for name, why in found.unread.items():
+            print_error(f"{name} was not read: {why}")
         print_view(f"facts of {len(found.switches)} switches and {len(found.nodes)} nodes in {out}")
         print_view(f"compare them with the intent: railweave check {project.intent} --facts {out}")
-    return 1 if found.faults else 0
+    return 1 if found.unread else 0

@@ -61,8 +61,8 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
     try:
         write_private(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    except OSError as problem:
-        raise RailweaveError(f"{path}: {problem.strerror}") from problem
+    except OSError as exc:
+        raise RailweaveError(f"{path}: {exc.strerror}") from exc
 
 
 def print_plan(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Refusal, SwitchModel
+from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.graph import build_fabric
 from railweave.design.hardware import TierHardware, choose_hardware
@@ -14,7 +14,7 @@ from railweave.design.nodes import distribute_ports
 from railweave.design.room import Designed
 from railweave.design.sizing import size
 from railweave.design.tiers import lay_out
-from railweave.diagnostics import Diagnostic, error, has_errors, in_order
+from railweave.diagnostics import Blocker, Diagnostic, error, has_errors, in_order
 from railweave.fabric.model import Fabric, Panel
 from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent
@@ -40,16 +40,16 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     ``checks.intent.check_intent``: one of them prevents a fabric, and is not reported again.
     """
     node_ports = distribute_ports(intent)
-    hardware, faults = choose_hardware(intent, catalog)
+    hardware, diagnostics = choose_hardware(intent, catalog)
     if not hardware or node_ports is None:
-        return Design(None, None, in_order(faults))
-    media, media_faults = choose_media(intent, hardware, catalog)
-    layout, layout_faults = lay_out(intent, node_ports, hardware)
-    faults = (*media_faults, *layout_faults)
+        return Design(None, None, in_order(diagnostics))
+    media, media_diagnostics = choose_media(intent, hardware, catalog)
+    layout, layout_diagnostics = lay_out(intent, node_ports, hardware)
+    diagnostics = (*media_diagnostics, *layout_diagnostics)
     if layout is None:
-        return Design(None, None, in_order(faults))
-    panels, panel_faults = _panels(intent, layout.tiers, hardware)
-    sizing = size(Designed(intent, node_ports, hardware, layout), in_order((*faults, *panel_faults)))
+        return Design(None, None, in_order(diagnostics))
+    panels, panel_diagnostics = _panels(intent, layout.tiers, hardware)
+    sizing = size(Designed(intent, node_ports, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
     found = in_order(sizing.diagnostics)
     sizing = replace(sizing, diagnostics=found)
     if has_errors(found) or media is None or panels is None:
@@ -63,17 +63,17 @@ def design(intent: Intent, catalog: Catalog) -> Design:
 def _panels(
     intent: Intent, tiers: Iterable[TierLayout], hardware: Iterable[TierHardware]
 ) -> tuple[tuple[Panel, ...] | None, tuple[Diagnostic, ...]]:
-    """Return the panel of each tier; None without faults where a tier is an inline model."""
+    """Return the panel of each tier; None without errors where a tier is an inline model."""
     found = [_panel(intent, tier, one.model) for tier, one in zip(tiers, hardware, strict=True)]
     panels = tuple(one for one in found if isinstance(one, Panel))
-    faults = tuple(one for one in found if isinstance(one, Diagnostic))
-    return (panels if len(panels) == len(found) else None), faults
+    diagnostics = tuple(one for one in found if isinstance(one, Diagnostic))
+    return (panels if len(panels) == len(found) else None), diagnostics
 
 
 def _panel(intent: Intent, tier: TierLayout, model: SwitchModel | None) -> Panel | Diagnostic | None:
     if model is None:
         return None
     panel = build_panel(model, [PortGroup(cages, breakout.speed_gbps) for cages, breakout in tier.ports.groups])
-    if not isinstance(panel, Refusal):
+    if not isinstance(panel, Blocker):
         return panel
-    return error("P-3", panel.reason, intent.where(f"topology.{tier.name}"), fix=panel.way_out)
+    return error("P-3", panel.message, intent.where(f"topology.{tier.name}"), fix=panel.fix)

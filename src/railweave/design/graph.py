@@ -23,7 +23,7 @@ from railweave.intent.model import Intent, Shape
 
 
 def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media: Media, sizing: Sizing) -> Fabric:
-    """Return the fabric of a layout that has no faults; ``panels`` has one for each tier."""
+    """Return the fabric of a layout that has no errors; ``panels`` has one for each tier."""
     tiers = [tuple(_switches(intent, layout, *one)) for one in zip(layout.tiers, panels, strict=True)]
     hosts = tuple(_hosts(layout))
     addressing, block = intent.policies.addressing, host_block_size(layout)

@@ -36,20 +36,20 @@ class TierHardware:
 def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardware, ...], tuple[Diagnostic, ...]]:
     """Return the hardware of each tier that the intent names, the lowest first, or none and why.
 
-    A model that the catalog does not have is no fault here: check_intent tells it.
+    A model that the catalog does not have is no error here: check_intent tells it.
     """
-    faults = _node_speed_faults(intent)
+    diagnostics = _node_speed_diagnostics(intent)
     leaf, spine = _model(intent.topology.leaf, catalog), _model(intent.topology.spine, catalog)
     if leaf is None or spine is None:
-        return (), tuple(faults)
+        return (), tuple(diagnostics)
     tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps
     up_gbps = tiers.leaf.uplink_gbps or nic
     down, one = _breakout(intent, leaf, tiers.leaf.downlink_gbps or nic, "leaf", "downlink_speed")
     up, two = _breakout(intent, leaf, up_gbps, "leaf", "uplink_speed")
     below, three = _breakout(intent, spine, up_gbps, "spine", "model")
-    faults += [*one, *two, *three]
-    if down is None or up is None or below is None or faults:
-        return (), tuple(dict.fromkeys(faults))
+    diagnostics += [*one, *two, *three]
+    if down is None or up is None or below is None or diagnostics:
+        return (), tuple(dict.fromkeys(diagnostics))
     return (_tier("leaf", leaf, down, up), _tier("spine", spine, below, NO_UPLINKS)), ()
 
 
@@ -72,13 +72,13 @@ def _breakout(
     if per_cage is not None:
         return Breakout(speed_gbps, per_cage), ()
     name = "an inline model" if isinstance(model, InlineModel) else model.title
-    fault = error(
+    diagnostic = error(
         "P-3",
         f"{name} has no {format_speed(speed_gbps)} ports",
         intent.where(f"topology.{role}.{key}"),
         fix=f"choose one of its speeds: {', '.join(map(format_speed, _speeds(model)))}; or another model",
     )
-    return None, (fault,)
+    return None, (diagnostic,)
 
 
 def _per_cage(model: SwitchModel | InlineModel, speed_gbps: int) -> int | None:
@@ -94,7 +94,7 @@ def _speeds(model: SwitchModel | InlineModel) -> list[int]:
     return [model.speed_gbps // ports for ports in _INLINE_PORTS_PER_CAGE if model.speed_gbps % ports == 0]
 
 
-def _node_speed_faults(intent: Intent) -> list[Diagnostic]:
+def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:
     """Return nodes whose NICs cannot link with the downlinks of the leaves, which all run at one speed."""
     down_gbps = intent.topology.leaf.downlink_gbps or intent.nodes[0].nics.speed_gbps
     return [

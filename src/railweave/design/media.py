@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Refusal
 from railweave.design.hardware import TierHardware
-from railweave.diagnostics import Diagnostic, error
+from railweave.diagnostics import Blocker, Diagnostic, error
 from railweave.intent.model import Intent
 
 
@@ -24,7 +23,7 @@ def choose_media(
 ) -> tuple[Media | None, tuple[Diagnostic, ...]]:
     """Return the media of all links, or why some link cannot be made.
 
-    None without a fault for inline models, and where the catalog does not know a NIC, its ports or a medium: these
+    None without an error for inline models, and where the catalog does not know a NIC, its ports or a medium: these
     are reported by check_intent.
     """
     models = [tier.model for tier in hardware if tier.model is not None]
@@ -48,7 +47,7 @@ def choose_media(
 
 
 def _choose(
-    intent: Intent, lower: LaneEnd | Refusal | None, upper: LaneEnd | Refusal, path: str, catalog: Catalog
+    intent: Intent, lower: LaneEnd | Blocker | None, upper: LaneEnd | Blocker, path: str, catalog: Catalog
 ) -> str | Diagnostic | None:
     """Return the medium of the links whose cable stands at ``path``, or why there is none."""
     cable = intent.cabling.host if path.endswith("host") else intent.cabling.leaf_spine
@@ -56,8 +55,8 @@ def _choose(
     if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd) or (cable.media and intended is None):
         return None
     medium = choose_medium(lower, upper, cable.length_m, cable.media, catalog)
-    if not isinstance(medium, Refusal):
+    if not isinstance(medium, Blocker):
         return medium.id
     links = any(linking_pmds(one, lower, upper) for one in (catalog.media() if intended is None else (intended,)))
     key = "media" if cable.media else "length_m"
-    return error("P-4" if links else "P-3", medium.reason, intent.where(f"{path}.{key}"), fix=medium.way_out)
+    return error("P-4" if links else "P-3", medium.message, intent.where(f"{path}.{key}"), fix=medium.fix)

@@ -74,19 +74,19 @@ def place_groups(
 ) -> tuple[tuple[NodeGroup, ...], tuple[Diagnostic, ...]]:
     """Return the entries of nodes in their stripes, on leaves with ``downlinks`` ports for nodes."""
     groups: list[NodeGroup] = []
-    faults: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for ports in node_ports:
         nodes = intent.topology.stripe or downlinks // ports.per_leaf
         if nodes == 0:
-            faults.append(_node_exceeds_leaf(intent, ports, downlinks))
+            diagnostics.append(_node_exceeds_leaf(intent, ports, downlinks))
         elif nodes * ports.per_leaf > downlinks:
-            faults.append(_stripe_exceeds_leaf(intent, ports, downlinks))
+            diagnostics.append(_stripe_exceeds_leaf(intent, ports, downlinks))
         else:
             stripes = -(-ports.entry.count // nodes)
             first = ports.entry.first_stripe
             groups.append(NodeGroup(ports.entry, ports.path, ports.per_plane, ports.per_leaf, nodes, first, stripes))
-    faults.extend(_shared_stripes(intent, groups))
-    return tuple(groups), tuple(faults)
+    diagnostics.extend(_shared_stripes(intent, groups))
+    return tuple(groups), tuple(diagnostics)
 
 
 def _node_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diagnostic:

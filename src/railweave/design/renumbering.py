@@ -22,7 +22,7 @@ class Renumbered:
     after: str
 
     def __str__(self) -> str:
-        """Return the finding as a clause."""
+        """Return it as a clause."""
         return f"{self.device}: {self.what} {self.before} would become {self.after}"
 
 

@@ -60,7 +60,7 @@ def asn_leaves(layout: Layout, addressing: Addressing) -> int:
     return (min((asn for asn in (end, *others) if asn >= first), default=first) - first) // layout.planes
 
 
-def reserve_faults(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...]:
+def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...]:
     """Return where panels, pools or AS ranges are too small for the reserve, or the reserve for today."""
     addressing = intent.policies.addressing
     return (
@@ -71,7 +71,7 @@ def reserve_faults(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...]:
             for need in pool_needs(layout, addressing)
             if need.addresses > need.pool.size
         ),
-        *_asn_faults(intent, layout),
+        *_asn_diagnostics(intent, layout),
     )
 
 
@@ -120,7 +120,7 @@ def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnosti
     )
 
 
-def _asn_faults(intent: Intent, layout: Layout) -> list[Diagnostic]:
+def _asn_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
     """Return where the AS numbers of the leaves, with the reserve, leave the private numbers or meet the spines'.
 
     What the numbers of the intent show already is reported by check_intent, not twice.

@@ -75,14 +75,14 @@ def multiply_pairs(
     pair = intent.topology.links_per_pair or 1
     needed = demand.least_spines(pair)
     spines = intent.topology.spine.count or needed
-    faults = []
+    diagnostics = []
     if spines * pair > leaf.room:
-        faults.append(_uplinks_exceeded(intent, spines, pair, leaf))
+        diagnostics.append(_uplinks_exceeded(intent, spines, pair, leaf))
     if spines < needed:
-        faults.append(_ratio_not_met(intent, spines, leaf, demand))
+        diagnostics.append(_ratio_not_met(intent, spines, leaf, demand))
     if leaf_indexes * pair > spine_ports:
-        faults.append(_pairs_exceed_spine(intent, leaf_indexes, pair, spine_ports))
-    return (None if faults else SpineTier(spines, pair)), tuple(faults)
+        diagnostics.append(_pairs_exceed_spine(intent, leaf_indexes, pair, spine_ports))
+    return (None if diagnostics else SpineTier(spines, pair)), tuple(diagnostics)
 
 
 def _single_uplink(intent: Intent, uplinks: int) -> Diagnostic:

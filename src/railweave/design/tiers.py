@@ -12,7 +12,7 @@ from railweave.design.layout import Layout, NodeGroup, TierLayout
 from railweave.design.leaves import place_leaves, stripe_leaves
 from railweave.design.nodes import NodePorts, place_groups, rail_count
 from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
-from railweave.design.reserve import reserve_faults
+from railweave.design.reserve import reserve_diagnostics
 from railweave.design.spines import SpineTier, UplinkDemand, divide_uplinks, multiply_pairs
 from railweave.design.split import TierPorts, all_down, automatic_split, place_ports
 from railweave.diagnostics import Diagnostic, error
@@ -59,24 +59,24 @@ def lay_out(
 ) -> tuple[Layout | None, Faults]:
     """Return the layout of a fabric of two tiers, or every reason why there is none."""
     low, top = hardware
-    ports, uplinks, faults = split_ports(intent, node_ports, low)
+    ports, uplinks, diagnostics = split_ports(intent, node_ports, low)
     if ports is None:
-        return None, faults
-    groups, faults = place_groups(intent, node_ports, ports.down)
-    if faults:
-        return None, faults
+        return None, diagnostics
+    groups, diagnostics = place_groups(intent, node_ports, ports.down)
+    if diagnostics:
+        return None, diagnostics
     rails = rail_count(intent)
     per_stripe = stripe_leaves(intent, rails)
-    stripes, faults = place_leaves(intent, groups, per_stripe)
-    if faults:
-        return None, faults
+    stripes, diagnostics = place_leaves(intent, groups, per_stripe)
+    if diagnostics:
+        return None, diagnostics
     lowest = _Attaching(ports, uplinks, groups, stripes, rails, per_stripe)
     above = two_tier_faults(intent, lowest, top)
     if above:
         return None, above
-    spines, faults = count_above(intent, lowest, low, top)
+    spines, diagnostics = count_above(intent, lowest, low, top)
     if spines is None:
-        return None, faults
+        return None, diagnostics
     layout = Layout(
         fabric=intent.fabric,
         shape=intent.topology.shape,
@@ -88,7 +88,7 @@ def lay_out(
         ratio=asked_ratio(intent),
         tiers=_tiers(intent, lowest, spines, hardware),
     )
-    return layout, reserve_faults(intent, layout)
+    return layout, reserve_diagnostics(intent, layout)
 
 
 def _tiers(
@@ -177,13 +177,13 @@ def _no_room(intent: Intent, hardware: TierHardware, down: int, block: int | Non
 def two_tier_faults(intent: Intent, lower: _Attaching, above: TierHardware) -> Faults:
     """Return why two tiers are not what is asked for, or not enough: the ceiling and the endpoints are named."""
     if intent.topology.shape is Shape.RAIL_ONLY:
-        fault = error(
+        diagnostic = error(
             "RW202",
             "rail-only fabrics are not designed in this version",
             intent.where("topology.shape"),
             fix="use rail-optimized: its spines join the rails",
         )
-        return (fault,)
+        return (diagnostic,)
     asked = intent.topology.tiers == 3
     if not asked and lower.indexes <= above.ports:
         return ()

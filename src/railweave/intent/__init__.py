@@ -1,1 +1,1 @@
-"""The intent: what the fabric should be, read from one YAML file with every fault at its place."""
+"""The intent: what the fabric should be, read from one YAML file with every error at its place."""

@@ -1,4 +1,4 @@
-"""An intent file to an ``Intent``, or to all of its faults at once."""
+"""An intent file to an ``Intent``, or to all of its errors at once."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def load_intent(path: Path) -> "Intent":
-    """Return the intent in the file at ``path``; raises RefusedError with every fault of it."""
+    """Return the intent in the file at ``path``; raises RefusedError with every error in it."""
     file = str(path)
     data = _read(path)
     return _load(decode(data, file), file, data)
 
 
 def load_intent_text(text: str, file: str) -> "Intent":
-    """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every fault of it."""
+    """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every error in it."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         decode(data, file)
@@ -34,17 +34,17 @@ def _load(text: str, file: str, data: bytes) -> "Intent":
     # Late, because pydantic takes longer to import than a faulty file takes to refuse.
     from pydantic import ValidationError
 
-    from railweave.intent.faults import diagnostics_of
-    from railweave.intent.rules import rule_faults
+    from railweave.intent.rules import rule_diagnostics
     from railweave.intent.schema import IntentKeys
+    from railweave.intent.validation import diagnostics_of
 
-    faults = _without_echoes(document.faults, rule_faults(document, file))
+    diagnostics = _without_echoes(document.diagnostics, rule_diagnostics(document, file))
     try:
         keys = IntentKeys.model_validate(document.value)
-    except ValidationError as fault:
-        faults = _without_echoes(faults, diagnostics_of(fault, document, file))
-    if faults:
-        raise RefusedError(faults)
+    except ValidationError as exc:
+        diagnostics = _without_echoes(diagnostics, diagnostics_of(exc, document, file))
+    if diagnostics:
+        raise RefusedError(diagnostics)
     return keys.intent(document.places, file, hashlib.sha256(data).hexdigest())
 
 
@@ -54,15 +54,15 @@ def _without_echoes(known: Sequence[Diagnostic], found: Sequence[Diagnostic]) ->
     One mistake is reported once, although YAML, a rule and a key's own kind may all stumble over it, or an alias
     repeats it. Several keys may be missing at one place, so for them the path decides.
     """
-    faults = {_place(one): one for one in reversed(known)}
+    diagnostics = {_place(one): one for one in reversed(known)}
     for one in found:
-        faults.setdefault(_place(one), one)
-    return list(faults.values())
+        diagnostics.setdefault(_place(one), one)
+    return list(diagnostics.values())
 
 
-def _place(fault: Diagnostic) -> tuple[int, int, str]:
-    where = fault.where
-    return where.line, where.column, where.path if fault.code == "RW011" else ""
+def _place(one: Diagnostic) -> tuple[int, int, str]:
+    where = one.where
+    return where.line, where.column, where.path if one.code == "RW011" else ""
 
 
 def _read(path: Path) -> bytes:
@@ -77,8 +77,8 @@ def _read(path: Path) -> bytes:
     except PermissionError:
         message, fix = "the file cannot be read: permission denied", "give yourself read permission on it"
         raise RefusedError([error("RW001", message, where, fix=fix)]) from None
-    except (OSError, ValueError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) else str(fault)
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else str(exc)
         message = f"the file cannot be read: {reason}"
         raise RefusedError([error("RW001", message, where, fix="name a readable intent file")]) from None
 

@@ -16,7 +16,7 @@ import yaml
 from railweave.diagnostics import Diagnostic, Where, error, in_order
 from railweave.errors import RefusedError
 from railweave.intent.paths import child
-from railweave.intent.syntax import syntax_fault
+from railweave.intent.syntax import syntax_diagnostic
 from railweave.secrets import shown_key
 
 MAX_BYTES = 1 << 20
@@ -40,12 +40,12 @@ _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document that could be read. ``places`` and ``keys`` give the place of a path's value and of its key;
-    ``faults`` are what was wrong with the YAML although the rest was readable."""
+    ``diagnostics`` are what was wrong with the YAML although the rest was readable."""
 
     value: dict[str, Value] = field(repr=False)
     places: Mapping[str, Where] = field(repr=False)
     keys: Mapping[str, Where] = field(repr=False)
-    faults: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def plain_value(text: str) -> str | bool | int | None:
@@ -65,11 +65,11 @@ def decode(data: bytes, file: str) -> str:
         _refuse("RW007", f"the file is larger than {MAX_BYTES >> 20} MiB", Where(file), "give the intent file itself")
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        before = data[: fault.start]
+    except UnicodeDecodeError as exc:
+        before = data[: exc.start]
         line = before.count(b"\n") + 1
         column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8-sig", "replace")) + 1
-        message = f"byte 0x{data[fault.start]:02x} is not UTF-8 text"
+        message = f"byte 0x{data[exc.start]:02x} is not UTF-8 text"
         return _refuse("RW002", message, Where(file, line, column), "save the file as UTF-8")
 
 
@@ -84,7 +84,7 @@ def read_document(text: str, file: str) -> Document:
     if not isinstance(root, yaml.MappingStartEvent):
         kind = "a single value" if isinstance(root, yaml.ScalarEvent) else "a list"
         reader.stop("RW009", f"the intent is {kind}, not a mapping of keys", root, "begin with `fabric: NAME`")
-    return Document(reader.mapping(0, ""), reader.places, reader.keys, in_order(reader.faults))
+    return Document(reader.mapping(0, ""), reader.places, reader.keys, in_order(reader.diagnostics))
 
 
 def _refuse_control_characters(text: str, file: str) -> None:
@@ -121,7 +121,7 @@ class _Reader:
         self.events: list[Any] = []
         self.places: dict[str, Where] = {}
         self.keys: dict[str, Where] = {}
-        self.faults: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
         self._ends: list[int] = []
         self._sizes: list[int] = []
         self._heights: list[int] = []
@@ -145,8 +145,8 @@ class _Reader:
                     self._begin(event)
                 elif isinstance(event, yaml.CollectionEndEvent):
                     self._close()
-        except yaml.YAMLError as problem:
-            raise RefusedError([*self.faults, syntax_fault(problem, text, self._file)]) from None
+        except yaml.YAMLError as exc:
+            raise RefusedError([*self.diagnostics, syntax_diagnostic(exc, text, self._file)]) from None
 
     def _begin(self, event: Any) -> None:
         node = len(self.events)
@@ -181,7 +181,7 @@ class _Reader:
         if target is None:
             why = "refers to the value that contains it" if inside else f"has no anchor `&{event.anchor}` above it"
             fix = "write the value itself, or name an anchor that ends above this line"
-            self.fault("RW006", f"alias `*{event.anchor}` {why}", event, fix)
+            self.report("RW006", f"alias `*{event.anchor}` {why}", event, fix)
             return
         self._bound_depth(self._heights[target], event)
         self._targets[node] = target
@@ -211,7 +211,7 @@ class _Reader:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
             what = "binary values" if tag == "!!binary" else "YAML tags"
             fix = "remove the tag and write the value as plain text"
-            self.fault("RW005", f"{what} are not read (`{tag}`)", event, fix)
+            self.report("RW005", f"{what} are not read (`{tag}`)", event, fix)
 
     def mapping(self, node: int, path: str) -> dict[str, Value]:
         """Return a mapping as values; ``path`` is its own."""
@@ -256,13 +256,13 @@ class _Reader:
             entry = _Entry(text or "", event, value)
             if not text:
                 what = "a key is missing before the `:`" if text == "" else "expected a key, got a list or mapping"
-                self.fault("RW012", what, event, "write the key as plain text; put a template's `{{ … }}` in quotes")
+                self.report("RW012", what, event, "write the key as plain text; put a template's `{{ … }}` in quotes")
             elif text in entries:
                 first = entries[text].named.start_mark.line + 1
                 # The key of a row in overrides may be a secret.
                 shown = shown_key(path.rpartition(".")[2], text)
                 message = f"key `{shown}` is duplicated in this mapping"
-                self.fault("RW004", message, event, f"keep one of them; the first is in line {first}")
+                self.report("RW004", message, event, f"keep one of them; the first is in line {first}")
             elif text == _MERGE and _is_plain(event):
                 merges.append(entry)
             else:
@@ -273,7 +273,7 @@ class _Reader:
                     entries |= {one.key: one for one in self._entries(part, path) if one.key not in entries}
                 elif not isinstance(self.events[part], yaml.AliasEvent):
                     fix = "name an anchor of a mapping after `<<:`"
-                    self.fault("RW012", "`<<` merges mappings only", merge.named, fix)
+                    self.report("RW012", "`<<` merges mappings only", merge.named, fix)
         self._entries_of[node] = tuple(entries.values())
         return self._entries_of[node]
 
@@ -283,14 +283,14 @@ class _Reader:
         named = self._nodes(target) if isinstance(self.events[target], yaml.SequenceStartEvent) else (target,)
         return [self._targets.get(one, one) for one in named]
 
-    def fault(self, code: str, message: str, event: Any, fix: str) -> None:
+    def report(self, code: str, message: str, event: Any, fix: str) -> None:
         """Note what is wrong at an event."""
-        self.faults.append(error(code, message, self._where(event), fix=fix))
+        self.diagnostics.append(error(code, message, self._where(event), fix=fix))
 
     def stop(self, code: str, message: str, event: Any, fix: str) -> Never:
         """Refuse the document for what is wrong at an event."""
-        self.fault(code, message, event, fix)
-        raise RefusedError(self.faults)
+        self.report(code, message, event, fix)
+        raise RefusedError(self.diagnostics)
 
     def _where(self, event: Any, path: str = "") -> Where:
         return Where(self._file, event.start_mark.line + 1, event.start_mark.column + 1, path)

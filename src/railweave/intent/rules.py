@@ -1,6 +1,6 @@
 """Rules between keys that no single value can break.
 
-They look at the document as it was read, not at validated values, so that their faults are reported together with
+They look at the document as it was read, not at validated values, so that their errors are reported together with
 all others.
 """
 
@@ -8,19 +8,19 @@ from collections.abc import Iterator
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.policy import ClassRole
-from railweave.intent.faults import place_of
 from railweave.intent.paths import child
 from railweave.intent.positions import Document, Value
 from railweave.intent.schema import USUAL_ROLES
+from railweave.intent.validation import place_of
 from railweave.wording import either
 
 _TIERS = ("leaf", "spine", "super_spine")
 
 
-def rule_faults(document: Document, file: str) -> list[Diagnostic]:
+def rule_diagnostics(document: Document, file: str) -> list[Diagnostic]:
     """Return the breaches of all rules between keys."""
     rules = (_values_written, _first_stripes, _tier_models, _class_roles)
-    return [fault for rule in rules for fault in rule(document, file)]
+    return [one for rule in rules for one in rule(document, file)]
 
 
 def _values_written(document: Document, file: str) -> Iterator[Diagnostic]:

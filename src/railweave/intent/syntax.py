@@ -1,6 +1,6 @@
 """What a YAML parser's complaint means, in words that help to fix the file.
 
-libyaml and PyYAML word the same fault differently; both are recognized by a few telling words.
+libyaml and PyYAML word the same error differently; both are recognized by a few telling words.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ _MEANINGS: tuple[tuple[str, tuple[str, str]], ...] = (
 )
 
 
-def syntax_fault(problem: Any, text: str, file: str) -> Diagnostic:
+def syntax_diagnostic(problem: Any, text: str, file: str) -> Diagnostic:
     """Return the diagnostic of a parser's exception about ``text``: at the opening bracket or quote that is not closed,
     else at the parser's own place."""
     opening, mark = getattr(problem, "context_mark", None), getattr(problem, "problem_mark", None)

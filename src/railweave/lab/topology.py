@@ -79,7 +79,7 @@ def management_subnet(name: str) -> str:
     return f"172.{_MANAGEMENT_SECOND + number % _MANAGEMENT_NETS}.{number // _MANAGEMENT_NETS % 256}.0/24"
 
 
-def lab_faults(fabric: Fabric) -> tuple[Diagnostic, ...]:
+def lab_diagnostics(fabric: Fabric) -> tuple[Diagnostic, ...]:
     """Return why a fabric cannot be a lab as it is: ports of a lab's switches are whole ports of the virtual SKU."""
     models = sorted({switch.panel.model for switch in fabric.switches if switch.panel.model != "sonic-vs"})
     broken = sorted(

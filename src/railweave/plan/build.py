@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric, Link
 from railweave.plan.drain_planner import drains_of_waves, is_disruptive, two_sided_links
-from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
+from railweave.plan.model import Conflict, DevicePlan, DeviceState, LivePort, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.delta import shared
@@ -101,12 +102,12 @@ def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
     state = DeviceState.CHANGED if found.delta else DeviceState.UNCHANGED
     return DevicePlan(
         # A device that was read and refused is no unchanged one: it must not pass for being as intended.
-        state=DeviceState.UNREACHABLE if found.refusals else state,
+        state=DeviceState.UNREACHABLE if found.blockers else state,
         role=role,
         running_sha256=reading.running_sha256,
         unmanaged=found.unmanaged,
         conflicts=tuple(Conflict(one.table, one.key, one.port, one.reason) for one in found.conflicts),
-        refusals=tuple(DeviceRefusal(one.message, one.fix) for one in found.refusals),
+        blockers=tuple(Blocker(one.message, one.fix) for one in found.blockers),
         unprovisioned=found.unprovisioned,
         pending=reading.pending,
         lossless_removed=found.lossless_removed,
@@ -114,5 +115,5 @@ def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
         maintenance=found.maintenance,
         disruptive=disruptive,
         live_ports=reading.live_ports,
-        error="; ".join(one.message for one in found.refusals),
+        error="; ".join(one.message for one in found.blockers),
     )

@@ -25,9 +25,9 @@ def accept_both(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> C
     """
     if not _gives_up(base, head):
         return None
-    faults = tuple(_torn(base, head))
-    if faults:
-        raise RefusedError(faults)
+    diagnostics = tuple(_torn(base, head))
+    if diagnostics:
+        raise RefusedError(diagnostics)
     old = tuple(_only_before(base, head))
     names = {one.name for one in old}
     lossless = {one.name: _with_earlier_dscp(one, base, head) for one in head if one.lossless}

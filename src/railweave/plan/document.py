@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from railweave.diagnostics import Where, error
+from railweave.diagnostics import Blocker, Where, error
 from railweave.errors import RefusedError
 from railweave.plan.headline import headline
 from railweave.plan.limits import PolicyViolation
-from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceRefusal, DeviceState, LivePort, Plan
+from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceState, LivePort, Plan
 from railweave.plan.moves import moved_cables
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
@@ -76,7 +76,7 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
         "conflicts": [
             {"table": one.table, "key": one.key, "port": one.port, "reason": one.reason} for one in device.conflicts
         ],
-        "refusals": [{"message": one.message, "fix": one.fix} for one in device.refusals],
+        "blockers": [{"message": one.message, "fix": one.fix} for one in device.blockers],
         "unprovisioned": device.unprovisioned,
         "pending": device.pending,
         "error": device.error,
@@ -166,9 +166,9 @@ def parse_plan(text: str, file: str) -> Plan:
     """
     try:
         document = json.loads(text)
-    except ValueError as fault:
-        line, column = (fault.lineno, fault.colno) if isinstance(fault, json.JSONDecodeError) else (1, 1)
-        raise _refused(f"this is not JSON: {fault}", file, line, column) from None
+    except ValueError as exc:
+        line, column = (exc.lineno, exc.colno) if isinstance(exc, json.JSONDecodeError) else (1, 1)
+        raise _refused(f"this is not JSON: {exc}", file, line, column) from None
     if not isinstance(document, dict) or "version" not in document or "changes" not in document:
         raise _refused("this is not a plan", file)
     if document["version"] != PLAN_VERSION:
@@ -177,8 +177,8 @@ def parse_plan(text: str, file: str) -> Plan:
         raise _refused("this plan was changed after it was made: its digest does not match its content", file)
     try:
         return _plan(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        raise _refused(f"this plan is incomplete: {type(fault).__name__} {fault}", file) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as exc:
+        raise _refused(f"this plan is incomplete: {type(exc).__name__} {exc}", file) from None
 
 
 def _other_version(version: object) -> str:
@@ -237,7 +237,7 @@ def _device(document: Mapping[str, Any]) -> DevicePlan:
         running_sha256=document["running_sha256"],
         unmanaged=document["unmanaged"],
         conflicts=tuple(Conflict(**one) for one in document["conflicts"]),
-        refusals=tuple(DeviceRefusal(**one) for one in document["refusals"]),
+        blockers=tuple(Blocker(**one) for one in document["blockers"]),
         unprovisioned=document["unprovisioned"],
         pending=document["pending"],
         error=document["error"],

@@ -1,4 +1,4 @@
-"""The file of agreed drift, ``drift-ignore.yml``: read strictly, with every fault at its place.
+"""The file of agreed drift, ``drift-ignore.yml``: read strictly, with every error at its place.
 
 ignore:
   - table: PORT
@@ -58,29 +58,29 @@ class _Rules(_Strict):
 
 
 def load_rules(path: Path) -> tuple[IgnoreRule, ...]:
-    """Return the rules in ``path``, none where there is no such file. Raises RefusedError with every fault."""
+    """Return the rules in ``path``, none where there is no such file. Raises RefusedError with every error."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return ()
-    except OSError as fault:
-        message = f"{path} cannot be read: {fault.strerror}"
+    except OSError as exc:
+        message = f"{path} cannot be read: {exc.strerror}"
         raise RefusedError([error("RW510", message, fix="name a file of ignore rules")]) from None
     return parse_rules(decode(data, str(path)), str(path))
 
 
 def parse_rules(text: str, file: str) -> tuple[IgnoreRule, ...]:
-    """Return the rules that ``text`` of ``file`` holds. Raises RefusedError with every fault."""
+    """Return the rules that ``text`` of ``file`` holds. Raises RefusedError with every error."""
     if not any(line.split("#")[0].strip() for line in text.splitlines()):
         return ()
     document = read_document(text, file)
     try:
         parsed = _Rules.model_validate(document.value)
-    except ValidationError as fault:
-        found = [_diagnostic(document, file, each) for each in fault.errors(include_url=False, include_input=False)]
-        raise RefusedError([*document.faults, *found]) from None
-    if document.faults:
-        raise RefusedError(document.faults)
+    except ValidationError as exc:
+        found = [_diagnostic(document, file, each) for each in exc.errors(include_url=False, include_input=False)]
+        raise RefusedError([*document.diagnostics, *found]) from None
+    if document.diagnostics:
+        raise RefusedError(document.diagnostics)
     return tuple(
         IgnoreRule(
             rule.table, rule.reason, rule.until, rule.key, rule.field, rule.device, _place(document, file, index)
@@ -93,20 +93,20 @@ def _place(document: Document, file: str, index: int) -> Where:
     return document.places.get(path_text(("ignore", index)), Where(file, 1, 1))
 
 
-def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
-    parts = tuple(fault["loc"])
-    places = document.keys if fault["type"] == "extra_forbidden" else document.places
+def _diagnostic(document: Document, file: str, detail: Any) -> Diagnostic:
+    parts = tuple(detail["loc"])
+    places = document.keys if detail["type"] == "extra_forbidden" else document.places
     paths = (path_text(parts[:end]) for end in range(len(parts), 0, -1))
     where = next((places[path] for path in paths if path in places), Where(file, 1, 1))
     key = parts[-1] if parts else "the file"
-    if fault["type"] == "missing":
+    if detail["type"] == "missing":
         message, fix = (
             f"`{key}` is missing in a rule",
             f"add `{key}:`; every rule has a reason and an end",
         )
-    elif fault["type"] == "extra_forbidden":
+    elif detail["type"] == "extra_forbidden":
         message, fix = f"unknown key `{key}`", f"known here: {', '.join(_Rule.model_fields)}, in a list `ignore:`"
     else:
-        message = f"{key}: {str(fault['msg']).removeprefix('Value error, ')}"
+        message = f"{key}: {str(detail['msg']).removeprefix('Value error, ')}"
         fix = "see docs/how-to/drift.md"
     return error("RW510", message, where, fix=fix)

@@ -14,7 +14,7 @@ Rates = Mapping[tuple[CheckKind, str], float]
 """Lost packets a second, by kind (errors or discards) and port."""
 
 CALM_PER_S = 1.0
-"""A rate up to this is no finding: a retrained link and a single bad frame are not what a change is taken back for."""
+"""A rate up to this is no loss: a retrained link and a single bad frame are not what a change is rolled back for."""
 
 FACTOR = 2.0
 """Traffic varies between two readings; up to this factor a rate counts as unchanged."""

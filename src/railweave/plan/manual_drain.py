@@ -112,7 +112,7 @@ def undrained(target_peers: tuple[str, ...], drained: Collection[str]) -> tuple[
     return () if tuple(drained) == WHOLE else tuple(peer for peer in target_peers if peer not in drained)
 
 
-def refusals(
+def check_drain(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], silent: Collection[str],
     *, several: bool = False,
 ) -> tuple[Diagnostic, ...]:  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from railweave.diagnostics import Blocker
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
@@ -50,14 +51,6 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceRefusal:
-    """Why nothing can be planned for a device that was read, and the fix."""
-
-    message: str
-    fix: str
-
-
-@dataclass(frozen=True, slots=True)
 class LivePort:
     """A port that closes while it is in use. ``far_end`` is the device at the other end, empty where none is known."""
 
@@ -73,7 +66,7 @@ class DevicePlan:
     reached, and ``error`` then says why. ``unmanaged`` counts the rows kept by table. ``pending`` tells that a commit
     still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
     ``disruptive`` tells that its changes take it out of service for a while: the one value that the order of the waves,
-    the report and the rollout go by (``plan.drain_planner``). ``out_of_service`` tells that it answers nobody and forwards
+    the report and the rollout go by (``drain_planner``). ``out_of_service`` tells that it answers nobody and forwards
     nothing. ``drain`` are the BGP peers whose traffic is led away before the change: ``("*",)`` is the whole device,
     nothing is none. ``lossless_removed`` are the code points that are lossless on it and no longer would be.
     ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's
@@ -86,7 +79,7 @@ class DevicePlan:
     running_sha256: str = ""
     unmanaged: Mapping[str, int] | None = None
     conflicts: tuple[Conflict, ...] = ()
-    refusals: tuple[DeviceRefusal, ...] = ()
+    blockers: tuple[Blocker, ...] = ()
     unprovisioned: bool = False
     pending: bool = False
     error: str = ""

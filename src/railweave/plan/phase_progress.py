@@ -31,7 +31,7 @@ class PhaseProgress:
         return tuple(name for name, number in self.latest.items() if number is None)
 
 
-def phase_refusals(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
+def check_phase(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
     """Return why the phase ``asked`` for (None: the next one) cannot begin or be repeated, as far as switches tell."""
     return (*_unreadable(progress), *_unknown(progress, base, asked), *_order(progress, base, asked))
 

@@ -70,10 +70,10 @@ def restriping_steps(base: Fabric, head: Fabric) -> tuple[tuple[Move, ...], ...]
 
 def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
     """Return the uplinks with another spine port, and those that go away and hold a port that another one needs."""
-    wanted = {(link.lower, link.lower_port): link for link in head.fabric_links}
+    intended = {(link.lower, link.lower_port): link for link in head.fabric_links}
     moved, gone = [], []
     for link in base.fabric_links:
-        after = wanted.get((link.lower, link.lower_port))
+        after = intended.get((link.lower, link.lower_port))
         if after is None:
             gone.append(Move(link, None))
         elif _upper(after) != _upper(link):

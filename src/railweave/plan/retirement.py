@@ -26,13 +26,13 @@ class Leaving:
 class Use:
     """What was seen of a switch that is to leave. ``busy`` says what still flows, empty where its ports are quiet;
     ``hosts_up`` names GPU nodes whose links are up; ``far_ends_up`` the neighbors' ports where links to it are up,
-    read only where it does not answer, with the reason in ``fault``."""
+    read only where it does not answer, with the reason in ``error``."""
 
     drained: bool = False
     busy: str = ""
     hosts_up: tuple[str, ...] = ()
     far_ends_up: tuple[str, ...] = ()
-    fault: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def proofs(base: Fabric, gone: Leaving, seen: Mapping[str, Use]) -> tuple[Proof,
 
 
 def _of_switch(base: Fabric, gone: Leaving, switch: Switch, use: Use) -> Iterator[Proof]:
-    if use.fault:
+    if use.error:
         yield Proof(switch.name, "links to it at the far ends", "down", first_few(use.far_ends_up) or "down")
         return
     if switch.tier.attaches_nodes:

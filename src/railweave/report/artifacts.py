@@ -147,7 +147,7 @@ def _adopt(share: _Share) -> None:
 
 
 def _write_slice(part: int, parts: int, hosts: int) -> tuple[Diagnostic, ...]:
-    """Write one part of all devices; a refusal comes back as its findings."""
+    """Write one part of all devices; where the design is refused its diagnostics."""
     assert _share is not None, "a slice is written by a process of the pool"  # noqa: S101
     fabric = _share.maker.configurator.fabric
     try:
@@ -171,8 +171,8 @@ def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> No
         _write_fabric(maker.configurator.fabric, folder)
         try:
             found = [one for each in pending for one in each.result()]
-        except BrokenProcessPool as fault:
-            raise RailweaveError("a process that wrote artifacts was killed; is there memory left?") from fault
+        except BrokenProcessPool as exc:
+            raise RailweaveError("a process that wrote artifacts was killed; is there memory left?") from exc
     if found:
         raise RefusedError(found)
 

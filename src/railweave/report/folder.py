@@ -33,8 +33,8 @@ def replacing(out: Path) -> Iterator[Path]:
         (fresh / MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
         yield fresh
         _swap(fresh, target)
-    except OSError as fault:
-        raise RailweaveError(f"{out} cannot be written: {fault.strerror or fault} ({fault.filename})") from fault
+    except OSError as exc:
+        raise RailweaveError(f"{out} cannot be written: {exc.strerror or exc} ({exc.filename})") from exc
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from railweave.plan.closing import live_port_diagnostics
+from railweave.plan.consent import lowered_mtu, removed_markings
 from railweave.plan.drain_planner import WHOLE
 from railweave.plan.headline import WORDS
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.moves import moved_cables
-from railweave.plan.refusal import lowered_mtu, removed_markings
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method
 from railweave.sonic.frr.maintenance import Maintenance

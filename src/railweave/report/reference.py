@@ -1,4 +1,4 @@
-"""The reference pages that follow from the code: intent, JSON documents and codes of findings, as markdown."""
+"""The reference pages that follow from the code: intent, JSON documents and codes of diagnostics, as markdown."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -86,14 +86,14 @@ class Scope:
     the engine computes it."""
 
     running: ConfigDb = field(repr=False)
-    wanted_ports: frozenset[str]
+    intended_ports: frozenset[str]
     removed_ports: frozenset[str]
     buffers: bool = False
 
     @cached_property
     def ports(self) -> frozenset[str]:
         """Return all ports that are ours."""
-        return self.wanted_ports | self.removed_ports
+        return self.intended_ports | self.removed_ports
 
     @cached_property
     def named_elsewhere(self) -> frozenset[str]:
@@ -102,19 +102,19 @@ class Scope:
         return named | _pools_of(self.running, named)
 
 
-def scope_of(running: ConfigDb, wanted: ConfigDb) -> Scope:
-    """Return what is ours where ``running`` is to become ``wanted``.
+def scope_of(running: ConfigDb, intended: ConfigDb) -> Scope:
+    """Return what is ours where ``running`` is to become ``intended``.
 
     A port that the intent does not name is ours to remove only where a port that it names takes one of its lanes. Two
     ports that share a lane already are the platform's own (Accton AS9726-32D: a 400G port and two service ports).
     """
-    had, wants = running.get("PORT", {}), wanted.get("PORT", {})
-    wanted_ports = frozenset(wants)
+    had, wants = running.get("PORT", {}), intended.get("PORT", {})
+    intended_ports = frozenset(wants)
     taken = {lane for port, row in wants.items() if _has_other_lanes(had.get(port, {}), row) for lane in _lanes(row)}
     removed = frozenset(
-        port for port, row in had.items() if port not in wanted_ports and not taken.isdisjoint(_lanes(row))
+        port for port, row in had.items() if port not in intended_ports and not taken.isdisjoint(_lanes(row))
     )
-    return Scope(running, wanted_ports, removed, "BUFFER_POOL" in wanted)
+    return Scope(running, intended_ports, removed, "BUFFER_POOL" in intended)
 
 
 def _has_other_lanes(one: Fields, other: Fields) -> bool:

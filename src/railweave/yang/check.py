@@ -11,8 +11,8 @@ from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import path_of
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields
 from railweave.templates import Templates
-from railweave.yang.findings import Finding, Place
-from railweave.yang.validate import Models, findings
+from railweave.yang.validate import Models, violations
+from railweave.yang.violations import Place, Violation
 
 Places = Callable[[str], Where]
 """Where an intent path stands: ``Intent.where``."""
@@ -20,9 +20,9 @@ Places = Callable[[str], Where]
 
 @dataclass(slots=True)
 class _Seen:
-    """One finding as it is met again: devices and models in the order of meeting (dict for its order)."""
+    """One violation as it is met again: devices and models in the order of meeting (dict for its order)."""
 
-    finding: Finding
+    violation: Violation
     where: Where
     overridden: bool
     devices: dict[str, None]
@@ -40,7 +40,7 @@ def check_yang(
     for switch, config in _configured(fabric, templates):
         document = whole_document(config.config_db(), switch.panel.platform)
         for models in releases:
-            for one in findings(document, models):
+            for one in violations(document, models):
                 _note(seen, one, _override_path(fabric, switch, one.place), switch.name, models.name, where)
     return in_order(_diagnostic(one) for one in seen.values())
 
@@ -57,9 +57,11 @@ def _configured(fabric: Fabric, templates: Templates) -> Iterator[tuple[Switch, 
             continue
 
 
-def _note(seen: dict[tuple[str, ...], _Seen], one: Finding, path: str, device: str, models: str, where: Places) -> None:
+def _note(
+    seen: dict[tuple[str, ...], _Seen], one: Violation, path: str, device: str, models: str, where: Places
+) -> None:
     place = one.place
-    # Switches differ in their ports: a field is the same fault whichever port was met first.
+    # Switches differ in their ports: a field is the same failure whichever port was met first.
     alike = (place.table, place.field or place.key, one.value, one.words, path)
     entry = seen.setdefault(alike, _Seen(one, where(path), bool(path), {}, {}))
     entry.devices[device] = None
@@ -78,7 +80,7 @@ def _override_path(fabric: Fabric, switch: Switch, place: Place) -> str:
 
 
 def _diagnostic(seen: _Seen) -> Diagnostic:
-    one = seen.finding
+    one = seen.violation
     devices = tuple(seen.devices)
     models = ", ".join(seen.models)
     if one.unmodelled:
@@ -101,7 +103,7 @@ def _diagnostic(seen: _Seen) -> Diagnostic:
     )
 
 
-def _shown(one: Finding) -> tuple[str, str]:
+def _shown(one: Violation) -> tuple[str, str]:
     """Return the value found and the model's words, which quote it, without their secrets."""
     table, key, field = one.place.table, one.place.key, one.place.field
     hidden = is_secret(table, field) if field else is_secret_key(table)

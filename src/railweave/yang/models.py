@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from railweave.errors import RailweaveError
-from railweave.yang.findings import Fault
 from railweave.yang.schema import Pairs, RowSchema, SchemaIndex, TableSchema
+from railweave.yang.violations import Failure
 
 NOT_INSTALLED = (
     "validation by YANG needs libyang: install the extra with `pip install 'railweave[yang]'`; it is compiled against "
@@ -31,7 +31,7 @@ _LOCATION = re.compile(
 
 
 class YangModels:
-    """The models of one folder; ``name`` is how findings call them, ``index`` what they say of each table."""
+    """The models of one folder; ``name`` is how violations call them, ``index`` what they say of each table."""
 
     def __init__(self, folder: Path) -> None:
         """Load all models of ``folder``; raises RailweaveError without libyang, without models, or where one is
@@ -40,12 +40,12 @@ class YangModels:
         self._context = _load(folder)
         self.index: SchemaIndex = _index(self._context)
 
-    def first_fault(self, xml: str) -> Fault | None:
-        """Return the first fault of a document, None where it is valid. libyang 2 stops at the first."""
+    def first_failure(self, xml: str) -> Failure | None:
+        """Return the first exc of a document, None where it is valid. libyang 2 stops at the first."""
         try:
             tree = self._context.parse_data_mem(xml, "xml", no_state=True, strict=True)
-        except _libyang().LibyangError as problem:
-            return read_fault(str(problem))
+        except _libyang().LibyangError as exc:
+            return read_failure(str(exc))
         if tree is not None:
             tree.free()
         return None
@@ -57,13 +57,13 @@ def load_models(folder: Path) -> YangModels:
     return YangModels(folder)
 
 
-def read_fault(text: str) -> Fault:
+def read_failure(text: str) -> Failure:
     """Return the first error of libyang's text, which joins all of them with their locations."""
     text = text.removeprefix(_PREFIX)
     found = _LOCATION.match(text)
     if not found:
-        return Fault(text)
-    return Fault(found["words"], found["path"] or found["schema"] or "", int(found["line"] or 0))
+        return Failure(text)
+    return Failure(found["words"], found["path"] or found["schema"] or "", int(found["line"] or 0))
 
 
 def _load(folder: Path) -> Any:
@@ -84,8 +84,8 @@ def _load(folder: Path) -> Any:
         for name in names:
             context.load_module(name)
         context.compile_schema()
-    except libyang.LibyangError as problem:
-        raise RailweaveError(f"{folder}: libyang cannot load these models: {problem}") from problem
+    except libyang.LibyangError as exc:
+        raise RailweaveError(f"{folder}: libyang cannot load these models: {exc}") from exc
     return context
 
 
@@ -93,8 +93,8 @@ def _libyang() -> Any:
     """Return the library; it is optional, and its types are not relied on."""
     try:
         return import_module("libyang")
-    except ImportError as problem:
-        raise RailweaveError(NOT_INSTALLED) from problem
+    except ImportError as exc:
+        raise RailweaveError(NOT_INSTALLED) from exc
 
 
 def _index(context: Any) -> SchemaIndex:

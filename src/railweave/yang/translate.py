@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from railweave.sonic.rows import ConfigDb, Fields, Table, Value
-from railweave.yang.findings import Fault, Finding, Place
 from railweave.yang.schema import Pairs, RowSchema, SchemaIndex, TableSchema
+from railweave.yang.violations import Failure, Place, Violation
 
 SEPARATED_TEXT: Mapping[tuple[str, str], str] = {
     ("PORT", "adv_speeds"): ",",
@@ -42,7 +42,7 @@ class Translation:
 
     xml: str
     places: tuple[Place, ...]
-    refused: tuple[Finding, ...]
+    refused: tuple[Violation, ...]
 
 
 class _Document:
@@ -50,7 +50,7 @@ class _Document:
 
     def __init__(self) -> None:
         self.modules: dict[str, tuple[TableSchema, list[tuple[str, Place]]]] = {}
-        self.refused: list[Finding] = []
+        self.refused: list[Violation] = []
 
     def lines_of(self, schema: TableSchema) -> list[tuple[str, Place]]:
         return self.modules.setdefault(schema.module, (schema, []))[1]
@@ -66,13 +66,13 @@ class _Document:
 
 
 def translate(tables: ConfigDb, index: SchemaIndex) -> Translation:
-    """Return ``tables`` as XML by the models of ``index``; total: what cannot be translated is a finding."""
+    """Return ``tables`` as XML by the models of ``index``; total: what cannot be translated is a violation."""
     document = _Document()
     for table, rows in tables.items():
         schema = index.get(table)
         if schema is None:
             words = "the models have no table of this name, so its rows are not judged"
-            document.refused.append(Finding(Place(table), words, rows=len(rows), unmodelled=True))
+            document.refused.append(Violation(Place(table), words, rows=len(rows), unmodelled=True))
             continue
         lines = document.lines_of(schema)
         lines.append((f"<{table}>", Place(table)))
@@ -102,22 +102,22 @@ def _add_row(
     lines.append((f"</{form.element}>", place))
 
 
-def _form_of(schema: TableSchema, place: Place, fields: Fields) -> tuple[RowSchema | None, list[Finding]]:
+def _form_of(schema: TableSchema, place: Place, fields: Fields) -> tuple[RowSchema | None, list[Violation]]:
     """Return the first form that takes the key and all fields; where none does, the nearest, with what is wrong."""
     if _NOT_XML.search(place.key):
-        return None, [Finding(place, "the key holds a character that no model takes")]
+        return None, [Violation(place, "the key holds a character that no model takes")]
     candidates = schema.candidates(place.key)
     if not candidates:
-        return None, [Finding(place, _wrong_key(schema))]
+        return None, [Violation(place, _wrong_key(schema))]
     nearest = min(candidates, key=lambda form: len(form.unknown(fields)))
     problems = [
-        Finding(Place(place.table, place.key, name), f"{schema.module} has no such field", _text(fields[name]))
+        Violation(Place(place.table, place.key, name), f"{schema.module} has no such field", _text(fields[name]))
         for name in nearest.unknown(fields)
     ]
     known = {one.place.field for one in problems}
     for name, value in fields.items():
         if name not in known and (words := _wrong_value(nearest, place.table, name, value)):
-            problems.append(Finding(Place(place.table, place.key, name), words, _text(value)))
+            problems.append(Violation(Place(place.table, place.key, name), words, _text(value)))
     return nearest, problems
 
 
@@ -160,13 +160,13 @@ def _text(value: Value) -> str:
     return value if isinstance(value, str) else ",".join(value)
 
 
-def place_of(fault: Fault, translation: Translation, tables: ConfigDb, index: SchemaIndex) -> Place:
+def place_of(failure: Failure, translation: Translation, tables: ConfigDb, index: SchemaIndex) -> Place:
     """Return the row and field that libyang complains of; the place of the table, or none, where it says no more."""
-    if 0 < fault.line <= len(translation.places) and translation.places[fault.line - 1].table:
-        return translation.places[fault.line - 1]
+    if 0 < failure.line <= len(translation.places) and translation.places[failure.line - 1].table:
+        return translation.places[failure.line - 1]
     steps = [
         (name, ["".join(value) for value in _PREDICATE.findall(predicates)])
-        for name, predicates in _STEP.findall(fault.path)
+        for name, predicates in _STEP.findall(failure.path)
     ]
     match steps[1:]:
         case [(table, _)]:

@@ -1,7 +1,7 @@
-"""All faults of one document. libyang 2 stops at the first, so what is faulty is taken out and the rest is judged.
+"""All failures of one document. libyang 2 stops at the first, so what is faulty is taken out and the rest is judged.
 
 An error is reported once: a field that is wrong for its value is taken out of all rows of its table that have the same
-value, and references to a row that was taken out are no faults of their own.
+value, and references to a row that was taken out are no failures of their own.
 """
 
 import re
@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from railweave.sonic.rows import ConfigDb, Fields
-from railweave.yang.findings import Fault, Finding, Place
 from railweave.yang.schema import SchemaIndex
 from railweave.yang.translate import place_of, translate
+from railweave.yang.violations import Failure, Place, Violation
 
-MOST_FAULTS = 25
+MOST_VIOLATIONS = 25
 """Faults told of one document; more say no more."""
 
 _VALUE = re.compile(r'value "([^"]*)"')
@@ -26,14 +26,14 @@ class Models(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what findings call these models."""
+        """Return what violations call these models."""
 
     @property
     def index(self) -> SchemaIndex:
         """Return what the models say of each table."""
 
-    def first_fault(self, xml: str) -> Fault | None:
-        """Return the first fault of a translated document, None where it is valid."""
+    def first_failure(self, xml: str) -> Failure | None:
+        """Return the first failure of a translated document, None where it is valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +44,25 @@ class _Taken:
     fields_only: bool = False
 
 
-def findings(tables: ConfigDb, models: Models) -> tuple[Finding, ...]:
-    """Return every fault of the CONFIG_DB document ``tables`` by ``models``; none where it is valid."""
+def violations(tables: ConfigDb, models: Models) -> tuple[Violation, ...]:
+    """Return every failure of the CONFIG_DB document ``tables`` by ``models``; none where it is valid."""
     translation = translate(tables, models.index)
     rest: dict[str, dict[str, Fields]] = {table: dict(rows) for table, rows in tables.items()}
     found = _alike(translation.refused)
     told = {(one.place.table, one.place.key) for one in translation.refused}
-    # Keys of rows that are there but not in the tree: what refers to them is not at fault.
+    # Keys of rows that are there but not in the tree: what refers to them is not to blame.
     lost = {one.place.key for one in translation.refused if not one.place.field}
-    for _ in range(MOST_FAULTS):
-        fault = models.first_fault(translation.xml)
-        if fault is None:
+    for _ in range(MOST_VIOLATIONS):
+        failure = models.first_failure(translation.xml)
+        if failure is None:
             break
-        place = place_of(fault, translation, rest, models.index)
-        target = _missing_target(fault)
+        place = place_of(failure, translation, rest, models.index)
+        target = _missing_target(failure)
         value = _value(rest, place)
         taken = _take_out(rest, place, target)
         new = taken.fields_only or (place.table, place.key) not in told
         if new and target not in lost:
-            found.append(Finding(place, fault.words, value, max(1, len(taken.keys))))
+            found.append(Violation(place, failure.words, value, max(1, len(taken.keys))))
         if not taken.keys:
             break  # libyang named no row, so nothing more can be told apart
         told |= {(place.table, key) for key in taken.keys}
@@ -72,10 +72,10 @@ def findings(tables: ConfigDb, models: Models) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _missing_target(fault: Fault) -> str | None:
-    """Return the value of a reference that leads nowhere, None for any other fault."""
-    value = _VALUE.search(fault.words)
-    return value.group(1) if value and any(words in fault.words for words in _DANGLING) else None
+def _missing_target(failure: Failure) -> str | None:
+    """Return the value of a reference that leads nowhere, None for any other failure."""
+    value = _VALUE.search(failure.words)
+    return value.group(1) if value and any(words in failure.words for words in _DANGLING) else None
 
 
 def _value(tables: Mapping[str, Mapping[str, Fields]], place: Place) -> str:
@@ -113,9 +113,9 @@ def _falls_with(key: str, fields: Fields, place: Place, target: str | None) -> b
     return target is not None and target in key.split("|")
 
 
-def _alike(refused: tuple[Finding, ...]) -> list[Finding]:
-    """Return one finding for each field, value and words, with the number of its rows."""
-    kept: dict[tuple[str, ...], Finding] = {}
+def _alike(refused: tuple[Violation, ...]) -> list[Violation]:
+    """Return one violation for each field, value and words, with the number of its rows."""
+    kept: dict[tuple[str, ...], Violation] = {}
     for one in refused:
         place = one.place
         alike = (place.table, place.field, one.value, one.words, "" if place.field else place.key)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from nornir_railweave.device.device import Device
 from nornir_railweave.device.observing import Seen, count_over, losses_of, observe
-from nornir_railweave.device.session import DEVICE_FAULTS, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from railweave.plan.health import Baseline, accepted_prefixes, health, prefix_checks
 from railweave.plan.losses import LossWatch, loss_checks
 from railweave.plan.observation import Observation
@@ -75,9 +75,9 @@ def _look(
             return checks
         losses = seen.losses or losses_of(count_over(device.driver, device.interval_s, device.order.policy.clock))
         return checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses))
-    except DEVICE_FAULTS as fault:
+    except DEVICE_ERRORS as fault:
         device.session.close()
-        return (unreachable(device.job.device, words(fault)),)
+        return (unreachable(device.job.device, error_text(fault)),)
 
 
 def sentence(failed: Iterable[VerifyCheck]) -> str:

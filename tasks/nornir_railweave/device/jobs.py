@@ -127,7 +127,7 @@ class DeployJob:
             running=found.running,
             sha256=found.sha256,
             delta=delta,
-            done=not delta and not found.difference.refusals,
+            done=not delta and not found.difference.blockers,
             disconnects=found.difference.unprovisioned or needs_both_ends(delta),
             drained=found.difference.drained,
         )
@@ -142,7 +142,7 @@ class DeployJob:
 
     def snapshot(self, found: Found) -> Snapshot:
         """Return what the device held before the plan's changes."""
-        return snapshot_before(found.delta, found.running, self.compare.wanted(self.device))
+        return snapshot_before(found.delta, found.running, self.compare.intended(self.device))
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
         """Return the checks of the intended state, over links to settled devices, and of what held before."""

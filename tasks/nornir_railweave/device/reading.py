@@ -1,4 +1,4 @@
-"""A device's running configuration against the wanted one, through a NAPALM driver."""
+"""A device's running configuration against the intended one, through a NAPALM driver."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.rows import DeviceConfig
 
-Wanted = Callable[[str], DeviceConfig]
-"""A device's name to its wanted configuration, called in the worker of that device."""
+IntendedConfig = Callable[[str], DeviceConfig]
+"""A device's name to its intended configuration, called in the worker of that device."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What runs, its digest over what we own, and how it differs from what is wanted."""
+    """What runs, its digest over what we own, and how it differs from what is intended."""
 
     running: RunningConfig
     sha256: str
@@ -27,19 +27,19 @@ class Comparer:
     """Compares the devices of one fabric. ``remove_conflicting`` plans the removal of foreign rows on our ports."""
 
     fabric: Fabric = field(repr=False)
-    wanted: Wanted = field(repr=False)
+    intended: IntendedConfig = field(repr=False)
     remove_conflicting: bool = False
 
     def __call__(self, driver: Any, name: str, which: str = "running") -> Comparison:
-        """Return how the running (or ``startup``) configuration of device ``name`` differs from the wanted one.
+        """Return how the running (or ``startup``) configuration of device ``name`` differs from the intended one.
 
         Raises what the driver raises, and DocumentError where its answer is no configuration.
         """
         running = running_of(driver, which)
-        wanted = self.wanted(name)
+        intended = self.intended(name)
         platform = self.fabric.switch_of[name].panel.platform or None
-        difference = diff(name, running, wanted, platform=platform, remove_conflicting=self.remove_conflicting)
-        return Comparison(running, running_sha256(running, wanted), difference)
+        difference = diff(name, running, intended, platform=platform, remove_conflicting=self.remove_conflicting)
+        return Comparison(running, running_sha256(running, intended), difference)
 
 
 def switch_program(driver: Any) -> Any:

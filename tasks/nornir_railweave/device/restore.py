@@ -13,7 +13,7 @@ from napalm_sonic.commit import Applied
 from napalm_sonic.observed import Look
 from nornir_railweave.device.device import Attempt, Device, LastCommit, ReachedDevice
 from nornir_railweave.device.reading import running_of, switch_program
-from nornir_railweave.device.session import DEVICE_FAULTS, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from nornir_railweave.events import Step
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.delta.change import Delta
@@ -54,7 +54,7 @@ def restore(
             way()
         except Exception as fault:
             # Whatever went wrong, what the device holds now is what counts.
-            device.say(Step.LOST, words(fault))
+            device.say(Step.LOST, error_text(fault))
         missing = snapshot.missing(running_of(device.reconnect()))
         last = device.last_commit(just_read=True)
         if not missing and last.pending and made(last):
@@ -103,7 +103,7 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
     try:
         missing = restore(device, snapshot, attempt.made, f"{device.order.policy.message} (undone)")
         unchanged = bool(missing) and device.state() is ConfigState.AFTER
-    except (*DEVICE_FAULTS, DocumentError):
+    except (*DEVICE_ERRORS, DocumentError):
         return device.lost(why)
     if missing:
         outcome = Outcome.NEW if unchanged else Outcome.UNREACHABLE
@@ -124,5 +124,5 @@ def _undrain(device: Device, attempt: Attempt) -> str:
             device.driver.traffic.undrain()
         left = sorted(set(device.drained()) - drained_before)
     except Exception as fault:
-        return f"perhaps still drained ({words(fault)})"
+        return f"perhaps still drained ({error_text(fault)})"
     return f"still drained: {', '.join(left)}" if left else ""

@@ -14,7 +14,7 @@ from nornir_railweave.target.sessions import close_session
 _LONGEST_TEXT = 400
 _RETRY_S = 1.0
 
-DEVICE_FAULTS = (NapalmException, OSError, EOFError)
+DEVICE_ERRORS = (NapalmException, OSError, EOFError)
 """What a driver raises when the device or the way to it is at fault, not the program."""
 
 
@@ -40,7 +40,7 @@ class Session:
             self.close()
             try:
                 return self.driver
-            except DEVICE_FAULTS:
+            except DEVICE_ERRORS:
                 if clock.monotonic() + _RETRY_S > deadline:
                     raise
                 clock.sleep(_RETRY_S)
@@ -57,11 +57,11 @@ def session(task: Task) -> Iterator[Session]:
         raise
 
 
-def words(fault: BaseException) -> str:
+def error_text(fault: BaseException) -> str:
     """Return an exception in one line for a person; its kind where it says nothing or is no device's fault."""
     text = " ".join(str(fault).split())
     if len(text) > _LONGEST_TEXT:
         text = text[: _LONGEST_TEXT - 1] + "…"
     if not text:
         return type(fault).__name__
-    return text if isinstance(fault, DEVICE_FAULTS) else f"{type(fault).__name__}: {text}"
+    return text if isinstance(fault, DEVICE_ERRORS) else f"{type(fault).__name__}: {text}"

@@ -11,7 +11,7 @@ from napalm.base.exceptions import NapalmException
 
 from napalm_sonic.host_keys import known_name
 from napalm_sonic.jump import Jump, connect, dial, parse_jump
-from nornir_railweave.device.session import words
+from nornir_railweave.device.session import error_text
 from nornir_railweave.target.known_hosts import recorded_keys
 from nornir_railweave.target.reach import Reach
 
@@ -90,7 +90,7 @@ def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any],
     try:
         shown = _fetch(reached(), [kind for kind, _ in known], timeout_s)
     except (NapalmException, paramiko.SSHException, OSError, EOFError) as fault:
-        return ShownKey(device, name, Trust.UNREACHABLE, error=words(fault))
+        return ShownKey(device, name, Trust.UNREACHABLE, error=error_text(fault))
     key = (shown.get_name(), shown.get_base64())
     trust = Trust.NEW if not known else Trust.KNOWN if key in known else Trust.CHANGED
     return ShownKey(device, name, trust, " ".join(key), str(shown.fingerprint))

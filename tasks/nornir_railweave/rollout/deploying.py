@@ -6,7 +6,7 @@ from dataclasses import replace
 from nornir.core import Nornir
 
 from nornir_railweave.device.jobs import DeployJob
-from nornir_railweave.device.reading import Comparer, Wanted
+from nornir_railweave.device.reading import Comparer, IntendedConfig
 from nornir_railweave.device.saving import UNSAVED
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.rollout.control import Control, FileControl, control_file
@@ -19,11 +19,11 @@ from nornir_railweave.tasks.verifying import verify
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
+from railweave.plan.consent import check_consent
 from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.plan.pending import Expecting
-from railweave.plan.refusal import refusals
 from railweave.sonic.delta.change import Delta
 
 
@@ -31,7 +31,7 @@ def deploy(
     nr: Nornir,
     fabric: Fabric,
     plan: Plan,
-    wanted: Wanted,
+    intended: IntendedConfig,
     *,
     policy: Policy,
     events: Events = silent,
@@ -48,14 +48,14 @@ def deploy(
     Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
     give. Everything that happens on devices is in the result and, step by step, in the journal.
     """
-    refused = refusals(plan, policy.consent, skip_unreachable=policy.skip_unreachable)
+    refused = check_consent(plan, policy.consent, skip_unreachable=policy.skip_unreachable)
     if refused:
         raise RefusedError(refused)
     with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata) as opened:
         announce = Announcer([opened, events])
         announce(opened.opening(plan))
         policy = replace(policy, message=f"{policy.message} {opened.name}")
-        compare = Comparer(fabric, wanted, policy.remove_conflicting)
+        compare = Comparer(fabric, intended, policy.remove_conflicting)
         operator = OperatorControl(control or FileControl(control_file(opened.path)), lambda: opened.fault)
         result = _Deployment(nr, compare, plan, policy, expecting, operator).run(announce)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED

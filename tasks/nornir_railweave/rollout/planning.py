@@ -8,7 +8,7 @@ from nornir.core.task import AggregatedResult
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.device.quiet import QUIET_PACKETS_PER_S
-from nornir_railweave.device.reading import Comparer, Wanted
+from nornir_railweave.device.reading import Comparer, IntendedConfig
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import only
 from nornir_railweave.tasks.check_in_use import check_in_use
@@ -27,7 +27,7 @@ _POLL_S = 1.0
 def plan(
     nr: Nornir,
     fabric: Fabric,
-    wanted: Wanted,
+    intended: IntendedConfig,
     *,
     target: str,
     intent_sha256: str,
@@ -47,7 +47,7 @@ def plan(
     ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
-    compare = Comparer(fabric, wanted, remove_conflicting)
+    compare = Comparer(fabric, intended, remove_conflicting)
     announce(
         Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nornir.core import Nornir
 
-from nornir_railweave.device.reading import Wanted
+from nornir_railweave.device.reading import IntendedConfig
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.connect import run_on
@@ -45,7 +45,7 @@ def newer_change(folder: Path, rollout: Rollout) -> Rollout | None:
 
 
 def free_devices(
-    nr: Nornir, rollout: Rollout, wanted: Wanted, *, reconnect_s: float, announce: Events
+    nr: Nornir, rollout: Rollout, intended: IntendedConfig, *, reconnect_s: float, announce: Events
 ) -> dict[str, str]:
     """Restore what devices held before the commits of ``rollout`` that wait on them; return why that failed, by device.
 
@@ -58,7 +58,7 @@ def free_devices(
         for name, record in rollout.devices.items()
         if record.step and record.outcome != "new" and name in nr.inventory.hosts
     ]
-    results = run_on(nr, names, recover, rollout=rollout, wanted=wanted, reconnect_s=reconnect_s, announce=announce)
+    results = run_on(nr, names, recover, rollout=rollout, intended=intended, reconnect_s=reconnect_s, announce=announce)
     return {name: str(why) for name, why in results.items() if why}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from nornir.core import Nornir
 
 from nornir_railweave.device.jobs import RollbackJob, held_before
-from nornir_railweave.device.reading import Wanted
+from nornir_railweave.device.reading import IntendedConfig
 from nornir_railweave.events import Announcer, Event, Events, Step
 from nornir_railweave.rollout.control import FileControl, control_file
 from nornir_railweave.rollout.journal import Journal
@@ -78,14 +78,14 @@ def newer_than(folder: Path, rollout: Rollout) -> list[Rollout]:
 
 
 def plan_rollback(
-    nr: Nornir, fabric: Fabric, wanted: Wanted, rollout: Rollout, policy: Policy, announce: Events
+    nr: Nornir, fabric: Fabric, intended: IntendedConfig, rollout: Rollout, policy: Policy, announce: Events
 ) -> RollbackPlan:
     """Return what rolling ``rollout`` back would change, after reading every device that it may have changed.
 
     Raises RefusedError with every device that cannot go back: changed since, or its way back is gone.
     """
     names = [name for name, record in rollout.devices.items() if record.step and name in fabric.switch_of]
-    readings = _read(nr, names, rollout, wanted, announce)
+    readings = _read(nr, names, rollout, intended, announce)
     if refused := rollback_refusals(rollout, readings, newer_than(policy.journal_dir, rollout)):
         raise RefusedError(refused)
     jobs: dict[str, RollbackJob] = {}
@@ -99,15 +99,17 @@ def plan_rollback(
         elif state is ConfigState.BEFORE:
             held = replace(reading.snapshot, frr=reading.running.frr_document)
             done[name] = _job(fabric, rollout, reading, held)
-    plan = _plan(fabric, wanted, rollout, readings, jobs, policy)
+    plan = _plan(fabric, intended, rollout, readings, jobs, policy)
     drained = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
     return RollbackPlan(rollout, plan, drained, done)
 
 
-def _read(nr: Nornir, names: list[str], rollout: Rollout, wanted: Wanted, announce: Events) -> dict[str, DeviceReading]:
+def _read(
+    nr: Nornir, names: list[str], rollout: Rollout, intended: IntendedConfig, announce: Events
+) -> dict[str, DeviceReading]:
     if names:
         announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
-    results = run_on(nr, names, read_rollback, rollout=rollout, wanted=wanted, announce=announce)
+    results = run_on(nr, names, read_rollback, rollout=rollout, intended=intended, announce=announce)
     return {name: one or DeviceReading(error="not attempted") for name, one in results.items()}
 
 
@@ -124,7 +126,7 @@ def _job(fabric: Fabric, rollout: Rollout, reading: DeviceReading, earlier: Snap
 
 def _plan(
     fabric: Fabric,
-    wanted: Wanted,
+    intended: IntendedConfig,
     rollout: Rollout,
     found: Mapping[str, DeviceReading],
     jobs: Mapping[str, RollbackJob],
@@ -160,7 +162,7 @@ def roll_back(
 ) -> DeployResult:
     """Carry out a rollback and look afterwards whether what was healthy before the rollout is so again.
 
-    The consent that reloads need has been asked for before (``refusal.refusals``).
+    The consent that reloads need has been asked for before (``refusal.blockers``).
     """
     plan = planned.plan
     with journal:

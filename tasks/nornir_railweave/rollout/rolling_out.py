@@ -15,7 +15,7 @@ from nornir.core.task import AggregatedResult, Result
 
 from nornir_railweave.device.device import Attempt, Order
 from nornir_railweave.device.jobs import DeviceJob
-from nornir_railweave.device.session import words
+from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.rollout.control import ABORT, PAUSE, Control, Unasked
 from nornir_railweave.rollout.interrupts import Interrupts
@@ -292,7 +292,7 @@ class _RollingOut:
 
     def _examined(self, order: Order, name: str, fault: BaseException) -> DeviceOutcome:
         """Return what a device holds after a mistake of the program in the middle of its task."""
-        why = f"railweave itself failed here: {words(fault)}"
+        why = f"railweave itself failed here: {error_text(fault)}"
         result = only(self._nr, (name,)).run(assess_device, on_failed=True, order=order, why=why)[name][0].result
         return result if isinstance(result, DeviceOutcome) else DeviceOutcome(Outcome.UNREACHABLE, why)
 

@@ -10,7 +10,7 @@ from nornir.core import Nornir
 
 from nornir_railweave.device.device import Attempt, Order
 from nornir_railweave.device.gates import sentence
-from nornir_railweave.device.session import words
+from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.control import ABORT, PAUSE
 from nornir_railweave.target.connect import only
@@ -82,5 +82,5 @@ class Soak:
 
 def _blind(name: str, fault: BaseException | None) -> Look:
     """Return the look of a device that a mistake of the program kept from being seen."""
-    why = words(fault) if fault is not None else "not looked at"
+    why = error_text(fault) if fault is not None else "not looked at"
     return Look((unreachable(name, f"railweave itself failed here: {why}"),))

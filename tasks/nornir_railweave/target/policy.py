@@ -6,7 +6,7 @@ from pathlib import Path
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.target.inventory import STATE_DIR
 from nornir_railweave.target.model import Rollout, Target
-from railweave.plan.refusal import Consent
+from railweave.plan.consent import Consent
 
 
 @dataclass(frozen=True, slots=True)

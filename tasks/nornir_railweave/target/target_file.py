@@ -1,4 +1,4 @@
-"""The schema of ``inventory/TARGET.yml`` and its faults with their places."""
+"""The schema of ``inventory/TARGET.yml`` and its diagnostics with their places."""
 
 import re
 import string
@@ -160,14 +160,14 @@ def parse_target(text: str, file: str, name: str) -> Target:
     if not text.strip():
         raise RefusedError([error("RW601", "the target file is empty", Where(file, 1, 1), fix=_COMPARE)])
     document = read_document(text, file)
-    faults = list(document.faults)
+    diagnostics = list(document.diagnostics)
     try:
         parsed = _Target.model_validate(document.value)
     except ValidationError as fault:
         found = [_diagnostic(document, file, each) for each in fault.errors(include_url=False, include_input=False)]
-        raise RefusedError([*faults, *dict.fromkeys(found)]) from None
-    if faults:
-        raise RefusedError(faults)
+        raise RefusedError([*diagnostics, *dict.fromkeys(found)]) from None
+    if diagnostics:
+        raise RefusedError(diagnostics)
     return _target(parsed, name, document.places)
 
 

@@ -3,7 +3,7 @@
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Device, Order
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
@@ -16,8 +16,8 @@ def assess_device(task: Task, order: Order, why: str) -> Result:
         device = Device(opened, order.jobs[name], order)
         try:
             outcome = _read(device, why)
-        except (*DEVICE_FAULTS, DocumentError) as fault:
-            outcome = DeviceOutcome(Outcome.UNREACHABLE, f"{why}; and it cannot be read: {words(fault)}")
+        except (*DEVICE_ERRORS, DocumentError) as fault:
+            outcome = DeviceOutcome(Outcome.UNREACHABLE, f"{why}; and it cannot be read: {error_text(fault)}")
     device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
     return Result(host=task.host, result=outcome)
 

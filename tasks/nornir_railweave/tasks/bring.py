@@ -19,7 +19,7 @@ from nornir_railweave.device.jobs import Found, config_state
 from nornir_railweave.device.observing import observe_over, seen_of
 from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.restore import apply_delta, roll_back
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, ConfigState, DeviceOutcome, Outcome
@@ -77,9 +77,9 @@ class _Bringing:
             return Brought(outcome=DeviceOutcome(Outcome.OLD, str(reason)))
         except _EndedError as ended:
             return Brought(outcome=ended.outcome)
-        except (*DEVICE_FAULTS, DocumentError) as fault:
-            device.say(Step.UNREACHABLE, words(fault))
-            return Brought(outcome=DeviceOutcome(Outcome.UNREACHABLE, words(fault)))
+        except (*DEVICE_ERRORS, DocumentError) as fault:
+            device.say(Step.UNREACHABLE, error_text(fault))
+            return Brought(outcome=DeviceOutcome(Outcome.UNREACHABLE, error_text(fault)))
         return self._settle(attempt, fault_text)
 
     def _begin(self) -> Attempt:
@@ -87,7 +87,7 @@ class _Bringing:
         try:
             return self._look()
         except ConnectionClosedException as fault:
-            self._device.say(Step.LOST, words(fault))
+            self._device.say(Step.LOST, error_text(fault))
             self._device.session.close()
             return self._look()
 
@@ -119,11 +119,11 @@ class _Bringing:
         try:
             flowing = drain_until_quiet(device)
         except _LOCKED as fault:
-            raise _UntouchedError(f"{words(fault)}; nothing was done") from fault
+            raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
         except Exception as fault:
             # Whatever it was, lines that drain may stand on the switch by now.
-            device.say(Step.LOST, words(fault))
-            flowing = f"could not be drained: {words(fault)}"
+            device.say(Step.LOST, error_text(fault))
+            flowing = f"could not be drained: {error_text(fault)}"
         if flowing:
             raise _EndedError(self._give_back(attempt, flowing))
         return True
@@ -145,12 +145,12 @@ class _Bringing:
             attempt = replace(attempt, commit_id=applied.commit_id, after=applied.reading)
         except _LOCKED as fault:
             if attempt.drained:
-                raise _EndedError(self._give_back(attempt, words(fault))) from fault
-            raise _UntouchedError(f"{words(fault)}; nothing was done") from fault
+                raise _EndedError(self._give_back(attempt, error_text(fault))) from fault
+            raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
         except Exception as fault:
             # Any fault, our own included, leaves the device in a state that only reading it can tell.
-            device.say(Step.LOST, words(fault))
-            return words(fault), attempt
+            device.say(Step.LOST, error_text(fault))
+            return error_text(fault), attempt
         device.say(Step.APPLIED, commit_id=attempt.commit_id)
         return "", attempt
 
@@ -165,8 +165,8 @@ class _Bringing:
         device = self._device
         try:
             found = self._read_again(attempt, reconnect=bool(fault_text))
-        except (*DEVICE_FAULTS, DocumentError) as fault:
-            return Brought(outcome=device.lost(fault_text or words(fault)))
+        except (*DEVICE_ERRORS, DocumentError) as fault:
+            return Brought(outcome=device.lost(fault_text or error_text(fault)))
         if config_state(found, device.job) is not ConfigState.AFTER:
             why = fault_text or "the device does not hold what was committed"
             return Brought(outcome=roll_back(device, attempt, why))
@@ -175,7 +175,7 @@ class _Bringing:
             wrong, after = self._verify(attempt)
         except Exception as fault:
             # Verifying failed in a way of its own, perhaps ours: an unverified change is not left standing.
-            wrong, after = f"could not be verified: {words(fault)}", None
+            wrong, after = f"could not be verified: {error_text(fault)}", None
         return Brought(outcome=roll_back(device, attempt, wrong)) if wrong else Brought(replace(attempt, after=after))
 
     def _read_again(self, attempt: Attempt, *, reconnect: bool) -> Found:
@@ -183,8 +183,8 @@ class _Bringing:
         if not reconnect:
             try:
                 return self._device.read("running" if attempt.after is None else "known")
-            except DEVICE_FAULTS as fault:
-                self._device.say(Step.LOST, words(fault))
+            except DEVICE_ERRORS as fault:
+                self._device.say(Step.LOST, error_text(fault))
         self._device.reconnect()
         return self._device.read()
 

@@ -6,7 +6,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.jobs import RollbackJob
 from nornir_railweave.device.observing import observe
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.target.policy import Policy
 from railweave.plan.verification import unreachable
@@ -21,9 +21,9 @@ def check_held(task: Task, jobs: Mapping[str, RollbackJob], policy: Policy, anno
         while True:
             try:
                 checks = jobs[name].gate(observe(opened.driver), (), frozenset())
-            except DEVICE_FAULTS as fault:
+            except DEVICE_ERRORS as fault:
                 opened.close()
-                checks = (unreachable(name, words(fault)),)
+                checks = (unreachable(name, error_text(fault)),)
             wrong = sum(not check.ok for check in checks)
             if not wrong or clock.monotonic() + rollout.verify_interval_s > deadline:
                 break

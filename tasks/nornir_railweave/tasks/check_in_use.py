@@ -7,7 +7,7 @@ from nornir.core.task import Result, Task
 from napalm_sonic.clock import Clock
 from nornir_railweave.device.observing import count_over
 from nornir_railweave.device.quiet import packet_rates
-from nornir_railweave.device.session import DEVICE_FAULTS, session
+from nornir_railweave.device.session import DEVICE_ERRORS, session
 from railweave.plan.model import LivePort
 from railweave.sonic.delta.closing import ClosingPort
 
@@ -37,6 +37,6 @@ def check_in_use(
             watched = [one.port for one in up if one.far_end and not (one.is_server or one.far_end in hosts)]
             rates = packet_rates(count_over(opened.driver, INTERVAL_S, clock), watched) if watched else {}
             live = [one for one in up if one.port not in rates or rates[one.port] >= packets_per_s]
-        except (*DEVICE_FAULTS, NotImplementedError):
+        except (*DEVICE_ERRORS, NotImplementedError):
             live = list(closing)
     return Result(host=task.host, result=tuple(LivePort(one.port, one.far_end) for one in live))

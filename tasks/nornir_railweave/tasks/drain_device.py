@@ -6,7 +6,7 @@ from typing import Any
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.quiet import wait_until_quiet
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.plan.manual_drain import WHOLE, DrainResult, undrained
 
 _LONGEST_INTERVAL_S = 2.0
@@ -70,6 +70,6 @@ def _attempt(task: Task, work: Callable[[Any], DrainResult]) -> Result:
                 result = DrainResult(name, error=f"the driver {type(driver).__name__} cannot drain")
             else:
                 result = work(driver)
-        except DEVICE_FAULTS as fault:
-            result = DrainResult(name, error=words(fault))
+        except DEVICE_ERRORS as fault:
+            result = DrainResult(name, error=error_text(fault))
     return Result(host=task.host, result=result)

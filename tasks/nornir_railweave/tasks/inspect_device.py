@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.reading import Comparer
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.sonic.document import DocumentError
 
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """One device. ``fault`` says why the rest is not known; ``changes`` counts how far it is from the intent."""
+    """One device. ``error`` says why the rest is not known; ``changes`` counts how far it is from the intent."""
 
     provisioned: bool = False
     changes: int = 0
     drained: bool = False
     serial: str = ""
-    fault: str = ""
+    error: str = ""
 
 
 def inspect_device(task: Task, compare: Comparer) -> Result:
@@ -34,6 +34,6 @@ def inspect_device(task: Task, compare: Comparer) -> Result:
                 drained=bool(traffic.drained()) if traffic is not None else False,
                 serial=str(driver.get_facts()["serial_number"]),
             )
-        except (*DEVICE_FAULTS, DocumentError) as fault:
-            seen = Inspected(fault=words(fault))
+        except (*DEVICE_ERRORS, DocumentError) as fault:
+            seen = Inspected(error=error_text(fault))
     return Result(host=task.host, result=seen)

@@ -9,7 +9,7 @@ from nornir.core.task import Result, Task
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.restore import roll_back
 from nornir_railweave.device.saving import UNSAVED, is_saved, save
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.document import DocumentError
@@ -64,12 +64,12 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
             return _confirmed(device, attempt, attempt.commit_id or (last.commit_id if attempt.made(last) else ""))
         except Exception as fault:
             # Whether the switch took the confirmation is not known by its answer, but by what it runs and waits for.
-            why = words(fault)
+            why = error_text(fault)
             device.say(Step.LOST, why)
         try:
             device.reconnect()
             if device.state() is not ConfigState.AFTER:
                 break
-        except (*DEVICE_FAULTS, DocumentError):
+        except (*DEVICE_ERRORS, DocumentError):
             return device.lost(why)
     return roll_back(device, attempt, f"the commit could not be confirmed: {why}")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.session import DEVICE_FAULTS, session
+from nornir_railweave.device.session import DEVICE_ERRORS, session
 from nornir_railweave.target.connect import only
 from railweave.fabric.model import Fabric
 
@@ -35,7 +35,7 @@ def ports_up(task: Task, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
         try:
             state = opened.driver.get_interfaces()
             up = tuple(port for port in wanted if state.get(port, {}).get("is_up"))
-        except DEVICE_FAULTS:
+        except DEVICE_ERRORS:
             up = tuple(wanted)
     return Result(host=task.host, result=up)
 

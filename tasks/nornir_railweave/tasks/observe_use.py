@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.quiet import wait_until_quiet
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.plan.retirement import Use
 
 
@@ -32,6 +32,6 @@ def observe_use(
                     host for port, host in hosts_of[task.host.name].items() if state.get(port, {}).get("is_up")
                 ),
             )
-        except DEVICE_FAULTS as fault:
-            use = Use(fault=words(fault))
+        except DEVICE_ERRORS as fault:
+            use = Use(error=error_text(fault))
     return Result(host=task.host, result=use)

@@ -7,7 +7,7 @@ from typing import Any
 from napalm.base.exceptions import ConnectionClosedException
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step
 from railweave.sonic.document import DocumentError
 
@@ -30,9 +30,9 @@ def read_facts(task: Task, keep: Callable[[str], str], announce: Events) -> Resu
             except ConnectionClosedException:
                 # A session that broke off says nothing of the device; one more try does.
                 text = keep(_printed(opened.reconnect(0)))
-        except (*DEVICE_FAULTS, DocumentError) as fault:
-            announce(Event(Step.UNREACHABLE, name, words(fault)))
-            return Result(host=task.host, result=FactReading(error=words(fault)))
+        except (*DEVICE_ERRORS, DocumentError) as fault:
+            announce(Event(Step.UNREACHABLE, name, error_text(fault)))
+            return Result(host=task.host, result=FactReading(error=error_text(fault)))
     announce(Event(Step.READ, name))
     return Result(host=task.host, result=FactReading(text))
 

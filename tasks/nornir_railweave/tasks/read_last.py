@@ -3,7 +3,7 @@
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import LastCommit, ReachedDevice
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
 
 
@@ -13,9 +13,9 @@ def read_last(task: Task, announce: Events) -> Result:
         device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
             last = device.last_commit()
-        except DEVICE_FAULTS as fault:
-            device.say(Step.UNREACHABLE, words(fault))
-            return Result(host=task.host, result=words(fault))
+        except DEVICE_ERRORS as fault:
+            device.say(Step.UNREACHABLE, error_text(fault))
+            return Result(host=task.host, result=error_text(fault))
     # A commit that was taken back is no more; a drain has a message too, and is no commit.
     is_commit = last.pending or (last.kept and last.kept == last.commit_id)
     return Result(host=task.host, result=last if is_commit else LastCommit(pending=False))

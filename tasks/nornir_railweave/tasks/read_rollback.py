@@ -8,7 +8,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.reading import running_of
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
 from railweave.plan.rollback_checks import DeviceReading
 from railweave.plan.rollout import Rollout
@@ -18,15 +18,15 @@ from railweave.sonic.document import DocumentError
 from railweave.sonic.rows import DeviceConfig
 
 
-def read_rollback(task: Task, rollout: Rollout, wanted: Callable[[str], DeviceConfig], announce: Events) -> Result:
+def read_rollback(task: Task, rollout: Rollout, intended: Callable[[str], DeviceConfig], announce: Events) -> Result:
     """Return a ``DeviceReading``; its error says why a device could not be read."""
     with session(task) as opened:
         device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
-            reading = _read(device, rollout, wanted(device.name))
-        except (*DEVICE_FAULTS, DocumentError) as fault:
-            device.say(Step.UNREACHABLE, words(fault))
-            return Result(host=task.host, result=DeviceReading(error=words(fault)))
+            reading = _read(device, rollout, intended(device.name))
+        except (*DEVICE_ERRORS, DocumentError) as fault:
+            device.say(Step.UNREACHABLE, error_text(fault))
+            return Result(host=task.host, result=DeviceReading(error=error_text(fault)))
     device.say(Step.READ)
     return Result(host=task.host, result=reading)
 
@@ -58,4 +58,4 @@ def _document(driver: Any, commit_id: str) -> tuple[Mapping[str, Any] | None, st
     try:
         return documents.document(commit_id), ""
     except CommitError as fault:
-        return None, words(fault)
+        return None, error_text(fault)

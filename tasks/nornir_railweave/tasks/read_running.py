@@ -1,4 +1,4 @@
-"""Read what one device runs and return how it differs from what is wanted: changes and digests, no configuration."""
+"""Read what one device runs and return how it differs from what is intended: changes and digests, no configuration."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,11 +7,11 @@ from napalm.base.exceptions import ConnectionClosedException
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.reading import Comparer, Comparison, damage_of, is_pending
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step
+from railweave.diagnostics import Blocker
 from railweave.plan.build import Reading
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.diff import Refusal
 from railweave.sonic.document import DocumentError
 
 
@@ -25,10 +25,10 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
             except ConnectionClosedException:
                 # A session that broke off says nothing of the device; one more try does.
                 found, pending = _read(opened.reconnect(0), compare, name)
-        except (*DEVICE_FAULTS, DocumentError) as fault:
-            return _unreadable(task, announce, words(fault))
+        except (*DEVICE_ERRORS, DocumentError) as fault:
+            return _unreadable(task, announce, error_text(fault))
     if found.running.frr is None:
-        return _unreadable(task, announce, found.difference.refusals[0].message)
+        return _unreadable(task, announce, found.difference.blockers[0].message)
     announce(Event(Step.READ, name, f"{len(found.difference.delta)} changes"))
     return Result(host=task.host, result=Reading(found.difference, found.sha256, pending))
 
@@ -36,8 +36,8 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
 def _read(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:
     found = compare(driver, name)
     if damage := damage_of(driver):
-        refusal = Refusal(f"its transaction state is damaged: {damage}", f"railweave recover {name}")
-        difference = replace(found.difference, delta=Delta(), refusals=(*found.difference.refusals, refusal))
+        blocker = Blocker(f"its transaction state is damaged: {damage}", f"railweave recover {name}")
+        difference = replace(found.difference, delta=Delta(), blockers=(*found.difference.blockers, blocker))
         found = replace(found, difference=difference)
     return found, is_pending(driver)
 

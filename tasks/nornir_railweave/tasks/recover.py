@@ -6,7 +6,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import LastCommit, ReachedDevice
 from nornir_railweave.device.restore import restore
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
 from railweave.plan.rollout import Rollout
 from railweave.sonic.delta.snapshot import Snapshot
@@ -18,7 +18,7 @@ _ATTEMPTS = 2
 
 
 def recover(
-    task: Task, rollout: Rollout, wanted: Callable[[str], DeviceConfig], reconnect_s: float, announce: Events
+    task: Task, rollout: Rollout, intended: Callable[[str], DeviceConfig], reconnect_s: float, announce: Events
 ) -> Result:
     """Restore what the device held before its pending commit, and undrain it, if these are of ``rollout``.
 
@@ -43,7 +43,7 @@ def recover(
                 if last.pending and made(last):
                     device.say(Step.ROLLING_BACK, "its commit was never confirmed")
                     # The journal has no rows, only the digest of what the device held.
-                    before = Snapshot({}, None, wanted(name), record.before_sha256)
+                    before = Snapshot({}, None, intended(name), record.before_sha256)
                     missing = restore(device, before, made, "")
                     if not missing:
                         device.say(Step.ROLLED_BACK)
@@ -52,7 +52,7 @@ def recover(
                     device.say(Step.UNDRAINED)
                 why = f"not restored: {first_few(missing)}" if missing else ""
                 return Result(host=task.host, result=why, failed=bool(missing))
-            except (*DEVICE_FAULTS, DocumentError) as fault:
-                why = words(fault)
+            except (*DEVICE_ERRORS, DocumentError) as fault:
+                why = error_text(fault)
                 device.say(Step.LOST, why)
     return Result(host=task.host, result=why, failed=True)

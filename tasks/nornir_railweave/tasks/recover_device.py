@@ -7,7 +7,7 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.reading import switch_program
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.target.connect import only
 from railweave.plan.recovery import RecoveryOutcome, RecoveryResult
 
@@ -36,8 +36,8 @@ def recover_device(task: Task, accept_running: bool) -> Result:
     with session(task) as opened:
         try:
             result = _recovered(name, opened.driver, accept_running=accept_running)
-        except DEVICE_FAULTS as fault:
-            result = RecoveryResult(name, RecoveryOutcome.UNREACHABLE, error=words(fault))
+        except DEVICE_ERRORS as fault:
+            result = RecoveryResult(name, RecoveryOutcome.UNREACHABLE, error=error_text(fault))
     return Result(host=task.host, result=result, failed=not result.ok)
 
 

@@ -4,7 +4,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.restore import revert_commit
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
 
 
@@ -21,7 +21,7 @@ def revert_expired_commit(task: Task, announce: Events) -> Result:
                 return Result(host=task.host, result=False)
             device.say(Step.ROLLING_BACK, "its timer ended without restoring anything")
             revert_commit(device, pending=True)
-        except DEVICE_FAULTS as fault:
-            return Result(host=task.host, result=False, failed=True, error=words(fault))
+        except DEVICE_ERRORS as fault:
+            return Result(host=task.host, result=False, failed=True, error=error_text(fault))
     device.say(Step.ROLLED_BACK)
     return Result(host=task.host, result=True)

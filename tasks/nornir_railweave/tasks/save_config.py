@@ -7,7 +7,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.saving import UNSAVED, is_saved, save
-from nornir_railweave.device.session import DEVICE_FAULTS, session
+from nornir_railweave.device.session import DEVICE_ERRORS, session
 from nornir_railweave.events import Event, Events, Step
 
 
@@ -28,7 +28,7 @@ def save_config(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> 
             if is_saved(opened.driver, jobs[name]):
                 return Result(host=task.host, result=Saved.BEFORE)
             done = save(opened.driver, jobs[name])
-        except DEVICE_FAULTS:
+        except DEVICE_ERRORS:
             return Result(host=task.host, result=Saved.UNKNOWN)
     announce(Event(Step.SAVED if done else Step.LOST, name, "" if done else UNSAVED))
     return Result(host=task.host, result=Saved.NOW if done else Saved.NOT)

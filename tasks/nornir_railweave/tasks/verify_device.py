@@ -6,7 +6,7 @@ from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.device.observing import observe
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step, silent
 from railweave.plan.expectation import Expectation
 from railweave.plan.verification import EVERYONE, check_device, unreachable
@@ -36,9 +36,9 @@ def verify_device(
             try:
                 checks = check_device(expected, observe(opened.driver), settled)
                 silent_reads = 0
-            except DEVICE_FAULTS as fault:
+            except DEVICE_ERRORS as fault:
                 opened.close()
-                checks = (unreachable(task.host.name, words(fault)),)
+                checks = (unreachable(task.host.name, error_text(fault)),)
                 silent_reads += 1
             over = silent_reads >= _ATTEMPTS or clock.monotonic() + interval_s > deadline
             wrong = sum(not check.ok for check in checks)

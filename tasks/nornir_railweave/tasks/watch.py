@@ -9,7 +9,7 @@ from napalm_sonic.observed import Counted
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.gates import checks_of
 from nornir_railweave.device.observing import Seen, losses_of, observe, observe_over
-from nornir_railweave.device.session import DEVICE_FAULTS, session, words
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.plan.outcome import VerifyCheck
 from railweave.plan.verification import unreachable
 
@@ -33,8 +33,8 @@ def watch(task: Task, order: Order, attempts: Mapping[str, Attempt], last: Mappi
             seen = _seen(device, counting=bool(baseline.losses))
             checks = checks_of(device, baseline, seen.observation, losses_of((*counted, *seen.counted)))
             counted = seen.counted
-        except DEVICE_FAULTS as fault:
-            checks = (unreachable(name, words(fault)),)
+        except DEVICE_ERRORS as fault:
+            checks = (unreachable(name, error_text(fault)),)
     return Result(host=task.host, result=Look(tuple(check for check in checks if not check.ok), counted))
 
 

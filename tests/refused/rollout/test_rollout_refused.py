@@ -18,8 +18,8 @@ from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
+from railweave.plan.consent import conflicts
 from railweave.plan.offline import plan_offline
-from railweave.plan.refusal import conflicts
 from railweave.templates import find_templates
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@ import pytest
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import load_catalog
 from railweave.catalog.media import Medium
-from railweave.catalog.model import Refusal
+from railweave.diagnostics import Blocker
 
 CATALOG = load_catalog()
 
@@ -34,9 +34,9 @@ def chosen(a: LaneEnd, b: LaneEnd, length_m: int, wanted: str | None = None) -> 
     return medium.id
 
 
-def refused(a: LaneEnd, b: LaneEnd, length_m: int, wanted: str | None = None) -> Refusal:
+def refused(a: LaneEnd, b: LaneEnd, length_m: int, wanted: str | None = None) -> Blocker:
     medium = choose_medium(a, b, length_m, wanted, CATALOG)
-    assert isinstance(medium, Refusal), medium
+    assert isinstance(medium, Blocker), medium
     return medium
 
 
@@ -65,10 +65,10 @@ def test_50g_lanes_meet_100g_lanes_over_a_gearbox_only(length_m: int) -> None:
 @pytest.mark.parametrize("wanted", ["dac", "acc", "aoc", "sr"])
 def test_copper_and_sr_link_no_50g_lanes_to_100g_lanes(wanted: str) -> None:
     refusal = refused(H4, CX7, 2, wanted)
-    assert "does not link the lane rates" in refusal.reason
-    assert "8x50G" in refusal.reason
-    assert "4x100G" in refusal.reason
-    assert refusal.way_out == "write media: dr or media: auto"
+    assert "does not link the lane rates" in refusal.message
+    assert "8x50G" in refusal.message
+    assert "4x100G" in refusal.message
+    assert refusal.fix == "write media: dr or media: auto"
 
 
 def test_the_wire_of_a_dr4_has_one_rate_at_both_ends() -> None:
@@ -82,8 +82,8 @@ def test_the_wire_of_a_dr4_has_one_rate_at_both_ends() -> None:
 
 def test_copper_that_cannot_reach_is_refused_with_its_reach_and_a_medium_that_does() -> None:
     refusal = refused(SN5600, CX7, 20, "dac")
-    assert refusal.reason == "dac (passive copper cable) reaches 3 m at these lanes and the link has 20 m"
-    assert refusal.way_out == "write media: aoc or media: auto, or a length_m of at most 3"
+    assert refusal.message == "dac (passive copper cable) reaches 3 m at these lanes and the link has 20 m"
+    assert refusal.fix == "write media: aoc or media: auto, or a length_m of at most 3"
 
 
 def test_a_wanted_medium_that_fits_is_kept_though_a_cheaper_one_would_do() -> None:
@@ -92,29 +92,29 @@ def test_a_wanted_medium_that_fits_is_kept_though_a_cheaper_one_would_do() -> No
 
 def test_an_unknown_medium_is_refused_with_the_known_ones() -> None:
     refusal = refused(SN5600, CX7, 2, "thread")
-    assert "thread" in refusal.reason
-    assert refusal.way_out.endswith("dac, acc, aoc, sr, dr, fr, lr")
+    assert "thread" in refusal.message
+    assert refusal.fix.endswith("dac, acc, aoc, sr, dr, fr, lr")
 
 
 def test_ends_of_different_speed_are_refused() -> None:
-    assert "differ in speed" in refused(SN5600, nic("connectx-7", 2, 200), 2).reason
+    assert "differ in speed" in refused(SN5600, nic("connectx-7", 2, 200), 2).message
 
 
 def test_a_length_that_nothing_reaches_is_refused_with_the_longest_reach() -> None:
     end = switch("nvidia-sn5600", 800)
-    assert refused(end, end, 5000).way_out == "give a length_m of at most 2000"
+    assert refused(end, end, 5000).fix == "give a length_m of at most 2000"
 
 
 def test_a_medium_that_does_not_exist_for_an_end_is_refused() -> None:
     refusal = refused(switch("sonic-vs", 100), nic("intel-e810", 1, 100), 2, "acc")
-    assert "does not exist for SONiC virtual switch" in refusal.reason
-    assert refusal.way_out == "write media: dac or media: auto"
+    assert "does not exist for SONiC virtual switch" in refusal.message
+    assert refusal.fix == "write media: dac or media: auto"
 
 
 def test_ends_that_nothing_links_are_refused_without_a_length() -> None:
     odd = LaneEnd("odd", 200, (200,), ("OSFP",))
     refusal = refused(odd, LaneEnd("other", 200, (50,), ("QSFP56",)), 2)
-    assert "none in common" in refusal.reason
+    assert "none in common" in refusal.message
 
 
 def test_the_virtual_switch_links_100g_nics_on_25g_lanes() -> None:
@@ -126,16 +126,16 @@ def test_leaf_and_spine_of_50g_lanes_take_the_cheapest_fibre_at_30_m() -> None:
 
 
 def test_a_switch_without_the_speed_has_no_end() -> None:
-    assert isinstance(switch_end(CATALOG.switch("nokia-ixr7220-h4-64d"), 800), Refusal)
+    assert isinstance(switch_end(CATALOG.switch("nokia-ixr7220-h4-64d"), 800), Blocker)
 
 
 def test_a_connectx_8_as_one_port_of_800g_is_refused_with_the_reason() -> None:
     end = nic_end(CATALOG.nic("connectx-8"), 1, 800)
-    assert isinstance(end, Refusal)
-    assert "no single 800G port" in end.reason
+    assert isinstance(end, Blocker)
+    assert "no single 800G port" in end.message
 
 
 def test_a_nic_in_a_form_that_it_has_not_is_refused_with_those_that_it_has() -> None:
     end = nic_end(CATALOG.nic("connectx-7"), 2, 400)
-    assert isinstance(end, Refusal)
-    assert end.way_out == "choose one of 1x400G, 2x200G, 1x200G, 2x100G, 1x100G"
+    assert isinstance(end, Blocker)
+    assert end.fix == "choose one of 1x400G, 2x200G, 1x200G, 2x100G, 1x100G"

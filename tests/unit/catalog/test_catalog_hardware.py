@@ -11,7 +11,7 @@ def test_a_connectx_8_is_two_ports_of_400g_and_never_one_of_800g() -> None:
     assert nic.find(1, 800) is None
     refused = nic.refusal_of(1, 800)
     assert refused is not None
-    assert "ports: 2" in refused.way_out
+    assert "ports: 2" in refused.fix
 
 
 def test_a_combination_that_is_only_not_listed_has_no_refusal_of_its_own() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from railweave.catalog.load import load_catalog
-from railweave.catalog.model import Refusal
 from railweave.catalog.panel import (
     PortGroup,
     build_panel,
@@ -11,6 +10,7 @@ from railweave.catalog.panel import (
     logical_ports_per_cage,
     speeds,
 )
+from railweave.diagnostics import Blocker
 from railweave.fabric.model import Panel, SwitchPort
 
 CATALOG = load_catalog()
@@ -22,9 +22,9 @@ def panel(model_id: str, *groups: tuple[int, int]) -> Panel:
     return built
 
 
-def refusal(model_id: str, *groups: tuple[int, int]) -> Refusal:
+def refusal(model_id: str, *groups: tuple[int, int]) -> Blocker:
     built = build_panel(CATALOG.switch(model_id), [PortGroup(cages, speed) for cages, speed in groups])
-    assert isinstance(built, Refusal)
+    assert isinstance(built, Blocker)
     return built
 
 
@@ -93,8 +93,8 @@ def test_the_virtual_switch_runs_40g_without_breaking_out_and_without_fec() -> N
 def test_a_cage_of_the_virtual_switch_that_lacks_a_mode_is_named() -> None:
     assert len(panel("sonic-vs", (6, 50)).ports) == 12
     refused = refusal("sonic-vs", (7, 50))
-    assert "cage 7 (Ethernet24)" in refused.reason
-    assert "at most 6 cages" in refused.way_out
+    assert "cage 7 (Ethernet24)" in refused.message
+    assert "at most 6 cages" in refused.fix
 
 
 def test_a_platform_without_breakout_has_only_its_native_ports() -> None:
@@ -102,7 +102,7 @@ def test_a_platform_without_breakout_has_only_its_native_ports() -> None:
     assert built.breakout == ()
     assert [port.name for port in built.ports[:2]] == ["Ethernet1", "Ethernet2"]
     assert built.ports[31].alias == "fourHundredGigE32"
-    assert refusal("accton-as9726-32d", (32, 200)).way_out.endswith("400G")
+    assert refusal("accton-as9726-32d", (32, 200)).fix.endswith("400G")
 
 
 def test_an_index_that_counts_from_0_keeps_its_alias_from_1() -> None:
@@ -128,19 +128,19 @@ def test_speeds_are_listed_fastest_first() -> None:
 
 def test_an_impossible_speed_is_refused_with_the_possible_ones() -> None:
     refused = refusal("nokia-ixr7220-h4-64d", (64, 800))
-    assert refused.reason == "Nokia 7220 IXR-H4-64D has no 800G ports"
-    assert refused.way_out.endswith("400G, 200G, 100G, 50G")
+    assert refused.message == "Nokia 7220 IXR-H4-64D has no 800G ports"
+    assert refused.fix.endswith("400G, 200G, 100G, 50G")
     assert logical_ports_per_cage(CATALOG.switch("nokia-ixr7220-h4-64d"), 800) is None
 
 
 def test_more_cages_than_the_front_panel_has_are_refused() -> None:
-    assert "32 cages and 33 are wanted" in refusal("nvidia-sn4700", (20, 400), (13, 200)).reason
+    assert "32 cages and 33 are needed" in refusal("nvidia-sn4700", (20, 400), (13, 200)).message
 
 
 def test_more_ports_than_the_chip_drives_are_refused() -> None:
     refused = refusal("nokia-ixr7220-h5-64d", (64, 100))
-    assert "drives 320 ports and 512 are wanted" in refused.reason
-    assert "at most 40" in refused.way_out
+    assert "drives 320 ports and 512 are needed" in refused.message
+    assert "at most 40" in refused.fix
     assert len(panel("nokia-ixr7220-h5-64d", (40, 100)).ports) == 320
     assert len(panel("nokia-ixr7220-h4-64d", (64, 100)).ports) == 256
 

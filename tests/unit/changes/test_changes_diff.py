@@ -294,15 +294,15 @@ def test_a_switch_never_deployed_takes_everything_by_reload(metadata: dict[str, 
 def test_an_unknown_frr_configuration_is_refused_not_taken_as_empty() -> None:
     found = compare(running(frr=""), wanted())
     assert found.delta.changes == ()
-    assert "unknown" in found.refusals[0].message
-    assert found.refusals[0].fix
+    assert "unknown" in found.blockers[0].message
+    assert found.blockers[0].fix
 
 
 @pytest.mark.parametrize("platform", ["x86_64-other-r0", ""])
 def test_another_platform_is_refused(platform: str) -> None:
     found = compare(running(platform=platform), wanted(), platform=PLATFORM)
     assert found.delta.changes == ()
-    assert PLATFORM in found.refusals[0].message
+    assert PLATFORM in found.blockers[0].message
 
 
 def test_frr_lines_are_changes_with_their_context_and_secrets_stay_hidden() -> None:

@@ -20,8 +20,8 @@ from railweave.fabric.model import Fabric, Host, Link, Panel, Switch, Tier
 from railweave.intent.load import load_intent_text
 from railweave.lab.hosts import network_script
 from railweave.plan.capacity import capacity
-from railweave.plan.manual_drain import choose, refusals
 from railweave.plan.expectation import expect
+from railweave.plan.manual_drain import check_drain, choose
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.waves import WaveGate, lay_out
 from railweave.qos.deadlock import find_deadlock
@@ -215,9 +215,9 @@ def test_a_rollout_goes_down_tier_by_tier_and_keeps_to_the_floors(three: Fabric)
 def test_a_spine_is_drained_where_its_leaves_keep_another(three: Fabric) -> None:
     (target,) = choose(three, ["three-spine1"])
     assert (target.whole, len(target.links)) == (True, 4)
-    assert refusals(three, [target], {}, ()) == ()
+    assert check_drain(three, [target], {}, ()) == ()
     both = choose(three, ["three-spine1", "three-spine2"])
-    assert [one.code for one in refusals(three, both, {}, (), several=True)] == ["RW522"]
+    assert [one.code for one in check_drain(three, both, {}, (), several=True)] == ["RW522"]
 
 
 def test_nodes_reach_the_leaves_of_all_pods(three: Fabric) -> None:

@@ -106,7 +106,7 @@ def test_an_alias_has_the_value_of_its_anchor_and_a_place_of_its_own() -> None:
 def test_a_merge_key_adds_what_is_not_written_out() -> None:
     document = read_document("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc: {<<: [*a, *b], x: 9}\n", "i.yml")
     assert document.value["c"] == {"x": 9, "y": 2, "z": 4}
-    assert not document.faults
+    assert not document.diagnostics
 
 
 def test_a_quoted_merge_key_is_a_key() -> None:
@@ -114,11 +114,11 @@ def test_a_quoted_merge_key_is_a_key() -> None:
 
 
 def test_merging_anything_but_a_mapping_is_a_fault() -> None:
-    assert [one.code for one in read_document("a: &a 1\nb: {<<: *a}\n", "i.yml").faults] == ["RW012"]
+    assert [one.code for one in read_document("a: &a 1\nb: {<<: *a}\n", "i.yml").diagnostics] == ["RW012"]
 
 
 def test_all_duplicate_keys_and_tags_are_reported_at_once() -> None:
-    faults = read_document("a: 1\nb: !x 2\na: 3\nc: {d: 1, d: !!binary aa==}\n", "i.yml").faults
+    faults = read_document("a: 1\nb: !x 2\na: 3\nc: {d: 1, d: !!binary aa==}\n", "i.yml").diagnostics
     assert [(one.code, one.where.line, one.where.column) for one in faults] == [
         ("RW005", 2, 4),
         ("RW004", 3, 1),
@@ -128,7 +128,7 @@ def test_all_duplicate_keys_and_tags_are_reported_at_once() -> None:
 
 
 def test_keys_that_are_only_written_differently_are_duplicates() -> None:
-    assert [one.code for one in read_document("a: 1\n\"a\": 2\n'a': 3\n", "i.yml").faults] == ["RW004", "RW004"]
+    assert [one.code for one in read_document("a: 1\n\"a\": 2\n'a': 3\n", "i.yml").diagnostics] == ["RW004", "RW004"]
 
 
 def test_the_first_of_two_keys_counts() -> None:
@@ -139,7 +139,7 @@ def test_the_first_of_two_keys_counts() -> None:
 def test_a_key_that_is_no_text_is_a_fault_and_the_rest_is_read(text: str) -> None:
     document = read_document(text, "i.yml")
     assert document.value == {"b": 2}
-    assert [one.code for one in document.faults] == ["RW012"]
+    assert [one.code for one in document.diagnostics] == ["RW012"]
 
 
 def test_exploding_aliases_are_refused_before_they_explode() -> None:
@@ -157,7 +157,7 @@ def test_exploding_merges_are_refused_too() -> None:
 
 @pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: *a}", "a: &a {<<: *a}", "a: *b", "a: *b\nb: &b 1"])
 def test_an_alias_without_a_finished_anchor_above_is_a_fault(text: str) -> None:
-    assert [one.code for one in read_document(text, "i.yml").faults][:1] == ["RW006"]
+    assert [one.code for one in read_document(text, "i.yml").diagnostics][:1] == ["RW006"]
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: "])

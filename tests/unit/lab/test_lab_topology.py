@@ -13,7 +13,7 @@ import yaml
 from railweave.api.lab import write_lab
 from railweave.errors import RefusedError, UsageError
 from railweave.intent.load import load_intent_text
-from railweave.lab.topology import clab_document, lab_faults, management_subnet, node_files, ssh_ports
+from railweave.lab.topology import clab_document, lab_diagnostics, management_subnet, node_files, ssh_ports
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "lab"
@@ -182,11 +182,11 @@ def test_a_kind_or_transport_that_cannot_be_is_refused(render_lab: Any, environ:
 def test_ports_that_a_virtual_switch_does_not_have_are_refused(render_lab: Any) -> None:
     from railweave.api.designing import load_designed
 
-    (fault,) = lab_faults(load_designed(ROOT / "intent" / "pod-32.yml").fabric)
+    (fault,) = lab_diagnostics(load_designed(ROOT / "intent" / "pod-32.yml").fabric)
     assert fault.code == "RW701"
     with pytest.raises(RefusedError):
         raise RefusedError([fault])
-    assert lab_faults(render_lab("lab-4.yml").lab.fabric) == ()
+    assert lab_diagnostics(render_lab("lab-4.yml").lab.fabric) == ()
 
 
 def test_only_what_a_switch_is_can_be_read_by_others(render_lab: Any, tmp_path: Path) -> None:

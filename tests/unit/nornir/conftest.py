@@ -28,9 +28,9 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric, HostPort
 from railweave.intent.load import load_intent_text
+from railweave.plan.consent import Consent
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
-from railweave.plan.refusal import Consent
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.merge import apply as merged
 from railweave.sonic.delta.merge import merge_document
@@ -118,7 +118,7 @@ class World:
         self.swapped: dict[tuple[str, str], tuple[str, str]] = {}
         self.still_up: set[tuple[str, str]] = set()
 
-    def wanted(self, name: str) -> DeviceConfig:
+    def intended(self, name: str) -> DeviceConfig:
         return self._configs[name]
 
     def grow(self, fabric: Fabric) -> None:
@@ -396,7 +396,7 @@ class Bench:
             return plan(
                 nr,
                 self.world.fabric,
-                self.world.wanted,
+                self.world.intended,
                 target="fake",
                 intent_sha256="0" * 64,
                 clock=self.clock,
@@ -430,7 +430,7 @@ class Bench:
                 nr,
                 self.world.fabric,
                 made,
-                self.world.wanted,
+                self.world.intended,
                 policy=policy,
                 events=self.events.append,
                 control=control,
@@ -505,7 +505,7 @@ def bench(lab: Fabric, bench_of: Callable[[Fabric], Bench]) -> Bench:
 
 def _settle(bench: Bench) -> Bench:
     for name, switch in bench.world.switches.items():
-        switch.running = switch.saved = _settled(bench.world.wanted(name), switch.running)
+        switch.running = switch.saved = _settled(bench.world.intended(name), switch.running)
     return bench
 
 

@@ -272,7 +272,7 @@ def test_a_device_whose_frr_does_not_answer_is_not_taken_for_one_that_is_done(ch
     made = changed.plan().devices["lab-spine1"]
     silent = RunningConfig(running(changed, "lab-spine1").config_db, None)
     driver = SimpleNamespace(get_config=lambda retrieve: {retrieve: dump(silent)})
-    compare = Comparer(changed.world.fabric, changed.world.wanted)
+    compare = Comparer(changed.world.fabric, changed.world.intended)
     job = DeployJob(
         compare, expect(changed.world.fabric, changed.world.fabric.switch_of["lab-spine1"]), made, Delta(())
     )

@@ -16,12 +16,12 @@ from napalm.base.exceptions import ConnectionException
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
+from railweave.plan.consent import conflicts
 from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.model import LivePort
 from railweave.plan.offline import plan_offline
 from railweave.plan.outcome import Result
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.plan.refusal import conflicts
 from railweave.templates import find_templates
 
 if TYPE_CHECKING:

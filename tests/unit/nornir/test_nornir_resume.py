@@ -19,8 +19,8 @@ from nornir_railweave.rollout.rolling_back import newer_than, newest_change, pla
 from nornir_railweave.rollout.rollouts import read_rollout, rollouts
 from nornir_railweave.target.policy import Policy
 from railweave.errors import RefusedError
+from railweave.plan.consent import Consent
 from railweave.plan.outcome import Result
-from railweave.plan.refusal import Consent
 from railweave.plan.resumption import differing, in_journaled_order
 from railweave.plan.rollout import Kind, Rollout
 from railweave.sonic.delta.delta import inverse
@@ -161,7 +161,7 @@ def take_to(bench: Any, running: dict[str, RunningConfig], *names: str) -> None:
 def rolled_back(bench: Any, rollout: Rollout) -> Any:
     nr = bench.nornir()
     fabric = bench.world.fabric
-    planned = plan_rollback(nr, fabric, bench.world.wanted, rollout, policy(bench), bench.events.append)
+    planned = plan_rollback(nr, fabric, bench.world.intended, rollout, policy(bench), bench.events.append)
     journal = Journal(folder(bench), fabric.name, "fake", RolloutMetadata(Kind.ROLLBACK, rollout.name))
     with closing(journal):
         return roll_back(nr, fabric, planned, policy=policy(bench), events=bench.events.append, journal=journal)
@@ -256,7 +256,7 @@ def test_a_lost_rollout_is_freed_and_carried_on(changed: Any, step: Step) -> Non
     nr = changed.nornir()
     with closing(Journal.reopen(lost.path, "lab", "fake", RolloutMetadata())) as journal:
         announce = Announcer([journal])
-        assert free_devices(nr, lost, changed.world.wanted, reconnect_s=0.05, announce=announce) == {}
+        assert free_devices(nr, lost, changed.world.intended, reconnect_s=0.05, announce=announce) == {}
         assert changed.world.switches[last].running.config_db == changed.before[last].config_db
         plan = changed.plan()
         assert differing(lost, plan) == ()
@@ -301,7 +301,7 @@ def test_a_commit_of_somebody_else_is_left_alone(changed: Any) -> None:
     switch.pending = True
     changed.keepers.commits[last][-1] = Kept("foreign", "by hand", {})
     held = switch.running
-    free_devices(changed.nornir(), lost, changed.world.wanted, reconnect_s=0.05, announce=changed.events.append)
+    free_devices(changed.nornir(), lost, changed.world.intended, reconnect_s=0.05, announce=changed.events.append)
     assert (switch.pending, switch.running) == (True, held)
 
 
@@ -311,7 +311,7 @@ def test_a_device_that_cannot_be_freed_is_named(changed: Any, unreachable: Conne
     for switch in changed.world.switches.values():
         switch.faults["open"] = unreachable
     failed = free_devices(
-        changed.nornir(), lost, changed.world.wanted, reconnect_s=0.05, announce=changed.events.append
+        changed.nornir(), lost, changed.world.intended, reconnect_s=0.05, announce=changed.events.append
     )
     assert failed == {last: "no route to host"}, "those that ended new need nothing"
 

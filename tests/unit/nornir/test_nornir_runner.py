@@ -15,7 +15,7 @@ from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
 from nornir.core.processor import Processor, Processors
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.session import words
+from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Announcer, Event, Step
 from nornir_railweave.rollout.interrupts import Interrupts
 from nornir_railweave.rollout.journal import Journal
@@ -163,4 +163,4 @@ def test_waiting_is_told_once() -> None:
     ],
 )
 def test_a_fault_is_told_in_one_short_line(fault: Exception, text: str) -> None:
-    assert words(fault) == text
+    assert error_text(fault) == text

@@ -10,7 +10,7 @@ from railweave.design.build import design
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
-from railweave.plan.manual_drain import WHOLE, choose, neighborhood, refusals, undrained, uplinks_left_percent
+from railweave.plan.manual_drain import WHOLE, check_drain, choose, neighborhood, undrained, uplinks_left_percent
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -81,7 +81,7 @@ def refused(
     pod: Fabric, *devices: str, several: bool = False, silent: tuple[str, ...] = (), **drained: str
 ) -> list[str]:
     held = {f"pod1-{name}": WHOLE if peers == "*" else tuple(peers.split(",")) for name, peers in drained.items()}
-    found = refusals(pod, choose(pod, [f"pod1-{name}" for name in devices]), held, silent, several=several)
+    found = check_drain(pod, choose(pod, [f"pod1-{name}" for name in devices]), held, silent, several=several)
     return [one.code for one in found]
 
 
@@ -102,12 +102,12 @@ def test_the_last_way_is_never_drained(pod: Fabric) -> None:
     assert refused(pod, "spine2", several=True, silent=("pod1-spine1",), spine3="*", spine4="*") == ["RW522"]
     links = choose(pod, ["pod1-leaf1"], ["pod1-spine1"])
     rest = {f"pod1-spine{number}": WHOLE for number in (2, 3, 4)}
-    (found,) = refusals(pod, links, rest, (), several=True)
+    (found,) = check_drain(pod, links, rest, (), several=True)
     assert found.code == "RW522"
     assert "drained already: pod1-spine2, pod1-spine3, pod1-spine4" in found.message
     held = {"pod1-leaf1": choose(pod, ["pod1-leaf1"], ["pod1-spine1"])[0].peers}
     whole = choose(pod, ["pod1-spine2", "pod1-spine3", "pod1-spine4"])
-    assert [one.code for one in refusals(pod, whole, held, (), several=True)] == ["RW522"]
+    assert [one.code for one in check_drain(pod, whole, held, (), several=True)] == ["RW522"]
 
 
 def test_all_switches_of_the_plane_are_asked_what_is_drained(pod: Fabric) -> None:

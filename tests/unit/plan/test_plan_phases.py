@@ -13,12 +13,12 @@ from railweave.diagnostics import Severity, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
+from railweave.plan.consent import Consent, check_consent, removed_markings
 from railweave.plan.expectation import expect
 from railweave.plan.offline import plan_offline
 from railweave.plan.pending import expecting_only, expecting_without
-from railweave.plan.phase_progress import PhaseProgress, phase_refusals
+from railweave.plan.phase_progress import PhaseProgress, check_phase
 from railweave.plan.phases import PhaseKind, phases
-from railweave.plan.refusal import Consent, refusals, removed_markings
 from railweave.templates import find_templates
 
 WEAVE = """
@@ -234,11 +234,11 @@ def test_a_neighboring_priority_rewrites_a_group_under_traffic_and_that_is_said(
 def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_word_for_it() -> None:
     plan = plan_offline(weave(), weave(2, CLASSES % (24, 3)), find_templates())
     assert removed_markings(plan) == ((26, ("weave-leaf1", "weave-leaf2", "weave-spine1", "weave-spine2")),)
-    (refused,) = refusals(plan, Consent())
+    (refused,) = check_consent(plan, Consent())
     assert refused.code == "RW517"
     assert "--from" in refused.fix
     assert "--single-step" in refused.fix
-    assert refusals(plan, Consent(single_step=True)) == ()
+    assert check_consent(plan, Consent(single_step=True)) == ()
 
 
 def test_no_phase_before_the_nodes_takes_a_lossless_code_point_away() -> None:
@@ -280,13 +280,13 @@ def test_the_fabric_has_done_what_every_switch_has(latest: dict[str, int | None]
 def test_a_phase_begins_only_after_the_one_before_it(
     latest: dict[str, int | None], asked: int | None, words: str
 ) -> None:
-    found = phase_refusals(standing(**latest), "main", asked)
+    found = check_phase(standing(**latest), "main", asked)
     assert [one.code for one in found] == (["RW518"] if words else [])
     assert all(words in one.message and one.fix for one in found)
 
 
 def test_a_switch_that_cannot_be_read_leaves_the_standing_open() -> None:
-    (found,) = phase_refusals(PhaseProgress({"a": 1}, {"b": "no route"}), "main", 2)
+    (found,) = check_phase(PhaseProgress({"a": 1}, {"b": "no route"}), "main", 2)
     assert found.devices == ("b",)
     assert "b: no route" in found.message
 
@@ -321,10 +321,10 @@ def test_a_ring_within_one_bundle_is_refused_with_a_way_out() -> None:
 
 def test_cables_of_running_leaves_do_not_move_all_at_once_unasked() -> None:
     plan = plan_offline(weave(), weave(4), find_templates())
-    (refused,) = (one for one in refusals(plan, Consent(provision=True)) if one.code == "RW515")
+    (refused,) = (one for one in check_consent(plan, Consent(provision=True)) if one.code == "RW515")
     assert refused.message == (
         "8 cables of leaves that run have to move, 4 of them at weave-leaf1, and their links would be down until all"
         " are in place"
     )
     assert "--from REV" in refused.fix
-    assert "RW515" not in {one.code for one in refusals(plan, Consent(provision=True, single_step=True))}
+    assert "RW515" not in {one.code for one in check_consent(plan, Consent(provision=True, single_step=True))}

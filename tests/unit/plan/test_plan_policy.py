@@ -11,11 +11,11 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.capacity import capacity
+from railweave.plan.consent import Consent, check_consent, conflicts
 from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.plan.refusal import Consent, conflicts, refusals
 from railweave.plan.waves import WaveGate
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.diff import DeviceDiff
@@ -146,9 +146,9 @@ def test_a_plan_beside_a_lost_spine_is_refused_before_its_first_wave(wide: Fabri
         " of service, and 1 may be"
     )
     assert found.devices == ("lab-spine1", "lab-spine3", "lab-spine4")
-    assert "RW513" in {one.code for one in refusals(plan, Consent())}
+    assert "RW513" in {one.code for one in check_consent(plan, Consent())}
     # The deployment says that the device could not be reached, and changes nothing.
-    assert refusals(plan, Consent(), skip_unreachable=False) == ()
+    assert check_consent(plan, Consent(), skip_unreachable=False) == ()
 
 
 def changing() -> DeviceDiff:
@@ -172,5 +172,5 @@ def test_parting_leaves_from_spines_is_agreed_to_as_a_renumbering(growth: Plan) 
     )
     agreed = Consent(provision=True)
     assert conflicts(plan) == ()
-    assert [one.code for one in refusals(plan, agreed)] == ["RW514"]
-    assert refusals(plan, replace(agreed, renumber=True)) == ()
+    assert [one.code for one in check_consent(plan, agreed)] == ["RW514"]
+    assert check_consent(plan, replace(agreed, renumber=True)) == ()

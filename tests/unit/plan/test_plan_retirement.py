@@ -55,8 +55,8 @@ def test_a_node_that_stays_keeps_its_leaf(long: Fabric, lab: Fabric) -> None:
 
 def test_a_dead_switch_is_proven_by_its_neighbors(wide: Fabric, lab: Fabric) -> None:
     gone = leaving(wide, lab)
-    assert is_proven(gone, proofs(wide, gone, {"lab-spine3": Use(fault="timed out")}))
-    up = proofs(wide, gone, {"lab-spine3": Use(fault="timed out", far_ends_up=("lab-leaf1:Ethernet120",))})
+    assert is_proven(gone, proofs(wide, gone, {"lab-spine3": Use(error="timed out")}))
+    up = proofs(wide, gone, {"lab-spine3": Use(error="timed out", far_ends_up=("lab-leaf1:Ethernet120",))})
     assert [one.actual for one in up] == ["lab-leaf1:Ethernet120"]
     assert retirement_json(gone, up)["ok"] is False
 

@@ -1,4 +1,4 @@
-"""The check of a fabric: findings become diagnostics that name row, words, devices, releases and the way out."""
+"""The check of a fabric: violations become diagnostics that name row, words, devices, releases and the way out."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +11,8 @@ from railweave.diagnostics import Diagnostic, Severity
 from railweave.intent.load import load_intent_text
 from railweave.templates import find_templates
 from railweave.yang.check import check_yang, whole_document
-from railweave.yang.findings import Fault
 from railweave.yang.schema import RowSchema, SchemaIndex, TableSchema
+from railweave.yang.violations import Failure
 
 LAB = """
 fabric: lab
@@ -57,8 +57,8 @@ class Judge:
     words: str = "not allowed"
     index: SchemaIndex = field(default_factory=EveryTable)
 
-    def first_fault(self, xml: str) -> Fault | None:
-        return Fault(self.words, self.path) if self.refuses and self.refuses in xml else None
+    def first_failure(self, xml: str) -> Failure | None:
+        return Failure(self.words, self.path) if self.refuses and self.refuses in xml else None
 
 
 def check(extra: str, *releases: Judge) -> tuple[Diagnostic, ...]:

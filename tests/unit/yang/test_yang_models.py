@@ -7,8 +7,8 @@ import pytest
 
 from railweave.cli.main import main
 from railweave.errors import RailweaveError
-from railweave.yang.findings import Fault
-from railweave.yang.models import load_models, read_fault
+from railweave.yang.models import load_models, read_failure
+from railweave.yang.violations import Failure
 
 PREFIX = "failed to parse data tree: "
 
@@ -19,7 +19,7 @@ PREFIX = "failed to parse data tree: "
         (
             'Unsatisfied range - value "9300" is out of the allowed range.: Data location '
             "\"/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/mtu\", line number 5.",
-            Fault(
+            Failure(
                 'Unsatisfied range - value "9300" is out of the allowed range.',
                 "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/mtu",
                 5,
@@ -27,18 +27,18 @@ PREFIX = "failed to parse data tree: "
         ),
         (
             'Mandatory node "speed" instance does not exist.: Schema location "/sonic-port:sonic-port/PORT/speed".',
-            Fault('Mandatory node "speed" instance does not exist.', "/sonic-port:sonic-port/PORT/speed"),
+            Failure('Mandatory node "speed" instance does not exist.', "/sonic-port:sonic-port/PORT/speed"),
         ),
         (
             "Must condition not satisfied, Try adding PORT: {}, Example: 'Ethernet0': {}: Schema location "
             '"/a:a/A", data location "/a:a/B".: a second error: Data location "/c:c".',
-            Fault("Must condition not satisfied, Try adding PORT: {}, Example: 'Ethernet0': {}", "/a:a/B"),
+            Failure("Must condition not satisfied, Try adding PORT: {}, Example: 'Ethernet0': {}", "/a:a/B"),
         ),
-        ("Invalid DSCP", Fault("Invalid DSCP")),
+        ("Invalid DSCP", Failure("Invalid DSCP")),
     ],
 )
-def test_the_first_error_is_read_with_its_place(text: str, fault: Fault) -> None:
-    assert read_fault(PREFIX + text) == fault
+def test_the_first_error_is_read_with_its_place(text: str, fault: Failure) -> None:
+    assert read_failure(PREFIX + text) == fault
 
 
 def test_a_folder_without_models_is_refused_with_the_way_out(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave.sonic.rows import ConfigDb
-from railweave.yang.findings import Fault, Place
 from railweave.yang.schema import SchemaIndex
 from railweave.yang.translate import Translation, place_of, translate
+from railweave.yang.violations import Failure, Place
 
 
 def tree_of(translation: Translation) -> ElementTree.Element:
@@ -112,30 +112,33 @@ def test_a_field_without_a_leaf_leaves_the_rest_of_its_row_to_be_judged(index: S
 @pytest.mark.parametrize(
     ("fault", "place"),
     [
-        (Fault("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/mtu"), Place("PORT", "Ethernet0", "mtu")),
-        (Fault("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/name"), Place("PORT", "Ethernet0")),
-        (Fault("x", "/sonic-port:sonic-port/PORT"), Place("PORT")),
         (
-            Fault("x", "/sonic-interface:sonic-interface/INTERFACE/INTERFACE_IPPREFIX_LIST"
+            Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/mtu"),
+            Place("PORT", "Ethernet0", "mtu"),
+        ),
+        (Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/name"), Place("PORT", "Ethernet0")),
+        (Failure("x", "/sonic-port:sonic-port/PORT"), Place("PORT")),
+        (
+            Failure("x", "/sonic-interface:sonic-interface/INTERFACE/INTERFACE_IPPREFIX_LIST"
                   "[name='Ethernet0'][ip-prefix='10.0.0.1/31']"),
             Place("INTERFACE", "Ethernet0|10.0.0.1/31"),
         ),
         (
-            Fault("x", "/sonic-dscp-tc-map:sonic-dscp-tc-map/DSCP_TO_TC_MAP/DSCP_TO_TC_MAP_LIST[name='A]/b']"
+            Failure("x", "/sonic-dscp-tc-map:sonic-dscp-tc-map/DSCP_TO_TC_MAP/DSCP_TO_TC_MAP_LIST[name='A]/b']"
                   "/DSCP_TO_TC_MAP[dscp='26']/tc"),
             Place("DSCP_TO_TC_MAP", "A]/b", "26"),
         ),
         (
-            Fault("x", "/sonic-device_metadata:sonic-device_metadata/DEVICE_METADATA/localhost/mac"),
+            Failure("x", "/sonic-device_metadata:sonic-device_metadata/DEVICE_METADATA/localhost/mac"),
             Place("DEVICE_METADATA", "localhost", "mac"),
         ),
-        (Fault("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name=\"a'b\"]/mtu"), Place("PORT", "a'b", "mtu")),
-        (Fault("x", "/sonic-port:sonic-port/PORT/PORT_LIST/speed"), Place("PORT", "Ethernet8", "speed")),
-        (Fault("x", "", 5), Place("PORT", "Ethernet0", "speed")),
-        (Fault("x"), Place("")),
+        (Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name=\"a'b\"]/mtu"), Place("PORT", "a'b", "mtu")),
+        (Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST/speed"), Place("PORT", "Ethernet8", "speed")),
+        (Failure("x", "", 5), Place("PORT", "Ethernet0", "speed")),
+        (Failure("x"), Place("")),
     ],
 )  # fmt: skip
-def test_a_fault_leads_back_to_its_row_and_field(index: SchemaIndex, fault: Fault, place: Place) -> None:
+def test_a_fault_leads_back_to_its_row_and_field(index: SchemaIndex, fault: Failure, place: Place) -> None:
     tables: ConfigDb = {"PORT": {"Ethernet0": {"speed": "1"}, "Ethernet8": {"mtu": "1"}}}
     assert place_of(fault, translate(tables, index), tables, index) == place
 

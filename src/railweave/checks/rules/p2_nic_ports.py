@@ -25,7 +25,7 @@ def ports(intent: Intent) -> Breaches:
         asked, use = f"{nics.ports}x{format_speed(nics.speed_gbps)}", nic.find(nics.ports, nics.speed_gbps)
         if use is None:
             known = nic.refusal_of(nics.ports, nics.speed_gbps)
-            reason, instead = (f": {known.reason}", f"{known.way_out}; ") if known else ("", "")
+            reason, instead = (f": {known.reason}", f"{known.fix}; ") if known else ("", "")
             can_be = either([f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations])
             message = f"{nic.title} cannot have {asked} ports{reason}"
             yield Breach(f"nodes[{index}].nics.speed", message, f"{instead}it can be {can_be}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from railweave.diagnostics import Blocker
 from railweave.names import natural_key
 from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.conflicts import Conflict, find_conflicts, find_frr_conflicts, planned_edits
@@ -37,16 +38,8 @@ ROUTING_MODE = "split-unified"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why nothing can be planned for a device, and the fix."""
-
-    message: str
-    fix: str
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceDiff:
-    """What a device needs. ``unmanaged`` counts the kept rows of each table. With refusals the delta is empty.
+    """What a device needs. ``unmanaged`` counts the kept rows of each table. With blockers the delta is empty.
 
     ``drained`` names the BGP peers that are drained, ``("*",)`` for the whole switch: operational state, so neither a
     change nor part of ``running_sha256``; so is ``maintenance``, what SONiC's TSA made of the switch.
@@ -58,7 +51,7 @@ class DeviceDiff:
     unmanaged: Mapping[str, int]
     conflicts: tuple[Conflict, ...]
     unprovisioned: bool
-    refusals: tuple[Refusal, ...] = ()
+    blockers: tuple[Blocker, ...] = ()
     drained: tuple[str, ...] = ()
     lossless_removed: tuple[int, ...] = ()
     maintenance: Maintenance = Maintenance.NONE
@@ -67,49 +60,49 @@ class DeviceDiff:
 def diff(
     device: str,
     running: RunningConfig,
-    wanted: DeviceConfig,
+    intended: DeviceConfig,
     *,
     platform: str | None = None,
     remove_conflicting: bool = False,
 ) -> DeviceDiff:
-    """Return what turns ``running`` into ``wanted``.
+    """Return what turns ``running`` into ``intended``.
 
     ``platform`` is the platform string of the intended model; a device with another one or none is refused.
     ``remove_conflicting`` plans conflicting foreign rows away instead of naming them as conflicts.
     """
-    refusals = tuple(_refusals(running, platform))
+    blockers = tuple(_blockers(running, platform))
     unprovisioned = is_unprovisioned(device, running)
     found = running.frr_document
-    if found is None or refusals:
+    if found is None or blockers:
         return DeviceDiff(
             Delta(),
-            unmanaged_rows(running, wanted),
+            unmanaged_rows(running, intended),
             (),
             unprovisioned,
-            refusals,
+            blockers,
             drained=drained(running),
             maintenance=maintenance(running),
         )
-    wanted_db = wanted.config_db()
-    scope = scope_of(running.config_db, wanted_db)
-    edits = list(_edits(running.config_db, wanted_db, scope))
-    needed, lines = _needed(wanted_db, edits, scope), frr_scope(running.config_db, found, wanted.frr_document)
+    intended_db = intended.config_db()
+    scope = scope_of(running.config_db, intended_db)
+    edits = list(_edits(running.config_db, intended_db, scope))
+    needed, lines = _needed(intended_db, edits, scope), frr_scope(running.config_db, found, intended.frr_document)
     conflicts = (*find_conflicts(running.config_db, scope, needed), *find_frr_conflicts(lines, needed))
     taken = planned_edits(conflicts) if remove_conflicting else ()
-    target = with_lines(lines.beside(wanted.frr_document), lines_of(taken)[0], ())
+    target = with_lines(lines.beside(intended.frr_document), lines_of(taken)[0], ())
     everything = sorted(
         [*edits, *(edit for edit in taken if edit.table != FRR_TABLE), *frr_edits(*frr_difference(found, target))],
         key=sort_key,
     )
-    reasons = _reasons(wanted, everything, taken)
+    reasons = _reasons(intended, everything, taken)
     return DeviceDiff(
         treated(everything, _treatments(everything, running, unprovisioned), partial(_reason, reasons)),
-        _count_unmanaged(running.config_db, wanted_db, scope, lines, taken),
+        _count_unmanaged(running.config_db, intended_db, scope, lines, taken),
         () if remove_conflicting else conflicts,
         unprovisioned,
         (),
         drained_peers(found),
-        () if unprovisioned or not changes_lossless(edits) else lossless_removed(running.config_db, wanted_db),
+        () if unprovisioned or not changes_lossless(edits) else lossless_removed(running.config_db, intended_db),
         maintenance(running),
     )
 
@@ -134,22 +127,22 @@ def is_unprovisioned(device: str, running: RunningConfig) -> bool:
     return metadata.get("hostname") != device or metadata.get("docker_routing_config_mode") != ROUTING_MODE
 
 
-def _refusals(running: RunningConfig, platform: str | None) -> Iterator[Refusal]:
+def _blockers(running: RunningConfig, platform: str | None) -> Iterator[Blocker]:
     if running.frr is None:
-        yield Refusal(
+        yield Blocker(
             "FRR's running configuration is unknown: bgpraw is missing or empty",
             "wait until the bgp container answers (`vtysh -c 'show running-config'`), then plan again",
         )
     found = running.config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("platform")
     if platform is not None and found != platform:
-        yield Refusal(
+        yield Blocker(
             f"the device is {found or 'of no stated platform'}, the intended model is {platform}",
             "correct the model in the intent, or the address in the inventory",
         )
 
 
-def _edits(running: ConfigDb, wanted: ConfigDb, scope: Scope) -> Iterator[Edit]:
-    for table, rows in wanted.items():
+def _edits(running: ConfigDb, intended: ConfigDb, scope: Scope) -> Iterator[Edit]:
+    for table, rows in intended.items():
         before = running.get(table, {})
         fieldwise = is_fieldwise(table)
         for key, fields in rows.items():
@@ -158,15 +151,15 @@ def _edits(running: ConfigDb, wanted: ConfigDb, scope: Scope) -> Iterator[Edit]:
                 continue
             gone = _lengths_gone(present, scope) if table == CABLE_LENGTH else {}
             yield from row_edits(table, key, present, {**gone, **_after(fields, None if fieldwise else present)})
-    for table, key, fields in _unstated(running, wanted):
+    for table, key, fields in _unstated(running, intended):
         if is_ours(scope, table, key):
             yield Edit(Op.REMOVE, table, key, None, fields, None)
 
 
-def _unstated(running: ConfigDb, wanted: ConfigDb) -> Iterator[tuple[str, str, Fields]]:
+def _unstated(running: ConfigDb, intended: ConfigDb) -> Iterator[tuple[str, str, Fields]]:
     """Yield the rows that run and that the intent does not state."""
     for table, rows in running.items():
-        stated = wanted.get(table, {})
+        stated = intended.get(table, {})
         if not rows.keys() <= stated.keys():
             yield from ((table, key, fields) for key, fields in rows.items() if key not in stated)
 
@@ -176,16 +169,16 @@ def _lengths_gone(present: Fields | None, scope: Scope) -> dict[str, None]:
     return {port: None for port in present or () if scope.buffers and port in scope.removed_ports}
 
 
-def _after(wanted: Fields, exact: Fields | None) -> Mapping[str, Value | None]:
-    """Return what a row is to hold; where it is ours as a whole, fields that are not wanted go."""
+def _after(intended: Fields, exact: Fields | None) -> Mapping[str, Value | None]:
+    """Return what a row is to hold; where it is ours as a whole, fields that are not intended go."""
     if not exact:
-        return wanted
-    return {**dict.fromkeys(exact, None), **wanted}
+        return intended
+    return {**dict.fromkeys(exact, None), **intended}
 
 
-def _needed(wanted: ConfigDb, edits: Iterable[Edit], scope: Scope) -> set[str]:
+def _needed(intended: ConfigDb, edits: Iterable[Edit], scope: Scope) -> set[str]:
     """Return the ports that the fabric routes on, shuts or removes."""
-    routed = {key for key in wanted.get("INTERFACE", {}) if "|" not in key}
+    routed = {key for key in intended.get("INTERFACE", {}) if "|" not in key}
     shut = {
         edit.key
         for edit in edits
@@ -200,9 +193,9 @@ def _treatments(edits: Sequence[Edit], running: RunningConfig, unprovisioned: bo
     return settle(edits, running.config_db)
 
 
-def _reasons(wanted: DeviceConfig, edits: Iterable[Edit], taken: Iterable[Edit]) -> Mapping[tuple[str, str], str]:
+def _reasons(intended: DeviceConfig, edits: Iterable[Edit], taken: Iterable[Edit]) -> Mapping[tuple[str, str], str]:
     tables = {edit.table for edit in edits}
-    reasons = {(row.table, row.key): row.reason for row in wanted.rows if row.table in tables}
+    reasons = {(row.table, row.key): row.reason for row in intended.rows if row.table in tables}
     return reasons | {(edit.table, edit.key): TAKEN for edit in taken}
 
 
@@ -220,20 +213,20 @@ def sort_key(edit: Edit) -> tuple[object, ...]:
     return False, edit.table, natural_key(edit.key), natural_key(edit.field or ""), True
 
 
-def unmanaged_rows(running: RunningConfig, wanted: DeviceConfig) -> dict[str, int]:
+def unmanaged_rows(running: RunningConfig, intended: DeviceConfig) -> dict[str, int]:
     """Return how many rows of each table, and lines of FRR, are nobody's of ours and stay."""
-    wanted_db, found = wanted.config_db(), running.frr_document
-    lines = None if found is None else frr_scope(running.config_db, found, wanted.frr_document)
-    return _count_unmanaged(running.config_db, wanted_db, scope_of(running.config_db, wanted_db), lines, ())
+    intended_db, found = intended.config_db(), running.frr_document
+    lines = None if found is None else frr_scope(running.config_db, found, intended.frr_document)
+    return _count_unmanaged(running.config_db, intended_db, scope_of(running.config_db, intended_db), lines, ())
 
 
 def _count_unmanaged(
-    running: ConfigDb, wanted: ConfigDb, scope: Scope, lines: FrrScope | None, taken: Iterable[Edit]
+    running: ConfigDb, intended: ConfigDb, scope: Scope, lines: FrrScope | None, taken: Iterable[Edit]
 ) -> dict[str, int]:
     gone = {(edit.table, edit.key, edit.field) for edit in taken}
     counts = Counter(
         table
-        for table, key, fields in _unstated(running, wanted)
+        for table, key, fields in _unstated(running, intended)
         if not is_ours(scope, table, key)
         and not is_made_by_sonic(table, key, fields)
         and not is_permanent(table, key)
@@ -244,22 +237,22 @@ def _count_unmanaged(
     return dict(sorted((+counts).items()))
 
 
-def running_sha256(running: RunningConfig, wanted: DeviceConfig) -> str:
+def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     """Return the hash of what runs of ours, with which a plan tells whether the device has moved since.
 
     It covers the owned rows and fields and our FRR lines, so foreign ones may change without any effect on it.
     """
-    wanted_db = wanted.config_db()
-    scope = scope_of(running.config_db, wanted_db)
+    intended_db = intended.config_db()
+    scope = scope_of(running.config_db, intended_db)
     rows = [
-        [table, key, _hashed(fields, wanted_db.get(table, {}).get(key) if is_fieldwise(table) else None)]
+        [table, key, _hashed(fields, intended_db.get(table, {}).get(key) if is_fieldwise(table) else None)]
         for table, table_rows in running.config_db.items()
         for key, fields in table_rows.items()
-        if key in wanted_db.get(table, {}) or is_ours(scope, table, key)
+        if key in intended_db.get(table, {}) or is_ours(scope, table, key)
         if not is_as_good_as_none(table, key, fields)
     ]
     found = running.frr_document
-    owned = () if found is None else frr_scope(running.config_db, found, wanted.frr_document).owned
+    owned = () if found is None else frr_scope(running.config_db, found, intended.frr_document).owned
     lines = sorted([entry.context, entry.line] for entry in owned)
     text = json.dumps([sorted(rows, key=lambda row: row[:2]), lines, running.frr is None], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -289,8 +282,8 @@ def changes_lossless(edits: Iterable[Edit]) -> bool:
     return any(edit.table in _TABLES for edit in edits)
 
 
-def lossless_removed(running: ConfigDb, wanted: ConfigDb) -> tuple[int, ...]:
-    """Return the code points that are lossless in ``running`` and in ``wanted`` are not, or on another priority."""
-    after = lossless_code_points(wanted)
+def lossless_removed(running: ConfigDb, intended: ConfigDb) -> tuple[int, ...]:
+    """Return the code points that are lossless in ``running`` and in ``intended`` are not, or on another priority."""
+    after = lossless_code_points(intended)
     before = lossless_code_points(running)
     return tuple(sorted(dscp for dscp, priority in before.items() if after.get(dscp) != priority))

@@ -98,7 +98,7 @@ def _is_address(edit: Edit) -> bool:
     return edit.field is None and edit.table in ADDRESSED and "|" in edit.key
 
 
-def place(edit: Edit, method: Method) -> tuple[int, str]:
+def order_key(edit: Edit, method: Method) -> tuple[int, str]:
     """Return the stage within the phase; edits of one place and method make one step."""
     if method is Method.PATCH:
         stage = _FAMILY_STAGE.get(family(edit.table), _OTHER)

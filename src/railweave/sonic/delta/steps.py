@@ -16,7 +16,7 @@ from typing import Any
 from railweave.names import natural_key
 from railweave.sonic.delta.change import Delta, Edit, Method, Op
 from railweave.sonic.delta.delta import Tables, applied, inverse, lines_of
-from railweave.sonic.delta.order import Phase, phases, place
+from railweave.sonic.delta.order import Phase, order_key, phases
 from railweave.sonic.document import PLACEHOLDER, DocumentError, RunningConfig, json_tables
 from railweave.sonic.frr import delta_text, render_frr
 from railweave.sonic.ownership import is_made_by_sonic, port_of
@@ -115,7 +115,7 @@ def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
         groups: dict[tuple[tuple[int, str], Method], list[Edit]] = {}
         for when, change in planned:
             if when is now:
-                groups.setdefault((place(change, change.method), change.method), []).append(change)
+                groups.setdefault((order_key(change, change.method), change.method), []).append(change)
         for (_, method), group in sorted(groups.items(), key=lambda item: item[0]):
             steps.extend(_group_steps(method, group, state))
     return tuple(steps)

@@ -28,12 +28,12 @@ Owner = tuple[str, str]
 """A router's line and a neighbor's or peer group's name."""
 
 
-def frr_delta(running: FrrDocument, wanted: FrrDocument) -> str:
-    """Return the text for ``vtysh -f`` that turns ``running`` into ``wanted``; empty when they are equal."""
-    return delta_text(*frr_difference(running, wanted))
+def frr_delta(running: FrrDocument, intended: FrrDocument) -> str:
+    """Return the text for ``vtysh -f`` that turns ``running`` into ``intended``; empty when they are equal."""
+    return delta_text(*frr_difference(running, intended))
 
 
-def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
+def frr_difference(running: FrrDocument, intended: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
     """Return the lines that go and the lines that come, each in the order of its document.
 
     This is the one comparison of FRR configurations: for plans, for what is read back, for a rollback. What the
@@ -42,8 +42,8 @@ def frr_difference(running: FrrDocument, wanted: FrrDocument) -> tuple[tuple[Frr
     and so do the members of a group that goes: FRR deletes them with it.
     """
     # A file of ours names no version; commands go to the running one.
-    version = running.version or wanted.version
-    had, wants = without_implied(running.entries, version), without_implied(wanted.entries, version)
+    version = running.version or intended.version
+    had, wants = without_implied(running.entries, version), without_implied(intended.entries, version)
     there, then = set(had), set(wants)
     differing = there ^ then
     if not differing:
@@ -72,8 +72,8 @@ def _definitions(entries: Iterable[FrrEntry]) -> dict[Owner, set[str]]:
     return found
 
 
-def _renewed(running: Iterable[FrrEntry], wanted: Iterable[FrrEntry]) -> set[Owner | None]:
-    before, after = _definitions(running), _definitions(wanted)
+def _renewed(running: Iterable[FrrEntry], intended: Iterable[FrrEntry]) -> set[Owner | None]:
+    before, after = _definitions(running), _definitions(intended)
     renewed: set[Owner | None] = {who for who in before.keys() & after.keys() if before[who] != after[who]}
     gone = before.keys() - after.keys() | renewed
     for entry in running:

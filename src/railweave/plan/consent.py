@@ -28,7 +28,7 @@ class Consent:
     remove_live: bool = False
 
 
-def refusals(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> tuple[Diagnostic, ...]:
+def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> tuple[Diagnostic, ...]:
     """Return why ``plan`` must not be carried out under ``consent``; nothing where it may.
 
     Without ``skip_unreachable`` a plan with an unreachable device stops before its first wave, so no wave is judged.
@@ -57,7 +57,7 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
     refused = tuple(
         error("RW509", f"{name}: {one.message}", devices=(name,), fix=one.fix)
         for name, device in plan.devices.items()
-        for one in device.refusals
+        for one in device.blockers
     )
     rows = tuple(
         error(

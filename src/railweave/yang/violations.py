@@ -19,8 +19,8 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One fault. ``rows`` counts the rows of the table with the same fault, the named one among them.
+class Violation:
+    """One failure. ``rows`` counts the rows of the table with the same failure, the named one among them.
 
     ``unmodelled`` tells that nothing is known of the table, so that its rows were not judged.
     """
@@ -33,7 +33,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Failure:
     """One error of libyang: its words, the data path and the line of the XML that it names (0 where it names none)."""
 
     words: str

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from railweave.diagnostics import Diagnostic
+from railweave.diagnostics import Blocker, Diagnostic
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.model import Conflict, DevicePlan, DeviceRefusal, DeviceState, Plan
+from railweave.plan.consent import Consent, check_consent
+from railweave.plan.model import Conflict, DevicePlan, DeviceState, Plan
 from railweave.plan.moves import find_renumbering
 from railweave.plan.offline import plan_offline
-from railweave.plan.refusal import Consent, refusals
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
 from railweave.templates import find_templates
 
@@ -24,15 +24,15 @@ def codes(found: Iterable[Diagnostic]) -> list[str]:
 
 
 def test_an_ordinary_change_needs_no_consent(recolored: Plan) -> None:
-    assert refusals(recolored, Consent(single_step=True)) == ()
+    assert check_consent(recolored, Consent(single_step=True)) == ()
 
 
 def test_a_reload_needs_consent(growth: Plan) -> None:
-    (found,) = refusals(growth, Consent())
+    (found,) = check_consent(growth, Consent())
     assert found.code == "RW507"
     assert found.devices == ("lab-leaf3", "lab-leaf4")
     assert "--provision" in found.fix
-    assert refusals(growth, Consent(provision=True)) == ()
+    assert check_consent(growth, Consent(provision=True)) == ()
 
 
 def test_growth_renumbers_nothing(growth: Plan) -> None:
@@ -44,8 +44,8 @@ def test_renumbering_names_each_identity(lab: Fabric, redesign: Callable[..., Fa
     found = {(one.device, one.what): (one.before, one.after) for one in find_renumbering(plan)}
     assert found["lab-leaf1", "AS number"] == ("4210000000", "4211000000")
     assert found["lab-spine1", "Loopback0"] == ("10.255.128.0/32", "10.254.128.0/32")
-    assert "RW506" in codes(refusals(plan, Consent(provision=True)))
-    assert "RW506" not in codes(refusals(plan, Consent(provision=True, renumber=True)))
+    assert "RW506" in codes(check_consent(plan, Consent(provision=True)))
+    assert "RW506" not in codes(check_consent(plan, Consent(provision=True, renumber=True)))
 
 
 def test_renumbering_is_refused_offline_without_consent(lab: Fabric, redesign: Callable[..., Fabric]) -> None:
@@ -98,11 +98,11 @@ def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], cha
             Conflict("VLAN_MEMBER", "Vlan100|Ethernet0", "Ethernet0", "Ethernet0 is a member of Vlan100"),
             Conflict("frr", "router bgp 65100", "", "FRR has one BGP instance"),
         ),
-        refusals=(DeviceRefusal("the device is an SN2700, the intended model an SN4700", "correct the model"),),
+        blockers=(Blocker("the device is an SN2700, the intended model an SN4700", "correct the model"),),
         pending=True,
     )
     plan = plan_of(change(field="description", method=Method.RELOAD), leaf1=device)
-    found = refusals(plan, Consent())
+    found = check_consent(plan, Consent())
     assert codes(found) == ["RW509", "RW505", "RW505", "RW507", "RW508"]
     assert all(one.fix and one.devices == ("leaf1",) for one in found)
     assert "VLAN_MEMBER|Vlan100|Ethernet0" in found[1].message
@@ -117,7 +117,7 @@ def test_a_smaller_mtu_of_running_switches_needs_consent(
     plan_of: Callable[..., Plan], change: Callable[..., Change]
 ) -> None:
     lowered = change(before="9100", after="1500", disruption=Disruption.SESSION)
-    (found,) = refusals(
+    (found,) = check_consent(
         plan_of(lowered, change(device="leaf2", before="9100", after="1500", disruption=Disruption.SESSION)), Consent()
     )
     assert (found.code, found.message) == (
@@ -130,12 +130,12 @@ def test_a_smaller_mtu_of_running_switches_needs_consent(
         " sends larger packets any more, deploy with --single-step"
     )
     assert found.devices == ("leaf1", "leaf2")
-    assert refusals(plan_of(lowered), Consent(single_step=True)) == ()
-    assert refusals(plan_of(change(before="9100", after="9216")), Consent()) == ()
+    assert check_consent(plan_of(lowered), Consent(single_step=True)) == ()
+    assert check_consent(plan_of(change(before="9100", after="9216")), Consent()) == ()
     fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
-    assert refusals(plan_of(lowered, leaf1=fresh), Consent()) == ()
+    assert check_consent(plan_of(lowered, leaf1=fresh), Consent()) == ()
 
 
 def test_a_device_without_changes_needs_no_consent(growth: Plan) -> None:
     quiet = replace(growth, deltas={})
-    assert refusals(quiet, Consent()) == ()
+    assert check_consent(quiet, Consent()) == ()

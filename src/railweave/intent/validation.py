@@ -1,6 +1,6 @@
 """What pydantic found wrong, as diagnostics in our own words at the exact place.
 
-The kinds of ``railweave.intent.kinds`` refuse in their own sentences; here are the faults of structure: unknown and
+The kinds of ``railweave.intent.kinds`` refuse in their own sentences; here are the errors of structure: unknown and
 missing keys, mappings and lists in each other's place.
 """
 
@@ -38,9 +38,9 @@ def place_of(places: Mapping[str, Where], path: str, file: str) -> Where:
     return Where(file, 1, 1, path)
 
 
-def diagnostics_of(fault: ValidationError, document: Document, file: str) -> list[Diagnostic]:
+def diagnostics_of(invalid: ValidationError, document: Document, file: str) -> list[Diagnostic]:
     """Return one diagnostic for each of pydantic's errors; a mistyped key is not reported as missing as well."""
-    errors: list[dict[str, Any]] = [dict(one) for one in fault.errors(include_url=False)]
+    errors: list[dict[str, Any]] = [dict(one) for one in invalid.errors(include_url=False)]
     meant = {(*one["loc"][:-1], _meant(one["loc"])) for one in errors if one["type"] == "extra_forbidden"}
     # A list whose only entry is wrong is as short as an empty one to pydantic.
     echoes = [
@@ -55,14 +55,14 @@ def _meant(parts: Sequence[Part]) -> str | None:
     return nearest(str(parts[-1]), list(_keys_of(model))) if model else None
 
 
-def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnostic:
-    parts: tuple[Part, ...] = fault["loc"]
+def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagnostic:
+    parts: tuple[Part, ...] = detail["loc"]
     found = place_of(document.places, path_text(parts), file)
     path = _shown_path(parts)
     where = replace(found, path=path)
-    kind = fault["type"]
+    kind = detail["type"]
     if kind == REFUSED:
-        context = fault["ctx"]
+        context = detail["ctx"]
         if _holds_secret(parts):
             return error(context["code"], f"{path}: {_NO_TEXT}", where, fix="write it in quotes")
         return error(context["code"], f"{path}: {context['message']}", where, fix=context["fix"])
@@ -72,12 +72,12 @@ def _diagnostic(fault: dict[str, Any], document: Document, file: str) -> Diagnos
         return _missing_key(parts, where)
     if kind == "too_short":
         return error("RW012", f"{path}: the list is empty", where, fix="add an item that begins with `- `")
-    wanted = "list" if kind == "tuple_type" else "mapping"
-    example = "begin each item with `- `" if wanted == "list" else "write its keys below it, or in `{ }`"
-    given = fault["input"]
+    expected = "list" if kind == "tuple_type" else "mapping"
+    example = "begin each item with `- `" if expected == "list" else "write its keys below it, or in `{ }`"
+    given = detail["input"]
     # Whatever stands there instead of rows and fields may be what one of them should hold.
     found_there = HIDDEN if parts[0] == _OVERRIDES and isinstance(given, str | int | float) else shown(given)
-    return error("RW012", f"{path}: expected a {wanted}, got {found_there}", where, fix=example)
+    return error("RW012", f"{path}: expected a {expected}, got {found_there}", where, fix=example)
 
 
 def _shown_path(parts: Sequence[Part]) -> str:
