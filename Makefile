@@ -35,7 +35,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom fabric deploy diff verify test check coverage e2e faults rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom fabric deploy diff verify test check coverage e2e faults properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -130,6 +130,9 @@ e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric 
 
 faults: setup ## 10,000 seeded faults in the switch program
 	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py
+
+properties: setup ## every property on ten times as many examples as in `make test`
+	@$(PYTEST) $(PARALLEL) -m 'hypothesis and not e2e and not bench' --hypothesis-profile=thorough
 
 ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
 

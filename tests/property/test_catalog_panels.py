@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -23,7 +23,6 @@ def splits(draw: st.DrawFn) -> tuple[SwitchModel, tuple[PortGroup, ...]]:
     return model, tuple(groups)
 
 
-@settings(max_examples=150, deadline=None)
 @given(splits())
 def test_no_lane_name_or_alias_of_a_panel_is_used_twice(split: tuple[SwitchModel, tuple[PortGroup, ...]]) -> None:
     model, groups = split
@@ -39,7 +38,6 @@ def test_no_lane_name_or_alias_of_a_panel_is_used_twice(split: tuple[SwitchModel
     assert [port.index for port in panel.ports] == list(range(len(panel.ports)))
 
 
-@settings(max_examples=150, deadline=None)
 @given(splits())
 def test_the_ports_of_a_cage_take_its_lanes_in_order(split: tuple[SwitchModel, tuple[PortGroup, ...]]) -> None:
     model, groups = split
@@ -54,7 +52,6 @@ def test_the_ports_of_a_cage_take_its_lanes_in_order(split: tuple[SwitchModel, t
     assert len(used) == sum(group.cages for group in groups)
 
 
-@settings(max_examples=150, deadline=None)
 @given(splits())
 def test_a_panel_is_refused_only_for_too_many_cages_or_ports_or_a_cage_without_the_mode(
     split: tuple[SwitchModel, tuple[PortGroup, ...]],
@@ -70,7 +67,6 @@ def test_a_panel_is_refused_only_for_too_many_cages_or_ports_or_a_cage_without_t
         assert len(panel.ports) == wanted_ports(model, groups)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(CATALOG.switch_ids()), st.sampled_from(SPEEDS))
 def test_every_model_gives_every_speed_a_panel_or_a_refusal(model_id: str, speed_gbps: int) -> None:
     model = CATALOG.switch(model_id)

@@ -8,7 +8,7 @@ neighbor cannot change its group, and a group takes its members along.
 import re
 from collections.abc import Iterator
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.sonic.frr import apply_delta, delta_text, frr_delta, frr_difference, parse_frr, render_frr
@@ -193,7 +193,6 @@ def _neighbor(draw: st.DrawFn, name: str) -> Iterator[str]:
         yield f"  neighbor {name} route-map {draw(st.sampled_from(MAPS))} in"
 
 
-@settings(max_examples=100, deadline=None)
 @given(configurations(), configurations())
 def test_the_delta_of_two_configurations_turns_one_into_the_other(running: str, wanted: str) -> None:
     device = Vtysh(running)
@@ -207,14 +206,12 @@ def visible(device: Vtysh) -> set[tuple[str, str]]:
     return {(context, line) for context, line in device.entries() if not line.startswith("address-family")}
 
 
-@settings(max_examples=60, deadline=None)
 @given(configurations(), configurations())
 def test_the_project_s_own_model_agrees_on_what_a_delta_does(running: str, wanted: str) -> None:
     before, after = parse_frr(running), parse_frr(wanted)
     assert set(apply_delta(frr_delta(before, after), before).entries) == set(after.entries)
 
 
-@settings(max_examples=60, deadline=None)
 @given(configurations())
 def test_equal_configurations_have_no_delta_whatever_their_layout(text: str) -> None:
     document = parse_frr(text)
@@ -223,7 +220,6 @@ def test_equal_configurations_have_no_delta_whatever_their_layout(text: str) -> 
     assert frr_delta(document, parse_frr(flat)) == ""
 
 
-@settings(max_examples=60, deadline=None)
 @given(configurations(), configurations(), st.randoms(use_true_random=False))
 def test_the_order_in_which_a_plan_lists_lines_does_not_matter(running: str, wanted: str, order: object) -> None:
     removed, added = map(list, frr_difference(parse_frr(running), parse_frr(wanted)))

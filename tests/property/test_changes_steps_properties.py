@@ -5,7 +5,7 @@ from typing import Any
 
 from config_db_model import Redis, configurations, merged_tables, merges, settled, watchdogs_without_port
 from engine_tools import apply_steps, rollback_steps
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from napalm_sonic.candidate import Candidate, Kind
@@ -16,7 +16,6 @@ from railweave.sonic.delta.steps import LoadStep, PatchStep, ReloadStep, rollbac
 from railweave.sonic.document import RunningConfig, json_tables
 
 
-@settings(max_examples=80, deadline=None)
 @given(configurations(), merges())
 def test_the_steps_do_what_the_merge_says(running: RunningConfig, merge: dict[str, Any]) -> None:
     device = Redis(json_tables(running.config_db))
@@ -24,7 +23,6 @@ def test_the_steps_do_what_the_merge_says(running: RunningConfig, merge: dict[st
     assert settled(device.tables()) == settled(apply(merge, running).config_db)
 
 
-@settings(max_examples=80, deadline=None)
 @given(configurations(), merges())
 def test_the_steps_back_restore_what_ran(running: RunningConfig, merge: dict[str, Any]) -> None:
     device = Redis(json_tables(running.config_db))
@@ -36,7 +34,6 @@ def test_the_steps_back_restore_what_ran(running: RunningConfig, merge: dict[str
     assert json.loads(json.dumps(rollback_document(back)))["version"] == 1
 
 
-@settings(max_examples=50, deadline=None)
 @given(configurations(), merges())
 def test_the_steps_back_are_harmless_where_nothing_was_done(running: RunningConfig, merge: dict[str, Any]) -> None:
     device = Redis(json_tables(running.config_db))
@@ -44,7 +41,6 @@ def test_the_steps_back_are_harmless_where_nothing_was_done(running: RunningConf
     assert settled(device.tables()) == settled(running.config_db)
 
 
-@settings(max_examples=80, deadline=None)
 @given(configurations(), merges())
 def test_the_inverse_undoes_a_merge(running: RunningConfig, merge: dict[str, Any]) -> None:
     after = apply(merge, running)
@@ -52,7 +48,6 @@ def test_the_inverse_undoes_a_merge(running: RunningConfig, merge: dict[str, Any
     assert settled(restored.config_db) == settled(running.config_db)
 
 
-@settings(max_examples=50, deadline=None)
 @given(configurations(), merges())
 def test_the_inverse_leaves_what_the_merge_does_not_name(running: RunningConfig, merge: dict[str, Any]) -> None:
     foreign = {"SNMP_COMMUNITY": {"seen": {"TYPE": "RO"}}}
@@ -61,7 +56,6 @@ def test_the_inverse_leaves_what_the_merge_does_not_name(running: RunningConfig,
     assert restored.config_db["SNMP_COMMUNITY"] == foreign["SNMP_COMMUNITY"]
 
 
-@settings(max_examples=50, deadline=None)
 @given(configurations(), merges())
 def test_a_merge_that_is_applied_changes_nothing_more(running: RunningConfig, merge: dict[str, Any]) -> None:
     after = apply(merge, running)
@@ -77,7 +71,6 @@ def watchdog_merges(draw: st.DrawFn) -> dict[str, Any]:
     return {"PFC_WD": watched, **({"PORT": ports} if ports else {})}
 
 
-@settings(max_examples=150, deadline=None)
 @given(configurations(), watchdog_merges())
 def test_no_step_deletes_the_watchdog_s_row_for_the_switch_or_a_port_before_its_watchdog(
     running: RunningConfig, merge: dict[str, Any]

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -80,7 +80,6 @@ wishes = st.builds(
     spines=st.none() | st.sampled_from([2, 4, 8]),
     reserve=st.builds(Reserve().with_values, leaves=st.none(), spines=st.none() | st.integers(2, 12)),
 )
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 def outcome(wish: Wish) -> Design:
@@ -98,14 +97,12 @@ def within(address: int, pool: Pool) -> bool:
     return pool.first <= address < pool.first + pool.size
 
 
-@quick
 @given(wishes)
 def test_an_intent_is_either_built_or_refused_with_a_way_out(wish: Wish) -> None:
     found = outcome(wish)
     assert found.fabric is not None or any(one.fix for one in found.diagnostics)
 
 
-@quick
 @given(wishes)
 def test_no_name_port_or_identity_is_given_twice(wish: Wish) -> None:
     fabric = built(wish)
@@ -126,7 +123,6 @@ def test_no_name_port_or_identity_is_given_twice(wish: Wish) -> None:
     assert not {asn for asn, _ in spines} & asns.keys()
 
 
-@quick
 @given(wishes)
 def test_addresses_stay_inside_their_pools_and_host_links_inside_their_leafs_block(wish: Wish) -> None:
     fabric = built(wish)
@@ -144,7 +140,6 @@ def test_addresses_stay_inside_their_pools_and_host_links_inside_their_leafs_blo
     assert all(within(first, addressing.hosts) for first, _ in blocks)
 
 
-@quick
 @given(wishes)
 def test_both_ends_of_a_link_exist_and_run_at_its_speed_in_its_plane(wish: Wish) -> None:
     fabric = built(wish)
@@ -163,7 +158,6 @@ def test_both_ends_of_a_link_exist_and_run_at_its_speed_in_its_plane(wish: Wish)
             assert upper.rail in (None, port.rail)
 
 
-@quick
 @given(wishes)
 def test_every_leaf_spine_pair_of_a_plane_has_the_same_number_of_links(wish: Wish) -> None:
     fabric = built(wish)
@@ -176,7 +170,6 @@ def test_every_leaf_spine_pair_of_a_plane_has_the_same_number_of_links(wish: Wis
             assert pairs[leaf.name, spine.name] == expected
 
 
-@quick
 @given(wishes)
 def test_sizes_are_the_counts_of_the_fabric(wish: Wish) -> None:
     fabric = built(wish)
@@ -194,7 +187,6 @@ def test_sizes_are_the_counts_of_the_fabric(wish: Wish) -> None:
     assert sizing.limits.nodes >= sizing.nodes
 
 
-@quick
 @given(wishes)
 def test_links_of_a_device_come_in_the_order_of_its_own_ports(wish: Wish) -> None:
     fabric = built(wish)
@@ -206,7 +198,6 @@ def test_links_of_a_device_come_in_the_order_of_its_own_ports(wish: Wish) -> Non
     assert sum(seen.values()) == 2 * len(fabric.links)
 
 
-@quick
 @given(wishes, st.integers(1, 40))
 def test_more_nodes_and_leaves_renumber_nothing_and_move_no_cable(wish: Wish, more: int) -> None:
     before = built(wish)
@@ -221,7 +212,6 @@ def test_more_nodes_and_leaves_renumber_nothing_and_move_no_cable(wish: Wish, mo
         assert after.host_of[host.name] == host
 
 
-@quick
 @given(wishes, st.integers(1, 4))
 def test_more_spines_move_no_cable_where_links_per_pair_are_given(wish: Wish, more: int) -> None:
     assume(wish.pair is not None)
@@ -232,7 +222,6 @@ def test_more_spines_move_no_cable_where_links_per_pair_are_given(wish: Wish, mo
     assert set(before.links) <= set(after.links)
 
 
-@quick
 @given(wishes)
 def test_twice_the_spines_keep_half_of_the_cables_where_the_layers_double(wish: Wish) -> None:
     wish = replace(wish, pair=None, spines=None, reserve=Reserve())
@@ -245,7 +234,6 @@ def test_twice_the_spines_keep_half_of_the_cables_where_the_layers_double(wish: 
     assert renumbered(before, after) == ()
 
 
-@quick
 @given(wishes)
 def test_the_room_left_is_really_there(wish: Wish) -> None:
     found = outcome(wish)

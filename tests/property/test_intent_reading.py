@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from railweave.checks.intent import check_intent
@@ -114,7 +114,6 @@ def read_or_report(text: str) -> tuple[Diagnostic, ...]:
     return refused
 
 
-@settings(max_examples=300, deadline=None)
 @given(LOOKING_LIKE_YAML)
 @example("a: &a {<<: *a}")
 @example("fabric: \ud800")
@@ -123,13 +122,11 @@ def test_text_that_looks_like_yaml_is_read_or_reported(text: str) -> None:
     read_or_report(text)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_read_or_reported(text: str) -> None:
     read_or_report(text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_text_or_reported(data: bytes) -> None:
     text, refused = reported(decode, data, "i.yml")
@@ -142,21 +139,18 @@ def test_any_bytes_are_text_or_reported(data: bytes) -> None:
         assert b"\n".join(before).decode("utf-8-sig") is not None
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(sorted(paths_of(INTENT), key=str)), VALUES, st.booleans())
 def test_a_changed_value_is_read_or_reported(path: Keys, value: Any, flow: bool) -> None:
     text = yaml.safe_dump(with_value(INTENT, path, value), default_flow_style=flow, allow_unicode=True)
     read_or_report(text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(filter(None, paths_of(INTENT)), key=str)), st.booleans())
 def test_a_value_that_nothing_takes_is_reported_at_its_path(path: Keys, flow: bool) -> None:
     text = yaml.safe_dump(with_value(INTENT, path, {"x": ["y", ["z"]]}), default_flow_style=flow)
     assert any(one.where.path.startswith(path_text(path)) for one in read_or_report(text) if one.severity == "error")
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.recursive(
         st.integers(-99, 99) | st.booleans() | st.from_regex(r"[a-z][a-z0-9-]{0,6}", fullmatch=True),
@@ -194,7 +188,6 @@ def test_every_place_points_at_the_token_that_it_names(value: Any, flow: bool, i
     look(value, "top", "top")
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sets(st.sampled_from(["addressing", "bgp", "traffic_classes", "mtu", "cabling"])))
 def test_stating_defaults_changes_nothing(stated: set[str]) -> None:
     defaults = {

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -34,7 +34,6 @@ topology:
 """,
     "base.yml",
 )
-quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 def intent(ratio: Fraction, spine: str, planes: int, nodes: int, spines: int) -> Intent:
@@ -77,7 +76,6 @@ def spines_of_a_plane(fabric: Fabric) -> int:
     return sum(not switch.tier.attaches_nodes for switch in fabric.switches) // fabric.planes
 
 
-@quick
 @given(restripings())
 def test_no_phase_takes_more_than_one_spine_would(change: tuple[Fabric, Fabric]) -> None:
     base, head = change
@@ -99,7 +97,6 @@ def test_no_phase_takes_more_than_one_spine_would(change: tuple[Fabric, Fabric])
         before = phase.fabric
 
 
-@quick
 @given(restripings())
 def test_phases_lead_from_base_to_head_through_sound_fabrics_without_renumbering(change: tuple[Fabric, Fabric]) -> None:
     base, head = change
@@ -124,7 +121,6 @@ def test_phases_lead_from_base_to_head_through_sound_fabrics_without_renumbering
         assert wanted <= uplinks(moved[-1].fabric)
 
 
-@quick
 @given(restripings())
 def test_every_cable_is_moved_once_from_where_it_is_to_where_it_belongs(change: tuple[Fabric, Fabric]) -> None:
     base, head = change
@@ -180,7 +176,6 @@ mtus = st.integers(68, 9216).flatmap(lambda hosts: st.builds(Mtu, st.integers(ho
 """What every intent keeps: hosts send no larger packets than the fabric carries (M-1)."""
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(mtus, mtus, class_sets(), class_sets(), st.booleans())
 def test_no_packet_that_a_node_may_send_is_larger_than_a_hop_of_its_path(
     before: Mtu,
@@ -221,7 +216,6 @@ def lossless_points(classes: tuple[TrafficClass, ...]) -> dict[int, int]:
     return {dscp: one.priority for one in classes if one.lossless for dscp in one.dscp}
 
 
-@settings(max_examples=150, deadline=None)
 @given(class_sets(), class_sets())
 def test_between_two_markings_every_lossless_code_point_of_both_is_lossless(
     base: tuple[TrafficClass, ...], head: tuple[TrafficClass, ...]

@@ -3,7 +3,8 @@
 from functools import cache
 
 from engine_tools import plan_waves
-from hypothesis import given, settings
+from examples import few
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -70,7 +71,6 @@ alike = st.builds(fabric, st.just(2), st.integers(2, 3), st.sampled_from((9000, 
                   st.sampled_from(MORE))  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
 @given(alike, alike)
 def test_switches_that_are_compared_together_need_what_each_needs_alone(base: Fabric, head: Fabric) -> None:
     plan = plan_offline(base, head, find_templates())
@@ -88,7 +88,7 @@ def test_switches_that_are_compared_together_need_what_each_needs_alone(base: Fa
         assert not device.conflicts
 
 
-@settings(max_examples=12, deadline=None)
+@few
 @given(fabrics)
 def test_a_plan_against_itself_is_empty(one: Fabric) -> None:
     plan = plan_offline(one, one, find_templates())
@@ -97,7 +97,7 @@ def test_a_plan_against_itself_is_empty(one: Fabric) -> None:
     assert set(plan.names(DeviceState.UNCHANGED)) == {switch.name for switch in one.switches}
 
 
-@settings(max_examples=10, deadline=None)
+@few
 @given(fabrics, fabrics)
 def test_a_plan_carried_out_leaves_nothing_to_plan(base: Fabric, head: Fabric) -> None:
     plan = plan_offline(base, head, find_templates())
@@ -114,7 +114,7 @@ def test_a_plan_carried_out_leaves_nothing_to_plan(base: Fabric, head: Fabric) -
     assert build_plan(head, readings, target="", intent_sha256="").deltas == {}
 
 
-@settings(max_examples=12, deadline=None)
+@few
 @given(fabrics, fabrics)
 def test_every_view_of_a_plan_tells_all_of_it(base: Fabric, head: Fabric) -> None:
     plan = plan_offline(base, head, find_templates())
@@ -127,7 +127,6 @@ def test_every_view_of_a_plan_tells_all_of_it(base: Fabric, head: Fabric) -> Non
     assert set(plan.gone) == set(base.switch_of) - set(head.switch_of)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_waves_hold_every_device_once_and_never_two_ends_of_a_link(data: st.DataObject) -> None:
     chosen = data.draw(fabrics)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from config_db_model import Redis, configurations, merges, settled, watchdogs_without_port
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from napalm.base.exceptions import CommitError, ConnectionClosedException
 
@@ -142,7 +142,6 @@ def orphans_of(before: RunningConfig) -> set[str]:
 budgets = st.lists(st.tuples(st.integers(-1, 6), st.sampled_from(FAULTS)), min_size=3, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     configurations(),
     merges(),
@@ -200,7 +199,6 @@ def test_a_switch_ends_in_its_snapshot_or_what_is_missing_is_named(
 FAULTS_TYPES = (CommitError, ConnectionClosedException)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     configurations(), merges(), st.sampled_from(FRRS), st.sampled_from(FRRS), st.sampled_from(FRRS), st.integers(0, 8)
 )

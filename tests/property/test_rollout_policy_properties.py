@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -257,7 +257,6 @@ def rollouts(draw: st.DrawFn) -> Rollout:
     return Rollout(chosen, changed, disruptive - unprovisioned, unprovisioned, draw(policies))
 
 
-@settings(max_examples=150, deadline=None)
 @given(rollouts())
 def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout: Rollout) -> None:
     chosen, disruptive, unprovisioned, policy = (
@@ -285,7 +284,6 @@ def test_no_wave_crosses_a_floor_and_only_what_cannot_be_kept_is_refused(rollout
             assert rails_lost(chosen, out) <= 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(rollouts())
 def test_the_first_device_of_each_kind_goes_alone(rollout: Rollout) -> None:
     seen: set[tuple[int, bool]] = set()
@@ -297,7 +295,6 @@ def test_the_first_device_of_each_kind_goes_alone(rollout: Rollout) -> None:
         seen |= kinds
 
 
-@settings(max_examples=80, deadline=None)
 @given(rollouts(), st.data())
 def test_a_device_that_failed_counts_for_every_wave_after_it(rollout: Rollout, data: st.DataObject) -> None:
     chosen, disruptive, unprovisioned, policy = (
@@ -317,7 +314,6 @@ def test_a_device_that_failed_counts_for_every_wave_after_it(rollout: Rollout, d
         assert bool(said) == (bool(out) and breaks(chosen, policy, out | lost, unprovisioned))
 
 
-@settings(max_examples=80, deadline=None)
 @given(rollouts(), st.data())
 def test_floors_hold_while_links_wait_for_their_second_end(rollout: Rollout, data: st.DataObject) -> None:
     chosen, disruptive, unprovisioned, policy = (
@@ -342,7 +338,6 @@ def test_floors_hold_while_links_wait_for_their_second_end(rollout: Rollout, dat
         assert crossed == any(one.two_sided for one in order.violations)
 
 
-@settings(max_examples=80, deadline=None)
 @given(rollouts(), st.data())
 def test_what_is_left_is_counted_right(rollout: Rollout, data: st.DataObject) -> None:
     chosen = rollout.fabric

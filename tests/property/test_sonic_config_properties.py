@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 
 from engine_tools import config_db_json, configure_all
-from hypothesis import HealthCheck, given, settings
+from examples import few
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -16,8 +17,6 @@ from railweave.intent.load import load_intent_text
 from railweave.qos.mapping import map_chain
 from railweave.sonic.rows import DeviceConfig
 from railweave.units import ipv4_text
-
-QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 LAB = """
 fabric: lab
@@ -67,7 +66,7 @@ fabrics = st.builds(
 )
 
 
-@QUICK
+@few
 @given(fabrics)
 def test_both_ends_of_a_link_agree_on_net_mtu_speed_and_fec(fabric: Fabric) -> None:
     tables = {name: config.config_db() for name, config in configured(fabric).items()}
@@ -85,7 +84,7 @@ def test_both_ends_of_a_link_agree_on_net_mtu_speed_and_fec(fabric: Fabric) -> N
         assert tables[link.upper]["DEVICE_NEIGHBOR"][upper]["name"] == link.lower
 
 
-@QUICK
+@few
 @given(fabrics)
 def test_both_ends_of_a_session_name_each_other(fabric: Fabric) -> None:
     configs = configured(fabric)
@@ -104,7 +103,7 @@ def test_both_ends_of_a_session_name_each_other(fabric: Fabric) -> None:
     assert sessions == 2 * sum(not link.is_access for link in fabric.links)
 
 
-@QUICK
+@few
 @given(fabrics)
 def test_no_address_stands_twice_and_no_link_subnet_is_announced(fabric: Fabric) -> None:
     configs = configured(fabric)
@@ -145,7 +144,6 @@ def classes(draw: st.DrawFn) -> tuple[TrafficClass, ...]:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(classes())
 def test_the_map_chain_keeps_lossless_classes_to_themselves(given_classes: tuple[TrafficClass, ...]) -> None:
     chain = map_chain(given_classes)
@@ -165,7 +163,7 @@ def test_the_map_chain_keeps_lossless_classes_to_themselves(given_classes: tuple
     assert len(chain.dscp_to_tc) == 64
 
 
-@QUICK
+@few
 @given(fabrics)
 def test_pfc_and_its_watchdog_name_the_same_priorities_on_every_used_port(fabric: Fabric) -> None:
     for config in configured(fabric).values():
@@ -178,7 +176,7 @@ def test_pfc_and_its_watchdog_name_the_same_priorities_on_every_used_port(fabric
                 assert "wred_profile" not in tables["QUEUE"][f"{port}|6"]
 
 
-@QUICK
+@few
 @given(
     planes=st.sampled_from([1, 2]),
     pairs=st.sampled_from([1, 2]),
@@ -211,7 +209,7 @@ def only_new_ports_differ(old: DeviceConfig, new: DeviceConfig) -> None:
     assert set(old.frr.splitlines()) <= set(new.frr.splitlines())
 
 
-@QUICK
+@few
 @given(planes=st.sampled_from([1, 2]), pairs=st.sampled_from([1, 2]))
 def test_new_spines_change_only_the_ports_that_meet_them(planes: int, pairs: int) -> None:
     small = lab(spines=2, planes=planes, pairs=pairs)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.plan.model import DevicePlan, DeviceState, Plan
@@ -131,7 +131,6 @@ STEPS: dict[str, Callable[[Frr], str]] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(sorted(STEPS)), max_size=8))
 def test_tsa_and_drains_do_not_fight_in_any_order(steps: list[str]) -> None:
     frr, base = switch(), switch().show()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from examples import few
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from napalm.base.exceptions import ConnectionException
@@ -64,7 +65,6 @@ def fabric_of(redesign: Redesign, shape: Shape) -> Fabric:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(before=shapes, after=shapes, policy=policies)
 def test_every_wave_of_a_plan_passes_the_gate_or_the_plan_is_refused(
     redesign: Redesign, before: Shape, after: Shape, policy: RolloutPolicy
@@ -76,7 +76,7 @@ def test_every_wave_of_a_plan_passes_the_gate_or_the_plan_is_refused(
     assert {one.code for one in conflicts(plan)} == ({"RW513"} if stopped else set())
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(few, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=shapes, after=shapes)
 def test_growth_and_removal_go_through_in_one_rollout(
     redesign: Redesign, bench_of: Callable[[Fabric], Any], settle: Callable[[Any], Any], before: Shape, after: Shape

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nornir_railweave.events import Event, Step
@@ -141,7 +141,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return whole(tmp_path_factory.mktemp("journal"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_beginning_of_a_journal_can_be_read(finished: Path, data: st.DataObject) -> None:
     path, content = finished, finished.read_bytes()
@@ -156,7 +155,6 @@ def test_any_beginning_of_a_journal_can_be_read(finished: Path, data: st.DataObj
     assert rollout.fabric == "pod1", "the name tells it where no line does"
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     st.lists(
         st.one_of(

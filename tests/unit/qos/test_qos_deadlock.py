@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from examples import few
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -48,7 +49,7 @@ def after(fabric: Fabric, transits: dict[str, frozenset[str]]) -> Callable[[Chan
     return lambda channel: list(waits_for(fabric, channel, transits))
 
 
-@settings(max_examples=15, deadline=None)
+@few
 @given(leaves=st.integers(2, 5), spines=st.integers(2, 4), pairs=st.integers(1, 2))
 def test_the_whole_graph_of_a_clos_holds_no_ring(leaves: int, spines: int, pairs: int) -> None:
     fabric = pod(leaves, spines, pairs)
@@ -56,7 +57,7 @@ def test_the_whole_graph_of_a_clos_holds_no_ring(leaves: int, spines: int, pairs
     assert find_deadlock(fabric, {}) == ()
 
 
-@settings(max_examples=20, deadline=None)
+@few
 @given(leaves=st.integers(2, 4), spines=st.integers(2, 4), data=st.data())
 def test_the_search_from_switches_in_transit_finds_a_ring_where_the_whole_graph_has_one(
     leaves: int, spines: int, data: st.DataObject

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sonic_sim.device import Device
@@ -251,7 +251,6 @@ LINES = st.sampled_from([*BASE.splitlines(), *MORE_LINES])
 
 
 @given(st.lists(LINES, max_size=30))
-@settings(max_examples=60, deadline=None)
 def test_what_is_shown_loads_to_the_same_configuration(lines: list[str]) -> None:
     one = frr("\n".join(lines))
     assert frr(one.text()).text() == one.text()

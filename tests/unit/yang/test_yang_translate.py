@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.sonic.rows import ConfigDb
@@ -157,7 +157,6 @@ documents = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(tables=documents)
 def test_any_document_is_translated_or_refused_part_by_part(index: SchemaIndex, tables: ConfigDb) -> None:
     translation = translate(tables, index)
