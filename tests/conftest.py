@@ -15,6 +15,9 @@ settings.register_profile("quick", max_examples=30, deadline=None, suppress_heal
 settings.register_profile("thorough", max_examples=300, deadline=None, suppress_health_check=LEFT_OUT)
 settings.load_profile("quick")
 
+# What is imported stays. It is put aside when all is imported (`pytest_collection_finish`).
+gc.disable()
+
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import nothing of the folder of a marker that the run leaves out."""
@@ -24,9 +27,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_finish() -> None:
     """Let garbage be searched among what tests make, not again and again among all that was imported."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
