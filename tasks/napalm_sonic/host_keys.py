@@ -2,7 +2,8 @@
 
 paramiko decodes every key of a known_hosts file for every connection: 0.4 s of CPU at a thousand lines (measured),
 minutes for a fabric of a thousand switches. Here the file is indexed once by name and only the lines of one host are
-decoded. The format is sshd(8)'s: plain or comma-separated names, ``[host]:port``, and names hashed as ``|1|salt|hash``.
+decoded. The format is sshd(8)'s: plain or comma-separated names, ``[host]:port``, patterns with ``*``, ``?`` and ``!``,
+names hashed as ``|1|salt|hash``, and lines marked ``@revoked`` or ``@cert-authority``.
 """
 
 import base64
@@ -10,8 +11,9 @@ import binascii
 import functools
 import hashlib
 import hmac
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +25,27 @@ _SSH_PORT = 22
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """The lines of a known_hosts file: by plain name, and those whose names are hashed."""
+    """The lines of a known_hosts file: by plain name, those whose names are hashed or patterns, and the marked ones.
 
-    plain: Mapping[str, tuple[str, ...]]
-    hashed: tuple[tuple[str, str], ...]
+    All but the plain ones are (names, line); marked lines are without their mark here.
+    """
+
+    plain: dict[str, list[str]] = field(default_factory=dict)
+    others: list[tuple[str, str]] = field(default_factory=list)
+    marked: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """What known_hosts files say of one host: its keys, the authorities for its certificates, and keys never to accept.
+
+    ``host`` is its name without a port.
+    """
+
+    host: str
+    keys: tuple["paramiko.PKey", ...]
+    authorities: tuple["paramiko.PKey", ...]
+    revoked: tuple["paramiko.PKey", ...]
 
 
 def known_name(host: str, port: int) -> str:
@@ -34,42 +53,64 @@ def known_name(host: str, port: int) -> str:
     return host if port == _SSH_PORT else f"[{host}]:{port}"
 
 
-def add_known_keys(client: "paramiko.SSHClient", path: Path, name: str) -> None:
-    """Let a client know the keys that the file holds for ``name``; a file that is not there holds none."""
+def known_keys(files: Iterable[Path], name: str) -> KnownKeys:
+    """Return what the files say of ``name``; a file that is not there says nothing, as broken lines do."""
+    found: dict[str, list[paramiko.PKey]] = {"": [], "@cert-authority": [], "@revoked": []}
+    for path in files:
+        for mark, keys in found.items():
+            keys.extend(_decoded(known_lines(path, name, mark)))
+    host = name[1:].rpartition("]")[0] if name.startswith("[") else name
+    return KnownKeys(host, *map(tuple, found.values()))
+
+
+def _decoded(lines: Iterable[str]) -> "Iterable[paramiko.PKey]":
     from paramiko.hostkeys import HostKeyEntry
 
-    for line in known_lines(path, name):
-        entry = HostKeyEntry.from_line(line)
-        if entry is not None and entry.key is not None:
-            client.get_host_keys().add(name, entry.key.get_name(), entry.key)
+    entries = map(HostKeyEntry.from_line, lines)
+    return [entry.key for entry in entries if entry is not None and entry.key is not None]
 
 
-def known_lines(path: Path, name: str) -> tuple[str, ...]:
-    """Return the lines of the file that speak of ``name``."""
+def known_lines(path: Path, name: str, mark: str = "") -> tuple[str, ...]:
+    """Return the lines of the file that speak of ``name`` and have this mark, which is cut off."""
     try:
         stat = path.stat()
     except OSError:
         return ()
     index = _index(path, stat.st_mtime_ns, stat.st_size)
-    hashed = tuple(line for mark, line in index.hashed if _is_hash_of(mark, name))
-    return (*index.plain.get(name, ()), *hashed)
+    others = index.marked.get(mark, ()) if mark else index.others
+    return (*(() if mark else index.plain.get(name, ())), *(line for names, line in others if matches(names, name)))
 
 
 @functools.lru_cache(maxsize=8)
 def _index(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
     """Index the file; its time and size are arguments so that a changed file is read again."""
-    plain: dict[str, list[str]] = {}
-    hashed: list[tuple[str, str]] = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    index = _Index()
+    for whole in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        mark, line = whole.split(maxsplit=1) if whole.startswith("@") and " " in whole.strip() else ("", whole)
         names = line.split(maxsplit=1)[0] if line.strip() else "#"
         if names[0] in "#@":
             continue
-        for name in names.split(","):
-            if name.startswith("|1|"):
-                hashed.append((name, line))
-            else:
-                plain.setdefault(name, []).append(line)
-    return _Index({name: tuple(lines) for name, lines in plain.items()}, tuple(hashed))
+        if mark:
+            index.marked.setdefault(mark, []).append((names, line))
+        elif names.startswith("|1|") or re.search(r"[*?!]", names):
+            index.others.append((names, line))
+        else:
+            for name in names.split(","):
+                index.plain.setdefault(name, []).append(line)
+    return index
+
+
+def matches(names: str, name: str) -> bool:
+    """Tell whether comma-separated patterns match a host as in sshd(8): one does, and none with ``!`` before it."""
+    found = [one for one in names.split(",") if _matches(one.removeprefix("!"), name)]
+    return bool(found) and not any(one.startswith("!") for one in found)
+
+
+def _matches(pattern: str, name: str) -> bool:
+    if pattern.startswith("|1|"):
+        return _is_hash_of(pattern, name)
+    expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(expression, name, re.IGNORECASE) is not None
 
 
 def _is_hash_of(mark: str, name: str) -> bool:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import ConnectAuthError, ConnectionException, ConnectTimeoutError
 
-from napalm_sonic.host_keys import add_known_keys, known_name
+from napalm_sonic.host_check import check_host_key
+from napalm_sonic.host_keys import known_name
 
 if TYPE_CHECKING:
     import paramiko
@@ -221,9 +222,8 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
     import paramiko
 
     client = paramiko.SSHClient()
-    client.set_missing_host_key_policy(paramiko.RejectPolicy())
-    add_known_keys(client, jump.known_hosts_file, str(jump))
-    if client.get_host_keys().lookup(str(jump)) is None:
+    known, factory = check_host_key(client, [jump.known_hosts_file], str(jump), paramiko.RejectPolicy())
+    if not known.keys and not known.authorities:
         raise ConnectionException(
             f"jump host {jump}: its host key is unknown: {jump.known_hosts_file} does not hold it; "
             f"record it with `railweave trust`, or by ssh-keyscan and a look at the fingerprint"
@@ -242,6 +242,7 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
             timeout=timeout_s,
             banner_timeout=timeout_s,
             auth_timeout=timeout_s,
+            transport_factory=factory,
         )
     except paramiko.BadHostKeyException:
         client.close()

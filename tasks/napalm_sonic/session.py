@@ -27,7 +27,8 @@ from napalm.base.exceptions import (
 )
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from napalm_sonic.host_keys import add_known_keys, known_name
+from napalm_sonic.host_check import check_host_key
+from napalm_sonic.host_keys import known_name
 from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, connect, dial
 from railweave.secrets import shown_text
 
@@ -281,21 +282,7 @@ def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
 
 
 @functools.cache
-def _transport_class() -> Any:
-    import paramiko
-
-    ciphers: tuple[str, ...] = vars(paramiko.Transport)["_preferred_ciphers"]
-
-    class Transport(paramiko.Transport):
-        """Ciphers that authenticate themselves first: a separate MAC costs a loop over every byte in Python."""
-
-        _preferred_ciphers = tuple(sorted(ciphers, key=lambda name: "gcm@openssh.com" not in name))
-
-    return Transport
-
-
-@functools.cache
-def _connection_class() -> type[Any]:  # noqa: C901  a class of small methods
+def _connection_class() -> type[Any]:
     import paramiko
     from netmiko.exceptions import NetmikoAuthenticationException, NetmikoTimeoutException
     from netmiko.linux import LinuxSSH
@@ -316,9 +303,7 @@ def _connection_class() -> type[Any]:  # noqa: C901  a class of small methods
             client = self._get_ssh_client_instance()
             files = [Path("~/.ssh/known_hosts").expanduser()] if self.system_host_keys else []
             files += [Path(self.alt_key_file).expanduser()] if self.alt_host_keys else []
-            for file in files:
-                add_known_keys(client, file, self._known_name)
-            client.set_missing_host_key_policy(self.key_policy)
+            _, self._transport_factory = check_host_key(client, files, self._known_name, self.key_policy)
             return client
 
         def establish_connection(self, width: int = 511, height: int = 1000) -> None:
@@ -326,7 +311,7 @@ def _connection_class() -> type[Any]:  # noqa: C901  a class of small methods
             parameters = self._connect_params_dict()
             self.remote_conn_pre = self._build_ssh_client()
             try:
-                self.remote_conn_pre.connect(**parameters, transport_factory=_transport_class())
+                self.remote_conn_pre.connect(**parameters, transport_factory=self._transport_factory)
             except paramiko.AuthenticationException as error:
                 self.paramiko_cleanup()
                 raise NetmikoAuthenticationException(str(error)) from error

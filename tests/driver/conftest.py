@@ -161,8 +161,14 @@ def host_key() -> asyncssh.SSHKey:
     return asyncssh.generate_private_key("ssh-ed25519")
 
 
+@pytest.fixture(scope="session")
+def authority() -> asyncssh.SSHKey:
+    """The key of an authority that signs host certificates."""
+    return asyncssh.generate_private_key("ssh-ed25519")
+
+
 @pytest.fixture
-def served(tmp_path: Path, host_key: asyncssh.SSHKey) -> Iterator[Served]:
+def served(tmp_path: Path, host_key: asyncssh.SSHKey, authority: asyncssh.SSHKey) -> Iterator[Served]:
     """A small switch behind real SSH and SFTP on loopback."""
     switch = SmallSwitch()
     loop = asyncio.new_event_loop()
@@ -179,6 +185,7 @@ def served(tmp_path: Path, host_key: asyncssh.SSHKey) -> Iterator[Served]:
             0,
             server_factory=lambda: SshFront(connections),
             server_host_keys=[host_key],
+            server_host_certs=[authority.generate_host_certificate(host_key, "leaf1", principals=["127.0.0.1"])],
             process_factory=handle,
             line_editor=False,
         )

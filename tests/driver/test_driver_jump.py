@@ -63,7 +63,7 @@ class JumpFront(asyncssh.SSHServer):
 
 
 @pytest.fixture
-def jump(tmp_path: Path, host_key: asyncssh.SSHKey) -> Iterator[JumpHost]:
+def jump(tmp_path: Path, host_key: asyncssh.SSHKey, authority: asyncssh.SSHKey) -> Iterator[JumpHost]:
     made = JumpHost(known_hosts=tmp_path / "jump_hosts")
     made.loop = loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -71,7 +71,11 @@ def jump(tmp_path: Path, host_key: asyncssh.SSHKey) -> Iterator[JumpHost]:
 
     async def start() -> Any:
         return await asyncssh.listen(
-            "127.0.0.1", 0, server_factory=lambda: JumpFront(made), server_host_keys=[host_key]
+            "127.0.0.1",
+            0,
+            server_factory=lambda: JumpFront(made),
+            server_host_keys=[host_key],
+            server_host_certs=[authority.generate_host_certificate(host_key, "jump", principals=["127.0.0.*"])],
         )
 
     async def stop() -> None:
@@ -180,6 +184,19 @@ def test_a_changed_jump_host_key_is_refused(served: Any, jump: JumpHost) -> None
     jump.known_hosts.write_text(f"[127.0.0.1]:{jump.port} {other}\n")
     assert "not the known one" in refusal(served, jump)
     assert jump.logins == 0
+
+
+def test_a_revoked_jump_host_key_is_refused_and_a_certified_one_accepted(
+    served: Any, jump: JumpHost, authority: asyncssh.SSHKey
+) -> None:
+    recorded = jump.known_hosts.read_text(encoding="utf-8")
+    jump.known_hosts.write_text(f"{recorded}@revoked * {recorded.split(' ', 1)[1]}")
+    assert "host key is revoked" in refusal(served, jump)
+    assert jump.logins == 0
+    public = authority.export_public_key("openssh").decode()
+    jump.known_hosts.write_text(f"@cert-authority [127.0.0.*]:* {public}")
+    with served.driver(jump=jump.options()) as driver:
+        assert driver.cli(["echo one"]) == {"echo one": "one\n"}
 
 
 def test_a_wrong_login_is_said_to_be_the_jump_hosts(served: Any, jump: JumpHost) -> None:

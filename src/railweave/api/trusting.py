@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nornir_railweave.device.trusting import ShownKey, Trust, jump_of, look, look_at_jump
+from nornir_railweave.device.trusting import ShownKey, Trust, devices_by_key, jump_of, look, look_at_jump
 from nornir_railweave.target.known_hosts import record
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import load_target
 from railweave.api.designing import load_designed
 from railweave.api.operator import Operator
 from railweave.api.project import STATE, Project, find_target
-from railweave.diagnostics import Diagnostic, Where, error
+from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.jsonable import members
 
@@ -37,9 +37,9 @@ class Trusted:
 def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace: bool = False) -> Trusted:
     """Read the host keys of ``devices``, by default of all, and record the new ones; first that of the jump host.
 
-    ``replace`` also records keys in place of earlier ones. Raises RefusedError if a key changed without it, before
-    anything of that step is written; UsageError for an unknown device; RailweaveError if the jump host does not answer
-    or the file cannot be written.
+    ``replace`` also records keys in place of earlier ones. Raises RefusedError if a key changed without it or is
+    revoked, before anything of that step is written; UsageError for an unknown device; RailweaveError if the jump host
+    does not answer or the file cannot be written.
     """
     fabric = load_designed(project.intent).fabric
     file = find_target(target)
@@ -61,6 +61,8 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
         recorded = agreed
     asked = {name: reach for name, reach in reaches.items() if not devices or name in devices}
     keys = look(asked, known_hosts, chosen.rollout.workers)
+    shared = devices_by_key(keys, reaches, known_hosts)
+    project.operator.warn(_shared_key(fingerprint, names, known_hosts) for fingerprint, names in shared.items())
     agreed = _recorded(keys, known_hosts, project.operator, replace=replace)
     return Trusted((*seen, *keys), (*recorded, *(agreed or ())), known_hosts, agreed=agreed is not None)
 
@@ -82,9 +84,11 @@ def _recorded(
 ) -> tuple[str, ...] | None:
     """Show the keys, ask, record; return the devices whose key was recorded, None if the operator declined."""
     operator.show_keys(keys)
-    changed = [one for one in keys if one.trust is Trust.CHANGED]
-    if changed and not replace:
-        raise RefusedError([_changed_key(one, known_hosts) for one in changed])
+    refused = [_revoked_key(one, known_hosts) for one in keys if one.trust is Trust.REVOKED]
+    if not replace:
+        refused += [_changed_key(one, known_hosts) for one in keys if one.trust is Trust.CHANGED]
+    if refused:
+        raise RefusedError(refused)
     fresh = [one for one in keys if one.trust in {Trust.NEW, Trust.CHANGED}]
     if not fresh:
         return ()
@@ -104,6 +108,27 @@ def _changed_key(one: ShownKey, known_hosts: Path) -> Diagnostic:
         Where(str(known_hosts)),
         devices=(one.device,),
         fix="find out why; if it was reinstalled, compare the fingerprint at its console, then add --replace",
+    )
+
+
+def _revoked_key(one: ShownKey, known_hosts: Path) -> Diagnostic:
+    return error(
+        "RW605",
+        f"{one.device} ({one.name}) shows a host key that is marked @revoked: {one.fingerprint}",
+        Where(str(known_hosts)),
+        devices=(one.device,),
+        fix="give the switch a new key at its console (`ssh-keygen -A` after removing the old one), then run it again",
+    )
+
+
+def _shared_key(fingerprint: str, names: Sequence[str], known_hosts: Path) -> Diagnostic:
+    return warning(
+        "RW605",
+        f"{', '.join(names)} have the same host key, {fingerprint}: they are one switch at several addresses, "
+        "or were installed from one image with its key, and each can pass for the others",
+        Where(str(known_hosts)),
+        devices=tuple(names),
+        fix="compare their addresses in inventory/; give each switch a key of its own (`ssh-keygen -A`)",
     )
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from railweave.report.layout import table
 
-_STYLES = {"known": "dim", "new": "yellow", "changed": "bold red", "unreachable": "bold red"}
+_STYLES = {"known": "dim", "new": "yellow", "changed": "bold red", "revoked": "bold red", "unreachable": "bold red"}
 
 
 def trust_view(keys: Iterable[Mapping[str, str]]) -> RenderableType:

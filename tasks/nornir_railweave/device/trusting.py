@@ -1,6 +1,6 @@
 """Host keys as devices show them now, against those that were recorded; nothing is logged in to, nothing is written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,6 +28,7 @@ class Trust(StrEnum):
     KNOWN = "known"
     NEW = "new"
     CHANGED = "changed"
+    REVOKED = "revoked"
     UNREACHABLE = "unreachable"
 
 
@@ -83,6 +84,23 @@ def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple
         return tuple(pool.map(one, reaches))
 
 
+def devices_by_key(
+    keys: Iterable[ShownKey], reaches: Mapping[str, Reach], known_hosts: Path
+) -> Mapping[str, tuple[str, ...]]:
+    """Return the devices that have the same key, by its fingerprint: those that showed it, and others whose recorded
+    key it is."""
+    shown = {one.device: one for one in keys if one.key}
+    found: dict[str, list[str]] = {}
+    for device, reach in reaches.items():
+        if device in shown:
+            found.setdefault(shown[device].key, []).append(device)
+        else:
+            for key in recorded_keys(known_hosts, known_name(reach.host, reach.port)):
+                found.setdefault(" ".join(key), []).append(device)
+    fingerprints = {one.key: one.fingerprint for one in shown.values()}
+    return {fingerprints[key]: tuple(names) for key, names in found.items() if key in fingerprints and len(names) > 1}
+
+
 def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any], timeout_s: float) -> ShownKey:
     import paramiko
 
@@ -92,7 +110,10 @@ def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any],
     except (NapalmException, paramiko.SSHException, OSError, EOFError) as fault:
         return ShownKey(device, name, Trust.UNREACHABLE, error=error_text(fault))
     key = (shown.get_name(), shown.get_base64())
-    trust = Trust.NEW if not known else Trust.KNOWN if key in known else Trust.CHANGED
+    if key in recorded_keys(known_hosts, name, "@revoked"):
+        trust = Trust.REVOKED
+    else:
+        trust = Trust.NEW if not known else Trust.KNOWN if key in known else Trust.CHANGED
     return ShownKey(device, name, trust, " ".join(key), str(shown.fingerprint))
 
 

@@ -9,9 +9,9 @@ from railweave.files import write_private
 _MODE = 0o644
 
 
-def recorded_keys(path: Path, name: str) -> tuple[tuple[str, str], ...]:
-    """Return (type, base64 of the key) of every key that the file holds for ``name``."""
-    parts = (line.split() for line in known_lines(path, name))
+def recorded_keys(path: Path, name: str, mark: str = "") -> tuple[tuple[str, str], ...]:
+    """Return (type, base64 of the key) of every key that the file holds for ``name``, or of those with a mark."""
+    parts = (line.split() for line in known_lines(path, name, mark))
     return tuple((words[1], words[2]) for words in parts if len(words) >= 3)
 
 

@@ -1,0 +1,131 @@
+"""Whether the host key of a connection is to be trusted: before any login, in the transport itself.
+
+paramiko compares keys with known ones and knows neither revoked keys nor certificates. Here a revoked key is refused
+whatever else says of it, and a certificate is accepted that a known authority signed for this host (OpenSSH's
+PROTOCOL.certkeys). A key that is recorded for the host itself goes before an authority.
+"""
+
+import functools
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from napalm_sonic.host_keys import KnownKeys, known_keys, matches
+
+if TYPE_CHECKING:
+    import paramiko
+
+_CERTIFICATE = "-cert-v01@openssh.com"
+_HOST_CERTIFICATE = 2
+_KEY_FIELDS = {"ssh-ed25519": 1, "ssh-rsa": 2}
+"""How many fields of a certificate are its key's; those of the ECDSA kinds have two."""
+_BROKEN_SIGNATURES = {"ssh-rsa", "ssh-dss"}
+"""SHA-1: OpenSSH accepts it from no authority."""
+
+
+def check_host_key(
+    client: "paramiko.SSHClient", files: Iterable[Path], name: str, otherwise: Any
+) -> "tuple[KnownKeys, Callable[..., paramiko.Transport]]":
+    """Let ``client`` check the key of the host ``name`` by these files, and by the policy ``otherwise`` where they hold
+    none for it; return what they hold, and the ``transport_factory`` for its ``connect``."""
+    known = known_keys(files, name)
+    for key in known.keys:
+        client.get_host_keys().add(name, key.get_name(), key)
+    client.set_missing_host_key_policy(_certified_or(otherwise))
+
+    def make(*arguments: Any, **named: Any) -> Any:
+        transport = _transport_class()(*arguments, **named)
+        transport.known = known
+        return transport
+
+    return known, make
+
+
+@functools.cache
+def _transport_class() -> Any:
+    import paramiko
+
+    ciphers: tuple[str, ...] = vars(paramiko.Transport)["_preferred_ciphers"]
+
+    class Transport(paramiko.Transport):
+        """Ciphers that authenticate themselves first: a separate MAC costs a loop over every byte in Python."""
+
+        _preferred_ciphers = tuple(sorted(ciphers, key=lambda name: "gcm@openssh.com" not in name))
+        known: KnownKeys
+        certified = False
+
+        @property
+        def preferred_keys(self) -> tuple[str, ...]:
+            """Return the host key algorithms; certificates first where only an authority is known."""
+            every = super().preferred_keys
+            by_certificate = bool(self.known.authorities) and not self.known.keys
+            return tuple(sorted(every, key=lambda name: name.endswith(_CERTIFICATE) is not by_certificate))
+
+        def _verify_key(self, host_key: bytes, sig: bytes) -> None:
+            """Check the signature as paramiko does, then what the files say; raises SSHException."""
+            super()._verify_key(host_key, sig)  # type: ignore[misc]  # the stubs have no private names
+            if self.host_key in self.known.revoked:
+                raise paramiko.SSHException("the host key is revoked (@revoked in known_hosts): do not trust this host")
+            if str(self.host_key_type).endswith(_CERTIFICATE):
+                try:
+                    self.certified = is_certified(host_key, self.known, time.time())
+                except paramiko.SSHException:
+                    raise
+                except Exception as error:  # bytes of a stranger, read by paramiko's decoders
+                    raise paramiko.SSHException("the host certificate cannot be read") from error
+
+    return Transport
+
+
+def _certified_or(otherwise: Any) -> Any:
+    import paramiko
+
+    class CertifiedOr(paramiko.MissingHostKeyPolicy):
+        """Accepts a host that showed a valid certificate; leaves all others to another policy."""
+
+        def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+            """Raise SSHException for a host that is not to be trusted."""
+            if not getattr(client.get_transport(), "certified", False):
+                otherwise.missing_host_key(client, hostname, key)
+
+    return CertifiedOr()
+
+
+def is_certified(blob: bytes, known: KnownKeys, now_s: float) -> bool:
+    """Tell whether an authority that is known for the host signed the certificate ``blob``.
+
+    Raises SSHException where a known one did and the certificate is not valid, and for a revoked authority.
+    """
+    from paramiko import Message, PKey, SSHException
+
+    message = Message(blob)
+    kind = message.get_text().removesuffix(_CERTIFICATE)
+    for _ in range(1 + _KEY_FIELDS.get(kind, 2)):  # a nonce goes before the key
+        message.get_string()
+    message.get_int64()
+    role, _, principals = message.get_int(), message.get_string(), Message(message.get_string())
+    valid_after_s, valid_before_s, critical = message.get_int64(), message.get_int64(), message.get_string()
+    message.get_string()
+    message.get_string()
+    signer_blob = message.get_binary()
+    signed, signature = message.get_so_far(), message.get_binary()
+    signer = PKey.from_type_string(Message(signer_blob).get_text(), signer_blob)
+    if signer in known.revoked:
+        raise SSHException("the authority of the host certificate is revoked (@revoked in known_hosts)")
+    if signer not in known.authorities:
+        return False
+    names: list[str] = []
+    while principals.get_remainder():
+        names.append(principals.get_text())
+    if Message(signature).get_text() in _BROKEN_SIGNATURES or not signer.verify_ssh_sig(signed, Message(signature)):
+        wrong = "its signature is not valid"
+    elif role != _HOST_CERTIFICATE or critical:
+        wrong = "it is not one of a host"
+    elif not valid_after_s <= now_s < valid_before_s:
+        wrong = "its time is over, or has not come yet"
+    elif not any(matches(one, known.host) for one in names):
+        wrong = f"it is not for {known.host}, but for {', '.join(names) or 'no host'}"
+    else:
+        return True
+    raise SSHException(f"the host certificate is refused: {wrong}")
