@@ -13,13 +13,17 @@ Each seed makes one rollout on a small simulated fabric: a change, a policy, a f
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from rollout_bench import Operator, Pace
 from rollout_counts import PROPERTY
+from rollout_oracle import Floors
 from rollout_shapes import SHAPES, Shape
 from rollout_trial import Bench, BrokenError, Trial
+
+from railweave.plan.policy import RolloutPolicy, Share
 
 pytestmark = pytest.mark.e2e
 
@@ -71,3 +75,19 @@ def test_a_rollout_struck_by_faults_leaves_the_fabric_old_or_new_and_whole(
         except BrokenError as fault:
             broken.append(f"seed {seed}: {fault}")
     assert not broken, "\n\n".join(broken)
+
+
+def test_a_rollout_of_more_switches_at_once_than_the_policy_allows_is_caught(bench_of: Callable[[Shape], Bench]) -> None:
+    bench = bench_of(SHAPES[0])
+    bench.go_back()
+    pace = Pace({"max_unavailable": {"spines": 2, "leaves": 1}, "verify_timeout": 5})
+    operator = Operator(bench.folder, bench.shape, replace(bench.shape.base, mtu=(9216, 9000)), pace)
+    stricter = RolloutPolicy(Share(count=1), Share(count=1))
+    names = frozenset(operator.fabric.switch_of)
+    floors = Floors(operator.fabric, stricter, in_service=names, disturbed=names)
+    ended = operator.deploy()
+    assert ended is not None
+    assert ended.ok
+    floors.follow(bench.fabric.ask("record")["record"])
+    assert any("2 of 3 of" in wrong for wrong in floors.crossed), floors.crossed
+    assert floors.worked == names

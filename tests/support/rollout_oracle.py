@@ -121,7 +121,6 @@ def lost_foreign(now: Held, before: Held, ours: Collection[str]) -> list[str]:
 
 # --- the floors ---------------------------------------------------------------------------------------------------
 
-_BEGIN_WORK = ("config apply-patch", "config load", "vtysh -f", "sonic-db-cli CONFIG_DB HDEL", "config reload")
 _SETTLED = frozenset({"none", "confirmed", "reverted"})
 _HARM = frozenset({"bgp-down", "power-cycle", "lose-config"})
 
@@ -130,10 +129,12 @@ _HARM = frozenset({"bgp-down", "power-cycle", "lose-config"})
 class Floors:
     """Follows the record of a watched fabric and says where a rollout took too much.
 
-    A switch is at work from the first command that changes it until its commit is confirmed or reverted.
+    A switch is at work while a command runs that changes what it runs, and until its commit is confirmed or reverted.
+    Both are judged by the switch's own revisions and state: no name of a command can go out of date.
 
     ``in_service``: the switches that carried traffic when the rollout began; ``disturbed``: those whose change is said
-    to disturb. ``crossed`` collects what was wrong; ``most`` is how many were out at once at the worst moment.
+    to disturb. ``crossed`` collects what was wrong; ``most`` is how many were out at once at the worst moment;
+    ``worked`` are all that were ever at work.
     """
 
     fabric: Fabric
@@ -142,11 +143,12 @@ class Floors:
     disturbed: frozenset[str]
     crossed: list[str] = field(default_factory=list)
     most: int = 0
+    worked: set[str] = field(default_factory=set)
     _links: dict[str, tuple[Link, str]] = field(init=False)
-    _at_work: set[str] = field(default_factory=set)
+    _changing: dict[int, str] = field(default_factory=dict)
+    _waiting: frozenset[str] = frozenset()
     _seen_disturbed: set[str] = field(default_factory=set)
     _back: bool = False
-    _commits: Mapping[str, str] = field(default_factory=dict)
     _harmed: bool = False
     _healed: bool = False
 
@@ -167,24 +169,39 @@ class Floors:
 
     def follow(self, record: Sequence[Mapping[str, Any]]) -> None:
         """Judge every moment of ``record``."""
+        changing = {event["number"] for event in record if event.get("changed")}
         for event in record:
-            device = event.get("device", "")
-            if "begins" in event and _is(event["begins"], _BEGIN_WORK):
-                if device not in self._at_work:
-                    self._at_work.add(device)
-                    self._judge(event["begins"])
-            elif event.get("fault") in _HARM:
+            if event.get("fault") in _HARM:
                 self._harmed, self._healed = True, False
             self._healed = self._healed or bool(event.get("healed"))
+            if event.get("number") in changing:
+                self._follow_command(event)
             if "up" in event:
-                # A switch that lost power needs a while for its sessions, also when its fault is taken away.
-                self._harmed = self._harmed and not (self._healed and self._all_up(event["up"]))
-                if not self._harmed:
-                    self._judge_links(event)
-                self._commits = event["commits"]
-                self._at_work -= {name for name, status in self._commits.items() if status in _SETTLED}
-            elif "ends" in event and self._commits.get(device, "none") in _SETTLED:
-                self._at_work.discard(device)
+                self._follow_state(event)
+
+    def _follow_command(self, event: Mapping[str, Any]) -> None:
+        if "ends" in event:
+            self._changing.pop(event["number"], None)
+            return
+        idle = event["device"] not in self._at_work
+        self._changing[event["number"]] = event["device"]
+        if idle:
+            self._judge(event["begins"])
+
+    def _follow_state(self, event: Mapping[str, Any]) -> None:
+        waiting = frozenset(name for name, status in event["commits"].items() if status not in _SETTLED)
+        before, self._waiting = self._waiting, self._waiting | waiting
+        if waiting - before - set(self._changing.values()):
+            self._judge("a commit waits")
+        # A switch that lost power needs a while for its sessions, also when its fault is taken away.
+        self._harmed = self._harmed and not (self._healed and self._all_up(event["up"]))
+        if not self._harmed:
+            self._judge_links(event)
+        self._waiting = waiting
+
+    @property
+    def _at_work(self) -> frozenset[str]:
+        return self._waiting | frozenset(self._changing.values())
 
     def _all_up(self, up: Mapping[str, Sequence[str]]) -> bool:
         """Tell whether every link that carried traffic when the rollout began does so."""
@@ -193,9 +210,10 @@ class Floors:
 
     def _out(self) -> frozenset[str]:
         said = self._seen_disturbed if self._back else self.disturbed | self._seen_disturbed
-        return frozenset(self._at_work) & said & self.in_service
+        return self._at_work & said & self.in_service
 
     def _judge(self, why: str) -> None:
+        self.worked |= self._at_work
         out = self._out()
         self.most = max(self.most, len(out))
         switches = [self.fabric.switch_of[name] for name in sorted(out) if name in self.fabric.switch_of]
@@ -258,10 +276,6 @@ class Floors:
                 self.crossed.append(f"{end} is set anew, which nobody said")
             self._seen_disturbed.add(device)
             self._judge(f"{end} set anew")
-
-
-def _is(line: str, commands: Sequence[str]) -> bool:
-    return any(command in line for command in commands)
 
 
 def _port(fabric: Fabric, name: str, port: int) -> str:

@@ -78,6 +78,7 @@ class Trial:
     faults: Faults = field(init=False)
     policy: RolloutPolicy = field(init=False)
     floors: Floors = field(init=False)
+    changed: frozenset[str] = field(init=False)
 
     def run(self) -> Told:
         """Carry it out. Raises BrokenError that names the seed and all that it chose."""
@@ -108,6 +109,7 @@ class Trial:
             self._write_foreign(name)
         self.before = bench.held()
         plan = self.operator.plan()
+        self.changed = frozenset(plan.deltas)
         self.faults = chosen_faults(kind, sorted(plan.devices), rng)
         self.told.faults, self.told.fault_kind = str(self.faults), kind
         self.floors = Floors(
@@ -163,6 +165,9 @@ class Trial:
             for name, device in ended.result.devices.items():
                 if device.outcome is not Outcome.UNREACHABLE:
                     self._stands(name, now[name], new=device.outcome is Outcome.NEW, said=str(device))
+            unseen = {name for name, one in ended.result.devices.items() if one.outcome is Outcome.NEW}
+            unseen = (unseen & self.changed) - self.floors.worked
+            assert not unseen, f"{sorted(unseen)} are new and were never seen at work"
             if self.faults.kind == "none":
                 assert ended.result.result in (Result.DONE, Result.UNCHANGED), ended.result
                 assert ended.result.ok, ended.result

@@ -18,6 +18,7 @@ Requests, beside those of `sonic_sim.daemon`:
 
 import asyncio
 import contextlib
+import itertools
 import json
 import sys
 import time
@@ -42,6 +43,7 @@ from sonic_sim.spec import SimCable
 STATE_FILE = "/var/lib/railweave/transaction.json"
 
 _READS = ("show ", "cat ", "sonic-db-dump", "uptime", "flock ")
+_numbers = itertools.count(1)
 _FLAP_FIELDS = ("admin_status", "speed", "lanes", "fec", "autoneg")
 
 
@@ -175,7 +177,8 @@ class WatchedDaemon(Daemon):
         """Run a command as the simulator does, and note it."""
         name = shell.device.name
         await self.pull_triggers(name)
-        self.tell(device=name, begins=line)
+        number, before = next(_numbers), config_revision(shell.device)
+        self.tell(device=name, begins=line, number=number)
         ended: int | str = "cut"
         try:
             ended = await plain_run_command(shell, line, streams)
@@ -183,8 +186,10 @@ class WatchedDaemon(Daemon):
             ended = "dropped"
             raise
         finally:
-            self.tell(device=name, ends=line, status=ended)
+            # A commit that it armed is seen before its end, so that its switch is at work without a gap.
             self.look(name)
+            changed = config_revision(shell.device) != before
+            self.tell(device=name, ends=line, number=number, status=ended, changed=changed)
         return ended
 
     async def pull_triggers(self, name: str) -> None:
@@ -231,6 +236,11 @@ class WatchedDaemon(Daemon):
         now = {port: tuple(row.get(name, "") for name in _FLAP_FIELDS) for port, row in device.db.table("PORT").items()}
         before, self.watch.ports[device.name] = self.watch.ports.get(device.name, now), now
         return [port for port in now if port in before and before[port] != now[port]]
+
+
+def config_revision(device: Device) -> tuple[int, int]:
+    """Return a value that is another one once anything that the switch runs has changed."""
+    return device.db.version, device.frr.version
 
 
 def up_ports(device: Device) -> list[str]:
