@@ -280,6 +280,10 @@ class Changes:
         raise_unsaved(committer.hostname, answer)
         return True
 
+    def save(self) -> None:
+        """Let the switch boot what it runs; raises CommitError where a commit waits, or that failed."""
+        self._committer().program.save()
+
 
 def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
     """Raise CommitError where what was kept could not be saved."""

@@ -27,6 +27,7 @@ from napalm.base.exceptions import (
 from napalm_sonic.observed import STATE, Look, Observed, observed_of
 from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_of, status_of
 from railweave.secrets import shown_text
+from railweave.sonic.frr.document import never_compared
 from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from railweave_switch.state import KEPT_COMMITS, Stage
 
@@ -114,6 +115,15 @@ class SwitchProgram:
             self._raise_when_busy(answer)
             raise CommitConfirmException(f"{self.session.hostname}: {_why(answer)}")
         return answer
+
+    def save(self) -> None:
+        """Let the switch boot what it runs; raises CommitError where a transaction waits, or that failed."""
+        name, known = new_id(), self.known or self.read()
+        ignored = never_compared(known.running.frr_document)
+        answer = self._ended(["save", "--id", name, "--frr-ignored", ignored], name)
+        if answer.get("outcome") != "saved" or answer.get("error"):
+            self._raise_when_busy(answer)
+            raise CommitError(f"{self.session.hostname}: {answer.get('error')}")
 
     def undrain(self, look: Look | None = None) -> dict[str, Any]:
         """End the temporary drain under which a commit waits; raises CommitError."""

@@ -52,8 +52,7 @@ def last_state(host: Host) -> State:
         raise RefusedError(f"{error}: `railweave-switch recover` repairs it", "damaged") from error
     except VersionError as error:
         raise RefusedError(f"{error}; end what is pending with that version", "damaged") from error
-    if state is None:
-        return State("", "", Stage.NONE)
+    state = state or State("", "", Stage.NONE)
     with contextlib.suppress(*DEVICE_ERRORS):
         settle(host, state)
     return state

@@ -1,4 +1,4 @@
-"""Confirming a commit: from then on nothing reverts it, and the switch boots it."""
+"""Confirming a commit: from then on nothing reverts it, and the switch boots it. And saving what runs without one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from railweave_switch.answers import Answer, RefusedError, answer_of, last_state
 from railweave_switch.host import Host
 from railweave_switch.restoring import settled
 from railweave_switch.rows import digest
-from railweave_switch.saving import conclude, prepare
+from railweave_switch.saving import conclude, prepare, save_alone
 from railweave_switch.state import (
     KEPT_COMMITS,
+    OPEN,
     Document,
     Kind,
     Lines,
@@ -42,6 +43,15 @@ def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
             raise RefusedError("the time is over: the switch is restoring the earlier configuration")
         _refuse_other(host, asked)
         return keep(host, state, read_document(host))
+
+
+def save(host: Host, asked: Mapping[str, Any]) -> Answer:
+    """Let the switch boot what it runs now; refused while a transaction waits, which nobody has confirmed."""
+    with locked(host, asked):
+        state = last_state(host)
+        if state.status in OPEN:
+            raise RefusedError(state.describe(host), "pending")
+        return answer_of(host, "saved", **save_alone(host, state, asked.get("frr_ignored") or ""))
 
 
 def _refuse_other(host: Host, asked: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """The verbs: each prints one line of JSON and exits with 0 (done), 1 (failed), 3 (refused) or 64 (wrong usage).
 
-railweave-switch read|observe|apply|amend|confirm|undrain|revert|status|recover|install
+railweave-switch read|observe|apply|amend|confirm|save|undrain|revert|status|recover|install
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ EXIT_OK, EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE, EXIT_OTHER_PROGRAM = 0, 1, 3, 64
 PROGRAM = "/usr/local/bin/railweave-switch"
 LONGEST_TRANSACTION = 64 * 1024 * 1024
 
-GOOD = frozenset({"read", "applied", "confirmed", "armed", "reverted", "healthy", "accepted", "installed", "status"})
+GOOD = frozenset({"read", "applied", "confirmed", "saved", "armed", "reverted", "healthy", "accepted", "installed",
+                  "status"})  # fmt: skip
 """Outcomes that a verb may end with when it did what it was asked to."""
 
 
@@ -62,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--sha256", required=True)
     for name, help_text in (
         ("confirm", "keep the pending commit and save it"),
+        ("save", "let the switch boot what it runs"),
         ("undrain", "end the temporary drain of the pending commit"),
         ("revert", "restore what was there before the pending transaction"),
         ("recover", "repair a damaged state, and end what nobody continues"),
@@ -70,6 +72,8 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--session", default="")
         one.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
         one.add_argument("--id", default="")
+        if name == "save":
+            one.add_argument("--frr-ignored", default="", help="pattern of FRR's lines that are never compared")
         if name == "revert":
             one.add_argument("--commit", default="", help="roll back this confirmed commit instead")
         if name == "recover":
@@ -163,6 +167,7 @@ WORK: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {
     "apply": transaction.apply,
     "amend": transaction.amend,
     "confirm": confirming.confirm,
+    "save": confirming.save,
     "undrain": confirming.undrain,
     "revert": reverting.revert,
     "recover": recovery.recover,

@@ -14,7 +14,7 @@ from railweave_switch import frr
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
 from railweave_switch.restoring import frr_difference, missing_of, restore
 from railweave_switch.rows import remains, unmet
-from railweave_switch.saving import finish, install, journal_of, replaced, startup_digests, startup_files
+from railweave_switch.saving import JOURNAL, finish, install, journal_of, replaced, startup_digests, startup_files
 from railweave_switch.state import (
     ENDED,
     OPEN,
@@ -26,9 +26,11 @@ from railweave_switch.state import (
     VersionError,
     read_document,
     read_state,
+    remove,
 )
 from railweave_switch.steps import StepError, frr_text
 
+_NONE = State("", "", Stage.NONE)
 RESTARTED = "the switch restarted and booted its startup configuration"
 
 
@@ -37,13 +39,17 @@ def settle(host: Host, state: State) -> None:
 
     Raises DatabaseError, StepError, OSError, for instance while the switch still starts.
     """
+    journal = journal_of(host, state)
+    if journal is not None and journal.get("alone") and not _saved_alone(host, state, journal):
+        return
     if state.boot_id == host.boot_id():
         if state.status in ENDED and not host.alive(state.worker):
             finish(host, state)
         return
     journal = journal_of(host, state)
     if journal is not None and replaced(host, journal):
-        if journal["frr"] is None or _runs_saved_frr(host, state, journal["frr"]):
+        ignored = next((one.frr_ignored for one in _documents(host, state)), "")
+        if journal["frr"] is None or _runs_saved_frr(host, state, journal["frr"], ignored):
             install(host, state)
             if state.status in OPEN:  # it was restored before it was saved
                 state.write(host, status=Stage.REVERTED, kept=_without(state), worker=None, drain="", reason=RESTARTED)
@@ -59,21 +65,40 @@ def settle_if_free(host: Host) -> None:
     with contextlib.suppress(
         BusyError, CommandError, DamagedError, DatabaseError, OSError, StepError, ValueError, VersionError
     ):
-        state = read_state(host)
-        if state is not None and state.boot_id != host.boot_id() and (state.status in OPEN or state.unsaved):
+        if _is_due(host, read_state(host) or _NONE):
             with host.lock(0.0):
-                state = read_state(host)
-                if state is not None:
-                    settle(host, state)
+                settle(host, read_state(host) or _NONE)
 
 
-def _runs_saved_frr(host: Host, state: State, text: str) -> bool:
+def _is_due(host: Host, state: State) -> bool:
+    """Tell whether a restart, or a save that was cut off, left something to be done."""
+    if state.boot_id != host.boot_id() and (state.status in OPEN or state.unsaved):
+        return True
+    journal = journal_of(host, state)
+    return journal is not None and bool(journal.get("alone"))
+
+
+def _saved_alone(host: Host, state: State, journal: dict[str, Any]) -> bool:
+    """Finish a save that was cut off, or after a restart give it up where nothing of it was in place; tell whether
+    that is done."""
+    if journal["boot_id"] != host.boot_id():
+        if not replaced(host, journal):
+            remove(host, JOURNAL)
+            return True
+        if journal["frr"] is not None and not _runs_saved_frr(
+            host, state, journal["frr"], journal["frr_ignored"]
+        ):
+            return False
+    install(host, state)
+    return True
+
+
+def _runs_saved_frr(host: Host, state: State, text: str, ignored: str) -> bool:
     """Bring FRR to what its startup file is to be: it booted the one before. Raises StepError while FRR is silent."""
     if frr_text(host) is None:
         raise StepError("vtysh", "FRR does not answer")
-    ignored = next((one.frr_ignored for one in _documents(host, state)), "")
     missing = restore(host, Document(state.id, [], {}, {}, frr=text, frr_ignored=ignored), None).missing
-    if missing:
+    if missing and state.id:
         state.write(host, error=f"FRR does not run its startup configuration: {', '.join(missing[:5])}")
     return not missing
 

@@ -31,7 +31,7 @@ SAVE_S = 600.0
 RECORD_S = 30.0
 """How long the end of a transaction is tried to be written where the disk refuses."""
 METADATA = "DEVICE_METADATA|localhost"
-_JOURNAL = "save.json"
+JOURNAL = "save.json"
 _FRAME = ("Building configuration...", "Current configuration:", "end")
 """Lines of ``show running-config`` that are no configuration."""
 
@@ -76,6 +76,15 @@ def save(host: Host, state: State) -> dict[str, Any]:
     return failure
 
 
+def save_alone(host: Host, state: State, frr_ignored: str) -> dict[str, Any]:
+    """Save what runs where no transaction is open; return why that failed, empty if it did not.
+
+    ``frr_ignored`` is the pattern of FRR's lines that are never compared (``frr.lines_of``).
+    """
+    more = {"alone": True, "boot_id": host.boot_id(), "frr_ignored": frr_ignored}
+    return _failure(lambda: _prepare(host, state, **more)) or _failure(lambda: install(host, state))
+
+
 def _failure(act: Callable[[], None]) -> dict[str, Any]:
     try:
         act()
@@ -100,10 +109,10 @@ def _record(host: Host, state: State) -> None:
             host.sleep(5.0)
 
 
-def _prepare(host: Host, state: State) -> None:
+def _prepare(host: Host, state: State, **more: Any) -> None:
     # CONFIG_DB's part unless only FRR was drained, FRR's part unless there is no FRR at all.
     config_db = None
-    if state.kind != Kind.DRAIN:
+    if more or state.kind != Kind.DRAIN:
         where = path(host, "startup.json")
         try:
             run_command(host, ["config", "save", "-y", where], SAVE_S)
@@ -121,8 +130,9 @@ def _prepare(host: Host, state: State) -> None:
         "config_db": config_db,
         "frr": _file_of(text) if own_file and text is not None else None,
         "write_memory": not own_file and text is not None,
+        **more,
     }
-    host.write_file(path(host, _JOURNAL), json.dumps(journal).encode())
+    host.write_file(path(host, JOURNAL), json.dumps(journal).encode())
 
 
 def _file_of(text: str) -> str:
@@ -130,12 +140,13 @@ def _file_of(text: str) -> str:
 
 
 def journal_of(host: Host, state: State) -> dict[str, Any] | None:
-    """Return what was prepared for a transaction, None where nothing was or all of it is in place."""
+    """Return what was prepared for a transaction, or alone after it; None where nothing was or all is in place."""
     try:
-        found = json.loads(host.read_file(path(host, _JOURNAL)).decode())
+        found = json.loads(host.read_file(path(host, JOURNAL)).decode())
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and found.get("id") == state.id and state.unsaved else None
+    valid = isinstance(found, dict) and found.get("id") == state.id and (state.unsaved or found.get("alone"))
+    return found if valid else None
 
 
 def replaced(host: Host, journal: dict[str, Any]) -> bool:
@@ -158,7 +169,7 @@ def finish(host: Host, state: State) -> None:
     install(host, state)
     if state.unsaved:
         return
-    unneeded = [_JOURNAL, *([] if lasts else ["pending.json"])]
+    unneeded = [JOURNAL, *([] if lasts else ["pending.json"])]
     wanted = {f"{one}.rollback.json" for one in state.kept}
     for name in host.list_directory():
         if name in unneeded or name.startswith("revert-") or (name.endswith(".rollback.json") and name not in wanted):
@@ -176,4 +187,7 @@ def install(host: Host, state: State) -> None:
             host.write_file(where, text.encode())
     if journal["write_memory"]:
         run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
-    state.write(host, unsaved=False, worker=None if state.status in ENDED else state.worker)
+    if state.unsaved:
+        state.write(host, unsaved=False, worker=None if state.status in ENDED else state.worker)
+    if journal.get("alone"):
+        remove(host, JOURNAL)

@@ -264,6 +264,20 @@ def test_a_merge_is_applied_saved_and_undone_by_a_later_session(leaf: SonicDrive
             later.rollback()
 
 
+def test_what_somebody_changed_by_hand_is_saved_whole_and_only_while_no_commit_waits(leaf: SonicDriver) -> None:
+    leaf.cli(["sudo -n sonic-db-cli CONFIG_DB HSET 'PORT|Ethernet4' mtu 1500"])
+    leaf.cli(["sudo -n vtysh -c 'configure terminal' -c 'ip prefix-list BY-HAND seq 5 permit any'"])
+    last = leaf.revert_timer.status()
+    leaf.changes.save()
+    startup = json.loads(leaf.get_config(retrieve="startup")["startup"])
+    assert (startup["PORT"]["Ethernet4"]["mtu"], "BY-HAND" in startup["bgpraw"]) == ("1500", True)
+    assert leaf.revert_timer.status() == last
+    load(leaf, CHANGE)
+    leaf.commit_config(revert_in=60)
+    with pytest.raises(CommitError, match=f"{leaf.hostname}: commit .* is armed"):
+        leaf.changes.save()
+
+
 WATCHDOG = {"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop", "detection_time": "400"}}}
 NO_WATCHDOG = {"PFC_WD": {"GLOBAL": None, "Ethernet0": None}}
 

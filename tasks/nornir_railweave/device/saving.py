@@ -12,9 +12,6 @@ from napalm.base.exceptions import NapalmException
 from nornir_railweave.device.jobs import DeviceJob
 from railweave.sonic.document import DocumentError
 
-SAVE = ("sudo -n config save -y", "sudo -n vtysh -c 'write memory'")
-"""What saves CONFIG_DB and FRR's configuration on SONiC."""
-
 UNSAVED = "the new configuration runs but could not be saved: after a power loss the switch boots the old one"
 
 
@@ -27,7 +24,8 @@ def is_saved(driver: Any, job: DeviceJob) -> bool:
 
 
 def save(driver: Any, job: DeviceJob) -> bool:
-    """Save what runs; tell whether the device boots what the job wants now."""
-    with suppress(NapalmException):
-        driver.cli(list(SAVE))
+    """Save what runs, where the driver can do that alone; tell whether the device boots what the job wants now."""
+    if hasattr(driver, "changes"):
+        with suppress(NapalmException):
+            driver.changes.save()
     return is_saved(driver, job)

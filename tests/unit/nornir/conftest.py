@@ -259,11 +259,17 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
         self._step("confirmed")
         self.switch.saved = self.switch.running
 
-    def cli(self, commands: list[str], encoding: str = "text") -> dict[str, str]:
-        self._step("cli")
-        assert any("config save" in command for command in commands)
+    @property
+    def changes(self) -> Any:
+        return self
+
+    def confirm(self, commit_id: str) -> bool:
+        self.confirm_commit()
+        return True
+
+    def save(self) -> None:
+        self._step("save")
         self.switch.saved = self.switch.running
-        return dict.fromkeys(commands, "")
 
     def discard_config(self) -> None:
         self._step("discard")

@@ -225,7 +225,7 @@ def test_a_lost_answer_to_the_confirmation_is_replaced_by_asking_the_device(chan
 
 def test_a_configuration_that_could_not_be_saved_is_told(changed: "Bench") -> None:
     switch = changed.world.switches["lab-spine1"]
-    switch.faults |= {"confirmed": [CommitError("could not be saved")], "cli": CommitError("no space left")}
+    switch.faults |= {"confirmed": [CommitError("could not be saved")], "save": CommitError("no space left")}
     result = changed.deploy()
     assert result.result == "stopped"
     assert changed.outcomes(result)["lab-spine1"] == "new"

@@ -539,7 +539,7 @@ def test_a_device_that_runs_what_is_wanted_and_would_boot_something_else_is_save
 def test_a_device_that_cannot_be_saved_is_told(deployed: "Bench") -> None:
     one = switch(deployed, "lab-leaf1")
     one.saved = type(one.running)({**one.running.config_db, "PORT": {}}, one.running.frr)
-    one.faults["cli"] = CommitError("no space left")
+    one.faults["save"] = CommitError("no space left")
     result = deployed.deploy()
     assert not result.ok
     assert "could not be saved" in result.devices["lab-leaf1"].error

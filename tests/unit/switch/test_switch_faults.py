@@ -173,6 +173,91 @@ def test_killed_at_any_step_the_guard_or_the_next_call_finishes_what_was_begun(
             judged(world, case)
 
 
+def reverted() -> tuple[World, Case]:
+    world, case = armed()
+    world.call("revert")
+    return world, case
+
+
+def by_hand(begin: Callable[[], tuple[World, Case]]) -> Callable[[], tuple[World, Case]]:
+    """Return what gives that world after somebody changed a row and a line that is not saved."""
+
+    def begun() -> tuple[World, Case]:
+        world, case = begin()
+        world.rows["PORT|Ethernet4"]["mtu"] = "1500"
+        world.frr_line(("ip prefix-list BY-HAND seq 5 permit any",))
+        return world, case
+
+    return begun
+
+
+def saves_all_or_nothing(world: World) -> bool:
+    """Return whether both startup files have what was done by hand; AssertionError where one of them has it."""
+    rows, lines = world.startup()
+    found = {rows["PORT|Ethernet4"]["mtu"] == "1500", ("ip prefix-list BY-HAND seq 5 permit any",) in lines}
+    assert len(found) == 1
+    return found.pop()
+
+
+SAVE = ("save", "--id", "20261122-000008-eeee", "--frr-ignored", transaction()["frr_ignored"])
+BEFORE_A_SAVE = pytest.mark.parametrize("begin", [watched, confirmed, reverted])
+
+
+@BEFORE_A_SAVE
+def test_what_runs_is_saved_and_the_last_commit_is_what_it_was(begin: Callable[[], tuple[World, Case]]) -> None:
+    world, _ = by_hand(begin)()
+    before = world.call("status")["status"]
+    answer = world.call(*SAVE)
+    assert (answer["outcome"], answer.get("error")) == ("saved", None)
+    assert saves_all_or_nothing(world)
+    assert world.call("status")["status"] == before
+    assert "/var/lib/railweave/save.json" not in world.files
+
+
+@BEFORE_A_SAVE
+def test_power_lost_at_any_step_of_a_save_leaves_both_startup_files_old_or_both_new(
+    begin: Callable[[], tuple[World, Case]],
+) -> None:
+    ends = set()
+    for world, _, step in each_step(by_hand(begin), SAVE):
+        world.at_step[step] = world.reboot
+        world.call(*SAVE)
+        told = world.call("status")["status"]
+        assert told["status"] in ("none", "confirmed", "reverted"), f"step {step}: {told}"
+        assert not told["unsaved"], f"step {step}"
+        ends.add(saves_all_or_nothing(world))
+        assert (set(world.lines), world.rows) == (set(world.startup()[1]), world.startup()[0]), f"step {step}"
+    assert ends == {True, False}
+
+
+@BEFORE_A_SAVE
+def test_a_save_killed_at_any_step_is_finished_by_the_next_call_or_never_began(
+    begin: Callable[[], tuple[World, Case]],
+) -> None:
+    for world, _, step in each_step(by_hand(begin), SAVE):
+        worker = len(world.processes) + 2  # after the one that waits for it
+
+        def kill(world: World = world, worker: int = worker) -> None:
+            for process in world.processes[worker - 1 : worker]:
+                process.alive = False
+
+        world.at_step[step] = kill
+        world.call(*SAVE)
+        world.call("status")
+        saves_all_or_nothing(world)
+        assert world.call(*SAVE)["outcome"] == "saved", f"step {step}"
+        assert saves_all_or_nothing(world), f"step {step}"
+
+
+def test_a_save_is_refused_while_a_commit_waits_and_says_why_where_it_fails() -> None:
+    world, _ = armed()
+    refused = world.call(*SAVE)
+    assert (refused["outcome"], refused["code"]) == ("refused", "pending")
+    world.call("confirm")
+    world.refuse = lambda words: Done(1, "", "No space left") if list(words[:2]) == ["config", "save"] else None
+    assert "it could not be saved: config save" in world.call(*SAVE)["error"]
+
+
 def test_a_change_that_somebody_saved_before_it_was_reverted_does_not_boot_either() -> None:
     world, case = armed()
     world.save()
