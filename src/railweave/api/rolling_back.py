@@ -17,7 +17,7 @@ from railweave.api.reopening import fabric_of, free, reopened
 from railweave.errors import RefusedError
 from railweave.plan.consent import Consent, check_consent
 from railweave.plan.outcome import DeployResult
-from railweave.plan.resumption import of_another, still_running
+from railweave.plan.resumption import of_another, of_other_version, still_running
 from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
 from railweave.plan.rollout import Kind, Rollout
 
@@ -65,6 +65,8 @@ def resume_rollback(
         free(fabric, rollback, journal)
         known = any(one.stem == rollback.of for one in journals(JOURNALS, rollback.fabric))
         of = named_rollout(JOURNALS, rollback.of) if known else _last(fabric, rollback.of)
+        if refused := of_other_version(of):
+            raise RefusedError(refused)
         return _roll_back(fabric, of, options, project, journal)
 
 
@@ -85,7 +87,9 @@ def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
     if rollout is None:
         raise RefusedError([nothing_to_roll_back(designed.fabric.name, target)])
     refused = of_another(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
-    if rollout.alive:
+    if other := of_other_version(rollout):
+        refused = other
+    elif rollout.alive:
         refused = (still_running(rollout),)
     elif not rollout.changed:
         refused = (changed_nothing(rollout),)

@@ -74,6 +74,7 @@ _TITLES = {
     "RW523": "ports are closed for good only when nothing uses them, or with consent",
     "RW524": "the MTU of running switches is lowered after that of the nodes, or in one step with consent",
     "RW530": "one rollout of a fabric and target runs at a time",
+    "RW531": "a rollout is resumed or rolled back by its journal's version of railweave",
     "RW532": "only an unfinished rollout is resumed",
     "RW533": "a rollout is resumed or rolled back on its own fabric and target",
     "RW534": "a rollout is resumed or rolled back with its own intent",

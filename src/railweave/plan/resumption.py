@@ -13,7 +13,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import in_waves
 from railweave.plan.document import change_json
 from railweave.plan.model import DeviceState, Plan
-from railweave.plan.rollout import Rollout
+from railweave.plan.rollout import FORMAT_VERSION, Rollout
 from railweave.sonic.delta.change import Change, Delta
 
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
@@ -34,9 +34,28 @@ def nothing_to_resume(fabric: str, target: str) -> Diagnostic:
     return error("RW532", f"nothing to resume: no rollout of {fabric} on {target} was left unfinished", fix=_AFRESH)
 
 
+def of_other_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
+    """Return that the journal of ``rollout`` has a format that this railweave must not act upon; nothing where not."""
+    if rollout.version == FORMAT_VERSION:
+        return ()
+    newer = rollout.version > FORMAT_VERSION
+    return (
+        error(
+            "RW531",
+            f"the journal of rollout {rollout.name} has format version {rollout.version}, this railweave reads "
+            f"version {FORMAT_VERSION}",
+            Where(str(rollout.path)),
+            fix=f"use the {'newer' if newer else 'older'} railweave that wrote it, or {_AFRESH} and "
+            f"`railweave rollback --last` rolls back without the journal",
+        ),
+    )
+
+
 def resume_refusals(rollout: Rollout, fabric: str, target: str, intent_sha256: str) -> tuple[Diagnostic, ...]:
     """Return why ``rollout`` cannot be carried on with this fabric, target and intent; nothing where it can."""
     where = Where(str(rollout.path))
+    if refused := of_other_version(rollout):
+        return refused
     if rollout.alive:
         return (still_running(rollout),)
     if rollout.finished:

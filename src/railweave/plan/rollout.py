@@ -14,6 +14,9 @@ from typing import Any
 
 from railweave.plan.rollout_step import Step
 
+FORMAT_VERSION = 1
+"""Of the journal; its opening lines name it. Another one is shown as far as it is understood, and never acted upon."""
+
 _HEAD = frozenset({"at", "step", "device", "text"})
 _STEPS = frozenset(step.value for step in Step)
 NAME = re.compile(r"^[0-9]{8}T[0-9]{6}Z-(?P<fabric>.+)-[0-9a-f]{6}$")
@@ -75,7 +78,8 @@ class Rollout:
     ``phase`` is that of a change in phases from ``base``, 0 where the rollout is of a whole intent.
     ``finished``: it came to its planned end. ``stopped``: it ended before that, by a failure or by a person, and
     ``stopped_by`` says why. Neither: it runs (``alive``), or its process was lost. ``torn``: the last line is cut.
-    ``unread`` counts the other lines that are no journal's, ``unknown`` names steps of a newer version.
+    ``unread`` counts the other lines that are no journal's, ``unknown`` names steps of a newer version. ``version`` is
+    that of the journal's format, 0 for one that names none.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Rollout:
     torn: bool = False
     unread: int = 0
     unknown: tuple[str, ...] = ()
+    version: int = FORMAT_VERSION
     entries: tuple[Entry, ...] = field(default=(), repr=False)
 
     @property
@@ -178,6 +183,7 @@ def _told(path: Path, entries: Iterable[Entry], *, alive: bool, torn: bool, unre
     named = NAME.match(path.stem)
     closing = _closing(entries)
     kind = _text(opening, "kind")
+    versions = [_number(one.details, "version") for one in openings]
     return Rollout(
         name=path.stem,
         path=path,
@@ -205,6 +211,7 @@ def _told(path: Path, entries: Iterable[Entry], *, alive: bool, torn: bool, unre
         torn=torn,
         unread=unread,
         unknown=tuple(dict.fromkeys(entry.step for entry in entries if entry.step not in _STEPS)),
+        version=next((v for v in versions if v != FORMAT_VERSION), FORMAT_VERSION),
         entries=entries,
     )
 

@@ -25,7 +25,7 @@ from railweave.errors import RefusedError
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.resumption import changes_sha256
-from railweave.plan.rollout import Kind
+from railweave.plan.rollout import FORMAT_VERSION, Kind
 
 SUFFIX = ".jsonl"
 _LOCK_ATTEMPTS = 5
@@ -157,6 +157,7 @@ class Journal:
 def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict[str, Any]:
     """Return what ``started`` and ``resumed`` say: the rollout, who runs it, and each device's part of the plan."""
     return {
+        "version": FORMAT_VERSION,
         "rollout": rollout,
         "fabric": plan.fabric,
         "target": plan.target,

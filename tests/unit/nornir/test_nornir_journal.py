@@ -15,6 +15,7 @@ from nornir_railweave.rollout.journal import Journal, RolloutMetadata, is_alive,
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
 from railweave.errors import RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.resumption import of_other_version, resume_refusals
 from railweave.plan.rollout import Kind, Rollout, parse_rollout
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
@@ -90,6 +91,25 @@ def test_a_rollout_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert rollout.owns("c-leaf2", "")
     assert rollout.owns("", f"railweave {rollout.name}")
     assert not rollout.owns("", "railweave somebody-else")
+
+
+@pytest.mark.parametrize(("version", "told"), [(99, "the newer railweave"), (None, "the older railweave")])
+def test_a_journal_of_another_format_version_is_shown_and_never_acted_upon(
+    tmp_path: Path, version: int | None, told: str
+) -> None:
+    path = whole(tmp_path)
+    first, *rest = path.read_text().splitlines()
+    opening = {name: value for name, value in json.loads(first).items() if name != "version"}
+    opening |= {} if version is None else {"version": version}
+    path.write_text("\n".join([json.dumps(opening), *rest, ""]))
+    rollout = read_rollout(path)
+    assert (rollout.fabric, rollout.version) == ("pod1", version or 0)
+    (refused,) = resume_refusals(rollout, "pod1", "production", "f" * 64)
+    assert refused.code == "RW531"
+    assert f"has format version {version or 0}, this railweave reads version 1" in refused.message
+    assert told in str(refused.fix)
+    assert "railweave rollback --last" in str(refused.fix)
+    assert of_other_version(rollout) == (refused,)
 
 
 @pytest.mark.parametrize("until", [Step.DRAINING, Step.DRAINED, Step.APPLYING, Step.APPLIED, Step.CONFIRMED])
