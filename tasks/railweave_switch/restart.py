@@ -85,9 +85,7 @@ def _saved_alone(host: Host, state: State, journal: dict[str, Any]) -> bool:
         if not replaced(host, journal):
             remove(host, JOURNAL)
             return True
-        if journal["frr"] is not None and not _runs_saved_frr(
-            host, state, journal["frr"], journal["frr_ignored"]
-        ):
+        if journal["frr"] is not None and not _runs_saved_frr(host, state, journal["frr"], journal["frr_ignored"]):
             return False
     install(host, state)
     return True

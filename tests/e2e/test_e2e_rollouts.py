@@ -77,7 +77,9 @@ def test_a_rollout_struck_by_faults_leaves_the_fabric_old_or_new_and_whole(
     assert not broken, "\n\n".join(broken)
 
 
-def test_a_rollout_of_more_switches_at_once_than_the_policy_allows_is_caught(bench_of: Callable[[Shape], Bench]) -> None:
+def test_a_rollout_of_more_switches_at_once_than_the_policy_allows_is_caught(
+    bench_of: Callable[[Shape], Bench],
+) -> None:
     bench = bench_of(SHAPES[0])
     bench.go_back()
     pace = Pace({"max_unavailable": {"spines": 2, "leaves": 1}, "verify_timeout": 5})
