@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from railweave.checks.transit import Seen, transit_diagnostics
+from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric
 from railweave.sonic.frr.document import FrrDocument, parse_frr
@@ -18,5 +18,5 @@ def valleys(fabric: Fabric) -> list[Diagnostic]:
     def document(name: str) -> FrrDocument:
         return parse_frr(configurator.frr(fabric.switch_of[name]))
 
-    seen = Seen(document, lambda _: {}, [switch.name for switch in fabric.switches])
+    seen = RouteSources(document, lambda _: {}, [switch.name for switch in fabric.switches])
     return list(transit_diagnostics(fabric, seen, lambda _: Where()))

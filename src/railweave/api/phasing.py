@@ -47,10 +47,10 @@ class LivePhases:
         everyone = connect(self.project, inventory, self.target)
         with everyone.progress():
             stages = [Configurator(fabric, project_templates()) for fabric in fabrics]
-            standing = find_phase_progress(everyone.nornir, stages, events=everyone.shown)
-        if diagnostics := check_phase(standing, self.change.base, asked):
+            progress = find_phase_progress(everyone.nornir, stages, events=everyone.shown)
+        if diagnostics := check_phase(progress, self.change.base, asked):
             raise RefusedError(diagnostics)
-        return standing.done
+        return progress.done
 
     def missing_cables(self, number: int) -> Waiting | None:
         """Return the first phase up to ``number`` with a cable that is missing or whose link is down."""

@@ -13,7 +13,7 @@ from railweave.api.reopening import fabric_of, free, reopened
 from railweave.api.rolling_back import resume_rollback
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
-from railweave.plan.resumption import came_after, differing, in_journaled_order, nothing_to_resume, resume_refusals
+from railweave.plan.resumption import came_after, differing, in_journaled_order, nothing_to_resume, check_resume
 from railweave.plan.rollout import Kind, Rollout
 
 
@@ -41,7 +41,7 @@ def resume(
 
 def _refuse(rollout: Rollout, fabric: LiveFabric) -> None:
     designed = fabric.designed
-    refused = resume_refusals(rollout, designed.fabric.name, fabric.target.name, designed.intent.sha256)
+    refused = check_resume(rollout, designed.fabric.name, fabric.target.name, designed.intent.sha256)
     if not refused and (newer := newer_change(JOURNALS, rollout)):
         refused = (came_after(rollout, newer),)
     if refused:

@@ -9,7 +9,7 @@ from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
 from railweave.checks.links import overridden_findings
 from railweave.checks.registry import rule
-from railweave.checks.transit import Seen, transit_diagnostics
+from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
 from railweave.routing.instance import MAXIMUM_PATHS, own_prefixes
@@ -112,10 +112,10 @@ def _check_transit(fabric: Fabric, configurator: Configurator, where: Places) ->
     def place(_: str) -> Where:
         return Where(str(own)) if own and not static else where("overrides")
 
-    found = list(transit_diagnostics(fabric, Seen(document, tables, judged), place))
+    found = list(transit_diagnostics(fabric, RouteSources(document, tables, judged), place))
     if found and own:
         everyone = [name for names in alike for name in names]
-        found = list(transit_diagnostics(fabric, Seen(document, tables, everyone), place))
+        found = list(transit_diagnostics(fabric, RouteSources(document, tables, everyone), place))
     yield from found
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from railweave.checks.links import LinkChecker, host_port
 from railweave.checks.registry import NODE_CHECKS, rule
 from railweave.checks.subjects import NodeRead
-from railweave.checks.transit import Seen, transit_diagnostics
+from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
 from railweave.sonic.document import DocumentError, RunningConfig, parse_running
@@ -78,7 +78,7 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
     return in_order(found)
 
 
-def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str, RunningConfig]) -> Seen:
+def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str, RunningConfig]) -> RouteSources:
     """Return the routing of the switches that were read; the others route as intended."""
 
     @cache
@@ -86,7 +86,7 @@ def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str
         read = switches[name].frr if name in switches else None
         return parse_frr(configurator.frr(fabric.switch_of[name]) if read is None else read)
 
-    return Seen(document, lambda name: switches[name].config_db if name in switches else {}, tuple(switches))
+    return RouteSources(document, lambda name: switches[name].config_db if name in switches else {}, tuple(switches))
 
 
 def _node(text: str) -> Mapping[str, Any]:

@@ -37,7 +37,7 @@ rule(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RouteSources:
     """What is known of the switches: FRR's lines and the tables by name; ``judged`` are those to be told about."""
 
     documents: Callable[[str], FrrDocument | None]
@@ -58,7 +58,7 @@ class _Valley:
     """Whether the upper switch takes it, so that packets follow."""
 
 
-def transit_diagnostics(fabric: Fabric, seen: Seen, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+def transit_diagnostics(fabric: Fabric, seen: RouteSources, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
     """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a ring."""
     found = list(_Routes(fabric, seen).valleys())
     first: dict[str, _Valley] = {}
@@ -105,7 +105,7 @@ class _Sent:
 class _Routes:
     """Looks for ways from above to above."""
 
-    def __init__(self, fabric: Fabric, seen: Seen) -> None:
+    def __init__(self, fabric: Fabric, seen: RouteSources) -> None:
         self._fabric = fabric
         self._seen = seen
         self._policies: dict[str, RoutePolicy | None] = {}

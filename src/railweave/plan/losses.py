@@ -13,7 +13,7 @@ from railweave.plan.outcome import CheckKind, VerifyCheck
 Rates = Mapping[tuple[CheckKind, str], float]
 """Lost packets a second, by kind (errors or discards) and port."""
 
-CALM_PER_S = 1.0
+UNCHANGED_PER_S = 1.0
 """A rate up to this is no loss: a retrained link and a single bad frame are not what a change is rolled back for."""
 
 FACTOR = 2.0
@@ -53,5 +53,5 @@ def loss_checks(device: str, before: Rates, now: Rates) -> tuple[VerifyCheck, ..
 
 
 def _check(device: str, kind: CheckKind, port: str, before: float, now: float) -> VerifyCheck:
-    allowed = max(CALM_PER_S, before * FACTOR)
+    allowed = max(UNCHANGED_PER_S, before * FACTOR)
     return VerifyCheck(device, kind, port, f"at most {allowed:.1f}/s", f"{now:.1f}/s", now <= allowed)

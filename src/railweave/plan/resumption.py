@@ -51,7 +51,7 @@ def of_other_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
     )
 
 
-def resume_refusals(rollout: Rollout, fabric: str, target: str, intent_sha256: str) -> tuple[Diagnostic, ...]:
+def check_resume(rollout: Rollout, fabric: str, target: str, intent_sha256: str) -> tuple[Diagnostic, ...]:
     """Return why ``rollout`` cannot be carried on with this fabric, target and intent; nothing where it can."""
     where = Where(str(rollout.path))
     if refused := of_other_version(rollout):

@@ -16,7 +16,7 @@ from railweave.plan.resumption import (
     in_journaled_order,
     left_of,
     nothing_to_resume,
-    resume_refusals,
+    check_resume,
     still_running,
 )
 from railweave.plan.rollback_checks import (
@@ -65,7 +65,7 @@ def plan(*changes: Change, device: str = "leaf1", unchanged: tuple[str, ...] = (
 
 def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
     for rollout in (ROLLOUT, replace(ROLLOUT, stopped=True, stopped_by="leaf1: no")):
-        assert resume_refusals(rollout, "pod1", "production", "a" * 64) == ()
+        assert check_resume(rollout, "pod1", "production", "a" * 64) == ()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_an_unfinished_rollout_of_the_same_intent_may_be_carried_on() -> None:
 def test_what_cannot_be_carried_on_is_refused_with_the_way_out(
     rollout: Rollout, at_hand: tuple[str, str, str], expected: tuple[str, str, str]
 ) -> None:
-    assert said(resume_refusals(rollout, *at_hand)) == [expected]
+    assert said(check_resume(rollout, *at_hand)) == [expected]
 
 
 def test_nothing_unfinished_and_something_newer_are_said_so() -> None:
