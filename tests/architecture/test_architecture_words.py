@@ -1,5 +1,6 @@
 """One word for one thing (docs/reference/glossary.md): phrases that were replaced do not come back."""
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PLACES = ("src", "tasks", "topologies", "docs", "README.md")
-SUFFIXES = {".py", ".md", ".yml", ".json", ".j2", ".txt"}
+SUFFIXES = {".py", ".md", ".yml", ".json", ".j2", ".txt", ".toml"}
 
 REPLACED = {
     "nothing is to do": "no changes",
@@ -64,6 +65,42 @@ REPLACED_WHERE_SEEN = {
 """Further phrases, of no standard use, that do not come back where people read."""
 
 
+REPLACED_NAMES = {
+    "examine": "assess_device",
+    "recognise": "match_phase",
+    "take_back": "revert_expired_commit",
+    "takeback": "rollback_checks",
+    "ways_back": "rollback_documents",
+    "undoing": "rollback",
+    "wait_until_quiet": "wait_until_drained",
+    "change_drain": "auto_drain",
+    "PlannedWork": "DeployJob",
+    "RestoringWork": "RollbackJob",
+    "Asked": "OperatorControl",
+    "hindrance": "blocker",
+    "Undertaking": "RolloutMetadata",
+    "stillborn": "never_started",
+    "careful": "disruptive",
+    "calm": "hitless",
+    "parted": "two_sided",
+    "parted_by_limits": "split_by_limits",
+    "may_go": "wave_violation",
+    "Unmet": "PolicyViolation",
+    "given_up": "lossless_removed",
+    "strangers": "unknown_peers",
+    "not_ours": "unmanaged",
+    "wanted": "intended",
+    "arrange": "lay_out",
+    "expand": "build_fabric",
+    "spread_ports": "distribute_ports",
+    "find_room": "remaining_capacity",
+    "Refusal": "Blocker",
+    "way_out": "fix",
+    "refusals": "diagnostics, blockers",
+}
+"""Names of code that do not come back in the engine."""
+
+
 def compiled(replaced: Mapping[str, str]) -> list[tuple[re.Pattern[str], str]]:
     """Return patterns that begin with a phrase's own letters, which Python looks for fast."""
     return [(re.compile(phrase.replace(" ", r"\s+") + r"(?!\w)"), instead) for phrase, instead in replaced.items()]
@@ -104,3 +141,24 @@ def test_replaced_phrases_do_not_come_back(place: str, patterns: list[tuple[re.P
 def test_a_phrase_is_found_in_any_case_and_across_lines() -> None:
     assert list(replaced_in("fine\nLeave with\n2 when")) == [(2, "exit with status 2")]
     assert not list(replaced_in("the worst-case impact"))
+
+
+def test_replaced_names_do_not_come_back() -> None:
+    names = {
+        f"{path.relative_to(ROOT)}: {name}, say `{REPLACED_NAMES[name]}`"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in identifiers(node) & REPLACED_NAMES.keys()
+    }
+    assert not names, "\n".join(sorted(names))
+
+
+def identifiers(node: ast.AST) -> set[str]:
+    """Return the names that a node of a program uses or gives."""
+    fields = ("id", "attr", "name", "arg", "module", "asname")
+    return {part for field in fields if isinstance(text := getattr(node, field, None), str) for part in text.split(".")}
+
+
+def test_a_replaced_name_is_found_where_it_is_given_and_used() -> None:
+    found = [identifiers(node) for node in ast.walk(ast.parse("from plan.drains import wanted as x\na.parted(calm=1)"))]
+    assert {"plan", "drains", "wanted", "parted", "calm"} <= set().union(*found)

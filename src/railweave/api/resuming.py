@@ -13,7 +13,7 @@ from railweave.api.reopening import fabric_of, free, reopened
 from railweave.api.rolling_back import resume_rollback
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
-from railweave.plan.resumption import came_after, differing, in_journaled_order, nothing_to_resume, check_resume
+from railweave.plan.resumption import came_after, check_resume, differing, in_journaled_order, nothing_to_resume
 from railweave.plan.rollout import Kind, Rollout
 
 

@@ -1,14 +1,16 @@
 """The registry of rules: what each code stands for, why, what breaks it, and the checks that look for it.
 
-A rule is declared once, in a file of its own beside its checks, and its code never gets a second meaning. A check is
-registered by what it looks at, and yields a ``Breach`` for everything that breaks the rule: an intent, the links of a
-fabric, the tables of a switch, or what was read of a GPU node.
+A rule with checks is declared in a file of its own beside them, the codes of all other diagnostics in ``codes.toml``;
+a code never gets a second meaning. A check is registered by what it looks at, and yields a ``Breach`` for everything
+that breaks the rule: an intent, the links of a fabric, the tables of a switch, or what was read of a GPU node.
 """
 
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from pkgutil import walk_packages
 
 from railweave.checks.subjects import LinkEnds, NodeRead, SwitchRead
@@ -60,12 +62,13 @@ NODE_CHECKS: list[tuple[str, NodeCheck]] = []
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: its code, what holds where it is kept, why, and an example of what breaks it."""
+    """A rule: its code, what holds where it is kept, why, an example of what breaks it, and the usual fix."""
 
     code: str
     title: str
-    explanation: str = ""
-    example: str = ""
+    explanation: str
+    example: str
+    fix: str
 
     def on_intent(self, check: IntentCheck) -> IntentCheck:
         """Register a check of the intent alone."""
@@ -91,11 +94,11 @@ class Rule:
 _RULES: dict[str, Rule] = {}
 
 
-def rule(code: str, title: str, explanation: str | None = None, example: str = "") -> Rule:
+def rule(code: str, title: str, explanation: str | None, example: str = "", *, fix: str = "") -> Rule:
     """Declare a rule; a code is declared once."""
     if code in _RULES:
         raise ValueError(f"{code} stands for `{_RULES[code].title}` already")
-    _RULES[code] = Rule(code, title, " ".join((explanation or "").split()), example)
+    _RULES[code] = Rule(code, title, " ".join((explanation or "").split()), example, fix)
     return _RULES[code]
 
 
@@ -105,4 +108,6 @@ def all_rules() -> dict[str, Rule]:
     package = import_module("railweave.checks")
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)
+    for code, text in tomllib.loads(files("railweave.checks").joinpath("codes.toml").read_text("utf-8")).items():
+        rule(code, **text)
     return {code: _RULES[code] for code in sorted(_RULES, key=natural_key)}

@@ -20,13 +20,14 @@ def explanation_json(explanation: Explanation) -> dict[str, Any]:
 def rule_json(rule: Rule) -> dict[str, Any]:
     """Return the same document without rows, and ``rule``: {code, title, explanation, example}."""
     asked = {"device": "", "asked": rule.code, "found": [], "nearest": []}
-    return asked | {"rule": members(rule, "code", "title", "explanation", "example")}
+    return asked | {"rule": members(rule, "code", "title", "explanation", "example", "fix")}
 
 
 def rule_view(rule: Rule) -> RenderableType:
-    """Return the rule as a sentence that holds, why, and an example of what breaks it."""
+    """Return the rule as a sentence that holds, why, an example of what breaks it, and the usual fix."""
     example = f"example of what breaks it:\n{rule.example}" if rule.example else ""
-    return Text("\n\n".join(filter(None, (f"{rule.code}: {rule.title}", rule.explanation, example))))
+    fix = f"fix: {rule.fix}" if rule.fix else ""
+    return Text("\n\n".join(filter(None, (f"{rule.code}: {rule.title}", rule.explanation, example, fix))))
 
 
 def explanation_view(explanation: Explanation) -> RenderableType:

@@ -143,8 +143,8 @@ def _receive(pipe: IO[bytes]) -> bytes:
     """Return a message; raises EOFError at the end."""
     data = b""
     for size in (_LENGTH.size, None):
-        wanted = _LENGTH.unpack(data)[0] if size is None else size
-        data = pipe.read(wanted)
-        if len(data) < wanted:
+        asked = _LENGTH.unpack(data)[0] if size is None else size
+        data = pipe.read(asked)
+        if len(data) < asked:
             raise EOFError
     return data

@@ -15,7 +15,7 @@ from nornir_railweave.rollout.journal import Journal, RolloutMetadata, is_alive,
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
 from railweave.errors import RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
-from railweave.plan.resumption import of_other_version, resume_refusals
+from railweave.plan.resumption import of_other_version, check_resume
 from railweave.plan.rollout import Kind, Rollout, parse_rollout
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
@@ -104,7 +104,7 @@ def test_a_journal_of_another_format_version_is_shown_and_never_acted_upon(
     path.write_text("\n".join([json.dumps(opening), *rest, ""]))
     rollout = read_rollout(path)
     assert (rollout.fabric, rollout.version) == ("pod1", version or 0)
-    (refused,) = resume_refusals(rollout, "pod1", "production", "f" * 64)
+    (refused,) = check_resume(rollout, "pod1", "production", "f" * 64)
     assert refused.code == "RW531"
     assert f"has format version {version or 0}, this railweave reads version 1" in refused.message
     assert told in str(refused.fix)

@@ -11,12 +11,12 @@ from railweave.plan.outcome import ConfigState
 from railweave.plan.resumption import (
     came_after,
     changes_sha256,
+    check_resume,
     differing,
     found_done,
     in_journaled_order,
     left_of,
     nothing_to_resume,
-    check_resume,
     still_running,
 )
 from railweave.plan.rollback_checks import (
