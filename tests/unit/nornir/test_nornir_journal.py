@@ -15,7 +15,7 @@ from nornir_railweave.rollout.journal import Journal, RolloutMetadata, is_alive,
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
 from railweave.errors import RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
-from railweave.plan.resumption import of_other_version, check_resume
+from railweave.plan.resumption import check_resume, of_other_version
 from railweave.plan.rollout import Kind, Rollout, parse_rollout
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
