@@ -9,7 +9,7 @@ from railweave.catalog.load import load_catalog
 from railweave.checks.config import check_config
 from railweave.checks.intent import check_intent
 from railweave.design.build import design
-from railweave.diagnostics import Diagnostic, has_errors, in_order
+from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
@@ -41,8 +41,10 @@ class Gathered:
 
     @property
     def of_design(self) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics of the intent and its design; a fabric that cannot be configured can be sized."""
-        return tuple(one for one in self.diagnostics if one not in set(self.of_config) or one.severity != "error")
+        """Return the diagnostics of the intent, its design and its buffers; what else a switch would not take, such as
+        overrides, does not keep a fabric from being sized."""
+        others = {one for one in self.of_config if one.severity is Severity.ERROR and not one.code.startswith("H-")}
+        return tuple(one for one in self.diagnostics if one not in others)
 
 
 def gather(path: Path) -> Gathered:

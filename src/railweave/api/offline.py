@@ -57,7 +57,7 @@ def check(project: Project, *, yang: Sequence[Path] = (), facts: Path | None = N
 def size(project: Project) -> Sizing:
     """Return the sizing: every number with its formula, and the diagnostics of the design.
 
-    Raises RefusedError if the intent cannot be designed; one that cannot be configured can still be sized.
+    Raises RefusedError if the intent cannot be designed, or the switches have no buffer for its lossless classes.
     """
     gathered = gather(project.intent)
     if gathered.sizing is None or has_errors(gathered.of_design):

@@ -11,11 +11,12 @@ from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
 from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
 from railweave.fabric.model import Fabric, Panel, Switch, Tier
-from railweave.fabric.policy import Marking, TrafficClass
+from railweave.fabric.policy import BufferModel, Marking, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
-from railweave.qos.headroom import Headroom, NoHeadroom
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
-from railweave.qos.pause import MarkingRule, marking_rules
+from railweave.qos.mmu.headroom import Headroom, NoHeadroom
+from railweave.qos.mmu.pause import MarkingRule, marking_rules
+from railweave.qos.mmu.pools import Division
 from railweave.units import format_speed
 from railweave.wording import counted
 
@@ -42,7 +43,10 @@ rule(
 Places = Callable[[str], Where]
 
 _POOL_SHARED_WIDELY = 2
-"""Headroom of all ports in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
+"""Headroom of all groups in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
+_POOL_EXHAUSTED = 4
+"""From here an incast from one tier, which pauses a quarter of the groups (half of the ports in one of two classes),
+exhausts the pool: packets of a lossless class are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +125,42 @@ def _classes(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
 
 
 def _budget(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """H-budget: what all lossless groups of a switch may need, against what there is."""
+    """H-budget: what the lossless groups of the ports in use take, against what there is."""
     parts = []
-    needed = 0
+    uses: Counter[tuple[int, int]] = Counter()
     for (speed_gbps, length_m, _), ports in sorted(kind.cables.items()):
         room = plan.headroom[speed_gbps, length_m]
+        uses[speed_gbps, length_m] += ports
         if isinstance(room, Headroom):
-            each = room.xoff_bytes if plan.is_pooled else room.size_bytes
-            needed += ports * each * plan.limits.lossless_classes
+            each = room.xoff_bytes if plan.full.is_pooled else room.size_bytes
             parts.append(f"{ports} ports of {format_speed(speed_gbps)} over {length_m} m take {each} bytes each")
+    found = plan.divided(uses)
+    needed, hwsku = found.headroom_bytes, plan.buffers.hwsku
     text = f"{'; '.join(parts)}: {needed} bytes for {counted(plan.limits.lossless_classes, 'lossless class')}"
     place, fix = where("cabling"), "use shorter cables, fewer ports or fewer lossless classes"
-    if not plan.is_pooled:
-        if needed >= plan.budget_bytes:
-            message = f"{text}, of {plan.budget_bytes} bytes that {plan.buffers.hwsku} has for headroom"
+    if found.is_pooled:
+        yield from _pooled(found, f"{text}, {needed / found.budget_bytes:.2f} times", kind, place, fix)
+    elif plan.model is BufferModel.TRADITIONAL and found.chip_bytes is not None:
+        pools = found.stated_bytes - needed
+        message = f"{text}, and the pools of {hwsku} take {pools}: {found.stated_bytes} of {found.chip_bytes} bytes"
+        message = f"{message} of the chip"
+        fix = f"{fix}, or leave out sonic.buffer_model, so that the switch sizes its pools"
+        if found.stated_bytes > found.chip_bytes:
             yield error("H-budget", message, place, fix=fix, devices=kind.devices)
-        return
-    ratio = needed / plan.budget_bytes
-    message = f"{text}, {ratio:.2f} times the {plan.budget_bytes} bytes of the headroom pool of {plan.buffers.hwsku}"
-    if ratio > len(kind.panel.ports):
+        elif found.stated_bytes + sum(found.reserved.values()) > found.chip_bytes:
+            message = f"{message}, which also sets aside {sum(found.reserved.values())} for ports and mirrors"
+            yield warning("H-budget", message, place, fix=fix, devices=kind.devices)
+    elif needed >= found.budget_bytes:
+        message = f"{text}, of {found.budget_bytes} bytes that {hwsku} has for headroom"
+        yield error("H-budget", message, place, fix=fix, devices=kind.devices)
+
+
+def _pooled(found: Division, text: str, kind: _Kind, place: Where, fix: str) -> Iterator[Diagnostic]:
+    """Compare the headroom of all groups with the pool that they share."""
+    ratio = found.headroom_bytes / found.budget_bytes
+    message = f"{text} the {found.budget_bytes} bytes of the headroom pool of {kind.panel.hwsku}"
+    if ratio > _POOL_EXHAUSTED:
+        message = f"{message}: it does not last where a quarter of the groups is paused at once"
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
     elif ratio > _POOL_SHARED_WIDELY:
         yield warning("H-budget", message, place, fix=fix, devices=kind.devices)

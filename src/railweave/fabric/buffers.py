@@ -33,6 +33,13 @@ class BufferProfile:
     is_dynamic: bool
     threshold: int
 
+    def limit_bytes(self, pool_bytes: int | None) -> int | None:
+        """Return the most that its only user may hold of a pool of ``pool_bytes``; None where that is not known."""
+        if not self.is_dynamic:
+            return self.threshold
+        alpha = 2.0**self.threshold
+        return None if pool_bytes is None else int(alpha * pool_bytes / (1 + alpha))
+
 
 @dataclass(frozen=True, slots=True)
 class PgProfile:

@@ -11,7 +11,7 @@ Jericho platforms (2 MB) that mark later.
 from dataclasses import dataclass
 
 from railweave.fabric.policy import Marking, MarkingPreset, TrafficClass
-from railweave.qos.pause import PauseLimits
+from railweave.qos.mmu.pause import PauseLimits
 
 ROUND_TRIP_US = 8
 """A round trip through two tiers of a loaded fabric, in microseconds."""

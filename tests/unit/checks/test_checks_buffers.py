@@ -141,6 +141,34 @@ def test_a_lossless_class_without_room_for_its_headroom_is_refused_with_the_sum(
     assert "28 ports of 400G over 2000 m" in one.message
 
 
+@pytest.mark.parametrize(
+    ("model", "nodes", "host_m", "more", "severity", "sum_text"),
+    [
+        ("nvidia-sn4700", 14, 300, True, Severity.ERROR, "65187840 of 60817392 bytes of the chip"),
+        ("nvidia-sn5600", 120, 30, False, Severity.ERROR, "172454606 of 158229504 bytes of the chip"),
+        (
+            "nvidia-sn4700",
+            28,
+            5,
+            True,
+            Severity.WARNING,
+            "58220544 of 60817392 bytes of the chip, which also sets aside",
+        ),
+    ],
+)
+def test_pools_and_headroom_of_the_traditional_model_must_fit_the_chip(
+    findings: Findings, model: str, nodes: int, host_m: int, more: bool, severity: Severity, sum_text: str
+) -> None:
+    cables = f"cabling: {{host: {{length_m: {host_m}}}, leaf_spine: {{length_m: 40}}}}\n"
+    extra = f"sonic: {{buffer_model: traditional}}\n{cables}" + classes(more=STORAGE if more else "")
+    found = findings(extra, leaf=model, spine=model, nodes=nodes)
+    (told,) = [one for one in of("H-budget", found) if "pod-leaf1" in one.devices]
+    assert told.severity is severity
+    assert sum_text in told.message
+    dynamic = findings(extra.replace("traditional", "dynamic"), leaf=model, spine=model, nodes=nodes)
+    assert not of("H-budget", dynamic)
+
+
 STORAGE = "  - {name: storage, dscp: [34], lossless: true, priority: 4, share: 30}\n"
 
 
@@ -150,6 +178,7 @@ STORAGE = "  - {name: storage, dscp: [34], lossless: true, priority: 4, share: 3
         ("nokia-ixr7220-h5-64d", 60, "", None),
         ("nokia-ixr7220-h5-64d", 60, STORAGE, Severity.INFO),
         ("arista-7060x6-64pe", 100, "", Severity.WARNING),
+        ("arista-7060x6-64pe", 100, STORAGE, Severity.ERROR),
     ],
 )
 def test_headroom_that_ports_share_is_told_where_all_at_once_would_exceed_it(
@@ -181,7 +210,7 @@ def test_thresholds_that_let_pfc_come_first_are_told_with_the_numbers(
 
 
 def test_thresholds_that_fit_are_not_told(findings: Findings) -> None:
-    found = [one for one in findings(classes("min_kb: 450, max_kb: 900")) if one.code.startswith("E-")]
+    found = [one for one in findings(classes("min_kb: 400, max_kb: 900")) if one.code.startswith("E-")]
     assert not found
 
 

@@ -1,14 +1,16 @@
 """Headroom against what vendors publish, row by row."""
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.fabric.buffers import HeadroomChip
-from railweave.fabric.policy import BufferModel
-from railweave.qos.headroom import (
-    DYNAMIC,
+from railweave.fabric.policy import RELEASES, BufferModel, SonicPolicy
+from railweave.qos.mmu.headroom import (
+    SCRIPTS,
     Headroom,
     NoHeadroom,
     PortMedium,
@@ -23,8 +25,10 @@ from railweave.qos.headroom import (
 )
 
 CATALOG = load_catalog()
-TABLE_2021 = Variant("NVIDIA's tables for Spectrum-1 to -3", 100, False, 9216, 3.8 * 1024, False)
-TABLE_2024 = Variant("NVIDIA's tables for Spectrum-4", 100, True, 9216, None, False)
+TRADITIONAL = SonicPolicy(buffer_model=BufferModel.TRADITIONAL)
+LATEST = SCRIPTS[RELEASES[-1]]
+TABLE_2021 = Variant("NVIDIA's tables for Spectrum-1 to -3", 100, False, 9216, 3.8 * 1024)
+TABLE_2024 = Variant("NVIDIA's tables for Spectrum-4", 100, True, 9216)
 SPECTRUM_2 = HeadroomChip(cell_bytes=144, pipeline_kib=19, mac_phy_bytes=819.2)
 
 
@@ -93,7 +97,7 @@ def test_the_published_rows_of_broadcom_switches_come_back_as_they_are(
 ) -> None:
     buffers = CATALOG.switch(model).hwskus[hwsku].buffers
     assert buffers is not None
-    found = {place: headroom(buffers, BufferModel.TRADITIONAL, PortMedium(*place, 9100, 8)) for place in published}
+    found = {place: headroom(buffers, TRADITIONAL, PortMedium(*place, 9100, 8)) for place in published}
     assert {place: one.xoff_bytes for place, one in found.items() if isinstance(one, Headroom)} == published
     assert {one.row_m for one in found.values() if isinstance(one, Headroom)} == {length for _, length in published}
 
@@ -102,7 +106,7 @@ def test_the_published_rows_of_broadcom_switches_come_back_as_they_are(
     ("speed", "xoff", "size"), [(100, 53_248, 72_704), (200, 64_512, 83_968)], ids=["100G 40 m", "200G 40 m"]
 )
 def test_the_dynamic_model_gives_the_worked_examples_of_spectrum_3(speed: int, xoff: int, size: int) -> None:
-    found = spectrum_headroom(chip_of("nvidia-sn4700"), PortMedium(speed, 40, 9100, 4))
+    found = spectrum_headroom(chip_of("nvidia-sn4700"), PortMedium(speed, 40, 9100, 4), LATEST)
     assert (found.xoff_bytes, found.xon_bytes, found.size_bytes) == (xoff, 19_456, size)
 
 
@@ -119,14 +123,30 @@ def test_the_terms_of_the_worked_example_are_those_of_the_script() -> None:
 
 
 def test_older_scripts_lack_the_2_kib_for_mixed_packets() -> None:
-    older = Variant("before 2026", 50, True, None, None, False)
     port = PortMedium(100, 40, 9100, 4)
-    assert spectrum_headroom(chip_of("nvidia-sn4700"), port, older).xoff_bytes == 51_200
+    assert spectrum_headroom(chip_of("nvidia-sn4700"), port, SCRIPTS["202511"]).xoff_bytes == 51_200
+
+
+RUN = json.loads((Path(__file__).parent / "data" / "spectrum_scripts.json").read_text())
+"""What SONiC's own scripts gave."""
+
+
+def test_every_release_computes_what_its_own_script_computes() -> None:
+    assert len(RUN["headroom"]) > 1000
+    for release, model, speed, length, mtu, lanes, *numbers in RUN["headroom"]:
+        found = spectrum_headroom(chip_of(model), PortMedium(speed, length, mtu, lanes), SCRIPTS[release])
+        assert [found.xon_bytes, found.xoff_bytes, found.size_bytes] == numbers, (release, model, speed, length, mtu)
+
+
+def test_the_releases_between_have_the_script_of_one_that_was_run() -> None:
+    alike = {release: SCRIPTS[release].name for release in RELEASES}
+    assert alike["202311"] == alike["202305"]
+    assert {alike[one] for one in ("202405", "202411", "202511")} == {alike["202505"]}
 
 
 def test_a_port_of_eight_lanes_has_twice_the_pipeline_and_a_frame_more() -> None:
-    four = spectrum_headroom(SPECTRUM_2, PortMedium(400, 40, 9100, 4))
-    eight = spectrum_headroom(SPECTRUM_2, PortMedium(400, 40, 9100, 8))
+    four = spectrum_headroom(SPECTRUM_2, PortMedium(400, 40, 9100, 4), LATEST)
+    eight = spectrum_headroom(SPECTRUM_2, PortMedium(400, 40, 9100, 8), LATEST)
     assert eight.xon_bytes == 2 * four.xon_bytes
     assert eight.xoff_bytes == four.xoff_bytes
     assert eight.size_bytes == math.ceil((eight.xoff_bytes + eight.xon_bytes + 9100) / 1024) * 1024
@@ -135,7 +155,7 @@ def test_a_port_of_eight_lanes_has_twice_the_pipeline_and_a_frame_more() -> None
 @pytest.mark.parametrize("larger", [{"length_m": 41}, {"mtu_bytes": 9216}, {"speed_gbps": 200}])
 def test_headroom_never_shrinks_with_length_mtu_or_speed(larger: dict[str, int]) -> None:
     base = {"speed_gbps": 100, "length_m": 40, "mtu_bytes": 9100, "lanes": 4}
-    before, after = (spectrum_headroom(SPECTRUM_2, PortMedium(**each), DYNAMIC) for each in (base, {**base, **larger}))
+    before, after = (spectrum_headroom(SPECTRUM_2, PortMedium(**each), LATEST) for each in (base, {**base, **larger}))
     assert after.xoff_bytes >= before.xoff_bytes
 
 
@@ -156,7 +176,7 @@ def test_the_published_row_or_the_next_longer_one_counts(
 ) -> None:
     buffers = CATALOG.switch(model).hwskus[hwsku].buffers
     assert buffers is not None
-    found = headroom(buffers, BufferModel.TRADITIONAL, PortMedium(port[0], port[1], 9100, 8))
+    found = headroom(buffers, TRADITIONAL, PortMedium(port[0], port[1], 9100, 8))
     assert isinstance(found, Headroom)
     assert (found.xoff_bytes, found.row_m) == (xoff, row_m)
     assert buffers.source in found.formula
@@ -182,4 +202,6 @@ def test_a_speed_that_is_not_published_is_unknown_and_told_with_the_speeds() -> 
 def test_the_dynamic_model_is_refused_where_the_vendor_publishes_no_computation() -> None:
     buffers = CATALOG.switch("nokia-ixr7220-h4-64d").hwskus[0].buffers
     assert buffers is not None
-    assert isinstance(headroom(buffers, BufferModel.DYNAMIC, PortMedium(400, 5, 9100, 8)), NoHeadroom)
+    assert isinstance(
+        headroom(buffers, SonicPolicy(buffer_model=BufferModel.DYNAMIC), PortMedium(400, 5, 9100, 8)), NoHeadroom
+    )

@@ -7,7 +7,7 @@ from railweave.intent.presets import PresetName, marking_of, preset_classes
 from railweave.qos.buffering import ranges
 from railweave.qos.mapping import map_chain
 from railweave.qos.marking import EcnThresholds, bandwidth_delay_bytes, choose_marking, ecn_thresholds
-from railweave.qos.pause import PauseLimits, marking_rules
+from railweave.qos.mmu.pause import PauseLimits, marking_rules
 from railweave.qos.watchdog import watchdog
 
 # Dell Z9864F, Tomahawk 5: pool 162 539 680 bytes with a headroom pool of 33 374 584, alpha 1, 64 ports.

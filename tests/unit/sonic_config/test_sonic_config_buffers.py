@@ -195,9 +195,23 @@ def test_every_buffer_row_says_where_it_comes_from_and_headroom_and_ecn_with_the
 
 def test_the_formula_of_a_computed_headroom_gives_the_number_that_it_shows() -> None:
     row = next(one for one in leaf("nvidia-sn4700").rows if (one.table, one.key) == ("BUFFER_PG", "Ethernet0|3"))
-    assert "xoff 100352 bytes = 1024 + (MTU 9100 + cable 10101 + MAC and PHY 819 + peer response 57920" in row.reason
-    assert -(-(1024 + (9100 + 10101 + 819.2 + 57920) * 1.2353) // 1024) * 1024 + 2048 == 100_352
-    assert "the group keeps 148480 bytes, with xon 38912 = 19 KiB x 2 for 8 lanes" in row.reason
+    assert "xoff 98304 bytes = 1024 + (MTU 9100 + cable 10101 + MAC and PHY 819 + peer response 57920" in row.reason
+    assert -(-(1024 + (9100 + 10101 + 819.2 + 57920) * 1.2353) // 1024) * 1024 == 98_304
+    assert "the group keeps 146432 bytes, with xon 38912 = 19 KiB x 2 for 8 lanes" in row.reason
+
+
+def test_a_later_release_adds_2_kib_that_its_script_adds() -> None:
+    rows = leaf("nvidia-sn4700", "sonic: {release: '202605'}\n").rows
+    row = next(one for one in rows if (one.table, one.key) == ("BUFFER_PG", "Ethernet0|3"))
+    assert "xoff 100352 bytes = 1024 +" in row.reason
+    assert "in whole KiB + 2048," in row.reason
+
+
+def test_a_pool_tells_what_is_reserved_beside_it_and_what_is_left() -> None:
+    row = next(one for one in leaf("nvidia-sn4700").rows if one.key == "ingress_lossless_pool")
+    assert "lossy groups 1212416, management groups 1212416, egress profiles 294912" in row.reason
+    assert "egress_lossless_pool 60817392 less headroom" in row.reason
+    assert "one half of it" in row.reason
 
 
 def test_a_published_headroom_tells_that_the_next_longer_row_was_taken_and_what_the_cable_holds() -> None:

@@ -3,7 +3,7 @@
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
 from railweave.checks.subjects import LinkEnds
 from railweave.intent.model import Intent
-from railweave.qos.pause import marking_rules
+from railweave.qos.mmu.pause import marking_rules
 
 RULE = rule(
     "E-1",

@@ -4,7 +4,7 @@ grows with speed and length (fabric-facts section 4.5)."""
 from railweave.checks.link_values import not_exactly
 from railweave.checks.registry import LinkBreach, LinkBreaches, rule
 from railweave.checks.subjects import LinkEnds
-from railweave.qos.headroom import Headroom
+from railweave.qos.mmu.headroom import Headroom
 from railweave.units import format_speed
 
 RULE = rule(

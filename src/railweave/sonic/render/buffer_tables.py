@@ -12,8 +12,9 @@ from railweave.fabric.buffers import BufferPool, BufferProfile
 from railweave.fabric.model import SwitchPort
 from railweave.fabric.policy import BufferModel
 from railweave.names import natural_key
-from railweave.qos.buffering import EGRESS_LOSSLESS, INGRESS_LOSSLESS, BufferPlan
-from railweave.qos.headroom import LOSSLESS_MTU_BYTES, SMALL_PACKET_PERCENT, Headroom
+from railweave.qos.buffering import BufferPlan
+from railweave.qos.mmu.headroom import LOSSLESS_MTU_BYTES, SMALL_PACKET_PERCENT, Headroom
+from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS, Division
 from railweave.sonic.rows import Row
 
 CABLE_TABLE = "CABLE_LENGTH"
@@ -53,11 +54,18 @@ def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
     reason = f"As {plan.buffers.hwsku} ships it for this tier ({plan.buffers.source}; check H-budget)."
     if pool.name != INGRESS_LOSSLESS:
         return reason
+    full = plan.full
     return (
-        f"{reason} The lossless groups of all {plan.limits.ports} ports take {plan.headroom_bytes} of"
-        f" {plan.budget_bytes} bytes of headroom{' that ports share' if plan.is_pooled else ''}; left to share:"
-        f" {plan.limits.shared_bytes} bytes ({plan.limits.shared})."
+        f"{reason} With all {plan.limits.ports} ports in use over the tier's longest cables, lossless groups take"
+        f" {full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
+        f"{' that ports share' if full.is_pooled else ''}{_reserved(full)}; left to share:"
+        f" {full.shared_bytes} bytes ({full.shared})."
     )
+
+
+def _reserved(full: Division) -> str:
+    parts = ", ".join(f"{what} {size}" for what, size in full.reserved.items())
+    return f"; {parts} are reserved" if parts else ""
 
 
 def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
@@ -73,14 +81,13 @@ def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
 
 
 def _profile_reason(plan: BufferPlan, profile: BufferProfile) -> str:
-    size = next((pool.size_bytes for pool in plan.pools if pool.name == profile.pool), None)
+    size = next((pool.size_bytes for pool in plan.full.pools if pool.name == profile.pool), None)
     if not profile.is_dynamic:
         limit = f"{profile.threshold} bytes"
     else:
-        alpha = 2.0**profile.threshold
-        limit = f"{alpha:g} times what is free of {profile.pool} (alpha 2^{profile.threshold})"
+        limit = f"{2.0**profile.threshold:g} times what is free of {profile.pool} (alpha 2^{profile.threshold})"
         if size is not None:
-            limit += f": alone {int(alpha * size / (1 + alpha))} bytes of its {size}"
+            limit += f": alone {profile.limit_bytes(size)} bytes of its {size}"
     return (
         f"Who uses it may hold {limit}, and {profile.size_bytes} bytes in any case; as {plan.buffers.hwsku} ships it"
         f" ({plan.buffers.source})."

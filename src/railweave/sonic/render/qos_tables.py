@@ -10,7 +10,7 @@ from railweave.fabric.policy import MarkingPreset, Policies, TrafficClass
 from railweave.names import natural_key
 from railweave.qos.mapping import MapChain
 from railweave.qos.marking import ROUND_TRIP_US, bandwidth_delay_bytes, choose_marking
-from railweave.qos.pause import PauseLimits
+from railweave.qos.mmu.pause import PauseLimits
 from railweave.qos.scheduling import QueueShare
 from railweave.qos.watchdog import Watchdog
 from railweave.sonic.rows import Row

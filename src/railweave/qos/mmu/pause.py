@@ -23,6 +23,7 @@ class PauseLimits:
     ports: int
     lossless_classes: int
     queue_bytes: int | None = None
+    lossy_bytes: int = 0
     shared: str = ""
 
     @property

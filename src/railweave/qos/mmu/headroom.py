@@ -11,7 +11,10 @@ For any other chip, speed or length there is no number here: a guess would show 
     xoff   = m + prop occ, in whole KiB                                   m: the lossless MTU
     xon    = pipeline (twice for 8 lanes)                                 what a port holds without any pause
 
-Sources: sonic-net/sonic-swss cfgmgr/buffer_headroom_mellanox.lua; sonic-net/sonic-buildimage
+Releases differ (``SCRIPTS``): 202305 and 202311 do not round ``f``, take s for the share of bytes, KB on the cable for
+1024 bytes, no tile, and 1 KiB less for 8 lanes; 202605 adds 2 KiB where that still is below the worst case.
+
+Sources: sonic-net/sonic-swss cfgmgr/buffer_headroom_mellanox.lua, by branch; sonic-net/sonic-buildimage
 platform/mellanox/asic_table.j2; peer response in pause quanta of 512 bits by speed, IEEE 802.3 clause 31B.3.7.
 """
 
@@ -20,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railweave.fabric.buffers import Buffers, HeadroomChip, PgProfile
-from railweave.fabric.policy import BufferModel
+from railweave.fabric.policy import RELEASES, BufferModel, SonicPolicy
 from railweave.units import format_speed
 
 LOSSLESS_MTU_BYTES = 1024
@@ -34,7 +37,7 @@ _WIDE_LANES = 8
 _KIB = 1024
 _COMPENSATION_BYTES = 2048
 
-_PEER_QUANTA = {10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
+_PEER_QUANTA = {1: 2, 10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +53,23 @@ class PortMedium:
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A variant of the computation: share of 64-byte packets, whether ``f`` is rounded up, a fixed port MTU and peer
-    response (None: the port's own and the standard's), and the 2 KiB that newer scripts add for mixed packets."""
+    response (None: the port's own and the standard's), whether 2 KiB are added for mixed packets, and ``is_first``
+    for what the first scripts did otherwise."""
 
     name: str
-    small_packet_percent: int
-    rounds_factor: bool
-    mtu_bytes: int | None
-    peer_response_bytes: float | None
-    compensates: bool
+    small_packet_percent: int = SMALL_PACKET_PERCENT
+    rounds_factor: bool = True
+    mtu_bytes: int | None = None
+    peer_response_bytes: float | None = None
+    compensates: bool = False
+    is_first: bool = False
 
 
-DYNAMIC = Variant("SONiC's dynamic buffer model for Spectrum", SMALL_PACKET_PERCENT, True, None, None, True)
-"""What a switch computes for itself (buffer_headroom_mellanox.lua)."""
+_FIRST = Variant("SONiC's dynamic buffer model before 202405", rounds_factor=False, is_first=True)
+_MIDDLE = Variant("SONiC's dynamic buffer model from 202405 to 202511")
+_LATEST = Variant("SONiC's dynamic buffer model from 202605", compensates=True)
+SCRIPTS = dict(zip(RELEASES, (_FIRST, _FIRST, _MIDDLE, _MIDDLE, _MIDDLE, _MIDDLE, _LATEST), strict=True))
+"""What a switch computes for itself (buffer_headroom_mellanox.lua), by SONiC's release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +94,20 @@ class NoHeadroom:
     fix: str
 
 
-def headroom(buffers: Buffers, model: BufferModel, port: PortMedium) -> Headroom | NoHeadroom:
-    """Return the headroom of a lossless priority group on ``port`` under a buffer model, or why it is unknown."""
-    if model is BufferModel.DYNAMIC:
+def buffer_model(buffers: Buffers, sonic: SonicPolicy) -> BufferModel:
+    """Return the buffer model of a HWSKU: the intent's, else the one that it ships with."""
+    return sonic.buffer_model or buffers.model
+
+
+def headroom(buffers: Buffers, sonic: SonicPolicy, port: PortMedium) -> Headroom | NoHeadroom:
+    """Return the headroom of a lossless group on ``port`` under a release and buffer model, or why it is unknown."""
+    if buffer_model(buffers, sonic) is BufferModel.DYNAMIC:
         if buffers.chip is None:
             return NoHeadroom(
                 f"SONiC has no dynamic buffer model for {buffers.hwsku}",
                 "leave out sonic.buffer_model: every platform then has the model that it ships with",
             )
-        return spectrum_headroom(buffers.chip, port)
+        return spectrum_headroom(buffers.chip, port, SCRIPTS[sonic.release])
     return published_headroom(buffers, port)
 
 
@@ -141,14 +154,14 @@ def _unknown(buffers: Buffers, port: PortMedium, rows: Sequence[PgProfile]) -> N
     )
 
 
-def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant = DYNAMIC) -> Headroom:
+def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant) -> Headroom:
     """Return the headroom that NVIDIA's computation gives."""
     worst = worst_factor(chip.cell_bytes, rounds=variant.rounds_factor)
-    occupancy = occupancy_factor(worst, variant.small_packet_percent, LOSSLESS_MTU_BYTES)
+    occupancy = occupancy_factor(worst, variant.small_packet_percent, LOSSLESS_MTU_BYTES, by_bytes=variant.is_first)
     mtu_bytes = variant.mtu_bytes or port.mtu_bytes
-    cable_bytes = round_trip_bytes(port.speed_gbps, port.length_m)
+    cable_bytes = round_trip_bytes(port.speed_gbps, port.length_m) * (1000 / _KIB if variant.is_first else 1)
     peer_bytes = variant.peer_response_bytes or peer_response_bytes(port.speed_gbps)
-    tile_bytes = chip.tile_bytes_per_gbps * port.speed_gbps
+    tile_bytes = 0.0 if variant.is_first else chip.tile_bytes_per_gbps * port.speed_gbps
     arriving = mtu_bytes + cable_bytes + chip.mac_phy_bytes + peer_bytes + tile_bytes
     xoff = _whole_kib(LOSSLESS_MTU_BYTES + arriving * occupancy)
     compensation = 0
@@ -156,7 +169,7 @@ def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant = D
         compensation = _COMPENSATION_BYTES
     xoff += compensation
     wide = port.lanes == _WIDE_LANES
-    xon = _whole_kib(chip.pipeline_kib * _KIB * (2 if wide else 1))
+    xon = _KIB * (2 * chip.pipeline_kib - variant.is_first if wide else chip.pipeline_kib)
     size = _whole_kib(xoff + xon + (mtu_bytes if wide else 0))
     return Headroom(
         size_bytes=size,
@@ -170,7 +183,8 @@ def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant = D
             f" {chip.mac_phy_bytes:.0f} + peer response {peer_bytes:.0f} + tile {tile_bytes:.0f}) x {occupancy:.4f} in"
             f" whole KiB{f' + {compensation}' if compensation else ''}, for {format_speed(port.speed_gbps)} and"
             f" {port.length_m} m; the group keeps {size} bytes, with xon {xon} = {chip.pipeline_kib} KiB"
-            f"{' x 2 for 8 lanes' if wide else ''} ({variant.name}: sonic-net/sonic-swss, buffer_headroom_mellanox.lua)"
+            f"{(' x 2 - 1' if variant.is_first else ' x 2') + ' for 8 lanes' if wide else ''} ({variant.name}:"
+            " sonic-net/sonic-swss, buffer_headroom_mellanox.lua)"
         ),
     )
 
@@ -181,11 +195,18 @@ def worst_factor(cell_bytes: int, *, rounds: bool) -> float:
     return math.ceil(factor) if rounds else factor
 
 
-def occupancy_factor(worst: float, small_packet_percent: int, lossless_mtu_bytes: int) -> float:
-    """Return the buffer that mixed traffic takes in relation to its bytes."""
+def occupancy_factor(
+    worst: float, small_packet_percent: int, lossless_mtu_bytes: int, *, by_bytes: bool = False
+) -> float:
+    """Return the buffer that mixed traffic takes in relation to its bytes; the percentage is of the packets, or of the
+    bytes."""
     small = small_packet_percent * 64
-    part = 100 * 64 / ((small + (100 - small_packet_percent) * lossless_mtu_bytes) / 100)
-    return worst if small_packet_percent == 100 else (100 - part + part * worst) / 100
+    share = (
+        small_packet_percent
+        if by_bytes
+        else 100 * 64 / ((small + (100 - small_packet_percent) * lossless_mtu_bytes) / 100)
+    )
+    return (100 - share + share * worst) / 100
 
 
 def round_trip_bytes(speed_gbps: int, length_m: int) -> float:

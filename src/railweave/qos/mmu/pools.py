@@ -1,0 +1,121 @@
+"""Pools on the chip: what the ports in use reserve, and what is left to share.
+
+In the dynamic model the switch sizes every pool that CONFIG_DB leaves without a size, from what the ports in use take:
+
+    reserved = lossless groups + lossy groups + management groups + egress profiles + egress mirror + management pool
+    pool     = (egress_lossless_pool - reserved) / 2, rounded up; not halved where one ingress pool has no size
+
+A lossy or management group implicitly takes the chip's pipeline, on 8 lanes twice that less 1 KiB. In the traditional
+model pools have the sizes of the HWSKU's template. Broadcom's templates put the headroom of all groups into the pool
+(``BUFFER_POOL.xoff``), where ports share it; NVIDIA's have headroom beside the pools, so both must fit the chip.
+
+Sources: sonic-net/sonic-swss cfgmgr/buffer_pool_mellanox.lua, whose sums are the same from 202305 to 202605;
+sonic-net/sonic-buildimage device/*/*/*/buffers_defaults_t0.j2 and _t1.j2.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from railweave.fabric.buffers import BufferPool, Buffers, HeadroomChip
+from railweave.fabric.policy import BufferModel
+from railweave.qos.mmu.headroom import Headroom, NoHeadroom
+
+INGRESS_LOSSLESS = "ingress_lossless_pool"
+"""The pool that buffermgrd takes lossless priority groups from; it knows no other name."""
+EGRESS_LOSSLESS = "egress_lossless_pool"
+
+_KIB = 1024
+_MANAGEMENT_BYTES = 256 * _KIB
+_MIRROR_BYTES = 10 * _KIB
+_WIDE_LANES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PortUse:
+    """What a number of equal ports in use take: lanes of each, and the headroom of a lossless group."""
+
+    ports: int
+    lanes: int
+    room: Headroom | NoHeadroom
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """How many queues of a port, and lossless priority groups, are lossless and lossy; lossy classes share group 0."""
+
+    lossless: int
+    lossy: int
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """The buffer of a switch in bytes, as it is on the chip with given ports in use.
+
+    ``pools`` have their sizes; ``reserved`` is what is set aside beside them, by what takes it. ``headroom_bytes`` is
+    what the lossless groups take, ``budget_bytes`` what there is for them; ``is_pooled`` where ports share it.
+    ``shared_bytes`` is left to share for lossless groups, ``shared`` says what it is made of. ``chip_bytes`` is the
+    whole, None where pools and headroom are not beside each other.
+    """
+
+    pools: tuple[BufferPool, ...]
+    reserved: Mapping[str, int]
+    headroom_bytes: int
+    budget_bytes: int
+    is_pooled: bool
+    shared_bytes: int
+    shared: str
+    chip_bytes: int | None = None
+
+    @property
+    def stated_bytes(self) -> int:
+        """Return what the ingress pools and the lossless groups take together, as CONFIG_DB states it."""
+        return self.headroom_bytes + sum(pool.size_bytes or 0 for pool in self.pools if pool.type == "ingress")
+
+
+def divide(
+    buffers: Buffers, model: BufferModel, pools: Iterable[BufferPool], queues: Queues, uses: Iterable[PortUse]
+) -> Division:
+    """Return how the switch divides its buffer between ``pools`` with the ports in use."""
+    stated, uses = tuple(pools), tuple(uses)
+    by_name = {pool.name: pool for pool in stated}
+    ingress, whole = by_name[INGRESS_LOSSLESS], by_name[EGRESS_LOSSLESS].size_bytes or 0
+    size, known = ingress.size_bytes or 0, [one for one in uses if isinstance(one.room, Headroom)]
+    if ingress.xoff_bytes is not None:
+        taken = queues.lossless * sum(one.ports * one.room.xoff_bytes for one in known)
+        shared = f"{INGRESS_LOSSLESS} {size} less its headroom pool {ingress.xoff_bytes}"
+        return Division(stated, {}, taken, ingress.xoff_bytes, True, size - ingress.xoff_bytes, shared)
+    taken = queues.lossless * sum(one.ports * one.room.size_bytes for one in known)
+    if buffers.chip is None:
+        shared = f"{INGRESS_LOSSLESS} {size} less headroom {taken}"
+        return Division(stated, {}, taken, size, False, max(0, size - taken), shared)
+    reserved = _reserved(buffers, buffers.chip, queues, uses)
+    beside = sum(reserved.values())
+    if model is BufferModel.TRADITIONAL:
+        budget = max(0, whole - sum(pool.size_bytes or 0 for pool in stated if pool.type == "ingress"))
+        return Division(stated, reserved, taken, budget, False, size, f"{INGRESS_LOSSLESS} {size}", whole)
+    # CONFIG_DB leaves out the size of every pool but the one that is the whole buffer (buffers_config.j2).
+    parts = 1 if sum(pool.type == "ingress" for pool in stated) == 1 else 2
+    each = max(0, -(-(whole - taken - beside) // parts))
+    sized = tuple(one if one.name == EGRESS_LOSSLESS else replace(one, size_bytes=each) for one in stated)
+    less = " and ".join(f"{what} {count}" for what, count in {"headroom": taken, "reserved": beside}.items())
+    shared = f"{EGRESS_LOSSLESS} {whole} less {less}{', one half of it' if parts == 2 else ''}"
+    return Division(sized, reserved, taken, max(0, whole - beside), False, each, shared, whole)
+
+
+def _reserved(buffers: Buffers, chip: HeadroomChip, queues: Queues, uses: Iterable[PortUse]) -> dict[str, int]:
+    """Return what the chip sets aside beside pools and lossless groups."""
+    size = {one.name: one.size_bytes for one in buffers.profiles}
+    egress = buffers.port_lists[1] if len(buffers.port_lists) > 1 else ()
+    of_queues = queues.lossless * size[buffers.lossless_queue] + queues.lossy * size[buffers.lossy_queue]
+    of_port = of_queues + sum(size[name] for name in egress)
+    ports = pipeline = 0
+    for one in uses:
+        ports += one.ports
+        pipeline += one.ports * _KIB * (2 * chip.pipeline_kib - 1 if one.lanes == _WIDE_LANES else chip.pipeline_kib)
+    return {
+        "lossy groups": pipeline + ports * size[buffers.lossy_group],
+        "management groups": pipeline,
+        "egress profiles": ports * of_port,
+        "egress mirror": ports * _MIRROR_BYTES,
+        "management pool": _MANAGEMENT_BYTES,
+    }
