@@ -79,12 +79,13 @@ def divide(
     stated, uses = tuple(pools), tuple(uses)
     by_name = {pool.name: pool for pool in stated}
     ingress, whole = by_name[INGRESS_LOSSLESS], by_name[EGRESS_LOSSLESS].size_bytes or 0
-    size, known = ingress.size_bytes or 0, [one for one in uses if isinstance(one.room, Headroom)]
+    size = ingress.size_bytes or 0
+    rooms = [(one.ports * queues.lossless, one.room) for one in uses if isinstance(one.room, Headroom)]
     if ingress.xoff_bytes is not None:
-        taken = queues.lossless * sum(one.ports * one.room.xoff_bytes for one in known)
+        taken = sum(groups * room.xoff_bytes for groups, room in rooms)
         shared = f"{INGRESS_LOSSLESS} {size} less its headroom pool {ingress.xoff_bytes}"
         return Division(stated, {}, taken, ingress.xoff_bytes, True, size - ingress.xoff_bytes, shared)
-    taken = queues.lossless * sum(one.ports * one.room.size_bytes for one in known)
+    taken = sum(groups * room.size_bytes for groups, room in rooms)
     if buffers.chip is None:
         shared = f"{INGRESS_LOSSLESS} {size} less headroom {taken}"
         return Division(stated, {}, taken, size, False, max(0, size - taken), shared)
