@@ -33,7 +33,7 @@ MAY_NAME_TIERS = {
     "railweave/plan/policy.py": "the keys of `rollout.max_unavailable`",
     "railweave/plan/document.py": "the keys of `rollout.max_unavailable`",
     "nornir_railweave/target/rollout_keys.py": "the keys of `rollout.max_unavailable`",
-    "railweave/hosts/document.py": "a key of a node's file",
+    "railweave/hosts/render.py": "a key of a node's file",
     "railweave/sonic/render/metadata.py": "SONiC's `type` by the name of a tier, one table",
 }
 NOT_ABOUT_FABRICS = ("railweave/yang/",)

@@ -11,7 +11,7 @@ import pytest
 
 from railweave.sonic.frr import FrrDocument, frr_difference, parse_frr
 from railweave.sonic.frr.ownership import FrrScope
-from railweave.sonic.frr.releases import FRR_RELEASES
+from railweave.sonic.render.frr_text import FRR_RELEASES
 
 FOLDER = Path(__file__).parent / "frr_releases"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.conf"))

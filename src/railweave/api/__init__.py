@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from railweave.api.draining import drain as drain
     from railweave.api.draining import drained as drained
     from railweave.api.draining import undrain as undrain
+    from railweave.api.lifecycle import recover as recover
     from railweave.api.lifecycle import replace as replace
     from railweave.api.lifecycle import retire as retire
     from railweave.api.observing import drift as drift
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from railweave.api.phased import deploy_phases as deploy_phases
     from railweave.api.project import Project as Project
     from railweave.api.project import open_project as open_project
-    from railweave.api.recovering import recover as recover
     from railweave.api.reference import codes as codes
     from railweave.api.reference import explain_rule as explain_rule
     from railweave.api.reference import schema as schema
@@ -57,13 +57,12 @@ _HOMES = {
     "comparing": ("diff", "phases"),
     "deploying": ("DeployOptions", "deploy"),
     "draining": ("DrainRequest", "drain", "drained", "undrain"),
-    "lifecycle": ("replace", "retire"),
+    "lifecycle": ("recover", "replace", "retire"),
     "observing": ("drift", "plan", "verify"),
     "offline": ("check", "explain", "render", "size"),
     "operator": ("Operator",),
     "phased": ("deploy_phases",),
     "project": ("Project", "open_project"),
-    "recovering": ("recover",),
     "reference": ("codes", "explain_rule", "schema", "schemas"),
     "resuming": ("resume",),
     "rolling_back": ("rollback", "rollback_last"),

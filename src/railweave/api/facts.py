@@ -10,7 +10,7 @@ from nornir_railweave.tasks import collecting
 from railweave.api.hosts import reach_nodes, selected
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
-from railweave.checks.fact_files import switch_facts
+from railweave.checks.facts import switch_facts
 from railweave.errors import RailweaveError
 from railweave.fabric.model import Host
 from railweave.files import write_private

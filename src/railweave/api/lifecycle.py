@@ -1,5 +1,6 @@
-"""Switches that are replaced (RMA) or decommissioned: what the devices show, and the steps that remain."""
+"""Switches that are replaced (RMA), decommissioned or recovered: what they show, and the steps that remain."""
 
+from collections.abc import Sequence
 from dataclasses import replace as replaced
 from pathlib import Path
 
@@ -9,15 +10,18 @@ from nornir_railweave.target.connect import only
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import load_target
+from nornir_railweave.tasks import recover_device
 from nornir_railweave.tasks.inspect_device import inspect_device
 from nornir_railweave.tasks.links_up_towards import links_up_towards
 from nornir_railweave.tasks.observe_use import observe_use
 from nornir_railweave.tasks.verifying import verify
+from railweave.api.auditing import audited_action
 from railweave.api.designing import designed_at, load_designed
 from railweave.api.live import LiveFabric, connect, live_fabric
 from railweave.api.project import STATE, Project, find_target
 from railweave.errors import UsageError
 from railweave.fabric.model import Fabric
+from railweave.plan.outcome import RecoveryResult
 from railweave.plan.replacement import Condition, WorkStep, replacement_steps
 from railweave.plan.retirement import Leaving, Proof, Use, leaving, proofs
 
@@ -123,3 +127,23 @@ def _hosts_by_port(fabric: Fabric, switch: str) -> dict[str, str]:
     """Return the GPU node on each port of a switch that attaches some."""
     ports = fabric.ports_of[switch]
     return {ports[link.upper_port].name: link.lower for link in fabric.downlinks_of[switch] if link.is_access}
+
+
+def recover(
+    project: Project, target: str, devices: Sequence[str], *, accept_running: bool = False
+) -> tuple[RecoveryResult, ...]:
+    """Repair the transaction state of these switches and restore what an unfinished change left; one result each.
+
+    ``accept_running`` keeps what runs where nothing can be restored. A commit that waits for its confirmation is left
+    alone. Raises UsageError for unknown names.
+    """
+    live = live_fabric(project, target)
+    fabric = live.designed.fabric
+    names = tuple(dict.fromkeys(devices))
+    if unknown := [name for name in names if name not in fabric.switch_of]:
+        raise UsageError(f"{fabric.name} has no switch {', '.join(unknown)}")
+    command = " ".join(["recover", *names, *(["--accept-running"] if accept_running else [])])
+    with audited_action(command, fabric.name, target, live.designed.intent.sha256) as record, live.progress():
+        results = recover_device.recover(live.nornir, names, accept_running=accept_running)
+        record({one.device: {"outcome": one.outcome.value, "error": one.error} for one in results})
+        return results

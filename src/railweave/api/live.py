@@ -21,10 +21,9 @@ from railweave.api.project import Project, find_target
 from railweave.checks.management import management_findings
 from railweave.diagnostics import Severity, Where, has_errors
 from railweave.errors import RefusedError
-from railweave.plan.expectation import expect
+from railweave.plan.expectation import Expecting, expect
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
-from railweave.plan.pending import Expecting
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.wording import counted

@@ -11,7 +11,7 @@ from railweave.api.project import Project
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.hosts.outcome import HostState
-from railweave.plan.phase_outcome import PhasedResult, PhaseStep, Waiting
+from railweave.plan.phase_progress import PhasedResult, PhaseStep, Waiting
 from railweave.plan.phases import Phase
 from railweave.wording import compact, first_few
 

@@ -10,11 +10,9 @@ from railweave.api.live import LiveFabric, connect, live_fabric
 from railweave.api.project import Project
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
-from railweave.plan.expectation import expect
+from railweave.plan.expectation import Expecting, expect, expecting_only, expecting_without
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.pending import Expecting, expecting_only, expecting_without
-from railweave.plan.phase_outcome import Waiting
-from railweave.plan.phase_progress import check_phase
+from railweave.plan.phase_progress import Waiting, check_phase
 from railweave.plan.phases import Phase
 from railweave.sonic.render.configure import Configurator
 

@@ -9,8 +9,7 @@ from railweave.api.auditing import audited
 from railweave.api.deploying import PLAN_ALONE, DeployOptions
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import JOURNALS, Project
-from railweave.api.reopening import fabric_of, free, reopened
-from railweave.api.rolling_back import resume_rollback
+from railweave.api.rolling_back import fabric_of, free, reopened, resume_rollback
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import came_after, check_resume, differing, in_journaled_order, nothing_to_resume

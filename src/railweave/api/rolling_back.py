@@ -1,10 +1,15 @@
-"""Roll back a rollout: which one, the plan of the rollback, the question, the result."""
+"""Roll back a rollout: which one, the plan of the rollback, the question, the result.
+
+Resuming shares its first steps: the fabric of a rollout, its journal, its pending commits.
+"""
 
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
+from nornir_railweave.events import Announcer
 from nornir_railweave.rollout import last_rollout
+from nornir_railweave.rollout.control import GO_ON, ask
 from nornir_railweave.rollout.journal import Journal, RolloutMetadata, refuse_while_running
 from nornir_railweave.rollout.resuming import free_devices
 from nornir_railweave.rollout.rolling_back import newest_change, plan_rollback, roll_back
@@ -12,9 +17,9 @@ from nornir_railweave.rollout.rollouts import journals, named_rollout, read_roll
 from railweave.api.auditing import audited
 from railweave.api.deploying import PLAN_ALONE, DeployOptions
 from railweave.api.live import LiveFabric, live_fabric
+from railweave.api.phasing import live_phases
 from railweave.api.project import JOURNALS, Project
-from railweave.api.reopening import fabric_of, free, reopened
-from railweave.errors import RefusedError
+from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.consent import Consent, check_consent
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import of_another, of_other_version, still_running
@@ -133,3 +138,44 @@ def _roll_back(
         result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)
         record(result)
         return result
+
+
+def fabric_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LiveFabric:
+    """Return the fabric of ``rollout``: ``fabric``, or the phase of a change that leads to it.
+
+    Raises RefusedError if no phases lead there any more, UsageError if that phase does not exist.
+    """
+    if not rollout.phase or rollout.intent_sha256 != fabric.designed.intent.sha256:
+        return fabric
+    return live_phases(project, fabric.target.name, rollout.base).live_to_deploy(rollout.phase)
+
+
+def reopened(rollout: Rollout, project: Project) -> Journal:
+    """Return the journal of ``rollout``, open at its end; raises RefusedError if another process holds it."""
+    metadata = RolloutMetadata(
+        rollout.kind,
+        rollout.of,
+        rollout.intent or str(project.intent),
+        rollout.remove_conflicting,
+        rollout.base,
+        rollout.phase,
+    )
+    try:
+        journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, metadata)
+        # A request to the process that is gone is no request to this one.
+        ask(rollout.path, GO_ON)
+    except OSError as exc:
+        raise RailweaveError(f"{rollout.path}: {exc.strerror}") from exc
+    return journal
+
+
+def free(fabric: LiveFabric, rollout: Rollout, journal: Journal) -> None:
+    """Revert at once what the rollout left unconfirmed on its devices, and record it in its journal."""
+    with fabric.shown:
+        free_devices(
+            fabric.nornir,
+            rollout,
+            fabric.intended,
+            reconnect_s=fabric.target.timeouts.reconnect_s,
+            announce=Announcer([journal, fabric.shown]),
+        )

@@ -4,8 +4,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from railweave.catalog.media import Medium, Pmd
-from railweave.catalog.model import Asic, BreakoutMode, BreakoutPart, Cage, CageType, Hwsku, ServicePort, SwitchModel
+from railweave.catalog.model import (
+    Asic,
+    BreakoutMode,
+    BreakoutPart,
+    Cage,
+    CageType,
+    Hwsku,
+    Medium,
+    Pmd,
+    ServicePort,
+    SwitchModel,
+)
 from railweave.catalog.nics import NicModel, NicPorts, NotSupported, PcieSlot, VendorPack
 from railweave.errors import RailweaveError
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, HeadroomChip, PgProfile

@@ -19,8 +19,7 @@ from railweave.catalog.decode import (
     decode_vendor_pack,
     decoded,
 )
-from railweave.catalog.media import Medium
-from railweave.catalog.model import SwitchModel
+from railweave.catalog.model import Medium, SwitchModel
 from railweave.catalog.nics import NicModel, PcieSlot, VendorPack
 
 _SUFFIX = ".json"

@@ -139,3 +139,28 @@ class SwitchModel:
     def hwsku(self, name: str) -> Hwsku | None:
         """Return the HWSKU of that name."""
         return next((one for one in self.hwskus if one.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pmd:
+    """One speed of a medium as a product: its usual name, the lane rates on both sides, and its reach in metres."""
+
+    name: str
+    speed_gbps: int
+    host_lane_gbps: int
+    wire_lane_gbps: int
+    reach_m: int
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """A kind of cable. ``cost_rank`` orders media from the cheapest; ``is_copper`` asks for autonegotiation and link
+    training; ``form_factors`` are the cages that it has plugs for."""
+
+    id: str
+    title: str
+    source: str
+    cost_rank: int
+    is_copper: bool
+    form_factors: tuple[str, ...]
+    pmds: tuple[Pmd, ...]

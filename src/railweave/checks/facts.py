@@ -23,11 +23,13 @@ from railweave.checks.subjects import NodeRead
 from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
-from railweave.sonic.document import DocumentError, RunningConfig, parse_running
+from railweave.secrets import shown_frr, shown_key, shown_row
+from railweave.sonic.document import DocumentError, RunningConfig, dump, parse_running
 from railweave.sonic.frr.document import FrrDocument, parse_frr
-from railweave.sonic.port_settings import PortSettings
+from railweave.sonic.port_settings import PortSettings, decides_links
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import ConfigDb
+from railweave.sonic.static_routes import STATIC_ROUTE
 
 rule(
     "RW404",
@@ -161,3 +163,19 @@ def _as_found(intended: PortSettings, nic: Mapping[str, Any]) -> PortSettings:
         pfc=None if pfc is None else frozenset(pfc),
         priorities=None if priorities is None else {int(dscp): priority for dscp, priority in priorities.items()},
     )
+
+
+def switch_facts(printed: str) -> str:
+    """Return the facts of a switch from what ``show runningconfiguration all`` printed; raises DocumentError.
+
+    User accounts, communities and keys of servers stand in tables that no check reads, passwords of BGP sessions in the
+    routing text; facts are files that people pass on, so neither is kept.
+    """
+    running = parse_running(printed)
+    tables = {
+        name: {shown_key(name, key): shown_row(name, row) for key, row in rows.items()}
+        for name, rows in running.config_db.items()
+        if decides_links(name) or name == STATIC_ROUTE
+    }
+    frr = None if running.frr is None else shown_frr(running.frr)
+    return dump(RunningConfig(tables, frr))

@@ -13,8 +13,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Switch, Tier
 from railweave.fabric.policy import Pool
 from railweave.qos.deadlock import find_deadlock
-from railweave.routing.instance import own_prefixes
-from railweave.routing.sessions import group_name
+from railweave.routing.instance import group_name, own_prefixes
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.rows import ConfigDb
 from railweave.sonic.static_routes import static_routes

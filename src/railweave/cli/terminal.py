@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.plan.manual_drain import DrainTarget
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
-    from railweave.plan.phase_outcome import PhasedResult, PhaseStep
+    from railweave.plan.phase_progress import PhasedResult, PhaseStep
 
 EXIT_INTERRUPTED = 130
 

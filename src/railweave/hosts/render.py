@@ -3,7 +3,7 @@
 What all nodes of one kind share is made once; a node of its own costs its addresses only.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,10 @@ import orjson
 
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric, Host
-from railweave.hosts.document import rail_texts, rails_document
-from railweave.hosts.nccl import nccl_settings
 from railweave.hosts.packs import filled_firmware, filled_steps
-from railweave.hosts.values import Node, kernel_settings, node_of
+from railweave.hosts.values import LINK_PREFIX_LENGTH, Node, Rail, kernel_settings, node_of
 from railweave.templates import Templates
+from railweave.units import ipv4_text
 
 PROGRAM = "railweave-host"
 UNIT = "railweave-rdma.service"
@@ -115,4 +114,89 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
         "firmware_set": pack.firmware_set,
         "names": pack.names,
         "steps": filled_steps(pack, mark),
+    }
+
+
+_NOT_FOR_BOOTSTRAP = "^lo,docker,rail"
+"""NCCL takes the first interface that no excluded prefix names: the front end."""
+
+
+def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
+    """Return NCCL's variables for ``node``, in the order in which they are written."""
+    by_rail = meets_rails(fabric)
+    settings = {}
+    if node.marking is not None:
+        settings["NCCL_IB_TC"] = str(node.marking.tos)
+    devices = [f"{rail.rdma}:1" for rail in node.rails if rail.rdma]
+    if devices:
+        settings["NCCL_IB_HCA"] = "=" + ",".join(devices)
+    # With rails a ring stays on its own; PXN moves data to the GPU of the right rail inside the node.
+    settings["NCCL_CROSS_NIC"] = "0" if by_rail else "1"
+    if by_rail:
+        settings["NCCL_PXN_DISABLE"] = "0"
+    settings["NCCL_SOCKET_IFNAME"] = fabric.policies.hosts.frontend or _NOT_FOR_BOOTSTRAP
+    return settings
+
+
+def meets_rails(fabric: Fabric) -> bool:
+    """Tell whether every leaf serves one rail, not a rack."""
+    return all(switch.rail is not None for switch in fabric.switches if switch.stripe is not None)
+
+
+VERSION = 1
+
+
+MAIN_TABLE = 254
+
+
+def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
+    """Return an interface as the templates have it: ``source`` is its address without the length, ``gateway`` the
+    leaf's; ``table`` holds the default route, the main table the route to ``pool`` with ``metric``; MTU in bytes."""
+    source = ipv4_text(rail.address)
+    return {
+        "host": node.name,
+        "name": rail.name,
+        "pci": rail.pci,
+        "address": f"{source}/{LINK_PREFIX_LENGTH}",
+        "source": source,
+        "gateway": ipv4_text(rail.gateway),
+        "mtu": node.mtu_bytes,
+        "table": rail.table,
+        # The metric orders the rails for sockets that bind no address.
+        "metric": rail.table,
+        "rule_priority": rail.rule_priority,
+        "pool": f"{ipv4_text(node.pool)}/{node.pool_length}",
+    }
+
+
+def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
+    via = texts["gateway"]
+    return {
+        "name": rail.name,
+        "pci": rail.pci,
+        "rdma": rail.rdma,
+        "leaf": rail.switch,
+        "address": texts["address"],
+        "mtu": texts["mtu"],
+        "table": rail.table,
+        "rule_priority": rail.rule_priority,
+        "routes": [
+            {"to": "default", "via": via, "table": rail.table},
+            {"to": texts["pool"], "via": via, "table": MAIN_TABLE, "metric": texts["metric"]},
+        ],
+    }
+
+
+def rails_document(
+    node: Node, texts: Sequence[Mapping[str, Any]], nic: Mapping[str, Any], nccl: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the document of ``node``; ``texts`` are those of its rails, ``nic`` is what its kind shares."""
+    return {
+        "version": VERSION,
+        "fabric": node.fabric,
+        "host": node.name,
+        "interfaces": [_interface(*each) for each in zip(node.rails, texts, strict=True)],
+        "sysctl": kernel_settings(node.rails),
+        "nccl": nccl,
+        "nic": nic,
     }

@@ -7,14 +7,53 @@ there, kind ``sonic-vm`` boots a virtual machine with ``startup-config``; both n
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from railweave.diagnostics import Diagnostic, error
-from railweave.fabric.model import Fabric, Host, Link, Switch, SwitchPort
-from railweave.lab.hosts import network_script
-from railweave.lab.virtual_switch import PREPARE
+from railweave.fabric.model import Fabric, Host, HostPort, Link, Switch, SwitchPort
+from railweave.units import ipv4_text
+
+PREPARE = r"""#!/bin/sh
+set -e
+
+# Up when the configuration stands in the database and FRR answers; who calls bounds the wait.
+until [ "$(redis-cli -n 4 get CONFIG_DB_INITIALIZED 2>/dev/null)" = 1 ] && vtysh -c 'show version' >/dev/null 2>&1; do
+  sleep 0.5
+done
+
+stand_in() { # NAME, its text on stdin
+  if command -v "$1" >/dev/null; then cat >/dev/null; else cat >"/usr/local/bin/$1"; chmod 755 "/usr/local/bin/$1"; fi
+}
+
+stand_in sudo <<'END'
+#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+exec "$@"
+END
+
+stand_in systemctl <<'END'
+#!/bin/sh
+case "$*" in
+  *ActiveState*) echo active ;;
+  *TimestampMonotonic*) echo 0 ;;
+  *is-system-running*) echo running ;;
+esac
+END
+
+# A host shares FRR's folder with its bgp container under this name.
+[ -e /etc/sonic/frr ] || ln -s /etc/frr /etc/sonic/frr
+mkdir -p /var/lock
+
+sysctl -q -w net.ipv4.fib_multipath_hash_policy=1 net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0
+
+# The image's own value is none that SONiC's models allow: its updater would refuse every patch.
+redis-cli -n 4 hdel 'DEVICE_METADATA|localhost' switch_type >/dev/null
+config load -y /lab/config_db.json
+config save -y
+"""
+
 
 LINK_MTU_BYTES = 9500
 """MTU of the cables: above the fabric's, so that the ports' own MTU decides."""
@@ -170,3 +209,50 @@ def _json(value: Any) -> str:
 
 def _digest(name: str) -> int:
     return zlib.crc32(name.encode())
+
+
+_FIRST_TABLE = 100
+
+
+def network_script(fabric: Fabric, host: Host) -> str:
+    """Return the shell commands that give ``host`` its addresses and routes.
+
+    ``fabric`` is the whole reserve: routes to leaves that do not run yet do no harm.
+    """
+    return "\n".join(["#!/bin/sh", "set -e", *_commands(fabric, host), ""])
+
+
+def _commands(fabric: Fabric, host: Host) -> Iterator[str]:
+    mtu = fabric.policies.mtu.hosts_bytes
+    reached: set[tuple[int, int]] = set()
+    for link in fabric.links_of[host.name]:
+        port = host.ports[link.lower_port]
+        own, gateway = ipv4_text(link.network + 1), ipv4_text(link.network)
+        table = _FIRST_TABLE + link.lower_port
+        yield f"ip link set dev {port.name} mtu {mtu} up"
+        yield f"ip addr add {own}/31 dev {port.name}"
+        for pool in (fabric.policies.addressing.hosts, fabric.policies.addressing.loopbacks):
+            yield f"ip route add {ipv4_text(pool.first)}/{pool.length} via {gateway} table {table}"
+        yield f"ip rule add from {own} table {table}"
+        for network, length in _blocks(fabric, link, port):
+            if (network, length) not in reached:
+                reached.add((network, length))
+                yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {own}"
+    loopbacks = fabric.policies.addressing.loopbacks
+    first = fabric.links_of[host.name][0]
+    yield (
+        f"ip route add {ipv4_text(loopbacks.first)}/{loopbacks.length} via {ipv4_text(first.network)}"
+        f" src {ipv4_text(first.network + 1)}"
+    )
+
+
+def _blocks(fabric: Fabric, link: Link, port: HostPort) -> Iterator[tuple[int, int]]:
+    """Yield the host blocks of the leaves on the rail and plane of ``port``."""
+    own_leaf = fabric.switch_of[link.upper]
+    for name, block in fabric.host_blocks.items():
+        if _same_rail(fabric.switch_of[name], own_leaf, port):
+            yield block
+
+
+def _same_rail(leaf: Switch, own: Switch, port: HostPort) -> bool:
+    return leaf.plane == port.plane and (leaf.rail == own.rail)

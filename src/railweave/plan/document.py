@@ -13,10 +13,9 @@ from typing import Any
 from railweave.diagnostics import Blocker, Where, error
 from railweave.errors import RefusedError
 from railweave.plan.headline import headline
-from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceState, LivePort, Plan
 from railweave.plan.moves import moved_cables
-from railweave.plan.policy import RolloutPolicy, Share
+from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.frr.maintenance import Maintenance
 

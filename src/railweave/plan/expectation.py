@@ -4,8 +4,8 @@ Between switches the neighbor, the link and the BGP session are required. A GPU 
 LLDP neighbor must be right where it is seen, and its link may be down.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from railweave.fabric.model import Fabric, Link, Switch, SwitchPort
 from railweave.units import ipv4_text
@@ -111,3 +111,36 @@ def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:
 
 def _address(switch: Switch, link: Link) -> ExpectedAddress:
     return ExpectedAddress(_own_port(switch, link).name, f"{ipv4_text(link.address_of(switch.name))}/31")
+
+
+Expecting = Callable[[Fabric, Switch], Expectation]
+"""What must be seen on a switch of a fabric: ``railweave.plan.expectation.expect``, or less, or only a part of it."""
+
+
+def expecting_without(pending: Collection[Link]) -> Expecting:
+    """Return what must be seen on a switch while the cables of ``pending`` are not where they belong."""
+    away = frozenset((link.lower, link.lower_port) for link in pending)
+
+    def expected(fabric: Fabric, switch: Switch) -> Expectation:
+        whole = expect(fabric, switch)
+        links = fabric.links_of.get(switch.name, ())
+        present = tuple(link for link in links if (link.lower, link.lower_port) not in away)
+        if len(present) == len(links):
+            return whole
+        settled = expect(fabric, switch, present)
+        firm = {port.port for port in settled.ports}
+        ports = tuple(port if port.port in firm else replace(port, required=False) for port in whole.ports)
+        return replace(whole, neighbors=settled.neighbors, sessions=settled.sessions, ports=ports)
+
+    return expected
+
+
+def expecting_only(links: Collection[Link]) -> Expecting:
+    """Return what must be seen on a switch of ``links`` alone: the proof that their cables are where they belong."""
+    chosen = frozenset((link.lower, link.lower_port) for link in links)
+
+    def expected(fabric: Fabric, switch: Switch) -> Expectation:
+        own = tuple(link for link in fabric.links_of.get(switch.name, ()) if (link.lower, link.lower_port) in chosen)
+        return replace(expect(fabric, switch, own), addresses=())
+
+    return expected

@@ -1,19 +1,66 @@
-"""The health that a change must not take away.
+"""The health that a change must not take away: what held before, and how fast ports lose packets.
 
 While a rollout is on its way the far end of a link may still run its old configuration. What held over such a link
 before the change must hold after it all the same, unless the change is one that both ends have to make: then the link
-is down until the far end follows, and is judged there. A session that stands has to bring as many prefixes as before,
-and ports must not lose more than before (``losses``).
+is down until the far end follows, and is judged there. A session that stands has to bring as many prefixes as before.
+
+A counter of lost packets alone says nothing: it may have stood where it stands for a year. What counts is how fast it
+rises, so two readings make a rate, and the rate before the change is held against the rate after it.
 """
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from railweave.plan.expectation import Expectation
-from railweave.plan.losses import Rates
-from railweave.plan.observation import Observation
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import check_device
+from railweave.plan.verification import Counters, Observation, check_device
+
+Rates = Mapping[tuple[CheckKind, str], float]
+"""Lost packets a second, by kind (errors or discards) and port."""
+
+UNCHANGED_PER_S = 1.0
+"""A rate up to this is no loss: a retrained link and a single bad frame are not what a change is rolled back for."""
+
+FACTOR = 2.0
+"""Traffic varies between two readings; up to this factor a rate counts as unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossWatch:
+    """Two readings of one device's counters in a row."""
+
+    earlier: Counters
+    later: Counters
+
+    @property
+    def seconds(self) -> float:
+        """Return the time between the readings."""
+        return self.later.at_s - self.earlier.at_s
+
+    def rates(self, ports: Iterable[str]) -> Rates:
+        """Return how fast the counters of ``ports`` rose; a counter that began anew (a reload) did not rise."""
+        found: dict[tuple[CheckKind, str], float] = {}
+        if self.seconds <= 0:
+            return found
+        for port in ports:
+            for kind, earlier, later in (
+                (CheckKind.ERRORS, self.earlier.errors, self.later.errors),
+                (CheckKind.DISCARDS, self.earlier.discards, self.later.discards),
+            ):
+                if port in earlier and port in later:
+                    found[kind, port] = max(0, later[port] - earlier[port]) / self.seconds
+        return found
+
+
+def loss_checks(device: str, before: Rates, now: Rates) -> tuple[VerifyCheck, ...]:
+    """Return a check for every counter of ``now``; a port that was not watched before is held against none lost."""
+    return tuple(_check(device, kind, port, before.get((kind, port), 0.0), rate) for (kind, port), rate in now.items())
+
+
+def _check(device: str, kind: CheckKind, port: str, before: float, now: float) -> VerifyCheck:
+    allowed = max(UNCHANGED_PER_S, before * FACTOR)
+    return VerifyCheck(device, kind, port, f"at most {allowed:.1f}/s", f"{now:.1f}/s", now <= allowed)
+
 
 Health = frozenset[tuple[CheckKind, str]]
 """What held on a device: kind and subject of its checks."""

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from railweave.diagnostics import Blocker
-from railweave.plan.limits import PolicyViolation
-from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.plan.policy import DEFAULT_POLICY, PolicyViolation, RolloutPolicy
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE

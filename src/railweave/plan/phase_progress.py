@@ -1,13 +1,17 @@
 """How far a fabric has come through the phases of a change, told by what its switches run.
 
 Phase 0 is the base. The configuration of a switch may be the same in several phases, so the last phase whose
-configuration it runs is what counts; the fabric has done the phases that every switch has.
+configuration it runs is what counts; the fabric has done the phases that every switch has. A deployment takes one
+step after the other from there, up to one that waits for people.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
+from railweave.hosts.outcome import HostsRun
+from railweave.plan.outcome import DeployResult
+from railweave.plan.phases import CableMove, Phase
 
 _SHOWN = 6
 
@@ -76,3 +80,49 @@ def _order(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagn
     text = f"phase {asked} cannot begin: {listed} {'has' if len(late) == 1 else 'have'} not done phase {asked - 1}"
     fix = f"railweave deploy --from {base} --phase {progress.done + 1}"
     return (error("RW518", text, devices=late, fix=fix),)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseStep:
+    """A phase that was deployed, to the switches or to the GPU nodes; ``result`` is None if the operator declined."""
+
+    phase: Phase
+    result: DeployResult | HostsRun | None
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether the phase was deployed without a failure."""
+        return self.result is not None and self.result.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A phase that waits for people: for ``cables`` to move, or for the GPU nodes to change if there are none.
+
+    ``following`` is the phase after the change of the nodes, None if it is the last one.
+    """
+
+    phase: Phase
+    cables: tuple[CableMove, ...] = ()
+    following: Phase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PhasedResult:
+    """The steps of a deployment in phases; ``base`` is what the command calls the running intent."""
+
+    base: str
+    phases: tuple[Phase, ...]
+    steps: tuple[PhaseStep, ...]
+    waiting: Waiting | None
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether every step was deployed without a failure."""
+        return all(step.ok for step in self.steps)
+
+    @property
+    def interrupted(self) -> bool:
+        """Tell whether a person stopped the last step."""
+        last = self.steps[-1].result if self.steps else None
+        return isinstance(last, DeployResult) and last.interrupted

@@ -9,7 +9,7 @@ nodes change before the switches, and after them where it grows (rule M-1, fabri
 Everything else is one phase: the head itself.
 
 In a phase that moves cables the configuration goes first, then people move the cables. ``Phase.pending`` names the
-links that are in their hands meanwhile, of which a deployment must expect nothing yet (``railweave.plan.pending``).
+links that are in their hands meanwhile, of which a deployment must expect nothing yet (``railweave.plan.expectation``).
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,11 +1,13 @@
 """What a rollout may take away from a fabric that runs: the policy, as a site states it in its inventory."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from railweave.diagnostics import Where
-from railweave.fabric.model import Tier
+from railweave.fabric.model import Fabric, Link, Switch, Tier
+from railweave.plan.capacity import Service
 from railweave.wording import counted
 
 
@@ -72,3 +74,116 @@ class RolloutPolicy:
 
 
 DEFAULT_POLICY = RolloutPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyViolation:
+    """A rule of the policy that would be broken: its key in the inventory's ``rollout``, why, and the fix.
+
+    ``key`` is empty where the rule is none of the policy's keys. ``devices`` are those that cannot keep the rule. With
+    ``two_sided`` it is a floor that is crossed while links wait for their second end. ``beside`` are the devices that
+    are out of service already, whatever the rollout does.
+    """
+
+    key: str
+    message: str
+    fix: str
+    devices: tuple[str, ...] = ()
+    two_sided: bool = False
+    beside: tuple[str, ...] = ()
+
+
+class Limits:
+    """A policy applied to one fabric; ``unprovisioned`` are the devices that carry no traffic yet."""
+
+    def __init__(self, fabric: Fabric, policy: RolloutPolicy, unprovisioned: Collection[str] = ()) -> None:
+        self._switch_of = fabric.switch_of
+        self._policy = policy
+        self._unprovisioned = frozenset(unprovisioned)
+        self._service = Service(fabric, self._unprovisioned)
+        self._sizes = Counter(_group(switch) for switch in fabric.switches if switch.name not in self._unprovisioned)
+
+    def violation(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
+        """Return the first rule that is broken with these devices and links out of service; None where none is."""
+        devices = [self._switch_of[name] for name in out if name in self._switch_of and name not in self._unprovisioned]
+        return self._planes(devices) or self._shares(devices) or self.floors(out, down)
+
+    def _planes(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        planes = sorted({switch.plane for switch in devices})
+        if len(planes) < 2:
+            return None
+        return PolicyViolation(
+            "",
+            f"planes {' and '.join(str(plane + 1) for plane in planes)} would be disturbed at once",
+            "restore what is out of service first",
+        )
+
+    def _shares(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        counts = Counter(_group(switch) for switch in devices)
+        for group, count in counts.items():
+            allowed = self._allowed(group)
+            if count > allowed:
+                return _over(group, count, allowed, self._sizes[group], self._policy.share(group[0]))
+        return None
+
+    def _allowed(self, group: "_Group") -> int:
+        tier, _, stripe = group
+        allowed = self._policy.share(tier).of(self._sizes[group])
+        # Two leaves of a stripe are two rails of every node below them.
+        return min(1, allowed) if stripe is not None else allowed
+
+    def floors(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
+        """Return the floor that is crossed with these devices and links out of service; None where none is."""
+        floor = self._policy.uplink_floor_percent
+        if floor is not None:
+            left = self._service.least_uplink_percent(out, down)
+            # Shares of bandwidth are ratios of whole numbers; a floor that is met exactly is met.
+            if left < floor - 1e-9:
+                return PolicyViolation(
+                    "floor.uplinks",
+                    f"a leaf keeps {left:.4g}% of its uplink bandwidth, and the floor is {floor:g}%",
+                    f"lower `floor.uplinks` to {_floor_percent(left)}%",
+                )
+        paths = self._service.least_paths(out, down)
+        if paths is not None and paths < self._policy.path_floor:
+            return PolicyViolation(
+                "floor.paths",
+                f"two leaves keep {counted(paths, 'path') if paths else 'no path'} between them, and the floor is"
+                f" {self._policy.path_floor}",
+                f"lower `floor.paths` to {paths}" + (", which accepts that leaves are cut off" if not paths else ""),
+            )
+        return None
+
+
+_Group = tuple[Tier, int, Hashable]
+"""Devices that share a limit: tier, plane, and the stripe of a leaf with rails."""
+
+
+def _group(switch: Switch) -> _Group:
+    return (switch.tier, switch.plane, None if switch.rail is None else switch.stripe)
+
+
+def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
+    tier, plane, stripe = group
+    key, devices = RolloutPolicy.share_key(tier), tier.counted(total)
+    where = f"plane {plane + 1}" if stripe is None else f"one stripe of plane {plane + 1}"
+    if not allowed:
+        return PolicyViolation(
+            key,
+            f"{share} of the {devices} of {where} is not a whole device, so none may ever be disturbed",
+            f"raise `{key}` to 1 or to {_ceil_percent(total)}%",
+        )
+    return PolicyViolation(
+        key,
+        f"{count} of the {devices} of {where} would be out of service, and {allowed} may be",
+        "restore what is out of service first" + (f", or raise `{key}`" if stripe is None else ""),
+    )
+
+
+def _ceil_percent(total: int) -> int:
+    """Return the least whole percentage of ``total`` that is a whole device."""
+    return -(-100 // total)
+
+
+def _floor_percent(percent: float) -> int:
+    return int(percent + 1e-9)

@@ -1,14 +1,72 @@
-"""Comparing what a device shows with what the fabric needs.
+"""Comparing what a device shows (interfaces, addresses, LLDP neighbors, BGP sessions) with what the fabric needs.
 
 During a rollout the far end of a link may still run its old configuration. A check that depends on a far end is made
 only where that far end is ``settled``: deployed and confirmed in this rollout, or unchanged by it.
+
+Two cables are swapped where an end sees the far end of the other and the other way round; both ends of the cables show
+the same swap, which is reported once.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
 
+from railweave.fabric.model import Fabric
+from railweave.names import natural_key
 from railweave.plan.expectation import Expectation, ExpectedNeighbor, ExpectedPort, ExpectedSession
-from railweave.plan.observation import LldpNeighbor, Observation, PortState
 from railweave.plan.outcome import CheckKind, VerifyCheck
+
+
+@dataclass(frozen=True, slots=True)
+class PortState:
+    """An interface: administratively enabled, operationally up, MTU in bytes."""
+
+    enabled: bool
+    up: bool
+    mtu_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LldpNeighbor:
+    """A neighbor as LLDP names it (IEEE 802.1AB): system name, port id and port description."""
+
+    system: str
+    port: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BgpSession:
+    """A BGP session: the neighbor's AS number and whether it is established (RFC 4271 section 8.2.2).
+
+    ``prefixes`` is the number of prefixes accepted from the neighbor over all address families, -1 where unknown.
+    """
+
+    remote_asn: int
+    established: bool
+    prefixes: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Packets that ports lost so far, both directions together, read at ``at_s`` of a steady clock (seconds).
+
+    A port that does not count is missing.
+    """
+
+    at_s: float
+    errors: Mapping[str, int] = field(default_factory=dict)
+    discards: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One device as it was read. ``addresses`` are ``10.0.0.1/31`` by interface; ``bgp`` is by the peer's address,
+    or by interface for an unnumbered session."""
+
+    ports: Mapping[str, PortState] = field(default_factory=dict)
+    addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lldp: Mapping[str, tuple[LldpNeighbor, ...]] = field(default_factory=dict)
+    bgp: Mapping[str, BgpSession] = field(default_factory=dict)
 
 
 class _Everyone:
@@ -101,3 +159,63 @@ def _session_text(session: ExpectedSession, seen: Observation) -> str:
 
 def _check(expectation: Expectation, kind: CheckKind, subject: str, expected: str, actual: str) -> VerifyCheck:
     return VerifyCheck(expectation.device, kind, subject, expected, actual, expected == actual)
+
+
+End = str
+"""``device port`` as LLDP checks write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwappedCables:
+    """Two cables of the plan, each as its two ends, that are plugged into each other's place."""
+
+    one: tuple[End, End]
+    other: tuple[End, End]
+
+    def __str__(self) -> str:
+        """Return which cables, and how to put it right."""
+        shared = {end.partition(" ")[0] for end in self.one} & {end.partition(" ")[0] for end in self.other}
+        where = f"exchange the plugs of {self.one[0]} and {self.other[0]}"
+        if shared:
+            device = min(shared, key=natural_key)
+            where = f"at {device}, exchange the plugs of {_port(self.one, device)} and {_port(self.other, device)}"
+        return f"the cables {' - '.join(self.one)} and {' - '.join(self.other)} are swapped: {where}"
+
+
+def _port(cable: tuple[End, End], device: str) -> str:
+    return next(end.partition(" ")[2] for end in cable if end.partition(" ")[0] == device)
+
+
+def swapped_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[SwappedCables, ...]:
+    """Return the swaps that failed LLDP checks show, in natural order."""
+    wrong = [check for check in checks if check.kind is CheckKind.LLDP and not check.ok]
+    names = _port_names(fabric, {check.actual.partition(" ")[0] for check in wrong})
+    planned = {f"{check.device} {check.subject}": check.expected for check in wrong}
+    seen = {f"{check.device} {check.subject}": names.get(check.actual, check.actual) for check in wrong}
+    owner = {far: end for end, far in planned.items()}
+    found: dict[frozenset[tuple[End, End]], SwappedCables] = {}
+    for end, actual in seen.items():
+        other = owner.get(actual)
+        if other is not None and seen[other] == planned[end]:
+            cables = sorted((_cable(end, planned[end]), _cable(other, planned[other])), key=lambda one: _order(one[0]))
+            found.setdefault(frozenset(cables), SwappedCables(cables[0], cables[1]))
+    return tuple(sorted(found.values(), key=lambda swap: _order(swap.one[0])))
+
+
+def _cable(a: End, b: End) -> tuple[End, End]:
+    first, second = sorted((a, b), key=_order)
+    return first, second
+
+
+def _order(end: End) -> tuple[tuple[int, int, str], ...]:
+    return natural_key(end)
+
+
+def _port_names(fabric: Fabric, devices: set[str]) -> Mapping[str, str]:
+    """Return the ends of these switches by alias: SONiC's LLDP sends the alias of a port, the plan has its name."""
+    return {
+        f"{name} {port.alias}": f"{name} {port.name}"
+        for name in devices
+        if name in fabric.switch_of
+        for port in fabric.switch_of[name].panel.ports
+    }

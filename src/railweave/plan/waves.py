@@ -18,8 +18,7 @@ from itertools import groupby
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.names import natural_key
-from railweave.plan.limits import Limits, PolicyViolation
-from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.plan.policy import DEFAULT_POLICY, Limits, PolicyViolation, RolloutPolicy
 
 Wave = tuple[str, ...]
 

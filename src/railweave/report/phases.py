@@ -8,7 +8,7 @@ from rich.text import Text
 
 from railweave.jsonable import as_json, members
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phase_outcome import PhasedResult
+from railweave.plan.phase_progress import PhasedResult
 from railweave.plan.phases import CableEnd, CableMove, Phase, PhaseKind
 from railweave.report.deployment import deploy_json
 from railweave.report.hosts import hosts_json

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from railweave.plan.closing import live_port_diagnostics
-from railweave.plan.consent import lowered_mtu, removed_markings
+from railweave.plan.consent import live_port_diagnostics, lowered_mtu, removed_markings
 from railweave.plan.drain_planner import WHOLE
 from railweave.plan.headline import WORDS
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from railweave.plan.recovery import RecoveryOutcome, RecoveryResult
+from railweave.plan.outcome import RecoveryOutcome, RecoveryResult
 from railweave.wording import first_few
 
 

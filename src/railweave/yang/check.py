@@ -11,8 +11,8 @@ from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import path_of
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields
 from railweave.templates import Templates
+from railweave.yang.schema import Place, Violation
 from railweave.yang.validate import Models, violations
-from railweave.yang.violations import Place, Violation
 
 Places = Callable[[str], Where]
 """Where an intent path stands: ``Intent.where``."""

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from railweave.errors import RailweaveError
-from railweave.yang.schema import Pairs, RowSchema, SchemaIndex, TableSchema
-from railweave.yang.violations import Failure
+from railweave.yang.schema import Failure, Pairs, RowSchema, SchemaIndex, TableSchema
 
 NOT_INSTALLED = (
     "validation by YANG needs libyang: install the extra with `pip install 'railweave[yang]'`; it is compiled against "

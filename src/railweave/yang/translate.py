@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from railweave.sonic.rows import ConfigDb, Fields, Table, Value
-from railweave.yang.schema import Pairs, RowSchema, SchemaIndex, TableSchema
-from railweave.yang.violations import Failure, Place, Violation
+from railweave.yang.schema import Failure, Pairs, Place, RowSchema, SchemaIndex, TableSchema, Violation
 
 SEPARATED_TEXT: Mapping[tuple[str, str], str] = {
     ("PORT", "adv_speeds"): ",",

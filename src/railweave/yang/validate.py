@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from railweave.sonic.rows import ConfigDb, Fields
-from railweave.yang.schema import SchemaIndex
+from railweave.yang.schema import Failure, Place, SchemaIndex, Violation
 from railweave.yang.translate import place_of, translate
-from railweave.yang.violations import Failure, Place, Violation
 
 MOST_VIOLATIONS = 25
 """Faults told of one document; more say no more."""

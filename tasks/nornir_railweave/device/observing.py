@@ -12,8 +12,8 @@ from napalm.base.exceptions import CommandErrorException
 from napalm_sonic.clock import Clock
 from napalm_sonic.observed import Counted, Look, Observed
 from nornir_railweave.device.reading import switch_program
-from railweave.plan.losses import LossWatch
-from railweave.plan.observation import BgpSession, Counters, LldpNeighbor, Observation, PortState
+from railweave.plan.health import LossWatch
+from railweave.plan.verification import BgpSession, Counters, LldpNeighbor, Observation, PortState
 
 UNKNOWN = -1
 

@@ -20,10 +20,9 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
 from railweave.plan.consent import check_consent
-from railweave.plan.expectation import expect
+from railweave.plan.expectation import Expecting, expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
-from railweave.plan.pending import Expecting
 from railweave.sonic.delta.change import Delta
 
 

@@ -17,7 +17,7 @@ from nornir_railweave.tasks.read_running import read_running
 from nornir_railweave.tasks.revert_expired_commit import revert_expired_commit
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
-from railweave.plan.closing import leaving_ports
+from railweave.plan.consent import leaving_ports
 from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 

@@ -9,7 +9,7 @@ from nornir.core.task import Result, Task
 from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.target.connect import only
-from railweave.plan.recovery import RecoveryOutcome, RecoveryResult
+from railweave.plan.outcome import RecoveryOutcome, RecoveryResult
 
 _OUTCOMES = {
     "healthy": RecoveryOutcome.HEALTHY,

@@ -8,11 +8,9 @@ from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import only
 from nornir_railweave.tasks.verify_device import verify_device
 from railweave.fabric.model import Fabric
-from railweave.plan.expectation import Expectation, expect
+from railweave.plan.expectation import Expectation, Expecting, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
-from railweave.plan.pending import Expecting
-from railweave.plan.swapped import swapped_cables
-from railweave.plan.verification import EVERYONE
+from railweave.plan.verification import EVERYONE, swapped_cables
 
 
 def verify(

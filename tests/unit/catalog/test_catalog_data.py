@@ -6,8 +6,7 @@ from itertools import pairwise
 import pytest
 
 from railweave.catalog.load import load_catalog
-from railweave.catalog.media import Medium
-from railweave.catalog.model import BreakoutMode, Hwsku, SwitchModel
+from railweave.catalog.model import BreakoutMode, Hwsku, Medium, SwitchModel
 from railweave.catalog.panel import cage_use, lane_rates
 
 CATALOG = load_catalog()

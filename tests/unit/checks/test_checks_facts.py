@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from railweave.checks.fact_files import switch_facts
-from railweave.checks.facts import fact_findings
+from railweave.checks.facts import fact_findings, switch_facts
 from railweave.cli.main import main
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric

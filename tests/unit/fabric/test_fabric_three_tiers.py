@@ -18,7 +18,7 @@ from railweave.design.build import design
 from railweave.design.document import fabric_json
 from railweave.fabric.model import Fabric, Host, Link, Panel, Switch, Tier
 from railweave.intent.load import load_intent_text
-from railweave.lab.hosts import network_script
+from railweave.lab.topology import network_script
 from railweave.plan.capacity import capacity
 from railweave.plan.expectation import expect
 from railweave.plan.manual_drain import check_drain, choose

@@ -21,7 +21,7 @@ from railweave.errors import RefusedError, UsageError
 from railweave.hosts.outcome import HostResult, HostsRun, HostState
 from railweave.intent.load import load_intent_text
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result
-from railweave.plan.phase_outcome import Waiting
+from railweave.plan.phase_progress import Waiting
 from railweave.plan.phases import phases
 
 WEAVE = """

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from railweave.plan.health import accepted_prefixes, prefix_checks
-from railweave.plan.losses import LossWatch, loss_checks
-from railweave.plan.observation import BgpSession, Counters, Observation
+from railweave.plan.health import LossWatch, accepted_prefixes, loss_checks, prefix_checks
 from railweave.plan.outcome import CheckKind, VerifyCheck
+from railweave.plan.verification import BgpSession, Counters, Observation
 
 PORTS = ("Ethernet0", "Ethernet4")
 

@@ -14,9 +14,8 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.consent import Consent, check_consent, removed_markings
-from railweave.plan.expectation import expect
+from railweave.plan.expectation import expect, expecting_only, expecting_without
 from railweave.plan.offline import plan_offline
-from railweave.plan.pending import expecting_only, expecting_without
 from railweave.plan.phase_progress import PhaseProgress, check_phase
 from railweave.plan.phases import PhaseKind, phases
 from railweave.templates import find_templates

@@ -12,10 +12,9 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.capacity import capacity
 from railweave.plan.consent import Consent, check_consent, conflicts
-from railweave.plan.limits import PolicyViolation
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.offline import plan_offline
-from railweave.plan.policy import RolloutPolicy, Share
+from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.plan.waves import WaveGate
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.diff import DeviceDiff

@@ -2,7 +2,7 @@
 
 from railweave.fabric.model import Fabric
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.swapped import swapped_cables
+from railweave.plan.verification import swapped_cables
 
 
 def lldp(device: str, port: str, expected: str, actual: str) -> VerifyCheck:

@@ -8,9 +8,8 @@ import pytest
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, expect
 from railweave.plan.health import gate, health
-from railweave.plan.observation import BgpSession, LldpNeighbor, Observation, PortState
 from railweave.plan.outcome import VerifyCheck, VerifyResult
-from railweave.plan.verification import check_device
+from railweave.plan.verification import BgpSession, LldpNeighbor, Observation, PortState, check_device
 from railweave.sonic.delta.change import Change, Op
 from railweave.sonic.delta.methods import needs_both_ends
 

@@ -11,8 +11,7 @@ from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Overrides
 from railweave.names import natural_key
-from railweave.report.artifacts import blocks_json, write_artifacts
-from railweave.report.folder import MARKER, replacing
+from railweave.report.artifacts import MARKER, blocks_json, replacing, write_artifacts
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import Templates, find_templates
 

@@ -10,9 +10,9 @@ import pytest
 from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.policy import RELEASES, ClassRole, TrafficClass
 from railweave.routing.instance import MAXIMUM_PATHS, bgp_speaker, maximum_prefixes
-from railweave.sonic.frr.releases import FRR_RELEASES
 from railweave.sonic.reasons import frr_lines, frr_reason
 from railweave.sonic.render.configure import configure
+from railweave.sonic.render.frr_text import FRR_RELEASES
 from railweave.templates import find_templates
 
 Lab = Callable[..., Fabric]

@@ -11,8 +11,7 @@ from railweave.diagnostics import Diagnostic, Severity
 from railweave.intent.load import load_intent_text
 from railweave.templates import find_templates
 from railweave.yang.check import check_yang, whole_document
-from railweave.yang.schema import RowSchema, SchemaIndex, TableSchema
-from railweave.yang.violations import Failure
+from railweave.yang.schema import Failure, RowSchema, SchemaIndex, TableSchema
 
 LAB = """
 fabric: lab

@@ -8,7 +8,7 @@ import pytest
 from railweave.cli.main import main
 from railweave.errors import RailweaveError
 from railweave.yang.models import load_models, read_failure
-from railweave.yang.violations import Failure
+from railweave.yang.schema import Failure
 
 PREFIX = "failed to parse data tree: "
 

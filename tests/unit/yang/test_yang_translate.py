@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.sonic.rows import ConfigDb
-from railweave.yang.schema import SchemaIndex
+from railweave.yang.schema import Failure, Place, SchemaIndex
 from railweave.yang.translate import Translation, place_of, translate
-from railweave.yang.violations import Failure, Place
 
 
 def tree_of(translation: Translation) -> ElementTree.Element:

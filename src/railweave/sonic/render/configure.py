@@ -4,7 +4,7 @@ Rows stand in natural order of table and key. Everything about a port follows fr
 so a fabric that grows changes only the switches and ports that the new cables meet.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, groupby
 from typing import NamedTuple
 
@@ -17,13 +17,13 @@ from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.attachments import Attachment, attachments
 from railweave.sonic.render.frr_text import frr_text
 from railweave.sonic.render.interfaces import link_rows, loopback_rows
-from railweave.sonic.render.metadata import metadata_row
-from railweave.sonic.render.neighbors import host_metadata_row, neighbor_row, switch_metadata_row
+from railweave.sonic.render.metadata import SONIC_TYPE, metadata_row
 from railweave.sonic.render.overrides import clashes, override_rows, with_overrides
 from railweave.sonic.render.panel_rows import PanelRows, panel_rows, use_blocks
 from railweave.sonic.render.ports import used_port_row
 from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
+from railweave.units import ipv4_text
 
 _USES_KEPT = 64
 """Sets of used ports that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""
@@ -200,3 +200,37 @@ def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
         index = one.port.index
         rows[index] = used_port_row(one, shared.ports[index].shared_fields)
     return rows
+
+
+_HOST_FIELDS: Mapping[str, str] = {"type": "Server"}
+_HOST_REASON = "A GPU node that is cabled to this leaf (nodes); its type tells SONiC that the cable is short."
+
+
+def neighbor_row(attachment: Attachment) -> Row:
+    """Return the DEVICE_NEIGHBOR row of a used port."""
+    return Row(
+        "DEVICE_NEIGHBOR",
+        attachment.port.name,
+        {"name": attachment.neighbor, "port": attachment.neighbor_lldp_port},
+        f"The cable plan ends at {attachment.neighbor}:{attachment.neighbor_port} (topology); "
+        "SONiC's QoS templates take the ports named here as the active ones.",
+    )
+
+
+def host_metadata_row(name: str) -> Row:
+    """Return the DEVICE_NEIGHBOR_METADATA row of a GPU node."""
+    return Row("DEVICE_NEIGHBOR_METADATA", name, _HOST_FIELDS, _HOST_REASON)
+
+
+def switch_metadata_row(switch: Switch) -> Row:
+    """Return the DEVICE_NEIGHBOR_METADATA row of a neighboring switch."""
+    return Row(
+        "DEVICE_NEIGHBOR_METADATA",
+        switch.name,
+        {
+            "hwsku": switch.panel.hwsku,
+            "lo_addr": f"{ipv4_text(switch.loopback)}/32",
+            "type": SONIC_TYPE[switch.tier.name],
+        },
+        f"A {switch.tier.name} that is cabled to this switch (topology), with its own model and address.",
+    )

@@ -1,5 +1,8 @@
 """The FRR file of a switch: a BGP speaker put into words by the template ``frr/frr.conf.j2``."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from railweave.routing.instance import (
     CONNECT_RETRY_S,
     LEARNED_COMMUNITY,
@@ -7,11 +10,40 @@ from railweave.routing.instance import (
     RESTART_MINUTES,
     BgpSpeaker,
     PoolRule,
+    Session,
 )
-from railweave.routing.sessions import Session
-from railweave.sonic.frr.releases import FRR_RELEASES
 from railweave.templates import Templates
 from railweave.units import ipv4_text
+
+
+@dataclass(frozen=True, slots=True)
+class FrrRelease:
+    """FRR in one release.
+
+    ``fpm``: docker_init.sh appends the fpm lines where a file lacks them. ``kernel_nexthops``: zebra may install
+    nexthop objects in the kernel; before 202511 the start-up turns that off. ``suppress_fib``: SONiC's own BGP
+    template announces a route only once it is in the ASIC. ``prints_tracking``: ``show running-config`` holds the
+    nexthop tracking lines although they are defaults (the patch "write ip nht resolve-via-default").
+    """
+
+    version: str
+    fpm: bool = True
+    kernel_nexthops: bool = False
+    suppress_fib: bool = False
+    prints_tracking: bool = False
+
+
+FRR_RELEASES: Mapping[str, FrrRelease] = {
+    "202305": FrrRelease("8.5.1"),
+    "202311": FrrRelease("8.5.1", fpm=False),
+    "202405": FrrRelease("8.5.4"),
+    "202411": FrrRelease("10.0.1", suppress_fib=True, prints_tracking=True),
+    "202505": FrrRelease("10.3", suppress_fib=True, prints_tracking=True),
+    "202511": FrrRelease("10.4.1", kernel_nexthops=True, suppress_fib=True, prints_tracking=True),
+    "202605": FrrRelease("10.5.4", kernel_nexthops=True, suppress_fib=True, prints_tracking=True),
+}
+"""By release, oldest first."""
+
 
 FRR_TEMPLATE = "frr/frr.conf.j2"
 
