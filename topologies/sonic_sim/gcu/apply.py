@@ -13,7 +13,7 @@ from sonic_sim.gcu.order import NoOrderError, sorted_moves
 from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch
 from sonic_sim.gcu.rules import refusal
 from sonic_sim.yang.check import YangError, check_document
-from sonic_sim.yang.model import KNOWN
+from sonic_sim.yang.model import MODELS
 
 _FIXED_S, _STEP_S = 1.5, 0.33
 """Seconds of a patch on a fast switch CPU, measured (sonic-facts §3.5)."""
@@ -95,7 +95,7 @@ class Applier:
 
     def _sorted(self, current: Any, target: Any) -> list[Move]:
         changed = [name for name in {**current, **target} if current.get(name) != target.get(name)]
-        if not self.ignore_without_model and any(name not in KNOWN for name in changed):
+        if not self.ignore_without_model and any(name not in MODELS for name in changed):
             raise ApplyError("Given patch is not valid because it has changes to tables without YANG models")
         try:
             check_document(target)

@@ -57,7 +57,7 @@ class Limits:
         wanted = set(state.get(parts[0], {})) if len(parts) == 1 else {parts[1]}
         found = {
             one.place for one in self._checker.references(state)
-            if parts[0] in one.leaf.kind.targets and one.text in wanted
+            if one.leaf and one.text in wanted and any(parts[0] == target.table for target in one.leaf.targets)
         }  # fmt: skip
         return sorted(found, key=pointer)
 

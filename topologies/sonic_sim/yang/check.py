@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sonic_sim.yang.conditions import MUSTS, Document, Must, Site
 from sonic_sim.yang.kinds import INVALID
-from sonic_sim.yang.model import MODELS, Form, Leaf, Model
+from sonic_sim.yang.model import MODELS, Condition, Form, Leaf, Model, Target
+from sonic_sim.yang.xpath import Document, Node, as_truth, reach, read
 
 _SEPARATED = {
-    ("NTP", "src_intf"): ";", ("PORT", "adv_speeds"): ",", ("PORT", "adv_interface_types"): ",",
-    ("BUFFER_PORT_EGRESS_PROFILE_LIST", "profile_list"): ",", ("BUFFER_PORT_INGRESS_PROFILE_LIST", "profile_list"): ",",
+    ("MIRROR_SESSION", "src_ip"): ",", ("NTP", "src_intf"): ";", ("PORT", "adv_speeds"): ",",
+    ("PORT", "adv_interface_types"): ",", ("BGP_ALLOWED_PREFIXES", "prefixes_v4"): ",",
+    ("BGP_ALLOWED_PREFIXES", "prefixes_v6"): ",", ("BUFFER_PORT_EGRESS_PROFILE_LIST", "profile_list"): ",",
+    ("BUFFER_PORT_INGRESS_PROFILE_LIST", "profile_list"): ",",
 }  # fmt: skip
 """Leaf-lists that are one string in CONFIG_DB."""
 
@@ -42,18 +44,19 @@ def _fault(*messages: str, path: str) -> YangError:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value in a document: its leaf, the path of libyang, and the place in CONFIG_DB."""
+    """One value: its leaf (None for an entry), libyang's path, the place in CONFIG_DB, its list or container."""
 
-    leaf: Leaf
+    leaf: Leaf | None
     text: str
     path: str
     place: tuple[str, ...]
+    form: Form
+    entry: str = ""
 
-    def dangles(self, document: Document) -> bool:
-        """Tell whether a reference names nothing there is."""
-        if any(self.text in document.get(table, {}) for table in self.leaf.kind.targets):
-            return False
-        return self.leaf.kind.is_leafref or bool(self.leaf.kind.fault(self.text))
+    def node(self, document: Document) -> Node:
+        """Return its node in a document."""
+        name = self.leaf.name if self.leaf else ""
+        return Node(document, self.place[0], self.form, self.place[1], name, self.text, self.entry)
 
 
 @dataclass(slots=True)
@@ -62,40 +65,51 @@ class _Row:
 
     row: Mapping[str, Any]
     fault: YangError | None = None
-    leafrefs: list[Value] = field(default_factory=list)
-    unions: list[Value] = field(default_factory=list)
-    later: list[tuple[Must | None, Value]] = field(default_factory=list)
+    references: list[Value] = field(default_factory=list)
+    whens: list[tuple[Condition, Value]] = field(default_factory=list)
+    later: list[tuple[Condition | None, Value]] = field(default_factory=list)
     missing: YangError | None = None
 
 
 class Checker:
-    """Checks documents; rows that stay the same object from one document to the next are read once."""
+    """Checks documents; what stays the same object from one document to the next is read and tried once."""
 
     def __init__(self) -> None:
         """Begin with no rows read."""
         self._read: dict[str, tuple[Mapping[str, Any], dict[str, _Row]]] = {}
+        self._names: dict[Target, tuple[object, frozenset[str]]] = {}
+        self._held: dict[tuple[int, str], tuple[Value, tuple[object, ...], bool]] = {}
 
     def check(self, document: Document) -> None:
         """Raise YangError for the first violation."""
         tables = {name: self._rows(name, rows) for name, rows in document.items() if name in MODELS}
-        ordered = [(name, key, row) for name in _by_module(tables) for key, row in tables[name].items()]
-        for _, _, row in ordered:
+        rows = [row for name in _by_module(tables) for row in tables[name].values()]
+        for row in rows:
             if row.fault is not None:
                 raise row.fault
-        _follow([ref for _, _, row in ordered for ref in row.leafrefs], document)
-        for table, key, row in ordered:
-            for must, value in row.later:
-                _try(must, value, Site(document, table, tuple(key.split("|")), row.row, value.text))
-        for _, _, row in ordered:
+        for condition, value in (one for row in rows for one in row.whens):
+            if not self._holds(condition, value, document):
+                raise _fault(f'When condition "{condition.text}" not satisfied.', path=value.path)
+        self._follow([ref for row in rows for ref in row.references if ref.leaf and ref.leaf.is_leafref], document)
+        for must, value in (one for row in rows for one in row.later):
+            self._try(must, value, document)
+        for row in rows:
             if row.missing is not None:
                 raise row.missing
+        _check_numbers(document)
+
+    def _try(self, must: Condition | None, value: Value, document: Document) -> None:
+        """Raise YangError where a condition does not hold, or (without one) where a union names nothing."""
+        if must is None and self._dangles(value, document):
+            raise _fault(_invalid(value), path=value.path)
+        if must is not None and not self._holds(must, value, document):
+            raise _fault(f'Must condition "{must.text}" not satisfied.', must.message, path=value.path)
 
     def references(self, document: Document) -> Iterator[Value]:
         """Yield all that refers to keys of tables."""
         for name, rows in document.items():
             for row in self._rows(name, rows).values() if name in MODELS else ():
-                yield from row.leafrefs
-                yield from row.unions
+                yield from row.references
 
     def _rows(self, table: str, rows: Mapping[str, Any]) -> dict[str, _Row]:
         before, known = self._read.get(table, ({}, {}))
@@ -108,6 +122,52 @@ class Checker:
             }  # fmt: skip
             self._read[table] = (rows, known)
         return known
+
+    def _holds(self, condition: Condition, value: Value, document: Document) -> bool:
+        """Try a condition, unless all that it looks at is as it was."""
+        reached = reach(condition.text)
+        seen = (document[value.place[0]], *map(document.get, reached)) if reached is not None else ()
+        mark = (id(value), condition.text)
+        known = self._held.get(mark)
+        if known is not None and known[0] is value and all(a is b for a, b in zip(known[1], seen, strict=True)):
+            return known[2]
+        node = value.node(document)
+        held = as_truth(read(condition.text)(node, node))
+        self._held[mark] = (value, seen, held)
+        return held
+
+    def _dangles(self, value: Value, document: Document) -> bool:
+        """Tell whether a reference names nothing there is."""
+        leaf = value.leaf
+        if leaf is None or any(value.text in self._names_of(target, document) for target in leaf.targets):
+            return False
+        return leaf.is_leafref or leaf.kind.fault(value.text) != ("", "")
+
+    def _names_of(self, target: Target, document: Document) -> frozenset[str]:
+        rows = document.get(target.table, {})
+        known = self._names.get(target)
+        if known is None or known[0] is not rows:
+            form = next(one for one in MODELS[target.table].forms if one.name == target.form)
+            nodes = (node for key in rows if MODELS[target.table].form_of(key) is form
+                     for node in Node(document, target.table, form, key).down(target.leaf))  # fmt: skip
+            known = self._names[target] = (rows, frozenset(node.value for node in nodes))
+        return known[1]
+
+    def _follow(self, leafrefs: list[Value], document: Document) -> None:
+        """Raise YangError where leafrefs dangle.
+
+        libyang tries all of them again after a round in which one resolved, and each that resolves takes back what was
+        said before it. So a reference is reported twice where none after it resolves.
+        """
+        dangling = [self._dangles(ref, document) for ref in leafrefs]
+        if not any(dangling):
+            return
+        resolved = [place for place, one in enumerate(dangling) if not one]
+        last = resolved[-1] if resolved else len(leafrefs)
+        reported = [ref for ref, one in zip(leafrefs[last:], dangling[last:], strict=True) if one]
+        reported += [ref for ref, one in zip(leafrefs, dangling, strict=True) if one]
+        faults = [_fault(_dangling_text(ref), path=ref.path) for ref in reported]
+        raise YangError(faults[-1].message, "".join(one.libyang for one in faults))
 
 
 def check_document(document: Document) -> None:
@@ -125,7 +185,10 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
     """Return the list or container of each row. Raises YangError where sonic_yang leaves a row over."""
     found: dict[str, Form] = {}
     problems: list[str] = []
+    lists = [one for one in model.forms if one.keys]
     for form in model.forms:
+        if lists == [form] and form.name != f"{model.table}_LIST":
+            continue  # sonic_yang knows a single list by its name alone
         for key in [key for key in rows if key not in found]:
             problem = _problem(model, form, key, rows[key])
             if problem is None:
@@ -152,8 +215,9 @@ def _problem(model: Model, form: Form, key: str, row: Any) -> str | None:
     for name, value in row.items() if not form.inner else ():
         if name not in form.leaves:
             return f"'{name}'"
-        if form.leaves[name].kind.is_number and not _is_int(str(value)):
-            return f"invalid literal for int() with base 10: {str(value)!r}"
+        for one in value if isinstance(value, list) else [value]:
+            if form.leaves[name].number and not _is_int(str(one)):
+                return f"invalid literal for int() with base 10: {str(one)!r}"
     return None
 
 
@@ -176,26 +240,28 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
     """Read a row: the fault of its first bad value, and what is looked at later."""
     result = _Row(row)
     path = model.path(form, key)
-    musts = MUSTS.get(form.name, ())
-    whole = Value(form.keys[0], "", path, (model.table, key)) if form.keys else None
-    result.later.extend((must, whole) for must in musts if not must.leaf and whole is not None)
+    whole = Value(None, "", path, (model.table, key), form)
+    _keep_conditions(result, form, ".", whole)
     seen: set[str] = set()
     for value in _values(model, form, key, row, path):
-        kind = value.leaf.kind
-        fault = "" if kind.targets else kind.fault(value.text)
-        if value.path in seen and value.leaf.many:
-            text = f'Duplicated instance of "{value.leaf.name}" leaf-list ("{value.text}").'
+        leaf = value.leaf or form.keys[0]
+        fault = (
+            _target_fault(leaf, value.text)
+            if leaf.is_leafref
+            else ("", "")
+            if leaf.targets
+            else leaf.kind.fault(value.text)
+        )
+        if value.path in seen and leaf.many:
+            text = f'Duplicated instance of "{leaf.name}" leaf-list ("{value.text}").'
             result.fault = result.fault or _fault(text, path=value.path)
         seen.add(value.path)
-        if kind.is_leafref:
-            result.leafrefs.append(value)
-            fault = _target_fault(value)
-        elif kind.targets:
-            result.unions.append(value)
-            result.later.append((None, value))
-        if fault and result.fault is None:
-            result.fault = _value_fault(value, fault)
-        result.later.extend((must, value) for must in musts if must.leaf == value.leaf.name)
+        if leaf.targets:
+            result.references.append(value)
+            result.later.extend([] if leaf.is_leafref else [(None, value)])
+        if fault != ("", "") and result.fault is None:
+            result.fault = _value_fault(value, *fault)
+        _keep_conditions(result, form, leaf.name, value)
     empty = next((name for name, value in row.items() if value == [] and not form.inner), None)
     if empty is not None and result.fault is None:
         result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{empty}[.='']")
@@ -205,70 +271,69 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
     return result
 
 
+def _keep_conditions(result: _Row, form: Form, name: str, value: Value) -> None:
+    for one in form.conditions:
+        if one.leaf == name and one.word == "when":
+            result.whens.append((one, value))
+        elif one.leaf == name and one.word == "must":
+            result.later.append((one, value))
+
+
 def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: str) -> Iterator[Value]:
     """Yield the values of a row in libyang's order: the keys, then the fields."""
     here = (model.table, key)
     for leaf, part in zip(form.keys, key.split("|"), strict=False):
-        yield Value(leaf, part.strip(), f"{path}/{leaf.name}", here)
+        yield Value(leaf, part.strip(), f"{path}/{leaf.name}", here, form)
     if form.inner:
         first, second = form.columns()
         for name, value in row.items():
-            entry = f"{path}/{form.inner}[{first.name}='{name}']"
-            yield Value(first, name, f"{entry}/{first.name}", (*here, name))
-            yield Value(second, str(value), f"{entry}/{second.name}", (*here, name))
+            entry = f"{path}/{form.inner[0]}[{first.name}='{name}']"
+            yield Value(first, name, f"{entry}/{first.name}", (*here, name), form, name)
+            yield Value(second, str(value), f"{entry}/{second.name}", (*here, name), form, name)
         return
     for name, value in row.items():
         leaf = form.leaves[name]
         if not leaf.many:
-            yield Value(leaf, str(value), f"{path}/{name}", (*here, name))
+            yield Value(leaf, str(value), f"{path}/{name}", (*here, name), form)
             continue
         mark = _SEPARATED.get((model.table, name))
         members = [part.strip() for part in value.split(mark)] if mark and isinstance(value, str) else value
         for place, member in enumerate(members):
             index = () if mark and isinstance(value, str) else (str(place),)
-            yield Value(leaf, str(member), f"{path}/{name}[.='{member}']", (*here, name, *index))
+            yield Value(leaf, str(member), f"{path}/{name}[.='{member}']", (*here, name, *index), form)
 
 
-def _target_fault(value: Value) -> str:
+def _target_fault(leaf: Leaf, text: str) -> tuple[str, str]:
     """Return what is wrong with a leafref's value by the type of what it names."""
-    return MODELS[value.leaf.kind.targets[0]].forms[0].keys[0].kind.fault(value.text)
+    target = leaf.targets[0]
+    form = next(one for one in MODELS[target.table].forms if one.name == target.form)
+    named = next((one for one in (*form.keys, *form.leaves.values()) if one.name == target.leaf), None)
+    if named is None:
+        return ("", "")
+    return _target_fault(named, text) if named.is_leafref else ("", "") if named.targets else named.kind.fault(text)
 
 
-def _value_fault(value: Value, fault: str) -> YangError:
+def _value_fault(value: Value, fault: str, message: str) -> YangError:
     if fault == INVALID:
-        return _fault(f'Invalid value "{value.text}" in "{value.leaf.name}" element.', path=value.path)
+        return _fault(_invalid(value), path=value.path)
     text = f'Value "{value.text}" does not satisfy the constraint "{fault}" (range, length, or pattern).'
-    return _fault(text, value.leaf.kind.message, path=value.path)
-
-
-def _follow(leafrefs: list[Value], document: Document) -> None:
-    """Raise YangError where leafrefs dangle.
-
-    libyang tries all of them again after a round in which one resolved, and each that resolves takes back what was
-    said before it. So a reference is reported twice where none after it resolves.
-    """
-    dangling = [ref.dangles(document) for ref in leafrefs]
-    if not any(dangling):
-        return
-    resolved = [place for place, one in enumerate(dangling) if not one]
-    last = resolved[-1] if resolved else len(leafrefs)
-    reported = [ref for ref, one in zip(leafrefs[last:], dangling[last:], strict=True) if one]
-    reported += [ref for ref, one in zip(leafrefs, dangling, strict=True) if one]
-    faults = [_fault(_dangling_text(ref), path=ref.path) for ref in reported]
-    raise YangError(faults[-1].message, "".join(one.libyang for one in faults))
+    return _fault(text, message, path=value.path)
 
 
 def _dangling_text(ref: Value) -> str:
-    target = ref.leaf.kind.targets[0]
-    model = MODELS[target]
-    own = ref.place[0] == target
-    path = f"../../{model.forms[0].name}/{model.forms[0].keys[0].name}" if own else model.leafref()
-    return f'Leafref "{path}" of value "{ref.text}" points to a non-existing leaf.'
+    shown = ref.leaf.targets[0].shown if ref.leaf else ""
+    return f'Leafref "{shown}" of value "{ref.text}" points to a non-existing leaf.'
 
 
-def _try(must: Must | None, value: Value, site: Site) -> None:
-    if must is None:
-        if value.dangles(site.document):
-            raise _fault(f'Invalid value "{value.text}" in "{value.leaf.name}" element.', path=value.path)
-    elif not must.holds(site):
-        raise _fault(f'Must condition "{must.condition}" not satisfied.', must.message, path=value.path)
+def _invalid(value: Value) -> str:
+    return f'Invalid value "{value.text}" in "{value.leaf.name if value.leaf else ""}" element.'
+
+
+def _check_numbers(document: Document) -> None:
+    """Raise YangError where a list has more entries than its model allows."""
+    for table, rows in document.items():
+        for form in MODELS[table].forms if table in MODELS else ():
+            most = form.limit("max-elements")
+            if most is not None and sum(MODELS[table].form_of(key) is form for key in rows) > most:
+                key = list(rows)[most]
+                raise _fault(f'Too many "{form.name}" elements.', path=MODELS[table].path(form, key))

@@ -1,8 +1,7 @@
 """The types of leaves: what a value must be, and how libyang 1 words it when it is not."""
 
-import ipaddress
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,11 +11,11 @@ _SECTIONS = dict(
 
 
 def lines_of(section: str) -> list[str]:
-    """Return the lines of a part of ``tables.txt``: ``types``, ``tables`` or ``others``."""
+    """Return the lines of a part of ``tables.txt``: ``types`` or ``tables``."""
     return [line for line in _SECTIONS[section].splitlines() if line and not line.startswith("#")]
 
 
-_BASE = re.compile(r"(text|u?int(?:8|16|32|64))(?:\((-?\d+)\.\.(\d+)\))?")
+_BASE = re.compile(r"(text|decimal|u?int(?:8|16|32|64))(?:\(([-0-9.|]+)\))?")
 _NAMED = dict(line.split(" = ", 1) for line in lines_of("types"))
 INVALID = "invalid"
 """A value outside its base type; any other fault is the constraint that the value does not satisfy."""
@@ -24,65 +23,82 @@ INVALID = "invalid"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type: its text, the message that the model has for it, and for unions their parts."""
+    """A type: its text and the model's message for it; the parts of a union; the restrictions that all hold."""
 
     text: str
     message: str = ""
-    parts: tuple["Kind", ...] = field(default=())
+    parts: tuple["Kind", ...] = ()
+    every: tuple["Kind", ...] = ()
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        """Return the tables whose keys a leafref, alone or in a union, may name."""
+    def references(self) -> tuple[str, ...]:
+        """Return the paths of the leafrefs, alone or in a union."""
         if self.parts:
-            return tuple(table for part in self.parts for table in part.targets)
+            return tuple(path for part in self.parts for path in part.references)
         return (self.text[1:],) if self.text.startswith("^") else ()
 
-    @property
-    def is_leafref(self) -> bool:
-        """Tell a leafref from a union that has one."""
-        return self.text.startswith("^") and not self.parts
+    def fault(self, value: str) -> tuple[str, str]:
+        """Return what is wrong with a value and the model's message, both empty where nothing is.
 
-    @property
-    def is_number(self) -> bool:
-        """Tell whether sonic_yang makes a number of the value, which it sees by the name of the type."""
-        return self.text.startswith("uint") and not self.message and not self.parts
-
-    def fault(self, value: str) -> str:
-        """Return what is wrong with a value, empty where nothing is; leafrefs are not followed."""
+        Leafrefs are not followed.
+        """
         return _fault(self, value)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
 def kind_of(text: str) -> Kind:
     """Read a kind in the notation of ``tables.txt``."""
-    if text in _NAMED:
-        inner, _, message = _NAMED[text].partition(" ! ")
-        return Kind(inner, message)
-    if "+" in text:
+    text = _NAMED.get(text, text)
+    if " && " in text:
+        return Kind(text, every=tuple(_restriction(part) for part in text.split(" && ")))
+    if "+" in text and not text.startswith("~"):
         return Kind(text, parts=tuple(kind_of(part) for part in text.split("+")))
-    return Kind(text)
+    return _restriction(text)
+
+
+def _restriction(text: str) -> Kind:
+    inner, _, message = text.partition(" ! ")
+    return Kind(inner, message.replace("\\n", "\n"))
+
+
+_RIGHT = ("", "")
 
 
 @lru_cache(maxsize=65536)
-def _fault(kind: Kind, value: str) -> str:
+def _fault(kind: Kind, value: str) -> tuple[str, str]:
+    if kind.every:
+        return next((found for one in kind.every if (found := one.fault(value)) != _RIGHT), _RIGHT)
     if kind.parts:
-        return "" if any(not part.targets and not part.fault(value) for part in kind.parts) else INVALID
-    if kind.text.startswith("^"):
+        good = any(not part.references and part.fault(value) == _RIGHT for part in kind.parts)
+        return _RIGHT if good else (INVALID, "")
+    text = _text_fault(kind.text, value)
+    return (text, kind.message) if text else _RIGHT
+
+
+def _text_fault(text: str, value: str) -> str:
+    if text.startswith("^"):
         return ""
-    if kind.text.startswith("~"):
-        return "" if re.fullmatch(kind.text[1:], value) else kind.text[1:] or INVALID
-    base = _BASE.fullmatch(kind.text)
+    if text.startswith("~"):
+        return "" if _pattern(text[1:]).fullmatch(value) else text[1:] or INVALID
+    base = _BASE.fullmatch(text)
     if base is not None:
-        return _base_fault(base[1], base[2], base[3], value)
-    if "|" in kind.text:
-        return "" if value in kind.text.split("|") else INVALID
-    return "" if value in ("true", "false") or (kind.text != "bool" and _is_address(kind.text, value)) else INVALID
+        return _base_fault(base[1], base[2], value)
+    return "" if value in (("true", "false") if text == "bool" else text.split("|")) else INVALID
 
 
-def _base_fault(base: str, low: str | None, high: str | None, value: str) -> str:
+@lru_cache(maxsize=1024)
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compile a pattern of XML Schema, whose classes of characters Python has under other names."""
+    return re.compile(re.sub(r"\[\\p\{N\}\\p\{L\}\]", r"[^\\W_]", text))
+
+
+def _base_fault(base: str, ranges: str | None, value: str) -> str:
+    number: float
     if base == "text":
         number = len(value)
-    elif re.fullmatch(r"[+-]?\d+", value):
+    elif base == "decimal" and re.fullmatch(r"[+-]?\d+(\.\d{1,2})?", value):
+        number = float(value)
+    elif base != "decimal" and re.fullmatch(r"[+-]?\d+", value):
         number = int(value)
         bits = int(base.lstrip("uint"))
         least, most = (0, 2**bits) if base.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
@@ -90,16 +106,6 @@ def _base_fault(base: str, low: str | None, high: str | None, value: str) -> str
             return INVALID
     else:
         return INVALID
-    return "" if low is None or high is None or int(low) <= number <= int(high) else f"{low}..{high}"
-
-
-def _is_address(name: str, value: str) -> bool:
-    """Tell whether a value is an ``ip`` or ``prefix``, with ``4`` or ``6`` of that version."""
-    try:
-        if name.startswith("prefix"):
-            version, fits = ipaddress.ip_interface(value).version, "/" in value
-        else:
-            version, fits = ipaddress.ip_address(value).version, True
-    except ValueError:
-        return False
-    return fits and name[-1] in ("p", "x", str(version))
+    bounds = [one.partition("..") for one in ranges.split("|")] if ranges else []
+    inside = any(float(low) <= number <= float(high or low) for low, _, high in bounds)
+    return "" if not bounds or inside else ranges or ""

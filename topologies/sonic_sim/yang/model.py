@@ -1,18 +1,52 @@
 """The models of ``tables.txt``, read: of each table its module, its lists or containers, and their leaves."""
 
+import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sonic_sim.yang.kinds import Kind, kind_of, lines_of
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """What a leafref names: a leaf of a form of a table, and the reference as libyang prints it."""
+
+    table: str
+    form: str
+    leaf: str
+    shown: str
+
+
+@dataclass(frozen=True)
 class Leaf:
-    """A leaf, or a leaf-list where ``many``."""
+    """A leaf, or a leaf-list where ``many``; ``number``: sonic_yang, which sees the name of the type, converts it."""
 
     name: str
     kind: Kind
+    table: str
     mandatory: bool = False
     many: bool = False
+    number: bool = False
+
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        """What its leafrefs name."""
+        return tuple(_target(self.table, path) for path in self.kind.references)
+
+    @property
+    def is_leafref(self) -> bool:
+        """Tell a leafref from a union that has one."""
+        return bool(self.kind.references) and not self.kind.parts
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A statement of a leaf, or of a whole entry where the leaf is ``.``: ``must``, ``when``, ``unique`` and so on."""
+
+    word: str
+    leaf: str
+    text: str
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +56,18 @@ class Form:
     name: str
     keys: tuple[Leaf, ...]
     leaves: dict[str, Leaf] = field(default_factory=dict)
-    inner: str = ""
+    inner: list[str] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    defaults: dict[str, str] = field(default_factory=dict)
 
     def columns(self) -> tuple[Leaf, Leaf]:
         """Return the key and the value of the inner list."""
         key, value = self.leaves.values()
         return key, value
+
+    def limit(self, word: str) -> int | None:
+        """Return the number of a condition of the whole list, such as ``max-elements``."""
+        return next((int(one.text) for one in self.conditions if one.word == word and one.leaf == "."), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +89,55 @@ class Model:
         chosen = "".join(f"[{leaf.name}='{part}']" for leaf, part in named)
         return f"/{self.module}:{self.module}/{self.table}/{form.name}{chosen}"
 
-    def leafref(self) -> str:
-        """Return the path of the first key, as libyang prints leafrefs."""
-        steps = (self.module, self.table, self.forms[0].name, self.forms[0].keys[0].name)
-        return "".join(f"/{self.module}:{step}" for step in steps)
+
+def _target(table: str, path: str) -> Target:
+    """Return what a leafref names: ``TABLE``, ``TABLE/FORM/leaf``, or a path relative to a leaf of a table."""
+    if path.startswith(".."):
+        names = re.sub(r"\[[^]]*\]|\.\./", "", path).split("/")
+        table = table if len(names) == 2 else names[0]
+        return Target(table, names[-2], names[-1], path)
+    if path.startswith("/"):
+        table, form, leaf = (step.rpartition(":")[2] for step in re.sub(r"\[[^]]*\]", "", path).split("/")[2:])
+        return Target(table, form, leaf, path)
+    table, *rest = path.split("/")
+    model = MODELS[table]
+    form, leaf = rest or (model.forms[0].name, model.forms[0].keys[0].name)
+    shown = "".join(f"/{model.module}:{step}" for step in (model.module, table, form, leaf))
+    return Target(table, form, leaf, shown)
 
 
-def _leaf(text: str) -> Leaf:
-    name, _, kind = text.partition(":")
-    return Leaf(name.rstrip("!*"), kind_of(kind or "text"), name.endswith("!"), name.endswith("*"))
+_MARKS = re.compile(r"([\w.-]+)([!*#]*)(?::(.*))?", re.DOTALL)
+
+
+def _leaf(table: str, text: str) -> Leaf:
+    found = _MARKS.fullmatch(text)
+    name, marks, kind = found.groups() if found else (text, "", None)
+    return Leaf(name, kind_of(kind or "text"), table, "!" in marks, "*" in marks, "#" in marks)
 
 
 def _models() -> dict[str, Model]:
     models: dict[str, Model] = {}
-    form = Form("", ())
+    model, form = Model("", ""), Form("", ())
     for line in lines_of("tables"):
         words = line.split()
         if not line.startswith(" "):
             model = models[words[1]] = Model(words[1], words[0])
+        elif line.startswith("  ") and "\t" in line:
+            word, name, text, message = (*line[2:].split("\t"), "")[:4]
+            if word == "default":
+                form.defaults[name] = text
+            else:
+                form.conditions.append(Condition(word, name, text.replace("\\n", "\n"), message))
         elif line.startswith("  "):
-            inner = words[0][1:] if words[0].startswith("@") else ""
-            if inner:
-                model.forms[-1] = form = Form(form.name, form.keys, form.leaves, inner)
-            form.leaves.update((leaf.name, leaf) for leaf in map(_leaf, words[1:] if inner else words))
+            form.inner.extend(word[1:] for word in words if word.startswith("@"))
+            form.leaves.update(
+                (word.name, word) for word in (_leaf(model.table, one) for one in words if one[0] != "@")
+            )
         else:
-            form = Form(words[0].lstrip("."), tuple(map(_leaf, words[1:])))
+            form = Form(words[0].lstrip("."), tuple(_leaf(model.table, word) for word in words[1:]))
             model.forms.append(form)
     return models
 
 
 MODELS = _models()
-"""The tables whose rows are checked."""
-KNOWN = frozenset(MODELS) | frozenset(" ".join(lines_of("others")).split())
-"""All tables that have a YANG model."""
+"""The tables that have a YANG model."""

@@ -12,7 +12,7 @@ from sonic_sim.device import CONFIG_FILE, INIT_FILE, SWSS_READY_S, Device, Effec
 from sonic_sim.faults import FaultKind
 from sonic_sim.shell.programs import ProgramError
 from sonic_sim.yang.check import YangError, check_document
-from sonic_sim.yang.model import KNOWN
+from sonic_sim.yang.model import MODELS
 
 LOCK = "/etc/sonic/reload.lock"
 _NOT_READY = "SwSS container is not ready. Retry later or use -f to avoid system checks"
@@ -129,7 +129,7 @@ def _validate(one: Run, path: str, document: Any) -> None:
         one.say(f"{path} fails YANG validation! Error: Data Loading Failed\n{error.message}")
         one.err.append(error.libyang)
         raise click.Abort from error
-    unknown = [table for table in document if table not in KNOWN and table != "bgpraw"]
+    unknown = [table for table in document if table not in MODELS and table != "bgpraw"]
     if unknown:
         one.say(f"Config tables are missing yang models: dict_keys({unknown})")
         raise click.Abort
