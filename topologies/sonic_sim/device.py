@@ -105,6 +105,7 @@ class Device:
         self.daemons = daemons
         self.db = ConfigDb()
         self.other: dict[int, dict[str, Hash]] = {}
+        self.plain: dict[int, dict[str, str]] = {}
         self.initialized = True
         self.files = Files()
         self.frr = Frr(vrfs=self._kernel_vrfs)

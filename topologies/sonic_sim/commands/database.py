@@ -37,6 +37,12 @@ Example 7: sonic-db-cli FLUSHALL | sonic-db-cli -s FLUSHALL
 Answer = str | int | bool | list[str] | Hash | None
 
 
+class _Status(str):
+    """An answer of Redis that is a status, not a value."""
+
+    __slots__ = ()
+
+
 class RedisError(Exception):
     """Redis refuses a command; the text is its own."""
 
@@ -105,6 +111,8 @@ def _python_text(answer: Answer) -> str:
         return "{" + ", ".join(f"{_in_quotes(name)}: {_in_quotes(value)}" for name, value in answer.items()) + "}"
     if isinstance(answer, list):
         return "\n".join(answer)
+    if isinstance(answer, _Status) and answer == "PONG":
+        return "True"
     return "" if answer is None else str(answer)
 
 
@@ -147,18 +155,77 @@ def _row(device: Device, number: int, key: str) -> Hash:
 
 
 def _strings(device: Device, number: int) -> dict[str, str]:
-    """Return the plain values of a database: the one that says that CONFIG_DB is filled."""
-    return {_INITIALIZED: "1"} if number == CONFIG and device.initialized else {}
+    """Return the plain values of a database; one of CONFIG_DB says that it is filled."""
+    filled = {_INITIALIZED: "1"} if number == CONFIG and device.initialized else {}
+    return filled | device.plain.get(number, {})
 
 
 def _set(device: Device, number: int, arguments: list[str]) -> Answer:
-    if number != CONFIG or arguments[0] != _INITIALIZED:
-        raise RedisError(f"ERR the simulator holds no plain value but {_INITIALIZED}")
-    device.initialized = True
+    if len(arguments) > 2:
+        raise RedisError("ERR syntax error")
+    _del(device, number, arguments[:1])
+    if number == CONFIG and arguments[0] == _INITIALIZED:
+        device.initialized = bool(arguments[1])
+    else:
+        device.plain.setdefault(number, {})[arguments[0]] = arguments[1]
     return True
 
 
-def _keys(device: Device, number: int, arguments: list[str]) -> Answer:
+def _add(sign: int) -> "_Function":
+    def function(device: Device, number: int, arguments: list[str]) -> Answer:
+        try:
+            step = int(arguments[1]) if len(arguments) > 1 else 1
+            value = int(_strings(device, number).get(arguments[0], "0")) + sign * step
+        except ValueError:
+            raise RedisError("ERR value is not an integer or out of range") from None
+        _set(device, number, [arguments[0], str(value)])
+        return value
+
+    return function
+
+
+def _append(device: Device, number: int, arguments: list[str]) -> Answer:
+    value = _strings(device, number).get(arguments[0], "") + arguments[1]
+    _set(device, number, [arguments[0], value])
+    return len(value)
+
+
+def _set_new(device: Device, number: int, arguments: list[str]) -> Answer:
+    new = _type(device, number, arguments[:1]) == "none"
+    if new:
+        _set(device, number, arguments)
+    return int(new)
+
+
+def _flush(device: Device, number: int, arguments: list[str]) -> Answer:
+    for key in _keys(device, number, ["*"]):
+        _del(device, number, [key])
+    return True
+
+
+def _rename(device: Device, number: int, arguments: list[str]) -> Answer:
+    old, new = arguments[:2]
+    kind, row, value = _type(device, number, [old]), dict(_row(device, number, old)), _strings(device, number).get(old)
+    if kind == "none":
+        raise RedisError("ERR no such key")
+    _del(device, number, [old, new])
+    if value is not None:
+        _set(device, number, [new, value])
+    else:
+        _hset(device, number, [new, *(text for pair in row.items() for text in pair)])
+    return True
+
+
+def _increase_field(device: Device, number: int, arguments: list[str]) -> Answer:
+    try:
+        value = int(_row(device, number, arguments[0]).get(arguments[1], "0")) + int(arguments[2])
+    except ValueError:
+        raise RedisError("ERR hash value is not an integer") from None
+    _hset(device, number, [*arguments[:2], str(value)])
+    return value
+
+
+def _keys(device: Device, number: int, arguments: list[str]) -> list[str]:
     names = [*_rows(device, number, arguments[0]), *_strings(device, number)]
     return [key for key in names if fnmatch.fnmatchcase(key, arguments[0])]
 
@@ -189,7 +256,8 @@ def _del(device: Device, number: int, arguments: list[str]) -> int:
     gone = 0
     for key in arguments:
         if key in _strings(device, number):
-            device.initialized = False
+            if device.plain.get(number, {}).pop(key, None) is None:
+                device.initialized = False
             gone += 1
         elif number == CONFIG:
             gone += device.db.delete(key)
@@ -204,18 +272,34 @@ def _type(device: Device, number: int, arguments: list[str]) -> str:
     return "hash" if _row(device, number, arguments[0]) else "none"
 
 
-def _number_key(device: Device, number: int, arguments: list[str]) -> Answer:
-    raise RedisError(f"ERR the simulator holds no plain value but {_INITIALIZED}")
-
-
 _Function = Callable[[Device, int, list[str]], Answer]
 _COMMANDS: dict[str, tuple[_Function, int, str]] = {
     # what does it, the least number of words, the kind of value that the first of them must hold
-    "PING": (lambda device, number, words: True, 0, ""),
+    "PING": (lambda device, number, words: words[0] if words else _Status("PONG"), 0, ""),
+    "ECHO": (lambda device, number, words: words[0], 1, ""),
     "GET": (lambda device, number, words: _strings(device, number).get(words[0]), 1, "string"),
+    "MGET": (lambda device, number, words: [_strings(device, number).get(word, "") for word in words], 1, ""),
     "SET": (_set, 2, ""),
-    **dict.fromkeys(("INCR", "DECR", "STRLEN"), (_number_key, 1, "string")),
-    **dict.fromkeys(("APPEND", "GETSET", "INCRBY", "DECRBY", "SETNX"), (_number_key, 2, "string")),
+    "SETNX": (_set_new, 2, ""),
+    "INCR": (_add(1), 1, "string"),
+    "DECR": (_add(-1), 1, "string"),
+    "INCRBY": (_add(1), 2, "string"),
+    "DECRBY": (_add(-1), 2, "string"),
+    "APPEND": (_append, 2, "string"),
+    "STRLEN": (lambda device, number, words: len(_strings(device, number).get(words[0], "")), 1, "string"),
+    "RENAME": (_rename, 2, ""),
+    "FLUSHDB": (_flush, 0, ""),
+    "TTL": (lambda device, number, words: -2 if _type(device, number, words) == "none" else -1, 1, ""),
+    "PERSIST": (lambda device, number, words: 0, 1, ""),
+    "SELECT": (lambda device, number, words: _Status("OK"), 1, ""),
+    "HMGET": (
+        lambda device, number, words: [_row(device, number, words[0]).get(name, "") for name in words[1:]],
+        2,
+        "hash",
+    ),
+    "HINCRBY": (_increase_field, 3, "hash"),
+    "HSTRLEN": (lambda device, number, words: len(_row(device, number, words[0]).get(words[1], "")), 2, "hash"),
+    "UNLINK": (_del, 1, ""),
     "HGET": (lambda device, number, words: _row(device, number, words[0]).get(words[1]), 2, "hash"),
     "HGETALL": (lambda device, number, words: dict(_row(device, number, words[0])), 1, "hash"),
     "HKEYS": (lambda device, number, words: list(_row(device, number, words[0])), 1, "hash"),
@@ -229,5 +313,6 @@ _COMMANDS: dict[str, tuple[_Function, int, str]] = {
     "HDEL": (_hdel, 2, "hash"),
     "DEL": (_del, 1, ""),
     "TYPE": (_type, 1, ""),
+    "PUBLISH": (lambda device, number, words: 0, 2, ""),
     "DBSIZE": (lambda device, number, words: len(_rows(device, number)) + len(_strings(device, number)), 0, ""),
 }
