@@ -1,11 +1,13 @@
 """Values as JSON knows them: a dataclass as an object of its fields, tuples as lists, enumerations by their value."""
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import date
 from enum import Enum
 from math import isinf
-from typing import Any
+from typing import Any, TypeVar
+
+_Value = TypeVar("_Value")
 
 
 def as_json(value: object) -> Any:
@@ -26,3 +28,16 @@ def as_json(value: object) -> Any:
 def members(value: object, *names: str) -> dict[str, Any]:
     """Return these attributes of a value as the members of an object."""
     return {name: as_json(getattr(value, name)) for name in names}
+
+
+def from_members(kind: type[_Value], document: Mapping[str, Any], **own: Any) -> _Value:
+    """Return a dataclass from the members of an object, lists as tuples, and from ``own`` values of fields.
+
+    A field with a default may be missing; raises KeyError for any other, and ignores members that are no field.
+    """
+    values = dict(own)
+    for one in fields(kind):  # type: ignore[arg-type]
+        if one.name not in own and (one.name in document or one.default is MISSING):
+            value = document[one.name]
+            values[one.name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)

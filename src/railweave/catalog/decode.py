@@ -20,6 +20,7 @@ from railweave.catalog.nics import NicModel, NicPorts, NotSupported, PcieSlot, V
 from railweave.errors import RailweaveError
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, HeadroomChip, PgProfile
 from railweave.fabric.policy import BufferModel
+from railweave.jsonable import from_members
 
 _Value = TypeVar("_Value")
 
@@ -47,12 +48,9 @@ def decoded(file: str, decode: Callable[[Mapping[str, Any]], _Value], document: 
 
 def decode_switch(document: Mapping[str, Any]) -> SwitchModel:
     """Return a switch model from its file's object."""
-    return SwitchModel(
-        id=document["id"],
-        title=document["title"],
-        source=document["source"],
-        license=document["license"],
-        platform=document["platform"],
+    return from_members(
+        SwitchModel,
+        document,
         asic=_asic(document["asic"]),
         cage_type=_cage_type(document["cage"]),
         cages=tuple(Cage(number, index, name, _lanes(lanes)) for number, index, name, lanes in document["cages"]),
@@ -65,7 +63,6 @@ def decode_switch(document: Mapping[str, Any]) -> SwitchModel:
             ServicePort(name, index, alias, _lanes(lanes), speed_gbps, mode)
             for name, index, alias, lanes, speed_gbps, mode in document["service_ports"]
         ),
-        duplicate_lanes=document["duplicate_lanes"],
     )
 
 
@@ -79,14 +76,8 @@ def _lanes(text: str) -> tuple[int, ...]:
 
 
 def _cage_type(document: Mapping[str, Any]) -> CageType:
-    lanes, lane_gbps = document["lanes"], document["lane_gbps"]
-    return CageType(
-        form_factor=document["form_factor"],
-        lanes=lanes,
-        lane_gbps=lane_gbps,
-        module_lanes=document.get("module_lanes", lanes),
-        module_lane_gbps=document.get("module_lane_gbps", lane_gbps),
-    )
+    module = {"module_lanes": document["lanes"], "module_lane_gbps": document["lane_gbps"]}
+    return from_members(CageType, module | dict(document))
 
 
 def _hwsku(document: Mapping[str, Any], model: Mapping[str, Any]) -> Hwsku:
@@ -94,15 +85,10 @@ def _hwsku(document: Mapping[str, Any], model: Mapping[str, Any]) -> Hwsku:
     aliases = document["aliases"] if mode is None else dict(row[:2] for row in model["breakout_modes"])[mode]
     pools = {role: tuple(BufferPool(*row) for row in rows) for role, rows in document["buffer_pools"].items()}
     pg_profiles = tuple(PgProfile(*row) for row in document["pg_profiles"])
-    return Hwsku(
-        name=document["name"],
-        source=document["source"],
-        speed_gbps=document["speed_gbps"],
-        ports_per_cage=document["ports_per_cage"],
-        mode=mode,
+    return from_members(
+        Hwsku,
+        document,
         aliases=tuple(aliases),
-        has_qos_template=document["has_qos_template"],
-        notes=document["notes"],
         buffer_pools=pools,
         pg_profiles=pg_profiles,
         buffers=_buffers(document, model, pools, pg_profiles) if "buffers" in document else None,
@@ -142,51 +128,27 @@ def decode_nics(document: Mapping[str, Any]) -> dict[str, NicModel]:
 
 
 def _nic(name: str, document: Mapping[str, Any]) -> NicModel:
-    return NicModel(
+    return from_members(
+        NicModel,
+        document,
         id=name,
-        title=document["title"],
-        source=document["source"],
-        form_factors=tuple(document["form_factors"]),
-        pcie=tuple(document["pcie"]),
         combinations=tuple(
             NicPorts(ports, speed_gbps, tuple(lane_gbps), document.get("shared_gbps", ports * speed_gbps))
             for ports, speed_gbps, lane_gbps in document["combinations"]
         ),
         not_supported=tuple(NotSupported(*row) for row in document.get("not_supported", ())),
-        notes=document["notes"],
-        reorders=document.get("reorders", False),
     )
 
 
 def decode_vendor_pack(document: Mapping[str, Any]) -> VendorPack:
     """Return the pack of a NIC vendor from its file's object."""
-    return VendorPack(
-        id=document["id"],
-        title=document["title"],
-        source=document["source"],
-        nics=tuple(document["nics"]),
-        rdma_prefix=document["rdma_prefix"],
-        firmware=tuple(document["firmware"]),
-        firmware_query=tuple(document["firmware_query"]),
-        firmware_set=document["firmware_set"],
-        steps=tuple(document["steps"]),
-        names=document["names"],
-        facts=document["facts"],
-    )
+    return from_members(VendorPack, document)
 
 
 def decode_media(document: Mapping[str, Any]) -> tuple[Medium, ...]:
     """Return the media, the cheapest first."""
     media = (
-        Medium(
-            id=name,
-            title=one["title"],
-            source=one["source"],
-            cost_rank=one["cost_rank"],
-            is_copper=one["is_copper"],
-            form_factors=tuple(one["form_factors"]),
-            pmds=tuple(Pmd(*row) for row in one["pmds"]),
-        )
+        from_members(Medium, one, id=name, pmds=tuple(Pmd(*row) for row in one["pmds"]))
         for name, one in document["media"].items()
     )
     return tuple(sorted(media, key=lambda medium: medium.cost_rank))

@@ -12,6 +12,7 @@ from typing import Any
 
 from railweave.diagnostics import Blocker, Where, error
 from railweave.errors import RefusedError
+from railweave.jsonable import as_json, from_members
 from railweave.plan.headline import headline
 from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceState, LivePort, Plan
 from railweave.plan.moves import moved_cables
@@ -35,7 +36,6 @@ def plan_digest(plan: Plan) -> str:
 
 
 def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    summary = plan.summary
     return {
         "version": plan.version,
         "fabric": plan.fabric,
@@ -45,48 +45,16 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
         "changes": changes,
         "waves": [list(wave) for wave in plan.waves],
         "policy": _policy_json(plan.policy),
-        "violations": [
-            {
-                "key": one.key,
-                "message": one.message,
-                "fix": one.fix,
-                "devices": list(one.devices),
-                "two_sided": one.two_sided,
-                "beside": list(one.beside),
-            }
-            for one in plan.violations
-        ],
+        "violations": as_json(plan.violations),
         "gone": list(plan.gone),
-        "cables_to_move": [
-            {"device": cable.device, "port": cable.port, "before": cable.before, "after": cable.after}
-            for cable in moved_cables(plan)
-        ],
+        "cables_to_move": as_json(moved_cables(plan)),
         "headline": headline(plan),
-        "summary": {"add": summary.add, "update": summary.update, "remove": summary.remove},
+        "summary": as_json(plan.summary),
     }
 
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
-    return {
-        "running_sha256": device.running_sha256,
-        "state": device.state.value,
-        "role": device.role,
-        "unmanaged": dict(device.unmanaged or {}),
-        "conflicts": [
-            {"table": one.table, "key": one.key, "port": one.port, "reason": one.reason} for one in device.conflicts
-        ],
-        "blockers": [{"message": one.message, "fix": one.fix} for one in device.blockers],
-        "unprovisioned": device.unprovisioned,
-        "pending": device.pending,
-        "error": device.error,
-        "disruptive": device.disruptive,
-        "out_of_service": device.out_of_service,
-        "drain": list(device.drain),
-        "lossless_removed": list(device.lossless_removed),
-        "drained": list(device.drained),
-        "maintenance": device.maintenance.value,
-        "live_ports": [{"port": one.port, "far_end": one.far_end} for one in device.live_ports],
-    }
+    return {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
 
 
 def _policy_json(policy: RolloutPolicy) -> dict[str, Any]:
@@ -201,17 +169,7 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         waves=tuple(tuple(wave) for wave in document["waves"]),
         gone=tuple(document["gone"]),
         policy=_policy(document["policy"]),
-        violations=tuple(
-            PolicyViolation(
-                one["key"],
-                one["message"],
-                one["fix"],
-                tuple(one["devices"]),
-                one["two_sided"],
-                tuple(one["beside"]),
-            )
-            for one in document["violations"]
-        ),
+        violations=tuple(from_members(PolicyViolation, one) for one in document["violations"]),
     )
 
 
@@ -230,23 +188,14 @@ def _share(value: int | str) -> Share:
 
 
 def _device(document: Mapping[str, Any]) -> DevicePlan:
-    return DevicePlan(
+    return from_members(
+        DevicePlan,
+        document,
         state=DeviceState(document["state"]),
-        role=document["role"],
-        running_sha256=document["running_sha256"],
-        unmanaged=document["unmanaged"],
-        conflicts=tuple(Conflict(**one) for one in document["conflicts"]),
-        blockers=tuple(Blocker(**one) for one in document["blockers"]),
-        unprovisioned=document["unprovisioned"],
-        pending=document["pending"],
-        error=document["error"],
-        disruptive=document["disruptive"],
-        out_of_service=document["out_of_service"],
-        drain=tuple(document["drain"]),
-        lossless_removed=tuple(document["lossless_removed"]),
-        drained=tuple(document["drained"]),
-        maintenance=Maintenance(document.get("maintenance", "")),
-        live_ports=tuple(LivePort(one["port"], one["far_end"]) for one in document["live_ports"]),
+        conflicts=tuple(from_members(Conflict, one) for one in document["conflicts"]),
+        blockers=tuple(from_members(Blocker, one) for one in document["blockers"]),
+        maintenance=Maintenance(document["maintenance"]),
+        live_ports=tuple(from_members(LivePort, one) for one in document["live_ports"]),
     )
 
 
@@ -258,16 +207,14 @@ def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
 
 
 def _change(document: Mapping[str, Any]) -> Change:
-    return Change(
+    return from_members(
+        Change,
+        document,
         op=Op(document["op"]),
-        table=document["table"],
-        key=document["key"],
-        field=document["field"],
         before=_value(document["before"]),
         after=_value(document["after"]),
         disruption=Disruption(document["disruption"]),
         method=Method(document["method"]),
-        reason=document["reason"],
     )
 
 
