@@ -1,12 +1,11 @@
 """A YAML file as plain values, with the place of every value and key, refusing what an intent never needs.
 
 A scalar's place is the value itself, a mapping's or list's the key that it belongs to, a list item's its first token;
-an alias has a place of its own. The parser's events are read once, which bounds depth and size before anything is
-expanded, and written out as values then. Faults that leave the rest readable are gathered; the others end the reading.
+an alias has a place of its own. The parser's events are read once into nodes, which bounds depth and size before
+anything is expanded. Errors that leave the rest readable are gathered; the others end the reading.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Never
@@ -77,14 +76,13 @@ def read_document(text: str, file: str) -> Document:
     """Return the document that ``text`` holds; raises RefusedError where there is none to be had."""
     _refuse_control_characters(text, file)
     reader = _Reader(file)
-    reader.scan(text)
-    if not reader.events:
+    root = reader.read(text)
+    if root is None:
         _refuse("RW009", "the intent is empty", Where(file, 1, 1), "begin with `fabric: NAME`")
-    root = reader.events[0]
-    if not isinstance(root, yaml.MappingStartEvent):
-        kind = "a single value" if isinstance(root, yaml.ScalarEvent) else "a list"
-        reader.stop("RW009", f"the intent is {kind}, not a mapping of keys", root, "begin with `fabric: NAME`")
-    return Document(reader.mapping(0, ""), reader.places, reader.keys, in_order(reader.diagnostics))
+    if not isinstance(root.event, yaml.MappingStartEvent):
+        kind = "a single value" if isinstance(root.event, yaml.ScalarEvent) else "a list"
+        reader.stop("RW009", f"the intent is {kind}, not a mapping of keys", root.event, "begin with `fabric: NAME`")
+    return Document(reader.mapping(root, ""), reader.places, reader.keys, in_order(reader.diagnostics))
 
 
 def _refuse_control_characters(text: str, file: str) -> None:
@@ -100,111 +98,97 @@ def _refuse(code: str, message: str, where: Where, fix: str) -> Never:
     raise RefusedError([error(code, message, where, fix=fix)])
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """An entry of a mapping: its key with the event that names it, and the index of its value."""
+class _Node:
+    """A value as it is written: an event, and what a collection holds, of a mapping key and value in turn.
 
-    key: str
-    named: Any
-    value: int
+    ``target`` is what an alias stands for, else the node itself. ``size`` are its values with every alias written out,
+    ``height`` is its nesting.
+    """
+
+    __slots__ = ("children", "event", "height", "size", "target")
+
+    def __init__(self, event: Any) -> None:
+        self.event, self.target = event, self
+        self.children: list[_Node] = []
+        self.size, self.height = 1, 0
+
+
+_Entries = dict[str, tuple[Any, _Node]]
+"""The entries of a mapping: by key the event that names it, and the value."""
 
 
 class _Reader:
-    """Reads one document: ``scan`` keeps the events of its nodes, ``mapping`` writes one out and notes the places.
-
-    A node is the index of its first event. ``_ends`` is the index after its last one, ``_sizes`` its values with every
-    alias written out, ``_heights`` its nesting.
-    """
+    """Reads one document: ``read`` makes its nodes, ``mapping`` writes one out and notes the places."""
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self.events: list[Any] = []
         self.places: dict[str, Where] = {}
         self.keys: dict[str, Where] = {}
         self.diagnostics: list[Diagnostic] = []
-        self._ends: list[int] = []
-        self._sizes: list[int] = []
-        self._heights: list[int] = []
-        self._open: list[int] = []
-        self._children: Counter[int] = Counter()
-        self._anchors: dict[str, int] = {}
-        self._targets: dict[int, int] = {}
-        """Alias → the node that it stands for; an alias of nothing has none."""
-        self._entries_of: dict[int, tuple[_Entry, ...]] = {}
+        self._open: list[_Node] = []
+        self._anchors: dict[str, _Node] = {}
+        self._entries_of: dict[_Node, _Entries] = {}
 
-    def scan(self, text: str) -> None:
-        """Keep the events; raises RefusedError where reading cannot go on."""
-        documents = 0
+    def read(self, text: str) -> _Node | None:
+        """Return the document, None where there is none; raises RefusedError where reading cannot go on."""
+        root = None
         try:
-            for event in yaml.parse(text, Loader=_LOADER):
-                documents += isinstance(event, yaml.DocumentStartEvent)
-                if documents > 1:
-                    fix = "keep one intent a file; remove the `---`"
-                    self.stop("RW008", "a second document begins here", event, fix)
+            events = iter(yaml.parse(text, Loader=_LOADER))
+            for event in events:
                 if isinstance(event, yaml.NodeEvent):
-                    self._begin(event)
-                elif isinstance(event, yaml.CollectionEndEvent):
-                    self._close()
+                    root = self._node(event, events)
+                elif root is not None and isinstance(event, yaml.DocumentStartEvent):
+                    self.stop(
+                        "RW008", "a second document begins here", event, "keep one intent a file; remove the `---`"
+                    )
         except yaml.YAMLError as exc:
             raise RefusedError([*self.diagnostics, syntax_diagnostic(exc, text, self._file)]) from None
+        return root
 
-    def _begin(self, event: Any) -> None:
-        node = len(self.events)
-        self.events.append(event)
-        self._ends.append(node + 1)
-        self._sizes.append(1)
-        self._heights.append(0)
+    def _node(self, event: Any, events: Iterator[Any]) -> _Node:
+        node = _Node(event)
         if isinstance(event, yaml.AliasEvent):
-            self._resolve(node, event)
-        else:
-            self._refuse_tag(event)
+            self._resolve(node)
+            return node
+        self._refuse_tag(event)
         if isinstance(event, yaml.CollectionStartEvent):
             self._bound_depth(1, event)
             self._open.append(node)
-            return
-        if event.anchor and isinstance(event, yaml.ScalarEvent):
+            while not isinstance(inner := next(events), yaml.CollectionEndEvent):
+                self._add(node, self._node(inner, events))
+            self._open.pop()
+            node.height += 1
+        if event.anchor:
             self._anchors[event.anchor] = node
-        self._add(node)
+        return node
 
-    def _close(self) -> None:
-        node = self._open.pop()
-        self._ends[node] = len(self.events)
-        self._heights[node] += 1
-        if self.events[node].anchor:
-            self._anchors[self.events[node].anchor] = node
-        self._add(node)
-
-    def _resolve(self, node: int, event: Any) -> None:
-        """Find what an alias stands for."""
-        inside = any(self.events[one].anchor == event.anchor for one in self._open)
+    def _resolve(self, node: _Node) -> None:
+        event = node.event
+        inside = any(one.event.anchor == event.anchor for one in self._open)
         target = None if inside else self._anchors.get(event.anchor)
         if target is None:
             why = "refers to the value that contains it" if inside else f"has no anchor `&{event.anchor}` above it"
             fix = "write the value itself, or name an anchor that ends above this line"
             self.report("RW006", f"alias `*{event.anchor}` {why}", event, fix)
             return
-        self._bound_depth(self._heights[target], event)
-        self._targets[node] = target
-        self._sizes[node], self._heights[node] = self._sizes[target], self._heights[target]
+        self._bound_depth(target.height, event)
+        node.target, node.size, node.height = target, target.size, target.height
 
     def _bound_depth(self, height: int, event: Any) -> None:
         if len(self._open) + height > MAX_DEPTH:
             message = f"values are nested deeper than {MAX_DEPTH} levels"
             self.stop("RW007", message, event, "compare the structure with a reference intent")
 
-    def _add(self, node: int) -> None:
+    def _add(self, here: _Node, node: _Node) -> None:
         """Count a finished node into the collection that it belongs to; keys of a mapping are none of its values."""
-        if not self._open:
+        here.children.append(node)
+        if isinstance(here.event, yaml.MappingStartEvent) and len(here.children) % 2:
             return
-        here = self._open[-1]
-        self._children[here] += 1
-        if isinstance(self.events[here], yaml.MappingStartEvent) and self._children[here] % 2:
-            return
-        self._sizes[here] += self._sizes[node]
-        self._heights[here] = max(self._heights[here], self._heights[node])
-        if self._sizes[here] > MAX_VALUES:
+        here.size += node.size
+        here.height = max(here.height, node.height)
+        if here.size > MAX_VALUES:
             message = f"aliases make this document grow beyond {MAX_VALUES} values"
-            self.stop("RW006", message, self.events[node], "use fewer aliases of aliases")
+            self.stop("RW006", message, node.event, "use fewer aliases of aliases")
 
     def _refuse_tag(self, event: Any) -> None:
         if event.tag is not None:
@@ -213,75 +197,60 @@ class _Reader:
             fix = "remove the tag and write the value as plain text"
             self.report("RW005", f"{what} are not read (`{tag}`)", event, fix)
 
-    def mapping(self, node: int, path: str) -> dict[str, Value]:
+    def mapping(self, node: _Node, path: str) -> dict[str, Value]:
         """Return a mapping as values; ``path`` is its own."""
         result: dict[str, Value] = {}
-        for entry in self._entries(node, path):
-            below = child(path, entry.key)
-            self.keys[below] = self._where(entry.named, below)
-            result[entry.key] = self._value(entry.value, below, entry.named)
+        for key, (named, value) in self._entries(node, path).items():
+            below = child(path, key)
+            self.keys[below] = self._where(named, below)
+            result[key] = self._value(value, below, named)
         return result
 
-    def _value(self, node: int, path: str, key: Any = None) -> Value:
-        event, target = self.events[node], self._targets.get(node, node)
-        found = self.events[target]
+    def _value(self, node: _Node, path: str, key: Any = None) -> Value:
+        target, found = node.target, node.target.event
         value = plain_value(found.value) if _is_plain(found) else getattr(found, "value", None)
         # Nothing written, and a mapping or list below its key, are shown at the key.
-        at_key = value is None and not (isinstance(event, yaml.AliasEvent) and isinstance(found, _LEAF))
-        self.places[path] = self._where(key if key is not None and at_key else event, path)
+        at_key = value is None and not (isinstance(node.event, yaml.AliasEvent) and isinstance(found, _LEAF))
+        self.places[path] = self._where(key if key is not None and at_key else node.event, path)
         if isinstance(found, yaml.MappingStartEvent):
             return self.mapping(target, path)
         if isinstance(found, yaml.SequenceStartEvent):
-            return [self._value(one, child(path, index)) for index, one in enumerate(self._nodes(target))]
+            return [self._value(one, child(path, index)) for index, one in enumerate(target.children)]
         return value
 
-    def _nodes(self, node: int) -> Iterator[int]:
-        """Yield the nodes that a collection holds, of a mapping key and value in turn."""
-        one = node + 1
-        while one < self._ends[node]:
-            yield one
-            one = self._ends[one]
-
-    def _entries(self, node: int, path: str) -> tuple[_Entry, ...]:
+    def _entries(self, node: _Node, path: str) -> _Entries:
         """Return the entries of a mapping: the first of two equal keys counts, written ones before those of ``<<``."""
         if node in self._entries_of:
             return self._entries_of[node]
-        entries: dict[str, _Entry] = {}
-        merges: list[_Entry] = []
-        nodes = self._nodes(node)
-        for key, value in zip(nodes, nodes, strict=True):
-            event = self.events[key]
-            found = self.events[self._targets.get(key, key)]
+        entries: _Entries = {}
+        merges: list[tuple[Any, _Node]] = []
+        for key, value in zip(node.children[::2], node.children[1::2], strict=True):
+            event, found = key.event, key.target.event
             text = found.value if isinstance(found, yaml.ScalarEvent) else None
-            entry = _Entry(text or "", event, value)
             if not text:
                 what = "a key is missing before the `:`" if text == "" else "expected a key, got a list or mapping"
                 self.report("RW012", what, event, "write the key as plain text; put a template's `{{ … }}` in quotes")
             elif text in entries:
-                first = entries[text].named.start_mark.line + 1
+                first = entries[text][0].start_mark.line + 1
                 # The key of a row in overrides may be a secret.
                 shown = shown_key(path.rpartition(".")[2], text)
                 message = f"key `{shown}` is duplicated in this mapping"
                 self.report("RW004", message, event, f"keep one of them; the first is in line {first}")
             elif text == _MERGE and _is_plain(event):
-                merges.append(entry)
+                merges.append((event, value))
             else:
-                entries[text] = entry
-        for merge in merges:
-            for part in self._merged(merge.value):
-                if isinstance(self.events[part], yaml.MappingStartEvent):
-                    entries |= {one.key: one for one in self._entries(part, path) if one.key not in entries}
-                elif not isinstance(self.events[part], yaml.AliasEvent):
+                entries[text] = (event, value)
+        for named, value in merges:
+            several = isinstance(value.target.event, yaml.SequenceStartEvent)
+            for part in value.target.children if several else (value,):
+                if isinstance(part.target.event, yaml.MappingStartEvent):
+                    merged = self._entries(part.target, path)
+                    entries |= {key: one for key, one in merged.items() if key not in entries}
+                elif not isinstance(part.target.event, yaml.AliasEvent):
                     fix = "name an anchor of a mapping after `<<:`"
-                    self.report("RW012", "`<<` merges mappings only", merge.named, fix)
-        self._entries_of[node] = tuple(entries.values())
-        return self._entries_of[node]
-
-    def _merged(self, value: int) -> list[int]:
-        """Return the nodes that a merge key names: one, or those of a list."""
-        target = self._targets.get(value, value)
-        named = self._nodes(target) if isinstance(self.events[target], yaml.SequenceStartEvent) else (target,)
-        return [self._targets.get(one, one) for one in named]
+                    self.report("RW012", "`<<` merges mappings only", named, fix)
+        self._entries_of[node] = entries
+        return entries
 
     def report(self, code: str, message: str, event: Any, fix: str) -> None:
         """Note what is wrong at an event."""

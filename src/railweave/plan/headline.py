@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
-from railweave.plan.moves import Renumbering, find_renumbering, moved_cables
+from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE
@@ -157,14 +157,10 @@ def _moved(plan: Plan) -> Iterable[str]:
     if cables:
         yield f"moves {counted(len(cables), 'cable')}"
     found = find_renumbering(plan)
-    addresses = [one for one in found if not _is_asn(one)]
+    addresses = [one for one in found if one.what != "AS number"]
     if len(addresses) < len(found):
         yield f"changes {counted(len(found) - len(addresses), 'AS number')}"
     yield f"moves {counted(len(addresses), 'address')}" if addresses else "moves no address"
-
-
-def _is_asn(one: Renumbering) -> bool:
-    return one.what == "AS number"
 
 
 def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:

@@ -8,6 +8,7 @@ cable moves to another neighbor may get the address of its new link: that is gro
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from railweave.design.renumbering import Renumbered
 from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import Plan
 from railweave.sonic.delta.change import Change, Delta, Op
@@ -68,39 +69,25 @@ def _end(fields: dict[str, tuple[str, str]], side: int) -> str:
     return f"{name}:{port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Renumbering:
-    """One identity of a running device that would differ: ``what`` is an AS number, a loopback or a port's address."""
-
-    device: str
-    what: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        """Return the sentence of a diagnostic."""
-        return f"{self.device}: {self.what} {self.before} would become {self.after}"
-
-
-def find_renumbering(plan: Plan) -> tuple[Renumbering, ...]:
+def find_renumbering(plan: Plan) -> tuple[Renumbered, ...]:
     """Return every identity that ``plan`` would change on a provisioned device."""
-    found: list[Renumbering] = []
+    found: list[Renumbered] = []
     for name, delta in plan.deltas.items():
         if not plan.devices[name].unprovisioned:
             found += _of_device(name, delta)
     return tuple(found)
 
 
-def _of_device(device: str, delta: Delta) -> Iterable[Renumbering]:
+def _of_device(device: str, delta: Delta) -> Iterable[Renumbered]:
     for change in delta.about(SubjectKind.DEVICE):
         if change.field == "bgp_asn" and change.op is Op.UPDATE:
-            yield Renumbering(device, "AS number", str(change.before), str(change.after))
+            yield Renumbered(device, "AS number", str(change.before), str(change.after))
     moved = {change.subject.port for change in delta.about(SubjectKind.LINK)}
     readdressed = _readdressed(delta.about(SubjectKind.ADDRESS))
     # The switch's own address is more than one of its ports.
     for port, before, after in sorted(readdressed, key=lambda one: not one[0].startswith(LOOPBACK)):
         if port not in moved:
-            yield Renumbering(device, port, before, after)
+            yield Renumbered(device, port, before, after)
 
 
 def _readdressed(told: Iterable[Change]) -> Iterable[tuple[str, str, str]]:
