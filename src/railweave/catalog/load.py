@@ -5,7 +5,7 @@ A new switch model is a new file in ``data/switches``, a new NIC vendor one in `
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
@@ -36,99 +36,91 @@ class Catalog:
     def __init__(self, folder: Traversable) -> None:
         """Keep the folder; nothing is read yet."""
         self._folder = folder
-        self._switches: dict[str, SwitchModel | None] = {}
-        self._switch_ids: tuple[str, ...] | None = None
-        self._packs: dict[str, VendorPack] | None = None
-        self._nics: dict[str, NicModel] | None = None
-        self._media: tuple[Medium, ...] | None = None
-        self._pcie: dict[str, PcieSlot] | None = None
+        self._switches: dict[str, SwitchModel] = {}
 
     def switch_ids(self) -> tuple[str, ...]:
         """Return the ids of the switch models in alphabetical order."""
-        if self._switch_ids is None:
-            self._switch_ids = self._ids_in("switches")
         return self._switch_ids
 
     def find_switch(self, model_id: str) -> SwitchModel | None:
         """Return a switch model, None for an unknown id."""
-        if model_id not in self._switches:
-            self._switches[model_id] = None
-            if model_id in self.switch_ids():
-                self._switches[model_id] = self._read("switches", model_id, decode_switch)
-        return self._switches[model_id]
+        return self.switch(model_id) if model_id in self._switch_ids else None
 
     def switch(self, model_id: str) -> SwitchModel:
         """Return a switch model; KeyError for an unknown id."""
-        model = self.find_switch(model_id)
-        if model is None:
-            raise KeyError(model_id)
-        return model
+        if model_id not in self._switches:
+            if model_id not in self._switch_ids:
+                raise KeyError(model_id)
+            self._switches[model_id] = self._read("switches", model_id, decode_switch)
+        return self._switches[model_id]
 
     def nic_ids(self) -> tuple[str, ...]:
         """Return the ids of the NIC models in alphabetical order."""
-        return tuple(sorted(self._all_nics()))
+        return tuple(sorted(self._nics))
 
     def find_nic(self, nic_id: str) -> NicModel | None:
         """Return a NIC model, None for an unknown id."""
-        return self._all_nics().get(nic_id)
+        return self._nics.get(nic_id)
 
     def nic(self, nic_id: str) -> NicModel:
         """Return a NIC model; KeyError for an unknown id."""
-        return self._all_nics()[nic_id]
+        return self._nics[nic_id]
 
     def vendor_ids(self) -> tuple[str, ...]:
         """Return the ids of the NIC vendors in alphabetical order."""
-        return tuple(self._all_packs())
+        return tuple(self._packs)
 
     def vendor_pack(self, vendor: str) -> VendorPack:
         """Return the tools of a NIC vendor; KeyError for an unknown id."""
-        return self._all_packs()[vendor]
+        return self._packs[vendor]
 
     def vendor_of(self, nic_id: str) -> str | None:
         """Return the vendor whose tools set NICs of a model, None where there is no pack for it."""
-        return next((vendor for vendor, pack in self._all_packs().items() if nic_id in pack.nics), None)
+        return next((vendor for vendor, pack in self._packs.items() if nic_id in pack.nics), None)
 
     def media(self) -> tuple[Medium, ...]:
         """Return all media, the cheapest first."""
-        if self._media is None:
-            self._media = decoded("media.json", decode_media, self._document("media.json"))
         return self._media
 
     def find_medium(self, medium_id: str) -> Medium | None:
         """Return a medium, None for an unknown id."""
-        return next((medium for medium in self.media() if medium.id == medium_id), None)
+        return next((medium for medium in self._media if medium.id == medium_id), None)
 
     def pcie_ids(self) -> tuple[str, ...]:
         """Return the ids of the PCIe slots in the order of their generations."""
-        return tuple(self._all_pcie())
+        return tuple(self._pcie)
 
     def find_pcie_slot(self, slot_id: str) -> PcieSlot | None:
         """Return a PCIe slot, None for an unknown id."""
-        return self._all_pcie().get(slot_id)
+        return self._pcie.get(slot_id)
 
     def pcie_slot(self, slot_id: str) -> PcieSlot:
         """Return a PCIe slot; KeyError for an unknown id."""
-        return self._all_pcie()[slot_id]
+        return self._pcie[slot_id]
 
-    def _all_nics(self) -> dict[str, NicModel]:
-        if self._nics is None:
-            self._nics = decoded("nics.json", decode_nics, self._document("nics.json"))
-        return self._nics
+    @cached_property
+    def _switch_ids(self) -> tuple[str, ...]:
+        return self._ids_in("switches")
 
-    def _all_packs(self) -> dict[str, VendorPack]:
-        if self._packs is None:
-            read = (self._read("nic_vendors", vendor, decode_vendor_pack) for vendor in self._ids_in("nic_vendors"))
-            self._packs = {pack.id: pack for pack in read}
-        return self._packs
+    @cached_property
+    def _nics(self) -> dict[str, NicModel]:
+        return decoded("nics.json", decode_nics, self._document("nics.json"))
+
+    @cached_property
+    def _packs(self) -> dict[str, VendorPack]:
+        return {name: self._read("nic_vendors", name, decode_vendor_pack) for name in self._ids_in("nic_vendors")}
+
+    @cached_property
+    def _media(self) -> tuple[Medium, ...]:
+        return decoded("media.json", decode_media, self._document("media.json"))
+
+    @cached_property
+    def _pcie(self) -> dict[str, PcieSlot]:
+        return decoded("pcie.json", decode_pcie, self._document("pcie.json"))
 
     def _ids_in(self, folder: str) -> tuple[str, ...]:
         names = (entry.name for entry in self._folder.joinpath(folder).iterdir())
         return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
-
-    def _all_pcie(self) -> dict[str, PcieSlot]:
-        if self._pcie is None:
-            self._pcie = decoded("pcie.json", decode_pcie, self._document("pcie.json"))
-        return self._pcie
 
     def _read(self, folder: str, name: str, decode: Callable[[Mapping[str, Any]], _Named]) -> _Named:
         file = f"{folder}/{name}{_SUFFIX}"

@@ -12,8 +12,7 @@ from railweave.diagnostics import Diagnostic, error
 from railweave.hosts.outcome import HostsRun
 from railweave.plan.outcome import DeployResult
 from railweave.plan.phases import CableMove, Phase
-
-_SHOWN = 6
+from railweave.wording import first_few
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,11 @@ def _unknown(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Dia
     if not progress.unknown or (asked is not None and known):
         return ()
     names = progress.unknown
-    listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     fix = f"railweave deploy --from {base} --phase {max(1, progress.done)}"
     return (
         error(
             "RW518",
-            f"{listed} run neither {base} nor a phase of the change",
+            f"{first_few(names)} run neither {base} nor a phase of the change",
             devices=names,
             fix=f"name the revision that runs after --from; if it is {base}, fix them first: deploy it"
             + (f", or repeat the phase that was interrupted: {fix}" if known and progress.done else ""),
@@ -76,8 +74,8 @@ def _order(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagn
         fix = "to go back, reverse the change: the earlier intent, --from the later revision"
         return (error("RW518", text, devices=behind, fix=fix),)
     late = tuple(name for name, number in progress.latest.items() if number is not None and number < asked - 1)
-    listed = ", ".join(late[:_SHOWN]) + (f" and {len(late) - _SHOWN} more" if len(late) > _SHOWN else "")
-    text = f"phase {asked} cannot begin: {listed} {'has' if len(late) == 1 else 'have'} not done phase {asked - 1}"
+    have = "has" if len(late) == 1 else "have"
+    text = f"phase {asked} cannot begin: {first_few(late)} {have} not done phase {asked - 1}"
     fix = f"railweave deploy --from {base} --phase {progress.done + 1}"
     return (error("RW518", text, devices=late, fix=fix),)
 

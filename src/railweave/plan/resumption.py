@@ -15,6 +15,7 @@ from railweave.plan.document import change_json
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.rollout import FORMAT_VERSION, Rollout
 from railweave.sonic.delta.change import Change, Delta
+from railweave.wording import first_few
 
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
 """What makes two changes the same one; reasons and grades of disruption are words about it."""
@@ -121,12 +122,11 @@ def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
     moved = tuple(name for name, delta in plan.deltas.items() if _differs(rollout, name, delta))
     if not moved:
         return ()
-    shown = ", ".join(moved[:_SHOWN]) + (f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else "")
     return (
         error(
             "RW535",
-            f"{shown}: the changes that are left are other ones than rollout {rollout.name} planned; "
-            "the configuration or this version of railweave changed since",
+            f"{first_few(moved, _SHOWN)}: the changes that are left are other ones than rollout {rollout.name} "
+            "planned; the configuration or this version of railweave changed since",
             Where(str(rollout.path)),
             devices=moved,
             fix=_AFRESH,
