@@ -115,7 +115,6 @@ def _ended(result: DeployResult) -> dict[str, Any]:
 
 
 def _append(file: Path, record: dict[str, Any]) -> None:
-    """Append one line and wait until it is on the disk."""
     line = json.dumps({"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **record})
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

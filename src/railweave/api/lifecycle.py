@@ -124,7 +124,6 @@ def _uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
 
 
 def _hosts_by_port(fabric: Fabric, switch: str) -> dict[str, str]:
-    """Return the GPU node on each port of a switch that attaches some."""
     ports = fabric.ports_of[switch]
     return {ports[link.upper_port].name: link.lower for link in fabric.downlinks_of[switch] if link.is_access}
 

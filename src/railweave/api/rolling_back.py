@@ -104,7 +104,6 @@ def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
 
 
 def _freed(fabric: LiveFabric, rollout: Rollout, project: Project) -> Rollout:
-    """Return the rollout after its unconfirmed commits are reverted."""
     if rollout.finished:
         return rollout
     with closing(reopened(rollout, project)) as journal:

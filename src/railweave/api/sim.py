@@ -40,7 +40,6 @@ class RunningSim:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Raise RailweaveError for what the simulator refuses."""
     try:
         yield
     except SimulatorError as refused:

@@ -65,7 +65,6 @@ def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Bloc
 
 
 def _merged(groups: Sequence[PortGroup]) -> tuple[PortGroup, ...]:
-    """Return the groups without empty ones, neighbors of one speed made one."""
     merged: list[PortGroup] = []
     for group in groups:
         if merged and merged[-1].speed_gbps == group.speed_gbps:

@@ -62,7 +62,6 @@ def _states_groups(fabric: Fabric, name: str) -> bool:
 
 
 def _missing(panel: Panel) -> str:
-    """Return what the HWSKU lacks, and where that was looked up."""
     model = load_catalog().find_switch(panel.model)
     hwsku: Hwsku | None = model.hwsku(panel.hwsku) if model else None
     lacks = ["no pools"] if hwsku is None or not hwsku.buffer_pools else []

@@ -81,7 +81,6 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
 
 
 def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str, RunningConfig]) -> RouteSources:
-    """Return the routing of the switches that were read; the others route as intended."""
 
     @cache
     def document(name: str) -> FrrDocument:

@@ -96,7 +96,6 @@ class RoutePolicy:
         self._maps.setdefault(found[1], []).append((int(found[3]), _Rule(found[2] == "permit", matches, sets)))
 
     def _words(self, peer: str) -> list[str]:
-        """Return what is said of a peer and of its group."""
         own = self._neighbors.get(peer, [])
         groups = [found[1] for words in own if (found := re.search(r"peer-group (\S+)$", words))]
         return [*own, *(words for group in groups for words in self._neighbors.get(group, []))]

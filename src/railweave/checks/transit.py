@@ -172,7 +172,6 @@ class _Routes:
         return list(chosen.values())[:: max(1, len(chosen) - 1)]
 
     def _peer(self, name: str, neighbor: str) -> str:
-        """Return a neighbor as FRR names it."""
         link = next(one for one in self._fabric.links_of[name] if neighbor in (one.lower, one.upper))
         if self._fabric.policies.addressing.unnumbered:
             return self._fabric.switch_of[name].panel.ports[link.port_of(name)].name

@@ -63,7 +63,6 @@ def design(intent: Intent, catalog: Catalog) -> Design:
 def _panels(
     intent: Intent, tiers: Iterable[TierLayout], hardware: Iterable[TierHardware]
 ) -> tuple[tuple[Panel, ...] | None, tuple[Diagnostic, ...]]:
-    """Return the panel of each tier; None without errors where a tier is an inline model."""
     found = [_panel(intent, tier, one.model) for tier, one in zip(tiers, hardware, strict=True)]
     panels = tuple(one for one in found if isinstance(one, Panel))
     diagnostics = tuple(one for one in found if isinstance(one, Diagnostic))

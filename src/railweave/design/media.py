@@ -49,7 +49,6 @@ def choose_media(
 def _choose(
     intent: Intent, lower: LaneEnd | Blocker | None, upper: LaneEnd | Blocker, path: str, catalog: Catalog
 ) -> str | Diagnostic | None:
-    """Return the medium of the links whose cable stands at ``path``, or why there is none."""
     cable = intent.cabling.host if path.endswith("host") else intent.cabling.leaf_spine
     intended = None if cable.media is None else catalog.find_medium(cable.media)
     if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd) or (cable.media and intended is None):

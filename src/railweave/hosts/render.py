@@ -98,7 +98,6 @@ def host_files(fabric: Fabric, host: Host, templates: Templates) -> Mapping[str,
 
 
 def _nic_values(node: Node) -> Mapping[str, Any]:
-    """Return how the NICs of ``node`` are marked and set; without steps where no vendor pack or no RDMA class is."""
     mark = node.marking
     if node.vendor is None or mark is None:
         return {"vendor": None, "names": {}, "steps": [], "firmware": []}

@@ -117,12 +117,10 @@ def _missing_key(parts: Sequence[Part], where: Where) -> Diagnostic:
 
 
 def _keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a mapping by the keys that a file has for them."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _model_at(parts: Sequence[Part]) -> type[BaseModel] | None:
-    """Return the mapping of keys that stands at a path."""
     model: type[BaseModel] | None = IntentKeys
     for part in parts:
         if isinstance(part, int):

@@ -23,7 +23,6 @@ def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
 
 
 def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
-    """Return the intent with its counts raised to the reserve."""
     topology = intent.topology
     leaves_of_stripe = today.rails if topology.shape is Shape.RAIL_OPTIMIZED else 1
     stripes = today.lowest.reserve // leaves_of_stripe

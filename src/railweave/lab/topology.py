@@ -247,7 +247,6 @@ def _commands(fabric: Fabric, host: Host) -> Iterator[str]:
 
 
 def _blocks(fabric: Fabric, link: Link, port: HostPort) -> Iterator[tuple[int, int]]:
-    """Yield the host blocks of the leaves on the rail and plane of ``port``."""
     own_leaf = fabric.switch_of[link.upper]
     for name, block in fabric.host_blocks.items():
         if _same_rail(fabric.switch_of[name], own_leaf, port):

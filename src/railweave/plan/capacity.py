@@ -148,7 +148,6 @@ def _paths(one: int, other: int, alive: int, above: Mapping[int, int]) -> int:
 
 
 def _linked(switches: int, above: Mapping[int, int]) -> int:
-    """Return what any of ``switches`` is linked with in the tier above."""
     found = 0
     while switches:
         lowest = switches & -switches

@@ -172,7 +172,6 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
 
 
 def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    """Return that cables of running leaves would have to move all at once."""
     found = () if consent.single_step else moved_cables(plan)
     if found:
         per_leaf = Counter(cable.device for cable in found)

@@ -58,7 +58,6 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
 
 
 def _policy_json(policy: RolloutPolicy) -> dict[str, Any]:
-    """Return what the waves keep to, in the words of the inventory."""
     return {
         "max_unavailable": {"spines": _share_json(policy.spines), "leaves": _share_json(policy.leaves)},
         "floor": {"uplinks": policy.uplink_floor_percent, "paths": policy.path_floor},

@@ -44,7 +44,6 @@ def headline(plan: Plan) -> str:
 
 
 def _of_running(plan: Plan, running: Collection[str]) -> Iterable[str]:
-    """Yield the clauses of switches that run and change."""
     yield _touched(plan, running)
     yield from _moved(plan)
     yield from _speeds(plan, running)
@@ -61,7 +60,6 @@ def _all_fine(plan: Plan) -> str:
 
 
 def _added(plan: Plan) -> str:
-    """Return the clause of switches that are provisioned, and of links that come with a row of their own."""
     fresh = [name for name, device in plan.devices.items() if device.unprovisioned and device.state.value == "changed"]
     links, nodes = _links(plan, Op.ADD)
     parts = [*_roles(plan.devices[name].role for name in fresh), *_link_words(links, nodes)]
@@ -117,7 +115,6 @@ def _type(change: Change) -> str:
 
 
 def _far(change: Change, op: Op) -> str:
-    """Return the far end of a link that comes or goes."""
     return change.subject.name if change.op is op and change.field is None else ""
 
 
@@ -140,7 +137,6 @@ def _link_words(links: int, nodes: int) -> Iterable[str]:
 
 
 def _touched(plan: Plan, running: Collection[str]) -> str:
-    """Return the clause of switches that run and change, with the worst that they suffer."""
     worst = max((one for name in running for one in plan.deltas[name].disruptions), key=DISRUPTION_RANK.__getitem__)
     disruptive = [name for name in running if plan.devices[name].disruptive]
     what = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
@@ -164,7 +160,6 @@ def _moved(plan: Plan) -> Iterable[str]:
 
 
 def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
-    """Yield the clause of ports of running switches that get another speed or breakout."""
     updated = Counter(
         change.field
         for name in running

@@ -63,7 +63,6 @@ def _is_lower_end(plan: Plan, device: str, fields: Mapping[str, tuple[str, str]]
 
 
 def _end(fields: dict[str, tuple[str, str]], side: int) -> str:
-    """Return one side of a move; a part that stays is not in the plan."""
     name = fields.get("name", ("the same device",) * 2)[side]
     port = fields.get("port", ("the same port",) * 2)[side]
     return f"{name}:{port}"

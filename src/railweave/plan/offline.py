@@ -82,7 +82,6 @@ class _Differences:
         return self._stays[pair]
 
     def _found(self, old: Switch, switch: Switch, *, routes: bool, rows: _Rows | None = None) -> DeviceDiff:
-        """Return the difference of all rows or of ``rows`` before and after, and with ``routes`` of FRR's lines."""
         before, after = self._before, self._after
         had, has = rows or (before.rows(old), after.rows(switch))
         frr = _of_differing_neighbors(before.frr(old), after.frr(switch)) if routes else ("", "")

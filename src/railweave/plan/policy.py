@@ -181,7 +181,6 @@ def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> 
 
 
 def _ceil_percent(total: int) -> int:
-    """Return the least whole percentage of ``total`` that is a whole device."""
     return -(-100 // total)
 
 

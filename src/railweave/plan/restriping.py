@@ -130,7 +130,6 @@ class _Schedule:
             yield tuple(step.moves)
 
     def _fill(self, step: "_Step") -> None:
-        """Add every move whose new port is free, or given away earlier in this step."""
         waiting = list(self._left.values())
         while True:
             later = []
@@ -148,7 +147,6 @@ class _Schedule:
         return holder is None or holder in step.ports
 
     def _ring(self, step: "_Step") -> tuple[Move, ...]:
-        """Return the first ring of cables that fits into one step."""
         for move in self._left.values():
             ring = self._ring_of(move)
             if ring and step.fits(*ring):

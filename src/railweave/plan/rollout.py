@@ -270,7 +270,6 @@ _WORKING = frozenset(
 
 
 def _advance(draft: dict[str, Any], entry: Entry) -> None:
-    """Take one step of a device."""
     step, details = entry.step, entry.details
     if step in _WORKING or not draft.get("outcome"):
         # Once a device has ended, only the verification of the whole fabric reports on it.

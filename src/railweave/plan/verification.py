@@ -106,7 +106,6 @@ def _ports(expectation: Expectation, seen: Observation, settled: Container[str])
 
 
 def _link(device: str, port: ExpectedPort, state: PortState | None, settled: Container[str]) -> VerifyCheck:
-    """Return the check of a port's state: enabled always, up where its far end must be there by now."""
     must_be_up = port.required and port.device in settled
     expected = "up" if must_be_up else "enabled"
     if state is None:

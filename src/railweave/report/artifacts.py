@@ -201,7 +201,6 @@ def _adopt(share: _Share) -> None:
 
 
 def _write_slice(part: int, parts: int, hosts: int) -> tuple[Diagnostic, ...]:
-    """Write one part of all devices; where the design is refused its diagnostics."""
     assert _share is not None, "a slice is written by a process of the pool"  # noqa: S101
     fabric = _share.maker.configurator.fabric
     try:

@@ -84,12 +84,10 @@ def _headline(result: DeployResult) -> Text:
 
 
 def _how_far(progress: Progress) -> str:
-    """Return how many waves were done, empty where there are none."""
     return f" after {progress.waves_done} of {counted(len(progress.waves), 'wave')}" if progress.waves else ""
 
 
 def _waves(result: DeployResult) -> Table:
-    """Return what was done and what was not: the waves that were done, the one that failed, those not started."""
     progress, rows = result.progress, []
     done, count = progress.waves_done, len(progress.waves)
     for first, last in ((0, done), (done, done + 1), (done + 1, count)):

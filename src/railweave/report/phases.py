@@ -89,7 +89,6 @@ def nodes_text(phase: Phase, base: str, following: Phase | None) -> str:
 
 
 def _values(phase: Phase) -> str:
-    """Return what the nodes of a phase are to send."""
     lossless = [one for one in phase.nodes.policies.classes if one.lossless and phase.marks]
     marking = [f"{one.name}: DSCP {', '.join(map(str, one.dscp))}, priority {one.priority}" for one in lossless]
     size = [f"MTU {phase.node_mtu_bytes} bytes"] if phase.node_mtu_bytes else []

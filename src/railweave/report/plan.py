@@ -213,7 +213,6 @@ def _details(plan: Plan, room_chars: int) -> str:
 
 
 def _blocks(by_device: Mapping[str, Delta], room_chars: int) -> str | None:
-    """Return the folded changes of all devices; None where they need more room."""
     text = ""
     for name, delta in by_device.items():
         block = _block(name, delta, room_chars - len(text))

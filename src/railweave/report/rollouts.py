@@ -141,7 +141,6 @@ def _devices(rollout: Rollout) -> Table:
 
 
 def _steps(entries: Iterable[Entry]) -> Table:
-    """Return every step with its time; a wave's devices are in its line."""
     rows = ((_time(entry.at, milliseconds=True), entry.device, entry.step, _words(entry)) for entry in entries)
     return table("at (UTC)", "device", "step", "what", rows=rows)
 
@@ -171,7 +170,6 @@ def _gaps(rollout: Rollout) -> Iterable[str]:
 
 
 def _next(rollout: Rollout) -> Text:
-    """Return what can be done now."""
     if rollout.alive:
         return Text(f"railweave rollout pause|continue|abort {rollout.name}", style="dim")
     if rollout.finished:

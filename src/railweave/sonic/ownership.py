@@ -142,7 +142,6 @@ def _names_of_foreign_rows(running: ConfigDb, ports: frozenset[str]) -> Iterator
 
 
 def _pools_of(running: ConfigDb, kept: frozenset[str]) -> frozenset[str]:
-    """Return the pools of the buffer profiles that stay."""
     return frozenset(
         str(fields.get("pool", ""))
         for name, fields in running.get("BUFFER_PROFILE", {}).items()

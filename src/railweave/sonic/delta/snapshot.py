@@ -94,7 +94,6 @@ def snapshot_before(delta: Delta, running: RunningConfig, owned: DeviceConfig) -
 
 
 def _fields(row: Fields, names: Iterable[str]) -> dict[str, Any]:
-    """Return fields of a row as a merge document has them: None is no field."""
     return {**dict.fromkeys(names), **json_fields({name: row[name] for name in names if name in row})}
 
 

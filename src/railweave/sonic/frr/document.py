@@ -211,7 +211,6 @@ def read_lines(text: str) -> Iterator[FrrEntry]:
 # A switch's texts are read one after the other, and have most of their lines in common.
 @lru_cache(maxsize=8192)
 def _read(raw: str) -> tuple[int, str]:
-    """Return the indentation of a line and the form in which FRR prints it, empty for a comment."""
     line = " ".join(raw.split())
     if not line or line[0] in "!#":
         return 0, ""

@@ -61,7 +61,6 @@ def _is_of(entry: FrrEntry, names: set[str]) -> bool:
 
 
 def _shifted_maps(entries: Iterable[FrrEntry]) -> frozenset[str]:
-    """Return the outbound route-maps that TSA writes to."""
     bound = {match["name"] for entry in entries if (match := _BOUND.match(entry.line))}
     return frozenset(name for name in bound if not _INTERNAL.search(name))
 

@@ -217,7 +217,6 @@ def _words(entries: Iterable[FrrEntry]) -> set[str]:
 
 
 def _place(context: str) -> str:
-    """Return a context without the AS number of its BGP instance."""
     header, join, inner = context.partition(JOIN)
     return f"{_PLACE}{join}{inner}" if _ROUTER.match(header) else context
 
