@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -21,15 +20,6 @@ def start(words: list[str]) -> int:
     host = Machine(os.environ.get("RAILWEAVE_ROOT", ""))
     if words[:1] == ["_guard"] and len(words) == 2:
         return guard(host, words[1])
-    if words == ["_work"]:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        request = json.loads(sys.stdin.buffer.read())
-        try:
-            sys.stdout.write(json.dumps(main.work(host, request)))
-            sys.stdout.flush()
-        except OSError:
-            os.close(1)  # who asked is gone; the answer is kept in a file
-        return main.EXIT_OK
     status, text = main.run(host, words, lambda: sys.stdin.buffer.read(main.LONGEST_TRANSACTION))
     (sys.stderr if status == main.EXIT_USAGE else sys.stdout).write(text)
     return status

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
+from railweave_switch import main
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
 
 LOCK_FILE = "/var/lock/railweave.lock"
@@ -211,17 +212,31 @@ class Machine(Host):
             )
             if done.returncode == 0:
                 return
-        _detached(words, subprocess.DEVNULL, subprocess.DEVNULL)
+        nothing = subprocess.DEVNULL
+        subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd="/")
 
     def work(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Let a process in a session of its own do it; this one only waits for the answer."""
-        worker = _detached([*self._start(), "_work"], subprocess.PIPE, subprocess.PIPE)
-        out, _ = worker.communicate(json.dumps(request).encode())
+        answer, told = os.pipe()
+        worker = os.fork()
+        if worker == 0:
+            try:
+                _leave_session()
+                with open(told, "w", encoding="utf-8") as file:
+                    json.dump(main.work(self, request), file)
+                os._exit(0)
+            finally:  # who asked may be gone (the answer is kept); nothing that this process was doing before runs on
+                os._exit(1)
+        os.close(told)
+        with open(answer, "rb") as file:
+            out = file.read()
+        _, ended = os.waitpid(worker, 0)
         try:
-            answer: dict[str, Any] = json.loads(out.decode())
+            found: dict[str, Any] = json.loads(out)
         except ValueError:
-            return {"outcome": "failed", "error": f"the worker ended without an answer (exit {worker.returncode})"}
-        return answer
+            status = os.waitstatus_to_exitcode(ended)
+            return {"outcome": "failed", "error": f"the worker ended without an answer (exit {status})"}
+        return found
 
     def program(self) -> bytes:
         """Return the file that this process was started from."""
@@ -240,10 +255,13 @@ def _write(handle: int, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _detached(words: Sequence[str], stdin: int, stdout: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        list(words), stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/"
-    )
+def _leave_session() -> None:
+    """Go on without the session that this process was started in: neither its end nor its streams matter."""
+    os.setsid()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nothing, stream)
 
 
 def _taken(handle: int) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from railweave_switch import confirming, recovery, reverting, transaction
 from railweave_switch.answers import DEVICE_ERRORS, RefusedError
 from railweave_switch.guard import Guard
-from railweave_switch.host import Host
+from railweave_switch.host import Host, Process
 from railweave_switch.reading import UnreadableError, looked, read
 from railweave_switch.restart import settle_if_free
 from railweave_switch.state import OPEN, DamagedError, Stage, VersionError, path, report, write
@@ -179,6 +179,8 @@ def work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     """Do what survives the session, and keep the answer for a session that comes back."""
     with contextlib.suppress(OSError):
         host.remove_file(path(host, "answer.json"))
+        host.make_directory()
+        write(host, "answer.json", {"id": request.get("id"), "worker": host.me()})
     answer = answered(host, lambda: WORK[request["verb"]](host, request))
     with contextlib.suppress(OSError):
         if request.get("id"):
@@ -186,8 +188,8 @@ def work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-ANSWER_S = 5.0
-"""How long an answer may come after the state that it is about."""
+BEGINS_S = 5.0
+"""How long a process may take to say that it is at work on a transaction."""
 
 
 def status(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,22 +199,24 @@ def status(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     idle_s: float | None = None
     while True:
         found = report(host)
-        answer = _kept_answer(host, wanted) if wanted else None
-        if found["status"] not in (Stage.APPLYING, Stage.REVERTING) and idle_s is None:
+        worker, answer = _kept_answer(host, wanted) if wanted else (None, None)
+        if found["status"] in (Stage.APPLYING, Stage.REVERTING) or host.alive(worker):
+            idle_s = None
+        elif idle_s is None:
             idle_s = host.now_s()
-        waited = idle_s is not None and (answer is not None or host.now_s() >= idle_s + ANSWER_S)
+        waited = idle_s is not None and (answer is not None or host.now_s() >= idle_s + BEGINS_S)
         if not wanted or waited or host.now_s() >= ends_s:
             return {"outcome": "status", "status": found, **({} if answer is None else {"answer": answer})}
         host.sleep(0.2)
 
 
-def _kept_answer(host: Host, name: str) -> Any:
-    """Return the answer of the last request, None where that was not to this transaction."""
+def _kept_answer(host: Host, name: str) -> tuple[Process | None, Any]:
+    """Return the process at work on a request to a transaction and its answer, each None where there is none."""
     try:
         kept = json.loads(host.read_file(path(host, "answer.json")).decode())
-        return kept["answer"] if kept["id"] == name else None
+        return (kept.get("worker"), kept.get("answer")) if kept["id"] == name else (None, None)
     except (OSError, ValueError, KeyError):
-        return None
+        return None, None
 
 
 def install(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,15 @@
 """SONiC's commands for ``switch_bench``, by the name they are called under: they change Redis and FRR's text."""
 
-import json
+from __future__ import annotations
+
 import os
-import socket
 import sys
 import time
-from typing import Any
+
+# Imported where they are used: a test starts these commands dozens of times, and most of them need none.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ROOT = os.environ["RAILWEAVE_ROOT"]
 
@@ -16,12 +20,20 @@ def content(path: str) -> str:
 
 
 def redis(*words: str) -> bytes:
+    import socket
+
     with socket.socket(socket.AF_UNIX) as one:
         one.connect(ROOT + "/var/run/redis/redis.sock")
         parts = [b"*%d\r\n" % len(words)] + [b"$%d\r\n%s\r\n" % (len(w.encode()), w.encode()) for w in words]
         one.sendall(b"".join(parts))
         with one.makefile("rb") as answer:
             return answer.read(int(answer.readline()[1:]))
+
+
+def sent(path: str) -> Any:
+    import json
+
+    return json.loads(content(path))
 
 
 def load(document: dict[str, Any]) -> None:
@@ -66,9 +78,9 @@ with open(ROOT + "/commands.log", "a") as log:
 while os.path.exists(ROOT + "/held") and content(ROOT + "/held") in words:
     time.sleep(0.01)
 if name == "config" and words[0] == "load":
-    load(json.loads(content(words[-1])))
+    load(sent(words[-1]))
 elif name == "config" and words[0] == "apply-patch":
-    patch(json.loads(content(words[-1])))
+    patch(sent(words[-1]))
 elif name == "config" and words[0] == "save":
     with open(words[-1], "wb") as saved:
         saved.write(redis("TABLES"))
