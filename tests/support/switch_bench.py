@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import select
+import signal
 import socket
 import socketserver
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,9 @@ def bench(root: Path) -> Iterator[Bench]:
         yield made
     finally:
         for pid in made.guards():
-            os.kill(pid, 9)
+            with suppress(ProcessLookupError):  # it may be ending
+                os.kill(pid, signal.SIGKILL)
+        made.guards_ended()
         server.shutdown()
         server.server_close()
         thread.join()
