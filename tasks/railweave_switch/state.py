@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from railweave_switch.host import Host, Process
@@ -87,7 +87,7 @@ class State:
     def write(self, host: Host, **changes: Any) -> None:
         """Change it and write it."""
         vars(self).update(changes)
-        write(host, "transaction.json", asdict(self))
+        write(host, "transaction.json", vars(self))
 
     def over(self, host: Host) -> bool:
         """Tell whether its time is over; a restart ends it at once."""

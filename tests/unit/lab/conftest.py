@@ -1,6 +1,7 @@
 """Intents designed for the lab's tests, and a stub of Containerlab's program."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def stub(tmp_path: Path) -> Callable[..., Path]:
         program = tmp_path / "containerlab"
         (tmp_path / "answers.json").write_text(json.dumps(answers))
         program.write_text(
-            "#!/usr/bin/env python3\n"
+            f"#!{sys.executable} -IS\n"
             "import json, os, sys\n"
             f"folder = {str(tmp_path)!r}\n"
             "with open(folder + '/calls', 'a') as calls: calls.write(json.dumps(sys.argv[1:]) + '\\n')\n"
