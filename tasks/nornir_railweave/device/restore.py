@@ -19,7 +19,6 @@ from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.delta.snapshot import Snapshot
-from railweave.sonic.document import DocumentError
 from railweave.wording import first_few
 
 STILL_WAITS = "the end of its commit, which still waits (`railweave-switch recover` on the switch ends it)"
@@ -52,8 +51,8 @@ def restore(
         try:
             device.reconnect()
             way()
-        except Exception as fault:
-            # Whatever went wrong, what the device holds now is what counts.
+        except DEVICE_ERRORS as fault:
+            # What the device holds now is what counts.
             device.say(Step.LOST, error_text(fault))
         missing = snapshot.missing(running_of(device.reconnect()))
         last = device.last_commit(just_read=True)
@@ -103,7 +102,7 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
     try:
         missing = restore(device, snapshot, attempt.made, f"{device.order.policy.message} (undone)")
         unchanged = bool(missing) and device.state() is ConfigState.AFTER
-    except (*DEVICE_ERRORS, DocumentError):
+    except DEVICE_ERRORS:
         return device.lost(why)
     if missing:
         outcome = Outcome.NEW if unchanged else Outcome.UNREACHABLE
@@ -123,6 +122,6 @@ def _undrain(device: Device, attempt: Attempt) -> str:
         if set(device.drained()) - drained_before:
             device.driver.traffic.undrain()
         left = sorted(set(device.drained()) - drained_before)
-    except Exception as fault:
+    except DEVICE_ERRORS as fault:
         return f"perhaps still drained ({error_text(fault)})"
     return f"still drained: {', '.join(left)}" if left else ""

@@ -10,12 +10,14 @@ from nornir.core.task import Task
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.target.inventory import CONNECTION
 from nornir_railweave.target.sessions import close_session
+from railweave.sonic.document import DocumentError
 
 _LONGEST_TEXT = 400
 _RETRY_S = 1.0
 
-DEVICE_ERRORS = (NapalmException, OSError, EOFError)
-"""What a driver raises when the device or the way to it is at fault, not the program."""
+DEVICE_ERRORS = (NapalmException, OSError, EOFError, DocumentError)
+"""What the device, its answer or the way to it is at fault for. Anything else is a mistake of the program: no task catches
+it, so that it is reported as one (``rolling_out``, or by the command)."""
 
 
 class Session:

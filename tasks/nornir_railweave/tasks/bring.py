@@ -23,7 +23,6 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, ConfigState, DeviceOutcome, Outcome
-from railweave.sonic.document import DocumentError
 
 _OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
 _LOCKED = (LockError, SessionLockedException)
@@ -77,7 +76,7 @@ class _Bringing:
             return Brought(outcome=DeviceOutcome(Outcome.OLD, str(reason)))
         except _EndedError as ended:
             return Brought(outcome=ended.outcome)
-        except (*DEVICE_ERRORS, DocumentError) as fault:
+        except DEVICE_ERRORS as fault:
             device.say(Step.UNREACHABLE, error_text(fault))
             return Brought(outcome=DeviceOutcome(Outcome.UNREACHABLE, error_text(fault)))
         return self._settle(attempt, fault_text)
@@ -120,8 +119,8 @@ class _Bringing:
             flowing = drain_until_quiet(device)
         except _LOCKED as fault:
             raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
-        except Exception as fault:
-            # Whatever it was, lines that drain may stand on the switch by now.
+        except DEVICE_ERRORS as fault:
+            # Lines that drain may stand on the switch by now.
             device.say(Step.LOST, error_text(fault))
             flowing = f"could not be drained: {error_text(fault)}"
         if flowing:
@@ -147,8 +146,8 @@ class _Bringing:
             if attempt.drained:
                 raise _EndedError(self._give_back(attempt, error_text(fault))) from fault
             raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
-        except Exception as fault:
-            # Any fault, our own included, leaves the device in a state that only reading it can tell.
+        except DEVICE_ERRORS as fault:
+            # Only reading the device tells in which state that leaves it.
             device.say(Step.LOST, error_text(fault))
             return error_text(fault), attempt
         device.say(Step.APPLIED, commit_id=attempt.commit_id)
@@ -165,7 +164,7 @@ class _Bringing:
         device = self._device
         try:
             found = self._read_again(attempt, reconnect=bool(fault_text))
-        except (*DEVICE_ERRORS, DocumentError) as fault:
+        except DEVICE_ERRORS as fault:
             return Brought(outcome=device.lost(fault_text or error_text(fault)))
         if config_state(found, device.job) is not ConfigState.AFTER:
             why = fault_text or "the device does not hold what was committed"
@@ -173,8 +172,7 @@ class _Bringing:
         attempt = replace(attempt, after_sha256=found.sha256)
         try:
             wrong, after = self._verify(attempt)
-        except Exception as fault:
-            # Verifying failed in a way of its own, perhaps ours: an unverified change is not left standing.
+        except DEVICE_ERRORS as fault:
             wrong, after = f"could not be verified: {error_text(fault)}", None
         return Brought(outcome=roll_back(device, attempt, wrong)) if wrong else Brought(replace(attempt, after=after))
 

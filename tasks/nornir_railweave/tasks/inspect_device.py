@@ -6,7 +6,6 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
-from railweave.sonic.document import DocumentError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,6 @@ def inspect_device(task: Task, compare: Comparer) -> Result:
                 drained=bool(traffic.drained()) if traffic is not None else False,
                 serial=str(driver.get_facts()["serial_number"]),
             )
-        except (*DEVICE_ERRORS, DocumentError) as fault:
+        except DEVICE_ERRORS as fault:
             seen = Inspected(error=error_text(fault))
     return Result(host=task.host, result=seen)

@@ -12,7 +12,6 @@ from nornir_railweave.device.saving import UNSAVED, is_saved, save
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
-from railweave.sonic.document import DocumentError
 
 _ATTEMPTS = 2
 
@@ -62,7 +61,7 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
             elif not (is_saved(driver, device.job) or save(driver, device.job)):
                 return DeviceOutcome(Outcome.NEW, UNSAVED)
             return _confirmed(device, attempt, attempt.commit_id or (last.commit_id if attempt.made(last) else ""))
-        except Exception as fault:
+        except DEVICE_ERRORS as fault:
             # Whether the switch took the confirmation is not known by its answer, but by what it runs and waits for.
             why = error_text(fault)
             device.say(Step.LOST, why)
@@ -70,6 +69,6 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
             device.reconnect()
             if device.state() is not ConfigState.AFTER:
                 break
-        except (*DEVICE_ERRORS, DocumentError):
+        except DEVICE_ERRORS:
             return device.lost(why)
     return roll_back(device, attempt, f"the commit could not be confirmed: {why}")

@@ -8,7 +8,6 @@ from nornir_railweave.device.reading import running_of
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step
 from railweave.sonic.delta.diff import diff
-from railweave.sonic.document import DocumentError
 from railweave.sonic.rows import DeviceConfig
 
 Candidate = tuple[int, Callable[[], DeviceConfig] | None]
@@ -22,7 +21,7 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
     with session(task) as opened:
         try:
             running = running_of(opened.driver)
-        except (*DEVICE_ERRORS, DocumentError) as fault:
+        except DEVICE_ERRORS as fault:
             announce(Event(Step.UNREACHABLE, name, error_text(fault)))
             return Result(host=task.host, result=error_text(fault))
     for number, intended in candidates(name):

@@ -9,7 +9,6 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step
-from railweave.sonic.document import DocumentError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ def read_facts(task: Task, keep: Callable[[str], str], announce: Events) -> Resu
             except ConnectionClosedException:
                 # A session that broke off says nothing of the device; one more try does.
                 text = keep(_printed(opened.reconnect(0)))
-        except (*DEVICE_ERRORS, DocumentError) as fault:
+        except DEVICE_ERRORS as fault:
             announce(Event(Step.UNREACHABLE, name, error_text(fault)))
             return Result(host=task.host, result=FactReading(error=error_text(fault)))
     announce(Event(Step.READ, name))

@@ -14,7 +14,6 @@ from railweave.plan.rollback_checks import DeviceReading
 from railweave.plan.rollout import Rollout
 from railweave.sonic.delta.diff import running_sha256
 from railweave.sonic.delta.snapshot import snapshot_of
-from railweave.sonic.document import DocumentError
 from railweave.sonic.rows import DeviceConfig
 
 
@@ -24,7 +23,7 @@ def read_rollback(task: Task, rollout: Rollout, intended: Callable[[str], Device
         device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
             reading = _read(device, rollout, intended(device.name))
-        except (*DEVICE_ERRORS, DocumentError) as fault:
+        except DEVICE_ERRORS as fault:
             device.say(Step.UNREACHABLE, error_text(fault))
             return Result(host=task.host, result=DeviceReading(error=error_text(fault)))
     device.say(Step.READ)

@@ -12,7 +12,6 @@ from nornir_railweave.events import Event, Events, Step
 from railweave.diagnostics import Blocker
 from railweave.plan.build import Reading
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.document import DocumentError
 
 
 def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
@@ -25,7 +24,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
             except ConnectionClosedException:
                 # A session that broke off says nothing of the device; one more try does.
                 found, pending = _read(opened.reconnect(0), compare, name)
-        except (*DEVICE_ERRORS, DocumentError) as fault:
+        except DEVICE_ERRORS as fault:
             return _unreadable(task, announce, error_text(fault))
     if found.running.frr is None:
         return _unreadable(task, announce, found.difference.blockers[0].message)

@@ -10,7 +10,6 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
 from railweave.plan.rollout import Rollout
 from railweave.sonic.delta.snapshot import Snapshot
-from railweave.sonic.document import DocumentError
 from railweave.sonic.rows import DeviceConfig
 from railweave.wording import first_few
 
@@ -52,7 +51,7 @@ def recover(
                     device.say(Step.UNDRAINED)
                 why = f"not restored: {first_few(missing)}" if missing else ""
                 return Result(host=task.host, result=why, failed=bool(missing))
-            except (*DEVICE_ERRORS, DocumentError) as fault:
+            except DEVICE_ERRORS as fault:
                 why = error_text(fault)
                 device.say(Step.LOST, why)
     return Result(host=task.host, result=why, failed=True)

@@ -76,6 +76,7 @@ class Switch:
     calls: list[str] = field(default_factory=list)
     alive: int = 0
     commit_id: str = ""
+    message: str = ""
     drained: tuple[str, ...] = ()
     drained_before: tuple[str, ...] = ()
     prefixes: int = 10
@@ -172,7 +173,7 @@ class Timer:
         self._switch.step("has_pending")
         switch = self._switch
         return types.SimpleNamespace(
-            commit_id=switch.commit_id, pending=switch.pending, overdue=False, message="", last=""
+            commit_id=switch.commit_id, pending=switch.pending, overdue=False, message=switch.message, last=""
         )
 
 
@@ -243,6 +244,7 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
             self.switch.drained_before = self.switch.drained
         self.switch.before = self.switch.running
         self.switch.pending = revert_in is not None
+        self.switch.message = message
         self.switch.commit_id = f"commit-{self.switch.calls.count('commit')}"
         self.switch.running = merged(self.candidate, self.switch.running)
         self._step("committed")

@@ -316,6 +316,31 @@ def test_a_mistake_of_the_program_in_one_task_is_told_and_the_device_is_read(cha
     assert changed.outcomes(result)["lab-spine2"] == "not-attempted"
 
 
+def test_a_change_that_a_mistake_of_the_program_left_unverified_is_rolled_back_and_the_mistake_named(
+    changed: "Bench",
+) -> None:
+    switch = changed.world.switches["lab-spine1"]
+    before = switch.running
+
+    def blunder() -> None:
+        if switch.pending:
+            raise KeyError("a mistake")
+
+    switch.faults["observe"] = blunder
+    result = changed.deploy()
+    device = result.devices["lab-spine1"]
+    assert (device.outcome, device.error) == ("old", "railweave itself failed here: KeyError: 'a mistake'")
+    assert (switch.running, switch.pending) == (before, False)
+
+
+def test_a_mistake_of_the_program_in_a_rollback_is_not_taken_for_a_fault_of_the_device(changed: "Bench") -> None:
+    switch = changed.world.switches["lab-spine1"]
+    switch.faults["committed"] = lambda: switch.faults.update({"bgp-down": True})
+    switch.faults["rollback"] = TypeError("a mistake")
+    device = changed.deploy().devices["lab-spine1"]
+    assert (device.outcome, device.error) == ("unreachable", "railweave itself failed here: TypeError: a mistake")
+
+
 class BrokenProcessor:
     def __getattr__(self, name: str) -> Callable[..., None]:
         def broken(*_: object) -> NoReturn:
