@@ -3,7 +3,7 @@
     read → what changes, by which steps, and back → the switch applies it under its timer and reads back
          → FRR's lines compared with our model of them → kept and saved, or left to the confirmation
 
-The switch refuses what moved meanwhile, and takes back by itself whatever fails.
+The switch refuses what moved meanwhile, and reverts by itself whatever fails.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -101,7 +101,7 @@ class Committer:
     ) -> Applied:
         """Carry out a delta made for the configuration ``before``, as it is.
 
-        The switch refuses it where a row that it changes, or FRR, is not as in ``before`` any more. ``look`` is what
+        The switch refuses it where a row that it changes, or FRR, is no longer as in ``before``. ``look`` is what
         its answer is to show.
         """
         try:

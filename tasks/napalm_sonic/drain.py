@@ -132,11 +132,11 @@ class Drainer:
         return name, answer
 
     def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
-        """Raise CommitError unless FRR has the lines; some that it lacks are taken back."""
+        """Raise CommitError unless FRR has the lines; where it lacks some, all are removed."""
         hostname = self.session.hostname
         if answer.get("error") and answer["outcome"] == "confirmed":
             raise CommitError(
-                f"{hostname}: done, but it could not be saved, so a reboot takes it back: {error_of(answer)}"
+                f"{hostname}: done, but it could not be saved, so a reboot reverts it: {error_of(answer)}"
             )
         if answer["outcome"] not in ("applied", "confirmed"):
             raise CommitError(f"{hostname}: FRR did not {lines.what}: {error_of(answer)}")

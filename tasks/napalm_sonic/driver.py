@@ -53,7 +53,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.device, self.revert_timer))
         self.changes = Changes(self._committer)
-        self.ways_back = RollbackDocuments(self.revert_timer)
+        self.rollback_documents = RollbackDocuments(self.revert_timer)
 
     # Session
 

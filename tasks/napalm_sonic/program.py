@@ -267,7 +267,7 @@ class SwitchProgram:
 
 @dataclass(frozen=True, slots=True)
 class RollbackDocuments:
-    """What a switch keeps of its last confirmed commits: ``driver.ways_back``, beside NAPALM's own methods."""
+    """What a switch keeps of its last confirmed commits: ``driver.rollback_documents``, beside NAPALM's own methods."""
 
     program: SwitchProgram
 

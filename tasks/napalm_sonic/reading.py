@@ -45,7 +45,7 @@ class Status:
 
     @property
     def overdue(self) -> bool:
-        """True where nobody on the switch restores any more: after a reboot, or after a revert that failed."""
+        """True where no process on the switch restores it: after a reboot, or after a revert that failed."""
         return self.status in (Stage.EXPIRED, Stage.FAILED)
 
     @property

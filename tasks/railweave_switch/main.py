@@ -84,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
         else:
             _add_look(one)
     status = verb("status", "the last transaction; changes nothing")
-    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction is not at work any more")
+    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction has ended its work")
     status.add_argument("--seconds", type=float, default=600.0)
     verb("install", "put this file where it is called").add_argument("--sha256", required=True)
     return whole
@@ -193,7 +193,7 @@ BEGINS_S = 5.0
 
 
 def status(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the last transaction; with ``wait`` when that one is not at work any more, with its answer."""
+    """Return the last transaction; with ``wait`` once that one has ended its work, with its answer."""
     wanted = asked.get("wait") or ""
     ends_s = host.now_s() + float(asked.get("seconds") or 0.0)
     idle_s: float | None = None

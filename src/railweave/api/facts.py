@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from nornir_railweave.tasks import collecting
+from nornir_railweave.tasks.facts import collect as collect_switches
 from railweave.api.hosts import reach_nodes, selected
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
@@ -78,7 +78,7 @@ def _write(out: Path, one: _Read) -> None:
 
 def _of_switches(live: LiveFabric, names: list[str]) -> Iterator[_Read]:
     with live.progress():
-        found = collecting.collect(live.nornir, names, switch_facts, events=live.shown)
+        found = collect_switches(live.nornir, names, switch_facts, events=live.shown)
     yield from (_Read(name, one.text, one.error) for name, one in found.items())
 
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.device.trusting import ShownKey, Trust, look
-from nornir_railweave.target.connect import only
+from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks import recover_device
-from nornir_railweave.tasks.inspect_device import inspect_device
+from nornir_railweave.tasks.inspect_device import check_in_use, inspect_device
 from nornir_railweave.tasks.links_up_towards import links_up_towards
-from nornir_railweave.tasks.observe_use import observe_use
 from nornir_railweave.tasks.verifying import verify
 from railweave.api.auditing import audited_action
 from railweave.api.designing import designed_at, load_designed
@@ -63,10 +62,7 @@ def _inspected(project: Project, target: str, device: str) -> Condition:
     fabric = live.designed.fabric
     compare = Comparer(fabric, live.intended)
     with live.progress():
-        result = only(live.nornir, (device,)).run(inspect_device, on_failed=True, compare=compare)[device][0]
-        if result.exception is not None:
-            raise result.exception
-        seen = result.result
+        seen = run_on(live.nornir, (device,), inspect_device, compare=compare)[device]
         if seen.error:
             return Condition(answers=False, key_known=True, error=seen.error)
         near = (*fabric.above(device), *fabric.below(device))
@@ -104,20 +100,15 @@ def retire(
 def _uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
     fabric = live.designed.fabric
     names = [switch.name for switch in gone.switches]
-    results = only(live.nornir, names).run(
-        observe_use,
-        on_failed=True,
+    found: dict[str, Use] = run_on(
+        live.nornir,
+        names,
+        check_in_use,
         hosts_of={name: _hosts_by_port(fabric, name) for name in names},
         packets_per_s=live.target.rollout.quiet_packets_per_s,
         timeout_s=wait_s,
         interval_s=_INTERVAL_S,
     )
-    found: dict[str, Use] = {}
-    for name in names:
-        result = results[name][0]
-        if result.exception is not None:
-            raise result.exception
-        found[name] = result.result
     silent = [name for name, use in found.items() if use.error]
     seen = links_up_towards(live.nornir, fabric, silent)
     return {**found, **{name: replaced(found[name], far_ends_up=ends) for name, ends in seen.items()}}

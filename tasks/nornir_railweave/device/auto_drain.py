@@ -30,7 +30,7 @@ def in_the_way(found: Found) -> str:
 def drain_until_quiet(device: Device) -> str:
     """Drain the peers of the work under the switch's own timer; return what still flows when time is up."""
     # The driver of another connection needs no quiet.py at the start of every command.
-    from nornir_railweave.device.quiet import wait_until_quiet
+    from nornir_railweave.device.drained_traffic import wait_until_drained
 
     rollout = device.order.policy.rollout
     peers = device.job.drain
@@ -43,7 +43,7 @@ def drain_until_quiet(device: Device) -> str:
         **device.showing(look),
     )
     device.say(Step.DRAINED, told(peers))
-    flowing = wait_until_quiet(
+    flowing = wait_until_drained(
         device.driver,
         ports_of(device, peers),
         packets_per_s=rollout.quiet_packets_per_s,

@@ -37,7 +37,7 @@ class LastCommit:
     """A switch's last commit: whether it waits for its confirmation or revert, its name, and its message.
 
     ``kept`` is the last commit that was confirmed. All names are empty where the driver keeps none. ``overdue``: its
-    time is over and nobody on the switch reverts it any more.
+    time is over and no process on the switch reverts it.
     """
 
     pending: bool
@@ -154,6 +154,6 @@ class Device(ReachedDevice):
         """Return the outcome of a device that cannot be found again."""
         return DeviceOutcome(
             Outcome.UNREACHABLE,
-            f"{why}; not reachable again within {self.order.policy.reconnect_s:g} s. The switch itself takes back a "
+            f"{why}; not reachable again within {self.order.policy.reconnect_s:g} s. The switch itself reverts a "
             f"commit that was not confirmed, {self.revert_in_s} s after it began",
         )

@@ -1,4 +1,4 @@
-"""The one way back: ``restore`` brings a device to a snapshot, whoever asks for it and whatever failed before.
+"""Rollback of one device: ``restore`` brings a device to a snapshot, whoever asks for it and whatever failed before.
 
 The switch's own rollback goes first, because it needs no plan and no client. What is missing then is changed back row
 by row. Nothing is concluded from the text of a command or an exception: what the device holds in the end is read.

@@ -16,8 +16,8 @@ _LONGEST_TEXT = 400
 _RETRY_S = 1.0
 
 DEVICE_ERRORS = (NapalmException, OSError, EOFError, DocumentError)
-"""What the device, its answer or the way to it is at fault for. Anything else is a mistake of the program: no task catches
-it, so that it is reported as one (``rolling_out``, or by the command)."""
+"""What the device, its answer or the way to it is at fault for. Anything else is a mistake of the program: no task
+catches it, so that it is reported as one (``rolling_out``, or by the command)."""
 
 
 class Session:

@@ -1,11 +1,17 @@
 """A person's requests to a running rollout: pause or stop after the current wave.
 
-The wish lies in a file beside the journal, so it can be written from another terminal and by another user's shell.
+A request is a file beside the journal, so that it can be written from another terminal and by another user's shell.
+Ctrl-C is another: the first one ends the rollout when the current devices are finished, the second one at once. Python
+raises KeyboardInterrupt wherever the program happens to be, which may be between a device's commit and the note of it,
+so a rollout takes the first signal as a request and looks at it where it can be fulfilled.
 """
 
+import signal
+import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from types import FrameType, TracebackType
+from typing import Any, Protocol, Self
 
 PAUSE = "pause"
 ABORT = "abort"
@@ -58,3 +64,29 @@ def ask(journal: Path, word: str) -> None:
     fresh = file.with_suffix(".control.new")
     fresh.write_text(f"{word}\n", encoding="utf-8")
     fresh.replace(file)
+
+
+class Interrupts:
+    """Within this context a first SIGINT sets ``asked``, and a second one raises KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._earlier: Any = None
+
+    def __enter__(self) -> Self:
+        """Begin to take signals; only the main thread ever gets one."""
+        if threading.current_thread() is threading.main_thread():
+            self._earlier = signal.signal(signal.SIGINT, self._take)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave signals to whoever had them before."""
+        if self._earlier is not None:
+            signal.signal(signal.SIGINT, self._earlier)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True

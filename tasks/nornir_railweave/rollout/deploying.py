@@ -7,14 +7,13 @@ from nornir.core import Nornir
 
 from nornir_railweave.device.jobs import DeployJob
 from nornir_railweave.device.reading import Comparer, IntendedConfig
-from nornir_railweave.device.saving import UNSAVED
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.rollout.control import Control, FileControl, control_file
 from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
 from nornir_railweave.rollout.rolling_out import OperatorControl, RolloutContext, roll_out
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.policy import Policy
-from nornir_railweave.tasks.save_config import Saved, save_config
+from nornir_railweave.tasks.save_config import UNSAVED, Saved, save_config
 from nornir_railweave.tasks.verifying import verify
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric

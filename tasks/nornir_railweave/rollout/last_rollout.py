@@ -1,19 +1,20 @@
 """The last rollout without its journal: what every switch still knows of its last commit.
 
-A machine that is lost takes its journals with it. Each commit's message names its rollout, and each switch keeps the
-way back, so the rollout can be told from the switches and taken back. What nobody knows any more is what the devices
-held before it and what was healthy then: what is healthy now has to stay so.
+A machine that is lost takes its journals with it. Each commit's message names its rollout, and each switch keeps its
+rollback document, so the switches tell the rollout and it can be rolled back. What the devices held before it and what
+was healthy then is lost: what is healthy now has to stay so.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from nornir.core import Nornir
+from nornir.core.task import Result, Task
 
-from nornir_railweave.device.device import LastCommit
+from nornir_railweave.device.device import LastCommit, ReachedDevice
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.target.connect import run_on
-from nornir_railweave.tasks.read_last import read_last
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
@@ -77,3 +78,17 @@ def _rollout_of(message: str, fabric: str) -> str:
         if named and named["fabric"] == fabric:
             return word
     return ""
+
+
+def read_last(task: Task, announce: Events) -> Result:
+    """Return a ``LastCommit``, empty where the device knows of none; as text, why a device could not be asked."""
+    with session(task) as opened:
+        device = ReachedDevice(opened, task.host.name, announce, 0)
+        try:
+            last = device.last_commit()
+        except DEVICE_ERRORS as fault:
+            device.say(Step.UNREACHABLE, error_text(fault))
+            return Result(host=task.host, result=error_text(fault))
+    # A commit that was rolled back does not count; a drain has a message too, and is no commit.
+    is_commit = last.pending or (last.kept and last.kept == last.commit_id)
+    return Result(host=task.host, result=last if is_commit else LastCommit(pending=False))

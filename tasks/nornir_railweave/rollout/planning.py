@@ -1,27 +1,35 @@
 """Planning against devices: read them all, compare, and make one plan."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from napalm.base.exceptions import ConnectionClosedException
 from nornir.core import Nornir
-from nornir.core.task import AggregatedResult
+from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from nornir_railweave.device.quiet import QUIET_PACKETS_PER_S
-from nornir_railweave.device.reading import Comparer, IntendedConfig
+from nornir_railweave.device.device import ReachedDevice
+from nornir_railweave.device.drained_traffic import QUIET_PACKETS_PER_S, packet_rates
+from nornir_railweave.device.observing import count_over
+from nornir_railweave.device.reading import Comparer, Comparison, IntendedConfig, damage_of, is_pending
+from nornir_railweave.device.restore import revert_commit
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
-from nornir_railweave.target.connect import only
-from nornir_railweave.tasks.check_in_use import check_in_use
+from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.links_up_towards import links_up_towards
-from nornir_railweave.tasks.read_running import read_running
-from nornir_railweave.tasks.revert_expired_commit import revert_expired_commit
+from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.consent import leaving_ports
-from railweave.plan.model import Plan
+from railweave.plan.model import LivePort, Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.closing import ClosingPort
 
 _POLL_S = 1.0
+_COUNTERS_S = 1.0
+"""Between two readings of the counters; SONiC renews its counters once a second."""
 
 
 def plan(
@@ -41,8 +49,8 @@ def plan(
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
 
     A device that cannot be read is in the plan as unreachable. With ``pending_wait_s`` devices on which an interrupted
-    deployment left a commit that waits for its confirmation are read again until their own timers took it back, for at
-    most that many seconds; where a switch lost its timer, the commit is taken back once its deadline has passed.
+    deployment left a commit that waits for its confirmation are read again until their own timers reverted it, for at
+    most that many seconds; where a switch lost its timer, the commit is reverted once its deadline has passed.
     The waves keep to ``rollout_policy``. A port towards a switch that leaves is out of use below
     ``quiet_packets_per_s``.
     """
@@ -56,7 +64,7 @@ def plan(
     while (waiting := _pending(readings)) and clock.monotonic() < deadline:
         announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
         clock.sleep(_POLL_S)
-        only(nr, waiting).run(revert_expired_commit, on_failed=True, announce=announce)
+        run_on(nr, waiting, revert_expired_commit, announce=announce)
         readings |= _read(nr, waiting, compare, announce)
     readings |= _dark(nr, fabric, readings)
     readings |= _in_use(nr, fabric, readings, quiet_packets_per_s, clock)
@@ -81,21 +89,16 @@ def _in_use(
     ports_of = {name: ports for name, ports in closing.items() if ports}
     if not ports_of:
         return {}
-    results = only(nr, tuple(ports_of)).run(
-        check_in_use,
-        on_failed=True,
+    found = run_on(
+        nr,
+        ports_of,
+        find_live_ports,
         ports_of=ports_of,
         hosts=frozenset(fabric.host_of),
         packets_per_s=packets_per_s,
         clock=clock,
     )
-    found: dict[str, Reading] = {}
-    for name in ports_of:
-        result = results[name][0]
-        if result.exception is not None:
-            raise result.exception
-        found[name] = replace(readings[name], live_ports=result.result)
-    return found
+    return {name: replace(readings[name], live_ports=live) for name, live in found.items()}
 
 
 def _pending(readings: dict[str, Reading]) -> list[str]:
@@ -103,14 +106,83 @@ def _pending(readings: dict[str, Reading]) -> list[str]:
 
 
 def _read(nr: Nornir, names: Collection[str], compare: Comparer, announce: Events) -> dict[str, Reading]:
-    results = only(nr, names).run(read_running, on_failed=True, compare=compare, announce=announce)
-    return {name: _reading(results, name) for name in names}
+    found = run_on(nr, names, read_running, compare=compare, announce=announce)
+    return {name: one or Reading(error="not attempted") for name, one in found.items()}
 
 
-def _reading(results: AggregatedResult, name: str) -> Reading:
-    """Return one device's reading; a mistake of the program travels to the top."""
-    result = results[name][0]
-    if result.exception is not None:
-        raise result.exception
-    reading = result.result
-    return reading if isinstance(reading, Reading) else Reading(error="not attempted")
+def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
+    """Return a ``Reading``; its error says why a device could not be read."""
+    name = task.host.name
+    with session(task) as opened:
+        try:
+            try:
+                found, pending = _compared(opened.driver, compare, name)
+            except ConnectionClosedException:
+                # A session that broke off says nothing of the device; one more try does.
+                found, pending = _compared(opened.reconnect(0), compare, name)
+        except DEVICE_ERRORS as fault:
+            return _unreadable(task, announce, error_text(fault))
+    if found.running.frr is None:
+        return _unreadable(task, announce, found.difference.blockers[0].message)
+    announce(Event(Step.READ, name, f"{len(found.difference.delta)} changes"))
+    return Result(host=task.host, result=Reading(found.difference, found.sha256, pending))
+
+
+def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:
+    found = compare(driver, name)
+    if damage := damage_of(driver):
+        blocker = Blocker(f"its transaction state is damaged: {damage}", f"railweave recover {name}")
+        difference = replace(found.difference, delta=Delta(), blockers=(*found.difference.blockers, blocker))
+        found = replace(found, difference=difference)
+    return found, is_pending(driver)
+
+
+def _unreadable(task: Task, announce: Events, why: str) -> Result:
+    announce(Event(Step.UNREACHABLE, task.host.name, why))
+    return Result(host=task.host, result=Reading(error=why))
+
+
+def revert_expired_commit(task: Task, announce: Events) -> Result:
+    """Restore what was there before a commit whose deadline has passed; return whether there was such a commit.
+
+    A commit whose deadline has not passed may be somebody's who is at work, and is left alone. Drivers without a
+    timer on the device have nothing to revert.
+    """
+    with session(task) as opened:
+        device = ReachedDevice(opened, task.host.name, announce, 0)
+        try:
+            if not device.last_commit().overdue:
+                return Result(host=task.host, result=False)
+            device.say(Step.ROLLING_BACK, "its timer ended without restoring anything")
+            revert_commit(device, pending=True)
+        except DEVICE_ERRORS as fault:
+            return Result(host=task.host, result=False, failed=True, error=error_text(fault))
+    device.say(Step.ROLLED_BACK)
+    return Result(host=task.host, result=True)
+
+
+def find_live_ports(
+    task: Task,
+    *,
+    ports_of: Mapping[str, Sequence[ClosingPort]],
+    hosts: frozenset[str],
+    packets_per_s: float,
+    clock: Clock,
+) -> Result:
+    """Return the ``LivePort`` values of one device: what is up at a GPU node, and what carries packets elsewhere.
+
+    A node may begin to send at any moment, so its link counts; a switch that leaves is drained first, and then its
+    links carry less than ``packets_per_s``. ``hosts`` are the nodes that stay. A device that does not answer says
+    nothing of its ports, and they count as in use.
+    """
+    closing = ports_of[task.host.name]
+    with session(task) as opened:
+        try:
+            state = opened.driver.get_interfaces()
+            up = [one for one in closing if state.get(one.port, {}).get("is_up")]
+            watched = [one.port for one in up if one.far_end and not (one.is_server or one.far_end in hosts)]
+            rates = packet_rates(count_over(opened.driver, _COUNTERS_S, clock), watched) if watched else {}
+            live = [one for one in up if one.port not in rates or rates[one.port] >= packets_per_s]
+        except (*DEVICE_ERRORS, NotImplementedError):
+            live = list(closing)
+    return Result(host=task.host, result=tuple(LivePort(one.port, one.far_end) for one in live))

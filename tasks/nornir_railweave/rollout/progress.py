@@ -20,10 +20,10 @@ from railweave.plan.outcome import outcome_text
 _TITLES = {
     "read_running": "reading",
     "save_config": "saving",
-    "bring": "deploying",
-    "keep": "confirming",
+    "apply_change": "deploying",
+    "confirm_commit": "confirming",
     "rollback_device": "rolling back",
-    "watch": "soaking",
+    "soak_check": "soaking",
     "verify_device": "verifying",
 }
 _MOST_NAMED = 12

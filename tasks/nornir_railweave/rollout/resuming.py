@@ -4,19 +4,26 @@ Nothing is concluded from the journal about what a device holds; the journal tel
 the devices, what was planned, and in which order. The devices tell the rest.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from nornir.core import Nornir
+from nornir.core.task import Result, Task
 
+from nornir_railweave.device.device import LastCommit, ReachedDevice
 from nornir_railweave.device.reading import IntendedConfig
+from nornir_railweave.device.restore import restore
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.connect import run_on
-from nornir_railweave.tasks.recover import recover
 from railweave.plan.model import Plan
 from railweave.plan.outcome import Outcome
 from railweave.plan.resumption import found_done
 from railweave.plan.rollout import Rollout
+from railweave.sonic.delta.snapshot import Snapshot
+from railweave.sonic.rows import DeviceConfig
+from railweave.wording import first_few
 
 
 def newest_unfinished(folder: Path, fabric: str, target: str) -> Rollout | None:
@@ -49,16 +56,17 @@ def free_devices(
 ) -> dict[str, str]:
     """Restore what devices held before the commits of ``rollout`` that wait on them; return why that failed, by device.
 
-
     Nothing waits on a device that ended new or that the rollout never came to. Devices that the intent no longer has
-    cannot be reached and are left out: their own timers take back what waits.
+    cannot be reached and are left out: their own timers revert what waits.
     """
     names = [
         name
         for name, record in rollout.devices.items()
         if record.step and record.outcome != "new" and name in nr.inventory.hosts
     ]
-    results = run_on(nr, names, recover, rollout=rollout, intended=intended, reconnect_s=reconnect_s, announce=announce)
+    results = run_on(
+        nr, names, free_device, rollout=rollout, intended=intended, reconnect_s=reconnect_s, announce=announce
+    )
     return {name: str(why) for name, why in results.items() if why}
 
 
@@ -70,3 +78,47 @@ def write_down_done(rollout: Rollout, plan: Plan, announce: Events) -> None:
         details = {"commit_id": made[-1] if made else "", "after_sha256": plan.devices[name].running_sha256}
         announce(Event(Step.CONFIRMED, name, "found in its new configuration", details))
         announce(Event(Step.OUTCOME, name, details={"outcome": Outcome.NEW.value}))
+
+
+_ATTEMPTS = 2
+
+
+def free_device(
+    task: Task, rollout: Rollout, intended: Callable[[str], DeviceConfig], reconnect_s: float, announce: Events
+) -> Result:
+    """Restore what the device held before its pending commit, and undrain it, if these are of ``rollout``.
+
+    A commit of anybody else is left alone: the plan that is made next names it. The result is failed where the device
+    could not be freed; the plan tells of that too.
+    """
+    name = task.host.name
+    record = rollout.devices[name]
+
+    def made(last: LastCommit) -> bool:
+        """Tell whether a pending commit is the rollout's: by its id or message, else by where the journal ends."""
+        return rollout.owns(last.commit_id, last.message) if last.commit_id else record.in_doubt
+
+    with session(task) as opened:
+        device = ReachedDevice(opened, name, announce, reconnect_s)
+        for attempt in range(_ATTEMPTS):
+            try:
+                if attempt:
+                    device.reconnect()
+                last = device.last_commit()
+                missing: tuple[str, ...] = ()
+                if last.pending and made(last):
+                    device.say(Step.ROLLING_BACK, "its commit was never confirmed")
+                    # The journal has no rows, only the digest of what the device held.
+                    before = Snapshot({}, None, intended(name), record.before_sha256)
+                    missing = restore(device, before, made, "")
+                    if not missing:
+                        device.say(Step.ROLLED_BACK)
+                elif not last.pending and record.drained and device.drained():
+                    device.driver.traffic.undrain()
+                    device.say(Step.UNDRAINED)
+                why = f"not restored: {first_few(missing)}" if missing else ""
+                return Result(host=task.host, result=why, failed=bool(missing))
+            except DEVICE_ERRORS as fault:
+                why = error_text(fault)
+                device.say(Step.LOST, why)
+    return Result(host=task.host, result=why, failed=True)

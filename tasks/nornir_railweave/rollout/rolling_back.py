@@ -1,8 +1,9 @@
 """Rolling back a rollout: an ordinary rollout of what each switch kept of its earlier configuration.
 
-Each switch keeps the way back of its last commits, so secrets never leave it and no earlier intent is needed. Waves go
-in reverse: every device meets its neighbors as they were when it changed. What was healthy before the rollout has to
-be healthy again, and the configuration read back has to be the one that the journal has the digest of.
+Each switch keeps the rollback documents of its last commits, so secrets never leave it and no earlier intent is
+needed. Waves go in reverse: every device meets its neighbors as they were when it changed. What was healthy before
+the rollout has to be healthy again, and the configuration read back has to be the one that the journal has the digest
+of.
 """
 
 from collections.abc import Mapping
@@ -21,15 +22,25 @@ from nornir_railweave.rollout.rolling_out import OperatorControl, RolledOut, Rol
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
-from nornir_railweave.tasks.check_held import check_held
 from nornir_railweave.tasks.read_rollback import read_rollback
 from nornir_railweave.tasks.save_config import Saved, save_config
+from nornir_railweave.tasks.verifying import verify_device
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
 from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
-from railweave.plan.outcome import ConfigState, DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
+from railweave.plan.observation import Observation
+from railweave.plan.outcome import (
+    ConfigState,
+    DeployResult,
+    DeviceOutcome,
+    Outcome,
+    Progress,
+    Result,
+    VerifyCheck,
+    VerifyResult,
+)
 from railweave.plan.resumption import left_of
 from railweave.plan.rollback_checks import DeviceReading, config_state, rollback_refusals
 from railweave.plan.rollout import Kind, Rollout
@@ -82,7 +93,7 @@ def plan_rollback(
 ) -> RollbackPlan:
     """Return what rolling ``rollout`` back would change, after reading every device that it may have changed.
 
-    Raises RefusedError with every device that cannot go back: changed since, or its way back is gone.
+    Raises RefusedError with every device that cannot go back: changed since, or its rollback document is gone.
     """
     names = [name for name, record in rollout.devices.items() if record.step and name in fabric.switch_of]
     readings = _read(nr, names, rollout, intended, announce)
@@ -235,5 +246,19 @@ def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Event
     """Look at every device that went back once more, now that its neighbors have gone back as well."""
     if not any(job.held for job in planned.jobs.values()):
         return None
-    results = run_on(nr, planned.jobs, check_held, jobs=planned.jobs, policy=policy, announce=announce)
+
+    def judge(name: str, seen: Observation) -> tuple[VerifyCheck, ...]:
+        return planned.jobs[name].gate(seen, (), frozenset())
+
+    rollout = policy.rollout
+    results = run_on(
+        nr,
+        planned.jobs,
+        verify_device,
+        judge=judge,
+        timeout_s=rollout.verify_timeout_s,
+        interval_s=rollout.verify_interval_s,
+        announce=announce,
+        clock=policy.clock,
+    )
     return VerifyResult(tuple(chain.from_iterable(results.values())))

@@ -1,9 +1,9 @@
-"""A rollout on its way: wave by wave, brought whole, then kept whole or undone whole.
+"""A running rollout: each wave is applied as a whole, then confirmed as a whole or rolled back as a whole.
 
-    may the wave go? → bring every device, held by its switch's timer → enough of them well? → keep all → soak
-                                                                     → too many failed?   → undo all, and stop
+    may the wave start? → apply every change, under its switch's timer → enough devices verified? → confirm all → soak
+                                                                      → too many failed? → roll all back, and stop
 
-A device that fails is taken back at once. While fewer than ``max_failures`` did, the rollout goes on without it.
+A device that fails is rolled back at once. While fewer than ``max_failures`` did, the rollout goes on without it.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,16 +17,13 @@ from nornir_railweave.device.device import Attempt, Order
 from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Event, Events, Step, silent
-from nornir_railweave.rollout.control import ABORT, PAUSE, Control, Unasked
-from nornir_railweave.rollout.interrupts import Interrupts
+from nornir_railweave.rollout.control import ABORT, PAUSE, Control, Interrupts, Unasked
 from nornir_railweave.rollout.soaking import Soak
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.runner import FabricRunner
-from nornir_railweave.tasks.assess_device import assess_device
-from nornir_railweave.tasks.bring import Brought, bring
-from nornir_railweave.tasks.keep import keep
-from nornir_railweave.tasks.rollback_device import rollback_device
+from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
+from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.plan.waves import WaveGate
 
@@ -70,7 +67,7 @@ class RolloutContext:
 class RolledOut:
     """The end of a rollout. ``stopped_by`` is the reason of a stop in one sentence, empty where it went through.
 
-    ``outcomes`` has every device that was worked on. ``undone`` were new and were taken back with their wave,
+    ``outcomes`` has every device that was worked on. ``undone`` were new and were rolled back with their wave,
     ``failed`` had a fault of their own, ``drained`` are still drained by us.
     """
 
@@ -92,8 +89,8 @@ def roll_out(
 ) -> RolledOut:
     """Carry out ``jobs``, which has every device of ``waves``, and return how each of them ended.
 
-    A device that fails is taken back alone while fewer than ``max_failures`` have; the one that reaches the budget
-    takes its whole wave back with it and stops the rollout.
+    A device that fails is rolled back alone while fewer than ``max_failures`` have; the one that reaches the budget
+    has its whole wave rolled back with it and stops the rollout.
     """
     with Interrupts() as interrupts:
         return _RollingOut(nr, jobs, waves, context, interrupts).run()
@@ -177,21 +174,21 @@ class _RollingOut:
     # A wave
 
     def _run_wave(self, wave: Sequence[str]) -> None:
-        """Bring and keep a wave, or undo it; raises _StoppedError where the rollout must not go on."""
+        """Apply and confirm a wave, or roll it back; raises _StoppedError where the rollout must not go on."""
         order = self._order(wave)
-        attempts = self._bring(order, wave)
+        attempts = self._apply(order, wave)
         reason = self._failure_budget_used() or self._revert_timer_expiring(attempts)
         if reason:
-            self._undo(order, attempts, reason)
+            self._roll_back(order, attempts, reason)
             raise _StoppedError(reason)
-        kept = self._keep(order, attempts)
+        confirmed = self._confirm(order, attempts)
         if reason := self._failure_budget_used():
             raise _StoppedError(reason)
         if any(name not in self._outcomes for name in wave):
             raise _StoppedError(_INTERRUPTED)
-        if self._interrupts.asked or not kept:
+        if self._interrupts.asked or not confirmed:
             return
-        self._soak(kept)
+        self._soak(confirmed)
 
     def _order(self, wave: Collection[str]) -> Order:
         ended_new = {name for name, outcome in self._outcomes.items() if outcome.outcome is Outcome.NEW}
@@ -203,33 +200,33 @@ class _RollingOut:
             announce=self._context.announce,
         )
 
-    def _bring(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:
+    def _apply(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:
         """Return the devices that hold their new configuration, verified; the others have ended."""
         budget = self._rollout.max_failures - len(self._failed)
         runner = FabricRunner(self._rollout.workers, budget, ended=lambda: self._interrupts.asked)
-        results = only(self._nr, wave).with_runner(runner).run(bring, on_failed=True, order=order)
+        results = only(self._nr, wave).with_runner(runner).run(apply_change, on_failed=True, order=order)
         attempts: dict[str, Attempt] = {}
         for name in wave:
-            brought, fault = results[name][0].result, results[name][0].exception
+            applied, fault = results[name][0].result, results[name][0].exception
             if fault is not None:
                 self._end(name, self._examined(order, name, fault))
-            elif isinstance(brought, Brought) and brought.attempt is not None:
-                attempts[name] = brought.attempt
-            elif isinstance(brought, Brought) and brought.outcome is not None:
-                self._end(name, brought.outcome)
+            elif isinstance(applied, ApplyResult) and applied.attempt is not None:
+                attempts[name] = applied.attempt
+            elif isinstance(applied, ApplyResult) and applied.outcome is not None:
+                self._end(name, applied.outcome)
         return attempts
 
-    def _keep(self, order: Order, attempts: Mapping[str, Attempt]) -> dict[str, Attempt]:
+    def _confirm(self, order: Order, attempts: Mapping[str, Attempt]) -> dict[str, Attempt]:
         """Confirm the whole wave; return the devices that are new now."""
         if not attempts:
             return {}
-        results = self._on_all(keep, attempts, order=order, attempts=attempts)
+        results = self._on_all(confirm_commit, attempts, order=order, attempts=attempts)
         for name in attempts:
             self._end(name, self._ended(order, results, name))
         return {name: attempt for name, attempt in attempts.items() if self._outcomes[name].ok}
 
-    def _undo(self, order: Order, attempts: Mapping[str, Attempt], reason: str) -> None:
-        """Take back every device of the wave that is in its new configuration."""
+    def _roll_back(self, order: Order, attempts: Mapping[str, Attempt], reason: str) -> None:
+        """Roll back every device of the wave that is in its new configuration."""
         if not attempts:
             return
         self._say(Step.WAVE_UNDONE, reason, devices=list(attempts))
@@ -243,7 +240,7 @@ class _RollingOut:
                 self._failed.append(name)
 
     def _soak(self, attempts: Mapping[str, Attempt]) -> None:
-        """Watch a kept wave; a fault takes it back. Raises _StoppedError where the rollout must not go on."""
+        """Watch a confirmed wave; a fault rolls it back. Raises _StoppedError where the rollout must not go on."""
         seconds = self._rollout.soak_s
         if seconds <= 0:
             return
@@ -252,7 +249,7 @@ class _RollingOut:
         soak = Soak(self._nr, order, attempts, self._asked, moving=len(self._failed))
         reason = soak.run()
         if reason:
-            self._undo(order, attempts, reason)
+            self._roll_back(order, attempts, reason)
             raise _StoppedError(reason)
         self._say(Step.SOAKED, "ended early" if soak.cut_short else "", devices=list(attempts))
 
@@ -268,7 +265,7 @@ class _RollingOut:
         return f"{last}: {self._outcomes[last].error}{count}"
 
     def _revert_timer_expiring(self, attempts: Mapping[str, Attempt]) -> str:
-        """Return why the wave cannot be kept any more: a switch may take its change back in the midst of it."""
+        """Return why it is too late to confirm the wave: a switch may revert its change in the midst of it."""
         revert_in_s = self._rollout.revert_in_s
         margin_s = min(_MOST_MARGIN_S, max(_LEAST_MARGIN_S, revert_in_s / 10))
         late = min(attempts.items(), key=lambda item: item[1].ends_at_s, default=None)

@@ -1,25 +1,36 @@
-"""The soak of a wave: its devices are looked at for a while after they were kept, and a fault tells at once.
+"""The soak of a wave: its devices are looked at for a while after they were confirmed, and a fault ends it at once.
 
 What is seen once may be a session that was just being read; what is seen twice in a row is a fault.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nornir.core import Nornir
+from nornir.core.task import Result, Task
 
-from nornir_railweave.device.device import Attempt, Order
-from nornir_railweave.device.gates import sentence
-from nornir_railweave.device.session import error_text
+from napalm_sonic.observed import Counted
+from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.gates import checks_of, sentence
+from nornir_railweave.device.observing import Seen, losses_of, observe, observe_over
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.control import ABORT, PAUSE
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.runner import FabricRunner
-from nornir_railweave.tasks.watch import Look, watch
+from railweave.plan.outcome import VerifyCheck
 from railweave.plan.verification import unreachable
 
 _LOOKS = 6
 _POLL_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SoakCheck:
+    """What was seen: the checks that do not hold, and the counters that the next look is held against."""
+
+    failed: tuple[VerifyCheck, ...] = ()
+    counted: tuple[Counted, ...] = ()
 
 
 class Soak:
@@ -30,7 +41,7 @@ class Soak:
     ) -> None:
         self.cut_short = False
         self._nr = nr
-        # A switch that went back to what it was before its provisioning announces nothing any more.
+        # A switch that went back to what it was before its provisioning no longer announces anything.
         leaving = sum(attempt.before.disconnects for attempt in attempts.values())
         self._order = replace(order, moving=moving + leaving)
         self._clock = order.policy.clock
@@ -43,7 +54,7 @@ class Soak:
         rollout = self._order.policy.rollout
         ends_at = self._clock.monotonic() + rollout.soak_s
         pause_s = max(rollout.verify_interval_s, rollout.soak_s / _LOOKS)
-        looks: dict[str, Look] = {}
+        looks: dict[str, SoakCheck] = {}
         while True:
             before, looks = looks, self._look(looks)
             for name, look in looks.items():
@@ -55,14 +66,14 @@ class Soak:
             if not self._wait(rollout.verify_interval_s if doubt else pause_s):
                 return ""
 
-    def _look(self, last: Mapping[str, Look]) -> dict[str, Look]:
+    def _look(self, last: Mapping[str, SoakCheck]) -> dict[str, SoakCheck]:
         runner = FabricRunner(self._order.policy.rollout.workers)
         found = only(self._nr, self._attempts).with_runner(runner)
-        results = found.run(watch, on_failed=True, order=self._order, attempts=self._attempts, last=last)
-        looks: dict[str, Look] = {}
+        results = found.run(soak_check, on_failed=True, order=self._order, attempts=self._attempts, last=last)
+        looks: dict[str, SoakCheck] = {}
         for name in self._attempts:
             result = results[name][0]
-            looks[name] = result.result if isinstance(result.result, Look) else _blind(name, result.exception)
+            looks[name] = result.result if isinstance(result.result, SoakCheck) else _blind(name, result.exception)
         return looks
 
     def _wait(self, seconds: float) -> bool:
@@ -80,7 +91,29 @@ class Soak:
         return True
 
 
-def _blind(name: str, fault: BaseException | None) -> Look:
+def _blind(name: str, fault: BaseException | None) -> SoakCheck:
     """Return the look of a device that a mistake of the program kept from being seen."""
     why = error_text(fault) if fault is not None else "not looked at"
-    return Look((unreachable(name, f"railweave itself failed here: {why}"),))
+    return SoakCheck((unreachable(name, f"railweave itself failed here: {why}"),))
+
+
+def soak_check(task: Task, order: Order, attempts: Mapping[str, Attempt], last: Mapping[str, SoakCheck]) -> Result:
+    """Return a ``SoakCheck``; ``last`` are the looks before, empty at the first one."""
+    name = task.host.name
+    baseline = attempts[name].baseline
+    counted = last[name].counted if name in last else ()
+    with session(task) as opened:
+        device = Device(opened, order.jobs[name], order)
+        try:
+            seen = _seen(device, counting=bool(baseline.losses))
+            checks = checks_of(device, baseline, seen.observation, losses_of((*counted, *seen.counted)))
+            counted = seen.counted
+        except DEVICE_ERRORS as fault:
+            checks = (unreachable(name, error_text(fault)),)
+    return Result(host=task.host, result=SoakCheck(tuple(check for check in checks if not check.ok), counted))
+
+
+def _seen(device: Device, *, counting: bool) -> Seen:
+    if counting:
+        return observe_over(device.driver, 0, device.order.policy.clock)
+    return Seen(observe(device.driver))

@@ -81,7 +81,7 @@ def only(nr: Nornir, names: Collection[str]) -> Nornir:
 
 
 def run_on(nr: Nornir, names: Collection[str], task: Callable[..., Result], **arguments: Any) -> dict[str, Any]:
-    """Run ``task`` on these hosts alone and return its result of each, None where a host was not attempted.
+    """Run ``task`` on these hosts alone and return its result of each by name, None where a host was not attempted.
 
     A mistake of the program in one of the tasks travels to the top.
     """

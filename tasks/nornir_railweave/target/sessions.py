@@ -43,7 +43,7 @@ class OpenSessions:
             close_session(host)
 
     def task_instance_completed(self, task: Task, host: Host, result: MultiResult) -> None:
-        """Note whose session is not in use any more."""
+        """Note whose session is no longer in use."""
         with self._lock:
             self._in_use.discard(host.name)
             if CONNECTION in host.connections:

@@ -1,18 +1,20 @@
-"""Draining by hand over a fabric: read what is drained, drain one switch after the other, undrain."""
+"""Draining by hand: read what is drained, drain one switch after the other, undrain."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from nornir.core import Nornir
+from nornir.core.task import Result, Task
 
-from nornir_railweave.target.connect import only
-from nornir_railweave.tasks.drain_device import drain_device, read_drained, undrain_device
-from railweave.plan.manual_drain import DrainResult, DrainTarget
+from nornir_railweave.device.drained_traffic import wait_until_drained
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.target.connect import run_on
+from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget, undrained
 
 
 def read(nr: Nornir, names: Collection[str]) -> dict[str, DrainResult]:
     """Return what is drained on these switches, or why one does not say."""
-    return _run(nr, names, read_drained)
+    return run_on(nr, names, read_drained)
 
 
 def drain(
@@ -21,33 +23,80 @@ def drain(
     """Drain one switch after the other and wait until each is quiet; the first that is not as asked ends it."""
     results: list[DrainResult] = []
     for target in targets:
-        done = _run(
-            nr,
-            (target.device,),
-            drain_device,
-            peers=target.peers,
-            ports=target.ports,
-            wait_s=wait_s,
-            packets_per_s=packets_per_s,
-        )[target.device]
-        results.append(done)
-        if not done.ok:
+        arguments = {"peers": target.peers, "ports": target.ports, "wait_s": wait_s, "packets_per_s": packets_per_s}
+        results.append(run_on(nr, (target.device,), drain_device, **arguments)[target.device])
+        if not results[-1].ok:
             break
     return tuple(results)
 
 
 def undrain(nr: Nornir, names: Sequence[str]) -> tuple[DrainResult, ...]:
-    """Remove all that drains on these switches; each is tried, whatever comes of the others."""
-    done = _run(nr, names, undrain_device)
+    """Remove all that drains on these switches; each is tried, whatever the result of the others."""
+    done = run_on(nr, names, undrain_device)
     return tuple(done[name] for name in names)
 
 
-def _run(nr: Nornir, names: Collection[str], task: Callable[..., Any], **arguments: Any) -> dict[str, DrainResult]:
-    results = only(nr, names).run(task, on_failed=True, **arguments)
-    found: dict[str, DrainResult] = {}
-    for name in names:
-        result = results[name][0]
-        if result.exception is not None:
-            raise result.exception
-        found[name] = result.result
-    return found
+_LONGEST_INTERVAL_S = 2.0
+_READINGS = 4
+
+
+def read_drained(task: Task) -> Result:
+    """Return the drained peers of a device as a ``DrainResult``; its error where the device does not say."""
+    return _attempt(task, lambda driver: _drained(task, driver))
+
+
+def drain_device(
+    task: Task, *, peers: tuple[str, ...], ports: Collection[str], wait_s: float, packets_per_s: float
+) -> Result:
+    """Drain these peers until somebody undrains, and wait until their ports are quiet; a ``DrainResult``.
+
+    ``wait_s`` 0 looks at no counter. What is drained already is left as it is.
+    """
+
+    def work(driver: Any) -> DrainResult:
+        before = driver.traffic.drained()
+        driver.traffic.drain(None if peers == WHOLE else peers, revert_in=None, message="drained by hand")
+        after = driver.traffic.drained()
+        if left := undrained(peers, after):
+            missing = "no BGP instance" if left == WHOLE else f"no BGP session with {', '.join(left)}"
+            return DrainResult(task.host.name, before, after, before != after, error=f"it has {missing}")
+        flows = ""
+        if wait_s > 0:
+            interval_s = min(_LONGEST_INTERVAL_S, wait_s / _READINGS)
+            flows = wait_until_drained(
+                driver, ports, packets_per_s=packets_per_s, timeout_s=wait_s, interval_s=interval_s
+            )
+        return DrainResult(task.host.name, before, after, before != after, wait_s > 0, flows)
+
+    return _attempt(task, work)
+
+
+def undrain_device(task: Task) -> Result:
+    """Remove all that drains on a device; a ``DrainResult``."""
+
+    def work(driver: Any) -> DrainResult:
+        before = driver.traffic.drained()
+        driver.traffic.undrain()
+        after = driver.traffic.drained()
+        return DrainResult(task.host.name, before, after, before != after)
+
+    return _attempt(task, work)
+
+
+def _drained(task: Task, driver: Any) -> DrainResult:
+    found = driver.traffic.drained()
+    return DrainResult(task.host.name, found, found)
+
+
+def _attempt(task: Task, work: Callable[[Any], DrainResult]) -> Result:
+    name = task.host.name
+    with session(task) as opened:
+        try:
+            driver = opened.driver
+            if not hasattr(driver, "traffic"):
+                result = DrainResult(name, error=f"the driver {type(driver).__name__} cannot drain")
+            else:
+                result = work(driver)
+        except DEVICE_ERRORS as fault:
+            result = DrainResult(name, error=error_text(fault))
+    return Result(host=task.host, result=result)

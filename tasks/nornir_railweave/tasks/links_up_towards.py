@@ -6,7 +6,7 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.session import DEVICE_ERRORS, session
-from nornir_railweave.target.connect import only
+from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
 
 
@@ -17,14 +17,9 @@ def links_up_towards(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dic
     """
     ports_of = _far_ports(fabric, silent)
     up: dict[str, list[str]] = {name: [] for name in silent}
-    if ports_of:
-        results = only(nr, tuple(ports_of)).run(ports_up, on_failed=True, ports_of=ports_of)
-        for far, ports in ports_of.items():
-            result = results[far][0]
-            if result.exception is not None:
-                raise result.exception
-            for port in result.result:
-                up[ports[port]].append(f"{far}:{port}")
+    for far, ports in run_on(nr, ports_of, ports_up, ports_of=ports_of).items():
+        for port in ports:
+            up[ports_of[far][port]].append(f"{far}:{port}")
     return {name: tuple(ends) for name, ends in up.items()}
 
 

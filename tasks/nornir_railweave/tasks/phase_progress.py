@@ -4,11 +4,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from nornir.core import Nornir
+from nornir.core.task import Result, Task
 
+from nornir_railweave.device.reading import running_of
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
-from nornir_railweave.target.connect import only
-from nornir_railweave.tasks.match_phase import Candidate, match_phase
+from nornir_railweave.target.connect import run_on
 from railweave.plan.phase_progress import PhaseProgress
+from railweave.sonic.delta.diff import diff
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 
@@ -26,20 +29,36 @@ def find_phase_progress(nr: Nornir, stages: Sequence[Configurator], *, events: E
     def candidates(name: str) -> tuple[Candidate, ...]:
         return tuple((number, _wanted(stage, name)) for number, stage in latest_first)
 
-    results = only(nr, names).run(match_phase, on_failed=True, candidates=candidates, announce=announce)
-    latest: dict[str, int | None] = {}
-    unreadable: dict[str, str] = {}
-    for name in names:
-        result = results[name][0]
-        if result.exception is not None:
-            raise result.exception
-        if isinstance(result.result, str):
-            unreadable[name] = result.result
-        else:
-            latest[name] = result.result
-    return PhaseProgress(latest, unreadable)
+    found = run_on(nr, names, match_phase, candidates=candidates, announce=announce)
+    unreadable = {name: one for name, one in found.items() if isinstance(one, str)}
+    return PhaseProgress({name: one for name, one in found.items() if name not in unreadable}, unreadable)
 
 
 def _wanted(stage: Configurator, name: str) -> Callable[[], DeviceConfig] | None:
     switch = stage.fabric.switch_of.get(name)
     return None if switch is None else partial(stage.device, switch)
+
+
+Candidate = tuple[int, Callable[[], DeviceConfig] | None]
+"""A number, and what makes the configuration; None where the device is not intended at all."""
+
+
+def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], announce: Events) -> Result:
+    """Return the number of the first of a device's candidates that it runs, None where it runs none of them; or, as
+    text, why it could not be read."""
+    name = task.host.name
+    with session(task) as opened:
+        try:
+            running = running_of(opened.driver)
+        except DEVICE_ERRORS as fault:
+            announce(Event(Step.UNREACHABLE, name, error_text(fault)))
+            return Result(host=task.host, result=error_text(fault))
+    for number, intended in candidates(name):
+        if intended is None:
+            return Result(host=task.host, result=number)
+        found = diff(name, running, intended())
+        if not found.delta and not found.blockers:
+            announce(Event(Step.READ, name))
+            return Result(host=task.host, result=number)
+    announce(Event(Step.READ, name))
+    return Result(host=task.host, result=None)

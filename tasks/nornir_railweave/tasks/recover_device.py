@@ -8,7 +8,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
-from nornir_railweave.target.connect import only
+from nornir_railweave.target.connect import run_on
 from railweave.plan.outcome import RecoveryOutcome, RecoveryResult
 
 _OUTCOMES = {
@@ -23,11 +23,7 @@ _OUTCOMES = {
 
 def recover(nr: Nornir, names: Sequence[str], *, accept_running: bool) -> tuple[RecoveryResult, ...]:
     """Recover these switches, all at once; the result of each."""
-    done = only(nr, names).run(recover_device, on_failed=True, accept_running=accept_running)
-    for name in names:
-        if (fault := done[name][0].exception) is not None:
-            raise fault
-    return tuple(done[name][0].result for name in names)
+    return tuple(run_on(nr, names, recover_device, accept_running=accept_running).values())
 
 
 def recover_device(task: Task, accept_running: bool) -> Result:

@@ -1,14 +1,17 @@
 """Save a device that runs what is intended and would boot something else after a power loss."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum, auto
+from typing import Any
 
+from napalm.base.exceptions import NapalmException
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.jobs import DeviceJob
-from nornir_railweave.device.saving import UNSAVED, is_saved, save
 from nornir_railweave.device.session import DEVICE_ERRORS, session
 from nornir_railweave.events import Event, Events, Step
+from railweave.sonic.document import DocumentError
 
 
 class Saved(Enum):
@@ -32,3 +35,22 @@ def save_config(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> 
             return Result(host=task.host, result=Saved.UNKNOWN)
     announce(Event(Step.SAVED if done else Step.LOST, name, "" if done else UNSAVED))
     return Result(host=task.host, result=Saved.NOW if done else Saved.NOT)
+
+
+UNSAVED = "the new configuration runs but could not be saved: after a power loss the switch boots the old one"
+
+
+def is_saved(driver: Any, job: DeviceJob) -> bool:
+    """Tell whether the device boots what the job wants; raises what the driver raises."""
+    try:
+        return job.read(driver, "startup").done
+    except DocumentError:
+        return False
+
+
+def save(driver: Any, job: DeviceJob) -> bool:
+    """Save what runs, where the driver can do that alone; tell whether the device boots what the job wants now."""
+    if hasattr(driver, "changes"):
+        with suppress(NapalmException):
+            driver.changes.save()
+    return is_saved(driver, job)

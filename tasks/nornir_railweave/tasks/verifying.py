@@ -1,16 +1,22 @@
 """Verification of a fabric: read every device and compare it with what the fabric needs."""
 
-from collections.abc import Collection, Container
+from collections.abc import Callable, Collection, Container
+from functools import cache
+from itertools import chain
 
 from nornir.core import Nornir
+from nornir.core.task import Result, Task
 
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.device.observing import observe
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
-from nornir_railweave.target.connect import only
-from nornir_railweave.tasks.verify_device import verify_device
+from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, Expecting, expect
+from railweave.plan.verification import Observation
 from railweave.plan.outcome import VerifyCheck, VerifyResult
-from railweave.plan.verification import EVERYONE, swapped_cables
+from railweave.plan.verification import EVERYONE, check_device, swapped_cables, unreachable
 
 
 def verify(
@@ -33,23 +39,49 @@ def verify(
     announce = Announcer([events])
     announce(Event(Step.VERIFYING, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
 
+    @cache
     def expectation(name: str) -> Expectation:
         return expecting(fabric, fabric.switch_of[name])
 
-    checks: list[VerifyCheck] = []
-    if names:
-        results = only(nr, names).run(
-            verify_device,
-            on_failed=True,
-            expectation=expectation,
-            settled=settled,
-            timeout_s=timeout_s,
-            interval_s=interval_s,
-            announce=announce,
-        )
-        for name in names:
-            result = results[name][0]
-            if result.exception is not None:
-                raise result.exception
-            checks += result.result
-    return VerifyResult(tuple(checks), tuple(str(swap) for swap in swapped_cables(fabric, checks)))
+    def judge(name: str, seen: Observation) -> tuple[VerifyCheck, ...]:
+        return check_device(expectation(name), seen, settled)
+
+    found = run_on(nr, names, verify_device, judge=judge, timeout_s=timeout_s, interval_s=interval_s, announce=announce)
+    checks = tuple(chain.from_iterable(found.values()))
+    return VerifyResult(checks, tuple(str(swap) for swap in swapped_cables(fabric, checks)))
+
+
+_ATTEMPTS = 2
+
+
+def verify_device(
+    task: Task,
+    *,
+    judge: Callable[[str, Observation], tuple[VerifyCheck, ...]],
+    timeout_s: float,
+    interval_s: float,
+    announce: Events,
+    clock: Clock = SYSTEM_CLOCK,
+) -> Result:
+    """Return the checks that ``judge`` makes of what one device shows; looks again until all hold or time is up.
+
+    A device that does not answer twice in a row is not waited for.
+    """
+    deadline = clock.monotonic() + timeout_s
+    silent_reads = 0
+    with session(task) as opened:
+        while True:
+            try:
+                checks = judge(task.host.name, observe(opened.driver))
+                silent_reads = 0
+            except DEVICE_ERRORS as fault:
+                opened.close()
+                checks = (unreachable(task.host.name, error_text(fault)),)
+                silent_reads += 1
+            over = silent_reads >= _ATTEMPTS or clock.monotonic() + interval_s > deadline
+            wrong = sum(not check.ok for check in checks)
+            if over or not wrong:
+                step = Step.UNREACHABLE if silent_reads else Step.VERIFIED
+                announce(Event(step, task.host.name, f"{wrong} of {len(checks)} checks fail" if wrong else ""))
+                return Result(host=task.host, result=checks)
+            clock.sleep(interval_s)

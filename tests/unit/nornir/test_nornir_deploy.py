@@ -211,7 +211,7 @@ def test_a_device_that_never_comes_back_is_unreachable_and_its_timer_is_named(
     switch.faults["committed"] = vanish
     result = changed.deploy()
     assert changed.outcomes(result)["lab-spine1"] == "unreachable"
-    assert "takes back a commit" in result.devices["lab-spine1"].error
+    assert "reverts a commit" in result.devices["lab-spine1"].error
     assert switch.pending
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nornir_railweave.device.quiet import wait_until_quiet
+from nornir_railweave.device.drained_traffic import wait_until_drained
 
 KINDS = ("unicast", "multicast", "broadcast")
 
@@ -40,7 +40,7 @@ class Counting:
         }
 
     def wait(self, *ports: str, packets_per_s: float = 100, timeout_s: float = 20) -> str:
-        return wait_until_quiet(
+        return wait_until_drained(
             self, ports or self.ports, packets_per_s=packets_per_s, timeout_s=timeout_s, interval_s=1,
             clock=self,
         )  # fmt: skip

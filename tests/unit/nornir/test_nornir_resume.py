@@ -1,4 +1,4 @@
-"""Rollouts carried on and taken back over drivers in memory that keep the way back of their commits."""
+"""Rollouts resumed and rolled back over drivers in memory that keep the rollback documents of their commits."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ MTU = ("reserve: {leaves: 4, spines: 4}", "reserve: {leaves: 4, spines: 4}\nmtu:
 
 @dataclass
 class Kept:
-    """One commit that a switch keeps the way back of."""
+    """One commit of which a switch keeps the rollback document."""
 
     commit_id: str
     message: str
@@ -79,7 +79,7 @@ class Keepers:
 
 @pytest.fixture
 def bench(deployed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A deployed lab whose drivers keep the way back of what they commit."""
+    """A deployed lab whose drivers keep the rollback documents of their commits."""
     driver = sys.modules["custom_napalm.railweavefake"].RailweavefakeDriver
     keepers = Keepers()
     made, commit, rollback = driver.__init__, driver.commit_config, driver.rollback
@@ -109,7 +109,7 @@ def bench(deployed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(driver, "commit_config", commit_config)
     monkeypatch.setattr(driver, "rollback", roll_back)
     monkeypatch.setattr(driver, "document", document, raising=False)
-    monkeypatch.setattr(driver, "ways_back", property(lambda self: self), raising=False)
+    monkeypatch.setattr(driver, "rollback_documents", property(lambda self: self), raising=False)
     deployed.keepers = keepers
     return deployed
 

@@ -165,7 +165,7 @@ def test_a_device_lost_in_a_wave_takes_the_others_back(wide: "Bench", unreachabl
     assert wide.outcomes(result)["lab-leaf4"] == "unreachable"
     assert is_old(wide, "lab-leaf2")
     assert is_old(wide, "lab-leaf3")
-    assert "takes back a commit" in result.stopped_by
+    assert "reverts a commit" in result.stopped_by
 
 
 def test_a_device_that_cannot_be_taken_back_with_its_wave_is_told(
@@ -370,7 +370,7 @@ def test_a_switch_that_restarted_while_it_was_verified_is_not_taken_for_new(wide
     one.faults["bgp"] = restart
     result = wide.deploy()
     assert result.devices["lab-spine1"].outcome == "old"
-    assert "does not hold its new configuration any more" in result.devices["lab-spine1"].error
+    assert "no longer runs its new configuration" in result.devices["lab-spine1"].error
     assert one.running == one.saved
     assert not one.pending
 

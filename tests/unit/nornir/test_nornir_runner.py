@@ -17,7 +17,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Announcer, Event, Step
-from nornir_railweave.rollout.interrupts import Interrupts
+from nornir_railweave.rollout.control import Interrupts
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.progress import FabricProgress
 from nornir_railweave.target.inventory import FabricInventory

@@ -1,7 +1,7 @@
-"""Bring one device to its new configuration, verified, and leave it under its switch's timer.
+"""Apply the change of one device, verify it, and leave it under its switch's timer.
 
-Whatever fails, the device is taken back at once and read, and the outcome says which configuration it has. Nothing is
-concluded from the text of a command or from an exception. What holds is kept or undone with its whole wave, later.
+Whatever fails, the device is rolled back at once and read, and the outcome says which configuration it has. Nothing is
+concluded from the text of a command or from an exception. Its whole wave is confirmed or rolled back later.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ _LOCKED = (LockError, SessionLockedException)
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ApplyResult:
     """A device after this step: new, verified and held by its timer where ``outcome`` is None, else ended so."""
 
     attempt: Attempt | None = None
@@ -48,23 +48,23 @@ class _EndedError(Exception):
         self.outcome = outcome
 
 
-def bring(task: Task, order: Order) -> Result:
-    """Return a ``Brought``; the result is failed unless the device is held in its new configuration."""
+def apply_change(task: Task, order: Order) -> Result:
+    """Return a ``ApplyResult``; the result is failed unless the device is held in its new configuration."""
     with session(task) as opened:
         device = Device(opened, order.jobs[task.host.name], order)
-        brought = _Bringing(device).run()
-    if brought.outcome is not None:
-        device.say(Step.OUTCOME, brought.outcome.error, outcome=brought.outcome.outcome.value)
-    return Result(host=task.host, result=brought, failed=brought.outcome is not None)
+        applied = _Application(device).run()
+    if applied.outcome is not None:
+        device.say(Step.OUTCOME, applied.outcome.error, outcome=applied.outcome.outcome.value)
+    return Result(host=task.host, result=applied, failed=applied.outcome is not None)
 
 
-class _Bringing:
+class _Application:
     """The steps of one device, in the order in which they stand here."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
 
-    def run(self) -> Brought:
+    def run(self) -> ApplyResult:
         """Carry the change through to a verified device under its timer, or back."""
         device = self._device
         try:
@@ -73,12 +73,12 @@ class _Bringing:
             fault_text, attempt = self._commit(attempt)
         except _UntouchedError as reason:
             device.say(Step.MOVED, str(reason))
-            return Brought(outcome=DeviceOutcome(Outcome.OLD, str(reason)))
+            return ApplyResult(outcome=DeviceOutcome(Outcome.OLD, str(reason)))
         except _EndedError as ended:
-            return Brought(outcome=ended.outcome)
+            return ApplyResult(outcome=ended.outcome)
         except DEVICE_ERRORS as fault:
             device.say(Step.UNREACHABLE, error_text(fault))
-            return Brought(outcome=DeviceOutcome(Outcome.UNREACHABLE, error_text(fault)))
+            return ApplyResult(outcome=DeviceOutcome(Outcome.UNREACHABLE, error_text(fault)))
         return self._settle(attempt, fault_text)
 
     def _begin(self) -> Attempt:
@@ -159,22 +159,26 @@ class _Bringing:
         look = Look(counters=not attempt.drained and bool(attempt.baseline.losses), over_s=device.interval_s)
         return apply_delta(device, attempt.before.delta, device.order.policy.message, device.revert_in_s, look)
 
-    def _settle(self, attempt: Attempt, fault_text: str) -> Brought:
+    def _settle(self, attempt: Attempt, fault_text: str) -> ApplyResult:
         """Read what the commit left and verify it; what is not as it must be is undone."""
         device = self._device
         try:
             found = self._read_again(attempt, reconnect=bool(fault_text))
         except DEVICE_ERRORS as fault:
-            return Brought(outcome=device.lost(fault_text or error_text(fault)))
+            return ApplyResult(outcome=device.lost(fault_text or error_text(fault)))
         if config_state(found, device.job) is not ConfigState.AFTER:
             why = fault_text or "the device does not hold what was committed"
-            return Brought(outcome=roll_back(device, attempt, why))
+            return ApplyResult(outcome=roll_back(device, attempt, why))
         attempt = replace(attempt, after_sha256=found.sha256)
         try:
             wrong, after = self._verify(attempt)
         except DEVICE_ERRORS as fault:
             wrong, after = f"could not be verified: {error_text(fault)}", None
-        return Brought(outcome=roll_back(device, attempt, wrong)) if wrong else Brought(replace(attempt, after=after))
+        return (
+            ApplyResult(outcome=roll_back(device, attempt, wrong))
+            if wrong
+            else ApplyResult(replace(attempt, after=after))
+        )
 
     def _read_again(self, attempt: Attempt, *, reconnect: bool) -> Found:
         """Read what the commit left, over a new session where the old one is in doubt or breaks off."""

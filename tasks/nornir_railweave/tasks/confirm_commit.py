@@ -1,4 +1,7 @@
-"""Keep what a device was brought to: confirm the commit, which saves it, whatever becomes of the session."""
+"""End the change of one device: confirm its commit, which saves it, or roll it back with its wave.
+
+Whatever happens to the session, the device is asked what it holds.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,16 +10,16 @@ from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Attempt, Device, Order
-from nornir_railweave.device.restore import roll_back
-from nornir_railweave.device.saving import UNSAVED, is_saved, save
+from nornir_railweave.device.restore import revert_commit, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
+from nornir_railweave.tasks.save_config import UNSAVED, is_saved, save
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 
 _ATTEMPTS = 2
 
 
-def keep(task: Task, order: Order, attempts: Mapping[str, Attempt]) -> Result:
+def confirm_commit(task: Task, order: Order, attempts: Mapping[str, Attempt]) -> Result:
     """Return the device's ``DeviceOutcome``; the result is failed unless that is ``new`` without an error."""
     name = task.host.name
     with session(task) as opened:
@@ -26,8 +29,8 @@ def keep(task: Task, order: Order, attempts: Mapping[str, Attempt]) -> Result:
     return Result(host=task.host, result=outcome, failed=not outcome.ok)
 
 
-def _keep(driver: Any, commit_id: str) -> None:
-    """Keep the pending commit; where the switch has named it a moment ago, that one alone and without asking again."""
+def _confirm_pending(driver: Any, commit_id: str) -> None:
+    """Confirm the pending commit; that one alone where the switch has named it a moment ago."""
     changes = getattr(driver, "changes", None)
     if changes is not None and commit_id:
         changes.confirm(commit_id)
@@ -52,12 +55,12 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
             last = device.last_commit(just_read=True)
             if state is not ConfigState.AFTER:
                 # A switch that restarted since its verification runs what it had saved, and still waits.
-                why = "the device does not hold its new configuration any more"
+                why = "the device no longer runs its new configuration"
                 break
             if last.pending:
                 if last.commit_id and not attempt.made(last):
                     raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
-                _keep(driver, last.commit_id)
+                _confirm_pending(driver, last.commit_id)
             elif not (is_saved(driver, device.job) or save(driver, device.job)):
                 return DeviceOutcome(Outcome.NEW, UNSAVED)
             return _confirmed(device, attempt, attempt.commit_id or (last.commit_id if attempt.made(last) else ""))
@@ -72,3 +75,45 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
         except DEVICE_ERRORS:
             return device.lost(why)
     return roll_back(device, attempt, f"the commit could not be confirmed: {why}")
+
+
+def rollback_device(task: Task, order: Order, attempts: Mapping[str, Attempt], why: str) -> Result:
+    """Return the device's ``DeviceOutcome`` after its rollback, by a pending commit or by the last one."""
+    name = task.host.name
+    with session(task) as opened:
+        device = Device(opened, order.jobs[name], order)
+        outcome = roll_back(device, attempts[name], why)
+    device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+    return Result(host=task.host, result=outcome)
+
+
+def assess_device(task: Task, order: Order, why: str) -> Result:
+    """Return the ``DeviceOutcome`` of a device on which the program made a mistake, by reading it; ``why`` names that.
+
+    A commit of this rollout that waits there is rolled back first: nobody has verified it.
+    """
+    name = task.host.name
+    with session(task) as opened:
+        device = Device(opened, order.jobs[name], order)
+        try:
+            outcome = _read(device, why)
+        except DEVICE_ERRORS as fault:
+            outcome = DeviceOutcome(Outcome.UNREACHABLE, f"{why}; and it cannot be read: {error_text(fault)}")
+    device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+    return Result(host=task.host, result=outcome)
+
+
+def _read(device: Device, why: str) -> DeviceOutcome:
+    last = device.last_commit()
+    if last.pending and last.message == device.order.policy.message:
+        revert_commit(device, pending=True)
+    state = device.state()
+    if device.driver.has_pending_commit():
+        return DeviceOutcome(
+            Outcome.UNREACHABLE,
+            f"{why}; a commit waits for its confirmation there, and the switch rolls it back by itself within "
+            f"{device.revert_in_s} s",
+        )
+    if state is ConfigState.PARTIAL:
+        return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; the device holds neither configuration in full")
+    return DeviceOutcome(Outcome.NEW if state is ConfigState.AFTER else Outcome.OLD, why)

@@ -1,14 +1,16 @@
-"""Read what one device runs, as the facts that are kept of it."""
+"""Collecting facts: what the devices of a fabric run, one document each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 from napalm.base.exceptions import ConnectionClosedException
+from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
-from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.events import Announcer, Event, Events, Step, silent
+from nornir_railweave.target.connect import run_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +40,13 @@ def read_facts(task: Task, keep: Callable[[str], str], announce: Events) -> Resu
 
 def _printed(driver: Any) -> str:
     return str(driver.get_config(retrieve="running")["running"])
+
+
+def collect(
+    nr: Nornir, names: Collection[str], keep: Callable[[str], str], *, events: Events = silent
+) -> dict[str, FactReading]:
+    """Return the facts of the devices ``names``, made by ``keep`` of the configuration that each one prints."""
+    announce = Announcer([events])
+    announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
+    found = run_on(nr, names, read_facts, keep=keep, announce=announce)
+    return {name: one or FactReading(error="not attempted") for name, one in found.items()}

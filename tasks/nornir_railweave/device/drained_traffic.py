@@ -13,7 +13,7 @@ QUIET_PACKETS_PER_S = 20.0
 _PACKETS = ("unicast_packets", "multicast_packets", "broadcast_packets")
 
 
-def wait_until_quiet(
+def wait_until_drained(
     driver: Any,
     ports: Collection[str],
     *,
