@@ -9,7 +9,7 @@ The switch refuses what moved meanwhile, and reverts by itself whatever fails.
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from napalm.base.exceptions import CommitConfirmException, CommitError
 
@@ -30,9 +30,6 @@ from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_differenc
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
 from railweave_switch.state import VERSION, Kind
-
-if TYPE_CHECKING:
-    from napalm_sonic.options import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +66,13 @@ class Committer:
     ``drain`` is the temporary drain of this session that the commit is made under; whatever undoes it ends the drain.
     """
 
-    hostname: str
     program: SwitchProgram
-    options: "Options"
     drain: TemporaryDrain | None = None
+
+    @property
+    def hostname(self) -> str:
+        """Return the name that messages begin with."""
+        return self.program.hostname
 
     def commit(self, candidate: Candidate, compared: Delta | None, message: str, revert_in_s: int | None) -> None:
         """Apply the candidate; raises CommitError, with the earlier configuration restored unless it says otherwise.
@@ -174,7 +174,9 @@ class Committer:
             "kind": Kind.COMMIT,
             "by": who(),
             "message": message,
-            "deadline_s": self.options.reload_timeout_s + UNATTENDED_S if revert_in_s is None else revert_in_s,
+            "deadline_s": self.program.caller.options.reload_timeout_s + UNATTENDED_S
+            if revert_in_s is None
+            else revert_in_s,
             "supersedes": "" if drain is None else drain.commit_id,
             "before": _part(changes, before),
             "frr_before": work.before.frr_digest if _changes_frr(work.delta) else "",
@@ -186,7 +188,7 @@ class Committer:
                 "rows": _part(undo, restored),
                 "undo": undo,
             },
-            "step_timeout_s": self.options.apply_timeout_s,
+            "step_timeout_s": self.program.caller.options.apply_timeout_s,
         }
 
     def _refuse_when_moved(self, delta: Delta, compared: Delta) -> None:

@@ -8,7 +8,7 @@ saved, it outlives a reboot and stays until somebody undrains.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from napalm.base.exceptions import CommitError
 
@@ -22,9 +22,6 @@ from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, redrained, undo_text, undrain_text
 from railweave.sonic.frr.lines import JOIN
 from railweave_switch.state import VERSION, Kind
-
-if TYPE_CHECKING:
-    from napalm_sonic.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,6 @@ class _Lines:
 class Drainer:
     """What draining needs of one device."""
 
-    session: "Session"
     program: SwitchProgram
 
     def drained(self) -> tuple[str, ...]:
@@ -80,7 +76,7 @@ class Drainer:
 
     def _to_drain(self, reading: Reading, peers: Sequence[str] | None) -> _Lines:
         """Return what drains; raises CommitError where a transaction is pending."""
-        refuse_when_pending(self.session.hostname, reading.status)
+        refuse_when_pending(self.program.hostname, reading.status)
         before = self._answered(reading.running.frr_document)
         return _Lines(
             "drain", before, drain_text(before, peers), undo_text(before, peers), lambda now: drain_text(now, peers)
@@ -90,7 +86,7 @@ class Drainer:
         self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None
     ) -> tuple[TemporaryDrain, Observed | None]:
         self._check(lines, name, answer, revert_in_s)
-        return TemporaryDrain(name, lines.before.drain), observed_of(self.session.hostname, answer)
+        return TemporaryDrain(name, lines.before.drain), observed_of(self.program.hostname, answer)
 
     def undrain(self, standing: TemporaryDrain | None, look: Look | None) -> Observed | None:
         """Remove what drains; of a temporary drain of this session only its own lines. Raises CommitError.
@@ -121,7 +117,7 @@ class Drainer:
         answer = self.program.undrain(look)
         if known is not None and known.running.frr_document is not None:
             self._frr_after(known.running.frr_document, answer)
-        return observed_of(self.session.hostname, answer)
+        return observed_of(self.program.hostname, answer)
 
     def _apply(
         self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None
@@ -133,7 +129,7 @@ class Drainer:
 
     def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
         """Raise CommitError unless FRR has the lines; where it lacks some, all are removed."""
-        hostname = self.session.hostname
+        hostname = self.program.hostname
         if answer.get("error") and answer["outcome"] == "confirmed":
             raise CommitError(
                 f"{hostname}: done, but it could not be saved, so a reboot reverts it: {error_of(answer)}"
@@ -167,7 +163,7 @@ class Drainer:
 
     def _answered(self, document: FrrDocument | None) -> FrrDocument:
         if document is None:
-            raise CommitError(f"{self.session.hostname}: FRR does not answer (is the bgp container up?)")
+            raise CommitError(f"{self.program.hostname}: FRR does not answer (is the bgp container up?)")
         return document
 
 

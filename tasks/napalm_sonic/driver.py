@@ -13,6 +13,7 @@ from napalm_sonic import (
     getters_neighbors,
     getters_tables,
 )
+from napalm_sonic.calling import Caller
 from napalm_sonic.candidate import Candidate, Kind, read_candidate
 from napalm_sonic.commit import Changes, Committer
 from napalm_sonic.compare import difference
@@ -20,7 +21,7 @@ from napalm_sonic.drain import Drainer, Traffic, check_revert_in
 from napalm_sonic.lock import Lock
 from napalm_sonic.options import DOCKER, Options, parse_options
 from napalm_sonic.ping import ping, ping_command
-from napalm_sonic.program import RollbackDocuments, SwitchProgram
+from napalm_sonic.program import SwitchProgram
 from napalm_sonic.session import Session
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.document import DocumentError
@@ -47,13 +48,13 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self._options = parse_options(optional_args, timeout)
         self.device = _new_session(hostname, username, password, float(timeout), self._options)
         self._lock = Lock(self.device, self._options.lock_wait_s)
-        self.revert_timer = SwitchProgram(self.device, self._options, self._lock)
+        self.revert_timer = SwitchProgram(Caller(self.device, self._options), self._lock)
         self._candidate: Candidate | None = None
         self._compared: Delta | None = None
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
-        self.traffic = Traffic(Drainer(self.device, self.revert_timer))
+        self.traffic = Traffic(Drainer(self.revert_timer))
         self.changes = Changes(self._committer)
-        self.rollback_documents = RollbackDocuments(self.revert_timer)
+        self.rollback_document = self.revert_timer.rollback_document
 
     # Session
 
@@ -201,7 +202,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     # Inside
 
     def _committer(self) -> Committer:
-        return Committer(self.hostname, self.revert_timer, self._options, self.traffic.temporary)
+        return Committer(self.revert_timer, self.traffic.temporary)
 
     def _load_error(self, error: DocumentError) -> ReplaceConfigException | MergeConfigException:
         if self._candidate is not None and self._candidate.kind is Kind.REPLACE:

@@ -7,7 +7,6 @@ between two calls of a session. The kernel frees it when the session ends, howev
 import os
 import shlex
 import socket
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -47,11 +46,12 @@ class Lock:
         """Take the lock; raises LockError that names the holder where one is known."""
         if self.held:
             return
-        deadline = time.monotonic() + self.wait_s
+        clock = self.session.clock
+        deadline = clock.monotonic() + self.wait_s
         while not self._try():
-            if time.monotonic() >= deadline:
+            if clock.monotonic() >= deadline:
                 raise LockError(f"{self.session.hostname}: the configuration is locked{self._holder()}")
-            time.sleep(min(_RETRY_S, max(0.0, deadline - time.monotonic())))
+            clock.sleep(min(_RETRY_S, max(0.0, deadline - clock.monotonic())))
 
     def release(self) -> None:
         """Give the lock back and wait, within bounds, until the switch has let go of it: the next one may be quick."""

@@ -49,12 +49,12 @@ def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> Devic
 
 
 def _document(driver: Any, commit_id: str) -> tuple[Mapping[str, Any] | None, str]:
-    documents = getattr(driver, "rollback_documents", None)
-    if documents is None:
+    document = getattr(driver, "rollback_document", None)
+    if document is None:
         return None, "its driver keeps no rollback document of a commit that was kept"
     if not commit_id:
         return None, "no commit of the rollout is known on it"
     try:
-        return documents.document(commit_id), ""
+        return document(commit_id), ""
     except CommitError as fault:
         return None, error_text(fault)

@@ -108,8 +108,7 @@ def bench(deployed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(driver, "__init__", with_timer)
     monkeypatch.setattr(driver, "commit_config", commit_config)
     monkeypatch.setattr(driver, "rollback", roll_back)
-    monkeypatch.setattr(driver, "document", document, raising=False)
-    monkeypatch.setattr(driver, "rollback_documents", property(lambda self: self), raising=False)
+    monkeypatch.setattr(driver, "rollback_document", document, raising=False)
     deployed.keepers = keepers
     return deployed
 

@@ -1,0 +1,152 @@
+"""Calls of ``railweave-switch`` over a session: it is installed where it is missing or another version.
+
+What counts is the state on the switch. So a change survives the loss of its session: the answer is asked for again over
+a new one, and another session, hours later or from another machine, sees and finishes what this one began.
+"""
+
+import base64
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from napalm.base.exceptions import (
+    CommandErrorException,
+    CommandTimeoutException,
+    CommitError,
+    ConnectionClosedException,
+    ConnectionException,
+    LockError,
+)
+
+from napalm_sonic.reading import status_of
+from railweave_switch.packing import INSTALLER, packed, packed_sha256
+from railweave_switch.state import Stage
+
+if TYPE_CHECKING:
+    from napalm_sonic.options import Options
+    from napalm_sonic.session import Completed, Session
+
+PROGRAM = "/usr/local/bin/railweave-switch"
+OTHER_PROGRAM = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What a call needs of one device."""
+
+    session: "Session"
+    options: "Options"
+
+    @property
+    def change_limit_s(self) -> float:
+        """Return how long a call that changes something may take."""
+        return self.options.apply_timeout_s + self.options.reload_timeout_s
+
+    def ask(self, words: list[str], timeout_s: float | None = None) -> dict[str, Any] | None:
+        """Return the answer to a call of the version that is there, whichever it is; None where there is none."""
+        done = self.session.run(self.session.as_root(f"{PROGRAM} {shlex.join(words)}"), timeout_s)
+        return None if _is_missing(done) else self._parsed(done)
+
+    def call(self, words: list[str], data: bytes = b"", timeout_s: float | None = None) -> dict[str, Any]:
+        """Return the answer to a call."""
+        done = self._run(words, data, timeout_s)
+        if done.exit_status == OTHER_PROGRAM or _is_missing(done):
+            done = self._installed(done, words if not data else ["status"], timeout_s)
+            if data:
+                done = self._run(words, data, timeout_s)
+        return self._parsed(done)
+
+    def change(
+        self, words: list[str], data: bytes = b"", *, name: str, deadline_s: float | None = None
+    ) -> dict[str, Any]:
+        """Return the answer to a call that changes something, also where the session was lost meanwhile.
+
+        ``name`` is the transaction's, ``deadline_s`` the seconds until the switch reverts it. Raises LockError where
+        another session holds the lock, CommitError for a damaged state.
+        """
+        try:
+            answer = self.call(words, data, self.change_limit_s)
+        except (ConnectionException, CommandTimeoutException) as error:
+            answer = self._answer_after_loss(name, deadline_s, error)
+        self.refuse_busy(answer)
+        if answer.get("code") == "damaged" and words[0] != "recover":
+            raise CommitError(f"{self.session.hostname}: {answer['error']}")
+        return answer
+
+    def refuse_busy(self, answer: Mapping[str, Any]) -> None:
+        """Raise LockError where an answer says that somebody else is at work."""
+        if answer.get("code") == "busy":
+            raise LockError(f"{self.session.hostname}: {answer['error']}")
+
+    def _answer_after_loss(self, name: str, deadline_s: float | None, error: Exception) -> dict[str, Any]:
+        """Return the answer to a call whose session was lost: the switch has gone on meanwhile."""
+        clock = self.session.clock
+        ends = clock.monotonic() + self.options.reload_timeout_s
+        while True:
+            try:
+                self.session.close()
+                self.session.open()
+                told = self.call(["status", "--wait", name or "-"], b"", self.options.apply_timeout_s)
+            except (ConnectionException, CommandTimeoutException):
+                if clock.monotonic() > ends:
+                    raise ConnectionClosedException(_left_alone(str(error), name, deadline_s)) from error
+                clock.sleep(self.options.reload_poll_s)
+                continue
+            if told.get("answer"):
+                return dict(told["answer"])
+            if name and told["status"]["id"] != name:
+                raise ConnectionClosedException(f"{error}; nothing was changed: the switch never began it") from error
+            outcome = "applied" if told["status"]["status"] == Stage.ARMED else told["status"]["status"]
+            return {"outcome": outcome, "status": told["status"], "error": told["status"]["error"]}
+
+    def _run(self, words: list[str], data: bytes, timeout_s: float | None) -> "Completed":
+        return self.session.run(self._line(words), timeout_s, data)
+
+    def _line(self, words: list[str]) -> str:
+        return self.session.as_root(f"{PROGRAM} {shlex.join([words[0], '--expect', packed_sha256(), *words[1:]])}")
+
+    def _installed(self, found: "Completed", words: list[str], timeout_s: float | None) -> "Completed":
+        """Install the program and return the answer to a call of it, in one command."""
+        if found.exit_status == OTHER_PROGRAM:
+            told = status_of(self._parsed(found)["status"])
+            if told.pending or told.status == "damaged":
+                raise CommitError(
+                    f"{self.session.hostname}: another version of railweave-switch has something pending there "
+                    f"({told.status} {told.commit_id or told.error}): end it with that version first, or by "
+                    f"`railweave recover`"
+                )
+        install = f"python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
+        line = f"{self.session.as_root(install)} && {self._line(words)}"
+        done = self.session.run(line, timeout_s, base64.b64encode(packed()))
+        first, _, second = done.stdout.partition("\n")
+        answer = self._parsed(replace(done, stdout=first))
+        if answer.get("outcome") != "installed":
+            raise CommitError(f"{self.session.hostname}: railweave-switch cannot be installed: {answer.get('error')}")
+        return replace(done, stdout=second)
+
+    def _parsed(self, done: "Completed") -> dict[str, Any]:
+        try:
+            answer = json.loads(done.stdout)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, Mapping) or "outcome" not in answer:
+            raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {done.error_text()[:400]}")
+        return dict(answer)
+
+
+def _is_missing(done: "Completed") -> bool:
+    said = done.error_text().lower()
+    return done.exit_status != 0 and not done.stdout.strip() and ("not found" in said or "no such file" in said)
+
+
+def _left_alone(error: str, name: str, deadline_s: float | None) -> str:
+    if deadline_s is None:
+        return (
+            f"{error}; the result of {name or 'the call'} is not known: `railweave-switch status` on the switch has it"
+        )
+    return (
+        f"{error}; the switch restores the earlier configuration by itself within {deadline_s:g} s unless a new "
+        f"session confirms commit {name}"
+    )
