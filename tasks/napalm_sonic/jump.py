@@ -5,7 +5,6 @@ A process for every switch (``ProxyCommand``) costs 75 ms of CPU each, and an ss
 section 7.2), and the last one closes it. The jump host's key is always checked.
 """
 
-import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -14,32 +13,19 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from napalm.base.exceptions import ConnectAuthError, ConnectionException, ConnectTimeoutError
+from napalm.base.exceptions import ConnectionException, ConnectTimeoutError
 
 from napalm_sonic.host_check import check_host_key
 from napalm_sonic.host_keys import known_name
+from napalm_sonic.login import connect, login_errors
 
 if TYPE_CHECKING:
     import paramiko
 
 _KEEPALIVE_S = 15
-_DEAD_AFTER_MS = 60_000
 _FORBIDDEN = 1
 _WAIT_FOR_CHANNEL_S = 600.0
 _USERS_KNOWN_HOSTS = "~/.ssh/known_hosts"
-
-
-def connect(host: str, port: int, timeout_s: float) -> socket.socket:
-    """Return a connected socket. Raises OSError.
-
-    Without Nagle's algorithm: with it every step of an SSH session waits 40 ms (measured). A switch that reloads says
-    no goodbye, so unanswered keepalives end the connection after a minute.
-    """
-    opened = socket.create_connection((host, port), timeout_s)
-    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; it counts while keepalives stay unanswered
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_AFTER_MS)
-    return opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,46 +209,34 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
 
     client = paramiko.SSHClient()
     known, factory = check_host_key(client, [jump.known_hosts_file], str(jump), paramiko.RejectPolicy())
+    where = f"jump host {jump}"
+    unknown = (
+        f"{jump.known_hosts_file} does not hold it; record it with `railweave trust`, or by ssh-keyscan and a look at "
+        f"the fingerprint"
+    )
     if not known.keys and not known.authorities:
-        raise ConnectionException(
-            f"jump host {jump}: its host key is unknown: {jump.known_hosts_file} does not hold it; "
-            f"record it with `railweave trust`, or by ssh-keyscan and a look at the fingerprint"
-        )
+        raise ConnectionException(f"{where}: the host key is unknown. {unknown}")
+    changed = "If the jump host was reinstalled, record the new key (`railweave trust --replace`)"
     try:
-        client.connect(
-            jump.host,
-            jump.port,
-            username=jump.username,
-            password=jump.password or None,
-            key_filename=jump.key_file or None,
-            passphrase=jump.passphrase or None,
-            allow_agent=jump.allow_agent,
-            look_for_keys=jump.allow_agent and not jump.key_file,
-            sock=connect(jump.host, jump.port, timeout_s),
-            timeout=timeout_s,
-            banner_timeout=timeout_s,
-            auth_timeout=timeout_s,
-            transport_factory=factory,
-        )
-    except paramiko.BadHostKeyException:
+        with login_errors(where, jump.username, timeout_s, unknown_key=unknown, changed_key=changed):
+            client.connect(
+                jump.host,
+                jump.port,
+                username=jump.username,
+                password=jump.password or None,
+                key_filename=jump.key_file or None,
+                passphrase=jump.passphrase or None,
+                allow_agent=jump.allow_agent,
+                look_for_keys=jump.allow_agent and not jump.key_file,
+                sock=connect(jump.host, jump.port, timeout_s),
+                timeout=timeout_s,
+                banner_timeout=timeout_s,
+                auth_timeout=timeout_s,
+                transport_factory=factory,
+            )
+    except BaseException:
         client.close()
-        raise ConnectionException(
-            f"jump host {jump}: the host key is not the known one. If the jump host was reinstalled, record the new "
-            f"key (`railweave trust --replace`); else someone may stand between"
-        ) from None
-    except paramiko.AuthenticationException as fault:
-        client.close()
-        raise ConnectAuthError(
-            f"jump host {jump}: login as {jump.username!r} was refused; check user, password or key"
-        ) from fault
-    except TimeoutError as fault:
-        client.close()
-        raise ConnectTimeoutError(f"jump host {jump}: no answer within {timeout_s:g} s") from fault
-    except (paramiko.SSHException, EOFError, OSError, ValueError) as fault:
-        client.close()
-        raise ConnectionException(
-            f"jump host {jump}: cannot connect: {getattr(fault, 'strerror', None) or fault}"
-        ) from fault
+        raise
     transport = client.get_transport()
     if transport is not None:
         transport.set_keepalive(_KEEPALIVE_S)

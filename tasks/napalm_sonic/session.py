@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import (
     CommandErrorException,
     CommandTimeoutException,
-    ConnectAuthError,
     ConnectionClosedException,
     ConnectionException,
-    ConnectTimeoutError,
 )
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.host_check import check_host_key
 from napalm_sonic.host_keys import known_name
-from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, connect, dial
+from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
+from napalm_sonic.login import connect, login_errors
 from railweave.secrets import shown_text
 
 if TYPE_CHECKING:
@@ -243,26 +242,20 @@ def _move(ready: Callable[[], bool], receive: Callable[[int], bytes], sink: io.B
 
 def _connect(session: Session) -> Any:
     """Return a netmiko connection of type ``linux`` that skips the wait for a shell prompt."""
-    import paramiko
-    from netmiko.exceptions import NetmikoAuthenticationException, NetmikoBaseException, NetmikoTimeoutException
-
     port = int(session.netmiko_arguments.get("port") or 22)
     where = f"{session.hostname}:{port}"
     timeout_s = float(session.netmiko_arguments.get("conn_timeout") or session.timeout_s)
+    unknown = (
+        "Add it to known_hosts (ssh-keyscan, compare the fingerprint) or to the file named by optional_args "
+        "alt_key_file; ssh_strict=False accepts any key, in labs only"
+    )
+    changed = "If the switch was reinstalled, remove its old line (ssh-keygen -R) and add the new key"
     tunnel = dial(session.jump, session.hostname, port, timeout_s) if session.jump is not None else None
-    try:
-        with closed_on_failure(tunnel):
-            return _logged_in(session, tunnel)
-    except NetmikoAuthenticationException as error:
-        raise ConnectAuthError(
-            f"{where}: login as {session.username!r} was refused; check user, password or key"
-        ) from error
-    except NetmikoTimeoutException as error:
-        raise _explained(where, error) from error
-    except TimeoutError as error:
-        raise ConnectTimeoutError(f"{where}: no answer within {session.timeout_s:g} s") from error
-    except (NetmikoBaseException, paramiko.SSHException, EOFError, OSError, ValueError) as error:
-        raise ConnectionException(f"{where}: cannot connect: {getattr(error, 'strerror', None) or error}") from error
+    with (
+        closed_on_failure(tunnel),
+        login_errors(where, session.username, session.timeout_s, unknown_key=unknown, changed_key=changed),
+    ):
+        return _logged_in(session, tunnel)
 
 
 def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
@@ -283,8 +276,6 @@ def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
 
 @functools.cache
 def _connection_class() -> type[Any]:
-    import paramiko
-    from netmiko.exceptions import NetmikoAuthenticationException, NetmikoTimeoutException
     from netmiko.linux import LinuxSSH
 
     class ExecOnly(LinuxSSH):
@@ -312,12 +303,9 @@ def _connection_class() -> type[Any]:
             self.remote_conn_pre = self._build_ssh_client()
             try:
                 self.remote_conn_pre.connect(**parameters, transport_factory=self._transport_factory)
-            except paramiko.AuthenticationException as error:
+            except BaseException:
                 self.paramiko_cleanup()
-                raise NetmikoAuthenticationException(str(error)) from error
-            except (paramiko.SSHException, OSError) as error:
-                self.paramiko_cleanup()
-                raise NetmikoTimeoutException(str(error)) from error
+                raise
             transport = self.remote_conn_pre.get_transport()
             if self.keepalive and transport is not None:
                 transport.set_keepalive(self.keepalive)
@@ -329,21 +317,3 @@ def _connection_class() -> type[Any]:
             """Leave the shell alone: closing the transport ends it."""
 
     return ExecOnly
-
-
-def _explained(where: str, error: Exception) -> ConnectionException:
-    """Say what really happened: netmiko reports refused connections and unknown host keys as timeouts, too."""
-    import paramiko
-
-    cause = error.__context__
-    if isinstance(cause, paramiko.BadHostKeyException):
-        return ConnectionException(
-            f"{where}: the host key is not the known one. If the switch was reinstalled, remove its old line "
-            f"(ssh-keygen -R) and add the new key; else someone may stand between"
-        )
-    if cause is not None and "not found in known_hosts" in str(cause):
-        return ConnectionException(
-            f"{where}: the host key is unknown. Add it to known_hosts (ssh-keyscan, compare the fingerprint) or to the "
-            f"file named by optional_args alt_key_file; ssh_strict=False accepts any key, in labs only"
-        )
-    return ConnectionException(f"{where}: {cause or error}")

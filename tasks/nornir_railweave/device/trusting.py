@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import NapalmException
 
 from napalm_sonic.host_keys import known_name
-from napalm_sonic.jump import Jump, connect, dial, parse_jump
+from napalm_sonic.jump import Jump, dial, parse_jump
+from napalm_sonic.login import connect
 from nornir_railweave.device.session import error_text
 from nornir_railweave.target.known_hosts import recorded_keys
 from nornir_railweave.target.reach import Reach
