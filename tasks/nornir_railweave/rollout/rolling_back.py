@@ -30,7 +30,6 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
 from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Plan
-from railweave.plan.observation import Observation
 from railweave.plan.outcome import (
     ConfigState,
     DeployResult,
@@ -44,6 +43,7 @@ from railweave.plan.outcome import (
 from railweave.plan.resumption import left_of
 from railweave.plan.rollback_checks import DeviceReading, config_state, rollback_refusals
 from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.verification import Observation
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.snapshot import Snapshot

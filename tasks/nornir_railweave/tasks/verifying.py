@@ -14,9 +14,8 @@ from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, Expecting, expect
-from railweave.plan.verification import Observation
 from railweave.plan.outcome import VerifyCheck, VerifyResult
-from railweave.plan.verification import EVERYONE, check_device, swapped_cables, unreachable
+from railweave.plan.verification import EVERYONE, Observation, check_device, swapped_cables, unreachable
 
 
 def verify(
