@@ -5,11 +5,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Host
+
+
+def _path(value: Any) -> Any:
+    if value == "":
+        raise ValueError("the name of a file, or leave it out")
+    return Path(value).expanduser() if isinstance(value, str) else value
+
+
+STRICT = ConfigDict(extra="forbid", frozen=True)
+Text = Annotated[str, Field(min_length=1)]
+Address = Annotated[str, Field(min_length=1, max_length=253)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+AbsolutePath = Annotated[str, Field(pattern=r"^/[^\s]*$")]
+File = Annotated[Path, BeforeValidator(_path)]
+"""A file on this machine; ``~`` is the user's home."""
 
 
 class Connection(StrEnum):
@@ -25,10 +43,11 @@ class Connection(StrEnum):
 class NodeAddress:
     """One node's own address; ``python`` and ``root`` are its own where they are not the target's."""
 
-    host: str | None = None
-    port: int | None = None
-    python: str | None = None
-    root: str | None = None
+    __pydantic_config__ = STRICT
+    host: Annotated[Address | None, Field(validation_alias="address")] = None
+    port: Port | None = None
+    python: AbsolutePath | None = None
+    root: AbsolutePath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +57,15 @@ class NodeLogin:
     ``strict`` refuses host keys that ``known_hosts`` (without it the user's own file) does not hold.
     """
 
-    username: str = "root"
-    port: int = 22
-    key_file: Path | None = None
-    password_env: str | None = None
+    __pydantic_config__ = STRICT
+    username: Text = "root"
+    port: Port = 22
+    key_file: File | None = None
+    password_env: Variable | None = None
     strict: bool = True
-    known_hosts: Path | None = None
+    known_hosts: File | None = None
     become: bool = True
-    become_password_env: str | None = None
+    become_password_env: Variable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +73,12 @@ class Batches:
     """How a change goes through the nodes: ``canary`` nodes first, then ``size`` at once; after more than
     ``max_failures`` failed or unreachable nodes none is begun. ``timeout_s`` ends a batch that hangs."""
 
-    size: int = 50
-    canary: int = 1
-    max_failures: int = 0
-    forks: int = 20
-    timeout_s: int = 1800
+    __pydantic_config__ = STRICT
+    size: Annotated[int, Field(ge=1, le=1000)] = 50
+    canary: Annotated[int, Field(ge=0, le=1000)] = 1
+    max_failures: Annotated[int, Field(ge=0)] = 0
+    forks: Annotated[int, Field(ge=1, le=500)] = 20
+    timeout_s: Annotated[int, Field(ge=1, le=86400, validation_alias="timeout")] = 1800
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,15 @@ environment variables that the file names, or from an SSH agent.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave_hosts.access import HostAccess
+from railweave_hosts.access import STRICT, File, HostAccess, Port, Text, Variable
+from railweave_hosts.access import Address as HostName
+
+Seconds = Annotated[float, Field(gt=0, le=86400)]
 
 
 class Source(StrEnum):
@@ -25,8 +30,9 @@ class Source(StrEnum):
 class Address:
     """A management address: a host name or IP address, and a port where it is not the target's."""
 
-    host: str
-    port: int | None = None
+    __pydantic_config__ = STRICT
+    host: Annotated[HostName, Field(validation_alias="address")]
+    port: Port | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +42,16 @@ class JumpLogin:
     ``channels`` bounds the switches reached at once.
     """
 
-    host: str
-    username: str = "admin"
-    port: int = 22
-    key_file: Path | None = None
+    __pydantic_config__ = STRICT
+    host: HostName
+    username: Text = "admin"
+    port: Port = 22
+    key_file: File | None = None
     agent: bool = True
-    password_env: str | None = None
-    passphrase_env: str | None = None
-    known_hosts: Path | None = None
-    channels: int = 50
+    password_env: Variable | None = None
+    passphrase_env: Variable | None = None
+    known_hosts: File | None = None
+    channels: Annotated[int, Field(ge=1, le=1000)] = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +61,15 @@ class Login:
     ``strict`` refuses host keys that ``known_hosts`` (without it the user's own file) does not hold.
     """
 
-    username: str = "admin"
-    port: int = 22
-    key_file: Path | None = None
+    __pydantic_config__ = STRICT
+    username: Text = "admin"
+    port: Port = 22
+    key_file: File | None = None
     agent: bool = True
-    password_env: str | None = None
-    passphrase_env: str | None = None
+    password_env: Variable | None = None
+    passphrase_env: Variable | None = None
     strict: bool = True
-    known_hosts: Path | None = None
+    known_hosts: File | None = None
     jump: JumpLogin | None = None
 
 
@@ -69,9 +77,10 @@ class Login:
 class Timeouts:
     """Seconds: to connect, for a reading command, to find a lost device again. Times of changes are the driver's."""
 
-    connect_s: float = 15
-    command_s: float = 60
-    reconnect_s: float = 300
+    __pydantic_config__ = STRICT
+    connect_s: Annotated[Seconds, Field(validation_alias="connect")] = 15
+    command_s: Annotated[Seconds, Field(validation_alias="command")] = 60
+    reconnect_s: Annotated[Seconds, Field(validation_alias="reconnect")] = 300
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from nornir_railweave.target.hosts_keys import BatchKeys, HostsKeys, LoginKeys, NodeKeys, host_access
-from nornir_railweave.target.model import Address, JumpLogin, Login, Rollout, Source, Target, Timeouts
+from nornir_railweave.target.hosts_keys import HostsKeys, host_access
+from nornir_railweave.target.model import Address, JumpLogin, Login, Rollout, Seconds, Source, Target, Timeouts
 from nornir_railweave.target.rollout_keys import ROLLOUT_MODELS, RolloutKeys, rollout_policy
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
+from railweave_hosts.access import STRICT, Batches, NodeAddress, NodeLogin, Text
 
 _CONSENT_MARGIN_S = 30
 _COMPARE = "compare with inventory/production.example.yml"
@@ -23,50 +24,7 @@ _PATTERN_FIELDS = {"name", "role", "number"}
 _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _SECRETS = {"password", "passphrase", "secret", "token"}
 
-Host = Annotated[str, Field(min_length=1, max_length=253)]
-Port = Annotated[int, Field(ge=1, le=65535)]
-Seconds = Annotated[float, Field(gt=0, le=86400)]
 Option = str | int | float | bool
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Address(_Strict):
-    address: Host
-    port: Port | None = None
-
-
-class _Jump(_Strict):
-    host: Host
-    port: Port = 22
-    username: Annotated[str, Field(min_length=1)] = "admin"
-    key_file: Annotated[str, Field(min_length=1)] | None = None
-    agent: bool = True
-    password_env: Variable | None = None
-    passphrase_env: Variable | None = None
-    known_hosts: Annotated[str, Field(min_length=1)] | None = None
-    channels: Annotated[int, Field(ge=1, le=1000)] = 50
-
-
-class _Login(_Strict):
-    username: Annotated[str, Field(min_length=1)] = "admin"
-    port: Port = 22
-    key_file: Annotated[str, Field(min_length=1)] | None = None
-    agent: bool = True
-    password_env: Variable | None = None
-    passphrase_env: Variable | None = None
-    strict: bool = True
-    known_hosts: Annotated[str, Field(min_length=1)] | None = None
-    jump: _Jump | None = None
-
-
-class _Timeouts(_Strict):
-    connect: Seconds = 15
-    command: Seconds = 60
-    reconnect: Seconds = 300
 
 
 class _Rollout(RolloutKeys):
@@ -87,14 +45,16 @@ class _Rollout(RolloutKeys):
         return self
 
 
-class _Target(_Strict):
+class _Target(BaseModel):
+    model_config = STRICT
+
     source: Source
-    driver: Annotated[str, Field(min_length=1)] = "sonic"
-    ssh: _Login = _Login()
-    address: Annotated[str, Field(min_length=1)] | None = None
-    devices: dict[str, _Address] = {}
+    driver: Text = "sonic"
+    ssh: Login = Login()
+    address: Text | None = None
+    devices: dict[str, Address] = {}
     options: dict[str, Option] = {}
-    timeouts: _Timeouts = _Timeouts()
+    timeouts: Timeouts = Timeouts()
     rollout: _Rollout = _Rollout()
     hosts: HostsKeys | None = None
 
@@ -176,7 +136,7 @@ def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
     parts = tuple(fault["loc"])
     where = _where(document.places, file, parts)
     key = str(parts[-1]) if parts else ""
-    if fault["type"] == "extra_forbidden":
+    if fault["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return _unknown_key(key, parts, _where(document.keys, file, parts))
     if fault["type"] == "missing":
         return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
@@ -200,20 +160,23 @@ def _unknown_key(key: str, parts: tuple[Any, ...], where: Where) -> Diagnostic:
 
 def _keys_at(parts: tuple[Any, ...]) -> list[str]:
     """Return the keys known in the mapping at ``parts``."""
-    models: dict[Any, type[BaseModel]] = {
-        "ssh": _Login,
-        "timeouts": _Timeouts,
-        "rollout": _Rollout,
-        "devices": _Address,
+    models: dict[tuple[Any, ...], type] = {
+        (): _Target,
+        ("ssh",): Login,
+        ("ssh", "jump"): JumpLogin,
+        ("timeouts",): Timeouts,
+        ("rollout",): _Rollout,
+        ("devices",): Address,
+        ("hosts",): HostsKeys,
+        ("hosts", "ssh"): NodeLogin,
+        ("hosts", "nodes"): NodeAddress,
+        ("hosts", "batches"): Batches,
+        **ROLLOUT_MODELS,
     }
-    if parts and parts[0] == "hosts":
-        of_hosts: dict[Any, type[BaseModel]] = {"ssh": LoginKeys, "nodes": NodeKeys, "batches": BatchKeys}
-        return list((of_hosts[parts[1]] if len(parts) > 1 else HostsKeys).model_fields)
-    if parts[:2] in ROLLOUT_MODELS:
-        return list(ROLLOUT_MODELS[parts[:2]].model_fields)
-    if parts[:2] == ("ssh", "jump"):
-        return list(_Jump.model_fields)
-    return list((models[parts[0]] if parts else _Target).model_fields)
+    known = models[parts[:2]] if parts[:2] in models else models[parts[:1]]
+    if issubclass(known, BaseModel):
+        return list(known.model_fields)
+    return list(TypeAdapter(known).json_schema()["properties"])
 
 
 def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Where:
@@ -231,21 +194,11 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
         name=name,
         source=parsed.source,
         driver=parsed.driver,
-        login=Login(
-            username=ssh.username,
-            port=ssh.port,
-            key_file=_path(ssh.key_file),
-            agent=ssh.agent,
-            password_env=ssh.password_env,
-            passphrase_env=ssh.passphrase_env,
-            strict=ssh.strict,
-            known_hosts=_path(ssh.known_hosts),
-            jump=_jump(ssh.jump) if ssh.jump is not None else None,
-        ),
+        login=ssh,
         address=parsed.address,
-        devices={device: Address(one.address, one.port) for device, one in parsed.devices.items()},
+        devices=parsed.devices,
         options=dict(parsed.options),
-        timeouts=Timeouts(parsed.timeouts.connect, parsed.timeouts.command, parsed.timeouts.reconnect),
+        timeouts=parsed.timeouts,
         rollout=Rollout(
             # A worker that waits for a channel would look like a switch that does not answer.
             workers=min(rollout.workers, ssh.jump.channels) if ssh.jump is not None else rollout.workers,
@@ -262,21 +215,3 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
         ),
         hosts=host_access(parsed.hosts) if parsed.hosts else None,
     )
-
-
-def _jump(parsed: _Jump) -> JumpLogin:
-    return JumpLogin(
-        host=parsed.host,
-        username=parsed.username,
-        port=parsed.port,
-        key_file=_path(parsed.key_file),
-        agent=parsed.agent,
-        password_env=parsed.password_env,
-        passphrase_env=parsed.passphrase_env,
-        known_hosts=_path(parsed.known_hosts),
-        channels=parsed.channels,
-    )
-
-
-def _path(text: str | None) -> Path | None:
-    return None if text is None else Path(text).expanduser()
