@@ -286,6 +286,13 @@ class Changes:
         """Let the switch boot what it runs; raises CommitError where a commit waits, or that failed."""
         self._committer().program.save()
 
+    def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
+        """Return the merge document that restores what a confirmed commit changed, with its secrets.
+
+        ``revert_timer.status().commit_id`` names the last commit. Raises CommitError where the document is gone.
+        """
+        return self._committer().program.rollback_document(commit_id)
+
 
 def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
     """Raise CommitError where what was kept could not be saved."""

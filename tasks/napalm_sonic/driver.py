@@ -54,7 +54,6 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.revert_timer))
         self.changes = Changes(self._committer)
-        self.rollback_document = self.revert_timer.rollback_document
 
     # Session
 

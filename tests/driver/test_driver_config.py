@@ -444,10 +444,10 @@ def test_the_rollback_files_of_the_last_commits_stay_and_restore_what_each_chang
         made.append(driver.revert_timer.status().commit_id)
     kept = sorted(path for path in switch.files if path.endswith(".rollback.json"))
     assert kept == sorted(f"/var/lib/railweave/{commit}.rollback.json" for commit in made[-KEPT_COMMITS:])
-    assert driver.rollback_document(made[-5]) == {"PORT": {"Ethernet0": {"mtu": "9007"}}}
+    assert driver.changes.rollback_document(made[-5]) == {"PORT": {"Ethernet0": {"mtu": "9007"}}}
     for gone in (made[0], "../../etc/shadow", ""):
         with pytest.raises(CommitError, match="is not on the switch"):
-            driver.rollback_document(gone)
+            driver.changes.rollback_document(gone)
 
 
 # Locks

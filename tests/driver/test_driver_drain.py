@@ -191,7 +191,7 @@ def test_a_commit_takes_the_drain_over_and_the_undrain_comes_before_the_confirma
     assert is_changed(leaf, "startup")
     assert not holds_drain(saved(leaf))
     commit = leaf.revert_timer.status().commit_id
-    undo = leaf.rollback_document(commit)
+    undo = leaf.changes.rollback_document(commit)
     assert undo["PORT"]["Ethernet0"]["mtu"] in ("9100", None)
     leaf.load_merge_candidate(config=json.dumps(undo))
     leaf.commit_config()
@@ -283,7 +283,7 @@ def test_the_commit_before_a_drain_is_still_the_one_to_roll_back(leaf: SonicDriv
     kept = leaf.revert_timer.status().commit_id
     leaf.traffic.drain(None, revert_in=60)
     leaf.traffic.undrain()
-    assert leaf.rollback_document(kept)["PORT"]["Ethernet0"]
+    assert leaf.changes.rollback_document(kept)["PORT"]["Ethernet0"]
     leaf.rollback()
     assert not is_changed(leaf)
 

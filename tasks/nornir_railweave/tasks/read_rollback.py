@@ -49,7 +49,7 @@ def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> Devic
 
 
 def _document(driver: Any, commit_id: str) -> tuple[Mapping[str, Any] | None, str]:
-    document = getattr(driver, "rollback_document", None)
+    document = getattr(getattr(driver, "changes", None), "rollback_document", None)
     if document is None:
         return None, "its driver keeps no rollback document of a commit that was kept"
     if not commit_id:
