@@ -24,6 +24,7 @@ from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.merge import MergeDocument, merge_document
+from railweave.sonic.delta.recreate import set_again
 from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
@@ -161,6 +162,7 @@ class Committer:
         before = work.before.running
         changes, way_back = merge_document(work.delta), inverse(work.delta)
         undo = merge_document(way_back)
+        checked = _with_rows_set_again(changes, work.delta, before, work.after)
         undrained = before
         if drain is not None and before.frr_document is not None:
             # A reload on a revert boots its file, so the file must not hold the drain.
@@ -178,14 +180,14 @@ class Committer:
             if revert_in_s is None
             else revert_in_s,
             "supersedes": "" if drain is None else drain.commit_id,
-            "before": _part(changes, before),
+            "before": _part(checked, before),
             "frr_before": work.before.frr_digest if _changes_frr(work.delta) else "",
             "frr_ignored": never_compared(before.frr_document, work.after.frr_document),
             "steps": [step_document(step) for step in work.steps],
-            "after": _part(changes, work.after),
+            "after": _part(checked, work.after),
             "rollback": {
                 "steps": [step_document(step) for step in back],
-                "rows": _part(undo, restored),
+                "rows": _part(_with_rows_set_again(undo, way_back, work.after, before), restored),
                 "undo": undo,
             },
             "step_timeout_s": self.program.caller.options.apply_timeout_s,
@@ -331,6 +333,18 @@ def step_document(step: Step) -> dict[str, Any]:
     if isinstance(step, PatchStep):
         return {"kind": "patch", "operations": [dict(operation) for operation in step.operations]}
     return dict(rollback_document([step])["steps"][0])
+
+
+def _with_rows_set_again(
+    document: MergeDocument, delta: Delta, before: RunningConfig, after: RunningConfig
+) -> MergeDocument:
+    """Return a merge document that also names the rows which are deleted and set again for what it changes."""
+    named = {table: dict(rows) for table, rows in document.items() if table != BGPRAW}
+    for table, key, fields in () if delta.reloads else set_again(delta, before.config_db, after.config_db):
+        row = named.setdefault(table, {}).setdefault(key, {})
+        if row is not None:
+            named[table][key] = {**json_fields(fields), **row}
+    return named
 
 
 def _part(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 {"kind": "patch", "operations": […]}           config apply-patch
 {"kind": "load", "document": {TABLE: …}}       config load -y
 {"kind": "hdel", "key": …, "fields": […]}      HDEL in CONFIG_DB, to Redis itself
+{"kind": "recreate", "removed": …, "rows": …} DEL, HDEL; a wait until the daemons took that; HSET
 {"kind": "vtysh", "text": …}                   vtysh -f
 {"kind": "reload", "config_db": …, "frr": …}   config reload -y -f
 """
@@ -13,7 +14,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from railweave_switch.daemons import still_there, tells_of
 from railweave_switch.host import CommandError, Done, Host
+from railweave_switch.rows import repairs
 from railweave_switch.state import path
 
 Step = Mapping[str, Any]
@@ -24,6 +27,10 @@ NEEDED_BY_RELOAD = ("hwsku", "mac", "platform")
 MODE, OWN_FRR_FILE = "docker_routing_config_mode", "split-unified"
 SHOW_FRR = ("vtysh", "-c", "show running-config")
 READ_S = 60.0
+TAKEN_S, TAKEN_PAUSE_S = 20.0, 0.05
+"""How long daemons may take for the removal of a row, and the pause between two looks: the row is missing meanwhile."""
+SETTLES_S = 2.0
+"""How long is waited where no database tells that a removal was taken; orchagent tries again every second."""
 _QUOTED_CHARACTERS = 4000
 _DAEMONS_AWAY = ("is not running", "failed to connect")
 """vtysh also says `Failure to communicate[13]`, of a line that a daemon refuses: that one is there."""
@@ -47,10 +54,26 @@ def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", 
     kind = step["kind"]
     if kind == "vtysh":
         apply_frr(host, step["text"], timeout_s, lenient=back)
+    elif kind == "recreate":
+        recreate(host, step)
     elif kind == "hdel":
         host.write_rows([("HDEL", step["key"], *step["fields"])])  # keys may be secrets, which no process list shows
     else:
         _with_file(host, step, timeout_s, name, back=back)
+
+
+def recreate(host: Host, step: Step) -> None:
+    """Delete rows and fields, wait until SONiC's daemons took that, and set rows; raises StepError."""
+    removed = [(str(key), fields) for key, fields in step["removed"]]
+    host.write_rows([("HDEL", key, *fields) if fields else ("DEL", key) for key, fields in removed])
+    if not all(tells_of(key) for key, _ in removed):
+        host.sleep(SETTLES_S)
+    ends_s = host.now_s() + TAKEN_S
+    while left := still_there(host, [key for key, fields in removed if not fields]):
+        if host.now_s() >= ends_s:
+            raise StepError("recreate", f"SONiC's daemons did not take the removal of {', '.join(left[:5])}")
+        host.sleep(TAKEN_PAUSE_S)
+    host.write_rows(repairs(step["rows"], {}))
 
 
 def _with_file(host: Host, step: Step, timeout_s: float, name: str, *, back: bool) -> None:
@@ -76,7 +99,7 @@ COMMANDS = {
 }
 """The commands that read a file."""
 
-KINDS = frozenset({*COMMANDS, "hdel", "vtysh"})
+KINDS = frozenset({*COMMANDS, "hdel", "recreate", "vtysh"})
 
 
 def content_of(step: Step) -> bytes:

@@ -44,7 +44,7 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 API, CLI = "api", "cli"
 
 # What a NAPALM driver may know of the engine: configuration as data and what of it is secret, never fabrics.
-DRIVER_MAY_IMPORT = frozenset({"delta", "document", "frr", "ownership", "permanent", "rows"})
+DRIVER_MAY_IMPORT = frozenset({"delta", "document", "frr", "neutral", "ownership", "rows"})
 DEVICE_LIBRARIES = frozenset(
     {
         "ansible",

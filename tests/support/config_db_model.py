@@ -11,12 +11,12 @@ from typing import Any
 import jsonpatch
 from hypothesis import strategies as st
 
-from railweave.sonic.delta.steps import HdelStep, LoadStep, PatchStep, ReloadStep, Step
+from railweave.sonic.delta.steps import HdelStep, LoadStep, PatchStep, RecreateStep, ReloadStep, Step
 from railweave.sonic.document import RunningConfig, json_tables, running_from
 
 METADATA = {"DEVICE_METADATA": {"localhost": {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0"}}}
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "PORT": ("admin_status", "description", "mtu", "speed"),
+    "PORT": ("admin_status", "description", "fec", "mtu"),
     "INTERFACE": ("mpls",),
     "SCHEDULER": ("type", "weight"),
     "QUEUE": ("scheduler", "wred_profile"),
@@ -97,6 +97,10 @@ class Redis:
                     self.load(document)
                 case HdelStep(key, fields):
                     self.hdel(key, fields)
+                case RecreateStep(removed, document):
+                    for key, fields in removed:
+                        self.hdel(key, fields) if fields else self.delete(key)
+                    self.load(document)
                 case PatchStep(operations):
                     self.patch(list(operations))
                 case ReloadStep(config_db, _):
@@ -112,16 +116,28 @@ def watchdogs_without_port(config_db: Mapping[str, Any]) -> set[str]:
 
 
 def settled(config_db: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tables as they are compared: a watchdog goes with its port, and its row for the whole switch may stay with
-    what holds without it."""
+    """Return tables as they are compared: a watchdog goes with its port; its row for the whole switch, and fields whose
+    removal the daemons ignore, may stay with what holds without them."""
     tables = json_tables(config_db)
     gone = watchdogs_without_port(tables)
     watched = {key: row for key, row in tables.pop("PFC_WD", {}).items() if key not in gone}
     if all(NO_WATCHDOG.get(name) == value for name, value in watched.get("GLOBAL", {}).items()):
         watched.pop("GLOBAL", None)
-    return {**tables, "PFC_WD": watched}
+    found = {
+        table: {
+            key: {name: value for name, value in row.items() if IGNORED.get(table, {}).get(name) != value}
+            for key, row in rows.items()
+        }
+        for table, rows in tables.items()
+    }
+    return {**found, "PFC_WD": watched}
 
 
+IGNORED = {
+    "PORT": {"admin_status": "down", "fec": "none", "mtu": "9100"},
+    "SCHEDULER": {"type": "WRR", "weight": "1"},
+}
+"""What holds without these fields (SONiC's own defaults)."""
 NO_WATCHDOG = {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"}
 
 

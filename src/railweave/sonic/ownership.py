@@ -10,7 +10,7 @@ from functools import cached_property
 
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.ownership import FrrScope
-from railweave.sonic.permanent import is_permanent
+from railweave.sonic.neutral import is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
 
 

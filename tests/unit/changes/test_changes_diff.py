@@ -104,7 +104,11 @@ def test_a_field_that_is_not_wanted_goes_where_the_row_is_ours() -> None:
     device = running({"SCHEDULER": {"roce": {"type": "STRICT", "weight": "5"}}})
     intent = wanted({"SCHEDULER": {"roce": {"type": "STRICT"}}})
     (change,) = compare(device, intent).delta.changes
-    assert (change.op, change.field, change.before, change.after) == (Op.REMOVE, "weight", "5", None)
+    assert (change.op, change.field, change.before, change.after) == (Op.UPDATE, "weight", "5", "1")
+    assert not compare(running({"SCHEDULER": {"roce": {"type": "STRICT", "weight": "1"}}}), intent).delta
+    device = running({"QUEUE": {"Ethernet0|3": {"scheduler": "roce", "wred_profile": "roce"}}})
+    (change,) = compare(device, wanted({"QUEUE": {"Ethernet0|3": {"scheduler": "roce"}}})).delta.changes
+    assert (change.op, change.field, change.before, change.after) == (Op.REMOVE, "wred_profile", "roce", None)
 
 
 def test_rows_of_our_ports_go_and_rows_of_service_ports_stay() -> None:
@@ -416,12 +420,34 @@ def test_profiles_that_sonic_made_stay_and_their_pool_with_them() -> None:
     assert compare(device, wanted({"BUFFER_POOL": POOLS})).delta.changes == ()
 
 
-def test_a_group_that_no_longer_is_lossless_goes_so_that_ranges_never_overlap() -> None:
-    device = running({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": LOSSLESS}})
-    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3-4": LOSSLESS}})
-    assert lines(compare(device, intent).delta.changes) == [
-        "remove BUFFER_PG|Ethernet0|3",
-        "add BUFFER_PG|Ethernet0|3-4",
+@pytest.mark.parametrize(
+    ("runs", "intended", "changes"),
+    [
+        (["3"], ["3-4"], ["add 4"]),
+        (["3", "4"], ["3-4"], []),
+        (["3-4"], ["3", "4"], []),
+        (["3-4"], ["3"], ["remove 3-4", "add 3"]),
+        (["2-3", "4"], ["3-4"], ["remove 2-3", "add 3"]),
+        (["3", "3-4", "4"], ["4"], ["remove 3"]),  # buffermgrd's own row beside ours
+        (["3-4", "4"], ["3-4"], ["add 3"]),  # of which nobody knows what the ASIC has
+    ],
+)
+def test_what_each_group_gets_is_compared_and_not_how_its_rows_are_cut(
+    runs: list[str], intended: list[str], changes: list[str]
+) -> None:
+    device = running({"BUFFER_POOL": POOLS, "BUFFER_PG": {f"Ethernet0|{one}": LOSSLESS for one in runs}})
+    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {f"Ethernet0|{one}": LOSSLESS for one in intended}})
+    found = [line.replace("BUFFER_PG|Ethernet0|", "") for line in lines(compare(device, intent).delta.changes)]
+    assert sorted(found) == sorted(changes)
+
+
+def test_a_range_that_all_gets_another_profile_is_changed_in_place() -> None:
+    device = running({"BUFFER_POOL": POOLS, "BUFFER_QUEUE": {"Ethernet0|3-4": {"profile": "lossless"}}})
+    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_QUEUE": {"Ethernet0|0-6": {"profile": "lossy"}}})
+    assert sorted(lines(compare(device, intent).delta.changes)) == [
+        "add BUFFER_QUEUE|Ethernet0|0-2",
+        "add BUFFER_QUEUE|Ethernet0|5-6",
+        "update BUFFER_QUEUE|Ethernet0|3-4|profile",
     ]
 
 

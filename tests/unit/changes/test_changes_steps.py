@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 from engine_tools import apply_steps, rollback_steps
 
-from railweave.sonic.delta.steps import HdelStep, LoadStep, PatchStep, ReloadStep, VtyshStep, rollback_document
+from railweave.sonic.delta.steps import (
+    HdelStep,
+    LoadStep,
+    PatchStep,
+    RecreateStep,
+    ReloadStep,
+    VtyshStep,
+    rollback_document,
+)
 from railweave.sonic.document import DocumentError, RunningConfig, running_from
 
 METADATA = {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0", "hostname": "leaf1"}
@@ -17,10 +25,10 @@ def running(**tables: Any) -> RunningConfig:
 
 
 def test_a_row_that_loses_its_last_field_is_kept_by_the_placeholder() -> None:
-    device = running(SCHEDULER={"x": {"type": "STRICT"}})
-    assert apply_steps({"SCHEDULER": {"x": {"type": None}}}, device) == (
-        LoadStep({"SCHEDULER": {"x": {}}}),
-        HdelStep("SCHEDULER|x", ("type",)),
+    device = running(QUEUE={"Ethernet0|3": {"scheduler": "x"}})
+    assert apply_steps({"QUEUE": {"Ethernet0|3": {"scheduler": None}}}, device) == (
+        LoadStep({"QUEUE": {"Ethernet0|3": {}}}),
+        HdelStep("QUEUE|Ethernet0|3", ("scheduler",)),
     )
 
 
@@ -136,10 +144,11 @@ def test_a_reload_without_knowing_frr_is_refused() -> None:
         apply_steps({"DEVICE_METADATA": {"localhost": {"hostname": "leaf2"}}}, device)
 
 
-def test_a_rollback_file_has_the_four_kinds_and_no_patch() -> None:
+def test_a_rollback_file_has_all_kinds_but_patches() -> None:
     steps = (
         LoadStep({"PORT": {"Ethernet0": {"mtu": "9100"}}}),
         HdelStep("PORT|Ethernet0", ("description",)),
+        RecreateStep((("PFC_WD|Ethernet0", ()),), {"PFC_WD": {"Ethernet0": {"action": "drop"}}}),
         VtyshStep("no ip route 10.0.0.0/8 blackhole\n"),
         ReloadStep({"PORT": {}}, "end\n"),
     )
@@ -148,6 +157,11 @@ def test_a_rollback_file_has_the_four_kinds_and_no_patch() -> None:
         "steps": [
             {"kind": "load", "document": {"PORT": {"Ethernet0": {"mtu": "9100"}}}},
             {"kind": "hdel", "key": "PORT|Ethernet0", "fields": ["description"]},
+            {
+                "kind": "recreate",
+                "removed": [["PFC_WD|Ethernet0", []]],
+                "rows": {"PFC_WD": {"Ethernet0": {"action": "drop"}}},
+            },
             {"kind": "vtysh", "text": "no ip route 10.0.0.0/8 blackhole\n"},
             {"kind": "reload", "config_db": {"PORT": {}}, "frr": "end\n"},
         ],
@@ -156,12 +170,60 @@ def test_a_rollback_file_has_the_four_kinds_and_no_patch() -> None:
         rollback_document([PatchStep(())])
 
 
-def test_a_group_goes_before_a_range_that_holds_it_comes() -> None:
+def test_a_range_that_is_split_is_deleted_and_set_again() -> None:
     profile = {"profile": "pg_lossless_100000_40m_profile"}
-    device = running(BUFFER_PG={"Ethernet0|3": profile, "Ethernet4|3": profile})
-    merge = {"BUFFER_PG": {"Ethernet0|3": None, "Ethernet0|3-4": profile, "Ethernet4|3": None}}
+    device = running(BUFFER_PG={"Ethernet0|3-4": profile, "Ethernet4|3": profile})
+    merge = {"BUFFER_PG": {"Ethernet0|3-4": None, "Ethernet0|4": profile, "Ethernet4|3": None}}
+    split = RecreateStep((("BUFFER_PG|Ethernet0|3-4", ()),), {"BUFFER_PG": {"Ethernet0|4": profile}})
+    assert apply_steps(merge, device) == (split, LoadStep({"BUFFER_PG": {"Ethernet4|3": None}}))
+    back = RecreateStep((("BUFFER_PG|Ethernet0|4", ()),), {"BUFFER_PG": {"Ethernet0|3-4": profile}})
+    assert back in rollback_steps(merge, device)
+
+
+def test_a_watchdog_is_set_again_where_its_action_or_the_lossless_priorities_change() -> None:
+    watchdog = {"action": "drop", "detection_time": "400"}
+    device = running(
+        PORT={"Ethernet0": {"lanes": "1"}, "Ethernet4": {"lanes": "2"}},
+        PORT_QOS_MAP={"Ethernet0": {"pfc_enable": "3", "pfcwd_sw_enable": "3"}},
+        PFC_WD={"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": watchdog, "Ethernet4": watchdog},
+    )
+    again = RecreateStep((("PFC_WD|Ethernet0", ()),), {"PFC_WD": {"Ethernet0": watchdog}})
+    merge: dict[str, object] = {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "4", "pfcwd_sw_enable": "4"}}}
+    for steps in (apply_steps(merge, device), rollback_steps(merge, device)):
+        assert steps[0] == LoadStep({"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}}})
+        assert steps[-1] == again
+    merge = {"PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "500"}}}
+    forward = {"action": "forward", "detection_time": "500"}
     assert apply_steps(merge, device) == (
-        LoadStep({"BUFFER_PG": {"Ethernet0|3": None}}),
-        LoadStep({"BUFFER_PG": {"Ethernet0|3-4": profile}}),
-        LoadStep({"BUFFER_PG": {"Ethernet4|3": None}}),
+        RecreateStep((("PFC_WD|Ethernet0", ()),), {"PFC_WD": {"Ethernet0": forward}}),
+    )
+    assert rollback_steps(merge, device) == (again,)
+    # The times of a watchdog follow while it runs.
+    merge = {"PFC_WD": {"Ethernet0": {"detection_time": "500"}}}
+    assert apply_steps(merge, device) == (LoadStep({"PFC_WD": {"Ethernet0": {"detection_time": "500"}}}),)
+
+
+def test_a_rate_goes_with_the_scheduler_which_its_queues_let_go_of() -> None:
+    device = running(
+        SCHEDULER={"cnp": {"type": "STRICT", "cir": "1000", "pir": "1000"}},
+        QUEUE={"Ethernet0|6": {"scheduler": "cnp"}, "Ethernet0|3": {"scheduler": "roce"}},
+    )
+    assert apply_steps({"SCHEDULER": {"cnp": {"cir": None, "pir": None}}}, device) == (
+        RecreateStep(
+            (("QUEUE|Ethernet0|6", ("scheduler",)), ("SCHEDULER|cnp", ())),
+            {"QUEUE": {"Ethernet0|6": {"scheduler": "cnp"}}, "SCHEDULER": {"cnp": {"type": "STRICT"}}},
+        ),
+    )
+
+
+def test_a_field_whose_removal_daemons_ignore_gets_what_holds_without_it_forwards_and_backwards() -> None:
+    device = running(SCHEDULER={"roce": {"type": "STRICT"}}, PORT={"Ethernet0": {"lanes": "1"}})
+    merge = {"SCHEDULER": {"roce": {"type": "DWRR", "weight": "30"}}, "PORT": {"Ethernet0": {"fec": "rs"}}}
+    assert rollback_steps(merge, device) == (
+        LoadStep({"SCHEDULER": {"roce": {"type": "STRICT", "weight": "1"}}}),
+        LoadStep({"PORT": {"Ethernet0": {"fec": "none"}}}),
+    )
+    device = running(SCHEDULER={"roce": {"type": "DWRR", "weight": "30"}})
+    assert apply_steps({"SCHEDULER": {"roce": {"type": "STRICT", "weight": None}}}, device) == (
+        LoadStep({"SCHEDULER": {"roce": {"type": "STRICT", "weight": "1"}}}),
     )

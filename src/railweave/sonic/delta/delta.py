@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from railweave.sonic.delta.change import Change, Delta, Edit, Method, Op
-from railweave.sonic.delta.edits import row_edits
+from railweave.sonic.delta.edits import removal_edits
 from railweave.sonic.delta.methods import Treatment, classify, settle, written
+from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr import FrrEntry, with_lines
-from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
+from railweave.sonic.rows import FRR_TABLE, ConfigDb
 
 NO_REASON = ""
 
@@ -55,9 +56,8 @@ def _exchanged(change: Change) -> Iterator[Change]:
     back = replace(change, op=change.op.inverse, before=change.after, after=change.before)
     if change.method is Method.RELOAD:
         yield back
-    elif back.field is None and back.after is None and isinstance(back.before, Mapping):
-        # A row that must not be deleted stays, with the values that hold without it.
-        for edit in row_edits(back.table, back.key, back.before, None):
+    elif back.op is Op.REMOVE and back.table != FRR_TABLE:
+        for edit in removal_edits(back):
             yield _on_the_way_back(replace(back, op=edit.op, field=edit.field, before=edit.before, after=edit.after))
     else:
         yield _on_the_way_back(back)
@@ -101,47 +101,9 @@ def lines_of(edits: Iterable[Edit]) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntr
 def applied(edits: Iterable[Edit], running: RunningConfig) -> RunningConfig:
     """Return what runs after ``edits``; raises DocumentError where FRR's lines change and are unknown."""
     edits = tuple(edits)
-    tables = Tables(running.config_db)
-    for edit in edits:
-        if edit.table != FRR_TABLE:
-            tables.take(edit)
+    rows = tables_after(edits, running.config_db)
     removed, added = lines_of(edits)
     if not removed and not added:
-        return running.with_tables(tables.rows)
+        return running.with_tables(rows)
     before = running.known_frr("a change of it cannot be judged")
-    return RunningConfig.with_frr(tables.rows, with_lines(before, removed, added))
-
-
-class Tables:
-    """Tables in the middle of a change. Those that are not touched are shared with the ones it began with."""
-
-    def __init__(self, config_db: ConfigDb) -> None:
-        """Begin with ``config_db``, which stays as it is."""
-        self.rows: dict[str, Mapping[str, Fields]] = dict(config_db)
-        self._own: dict[str, dict[str, Fields]] = {}
-
-    def row(self, edit: Edit) -> Fields | None:
-        """Return the row of an edit as it stands, or None."""
-        return self.rows.get(edit.table, {}).get(edit.key)
-
-    def take(self, edit: Edit) -> None:
-        """Carry an edit out; a table goes with its last row."""
-        rows = self._own.get(edit.table)
-        if rows is None:
-            rows = self._own[edit.table] = dict(self.rows.get(edit.table, {}))
-        if edit.field is not None:
-            rows[edit.key] = _with_field(rows.get(edit.key, {}), edit.field, edit.after)
-        elif isinstance(edit.after, Mapping):
-            rows[edit.key] = edit.after
-        else:
-            rows.pop(edit.key, None)
-        if rows:
-            self.rows[edit.table] = rows
-        else:
-            self.rows.pop(edit.table, None)
-
-
-def _with_field(fields: Fields, name: str, value: Value | Fields | None) -> Fields:
-    if value is None or isinstance(value, Mapping):
-        return {own: held for own, held in fields.items() if own != name}
-    return {**fields, name: value}
+    return RunningConfig.with_frr(rows, with_lines(before, removed, added))

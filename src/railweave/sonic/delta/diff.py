@@ -14,11 +14,13 @@ from railweave.sonic.delta.conflicts import Conflict, find_conflicts, find_frr_c
 from railweave.sonic.delta.delta import lines_of, treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
+from railweave.sonic.delta.spans import SPANNED, span_edits
 from railweave.sonic.document import RunningConfig, canonical
 from railweave.sonic.frr import frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
 from railweave.sonic.frr.maintenance import Maintenance, maintenance_of
 from railweave.sonic.frr.ownership import FrrScope
+from railweave.sonic.neutral import is_as_good_as_none, is_neutral, is_permanent
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
     Scope,
@@ -28,7 +30,6 @@ from railweave.sonic.ownership import (
     is_ours,
     scope_of,
 )
-from railweave.sonic.permanent import is_as_good_as_none, is_permanent
 from railweave.sonic.reasons import field_reason, frr_reason
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Value
 
@@ -142,7 +143,13 @@ def _blockers(running: RunningConfig, platform: str | None) -> Iterator[Blocker]
 
 
 def _edits(running: ConfigDb, intended: ConfigDb, scope: Scope) -> Iterator[Edit]:
+    for table in sorted(SPANNED & (running.keys() | intended.keys())):
+        if running.get(table) != intended.get(table):
+            ours = partial(is_ours, scope, table)
+            yield from span_edits(table, running.get(table, {}), intended.get(table, {}), ours)
     for table, rows in intended.items():
+        if table in SPANNED:
+            continue
         before = running.get(table, {})
         fieldwise = is_fieldwise(table)
         for key, fields in rows.items():
@@ -152,7 +159,7 @@ def _edits(running: ConfigDb, intended: ConfigDb, scope: Scope) -> Iterator[Edit
             gone = _lengths_gone(present, scope) if table == CABLE_LENGTH else {}
             yield from row_edits(table, key, present, {**gone, **_after(fields, None if fieldwise else present)})
     for table, key, fields in _unstated(running, intended):
-        if is_ours(scope, table, key):
+        if table not in SPANNED and is_ours(scope, table, key):
             yield Edit(Op.REMOVE, table, key, None, fields, None)
 
 
@@ -245,7 +252,7 @@ def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     intended_db = intended.config_db()
     scope = scope_of(running.config_db, intended_db)
     rows = [
-        [table, key, _hashed(fields, intended_db.get(table, {}).get(key) if is_fieldwise(table) else None)]
+        [table, key, _hashed(table, key, fields, intended_db.get(table, {}).get(key) if is_fieldwise(table) else None)]
         for table, table_rows in running.config_db.items()
         for key, fields in table_rows.items()
         if key in intended_db.get(table, {}) or is_ours(scope, table, key)
@@ -258,8 +265,12 @@ def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _hashed(fields: Fields, stated: Fields | None) -> list[tuple[str, Value]]:
-    return sorted((name, canonical(value)) for name, value in fields.items() if stated is None or name in stated)
+def _hashed(table: str, key: str, fields: Fields, stated: Fields | None) -> list[tuple[str, Value]]:
+    return sorted(
+        (name, canonical(value))
+        for name, value in fields.items()
+        if (stated is None or name in stated) and not is_neutral(table, key, name, value)
+    )
 
 
 _TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")

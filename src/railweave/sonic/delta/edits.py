@@ -3,25 +3,23 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from railweave.sonic.delta.change import Edit, Op
-from railweave.sonic.delta.methods import Form, form_of
 from railweave.sonic.document import same_value
 from railweave.sonic.frr import FrrEntry
-from railweave.sonic.permanent import instead_of_removal
+from railweave.sonic.neutral import instead_of_field, instead_of_row
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 
 def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
     """Yield the edits that bring a row to ``after``: None is no row, a field of None no field, others stay.
 
-    A row that must not be deleted (``permanent``) stays, with the values that hold without it.
+    What SONiC's daemons would ignore or not survive the removal of gets the value that holds without it (``neutral``).
     """
     if after is None:
         if before is None:
             return
-        removal = Edit(Op.REMOVE, table, key, None, before, None)
-        after = instead_of_removal(table, key, before) if form_of(removal) is Form.NEUTRAL else None
+        after = instead_of_row(table, key, before)
         if after is None:
-            yield removal
+            yield Edit(Op.REMOVE, table, key, None, before, None)
             return
     if before is None:
         fields = {name: value for name, value in after.items() if value is not None}
@@ -30,8 +28,17 @@ def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, V
         return
     for name, value in after.items():
         had = before.get(name)
-        if had != value and not same_value(had, value):
-            yield Edit(_op(had, value), table, key, name, had, value)
+        holds = instead_of_field(table, key, name) if value is None and had is not None else value
+        if had != holds and not same_value(had, holds):
+            yield Edit(_op(had, holds), table, key, name, had, holds)
+
+
+def removal_edits(edit: Edit) -> Iterator[Edit]:
+    """Yield what takes away the row or field that ``edit`` removes."""
+    if isinstance(edit.before, Mapping):
+        yield from row_edits(edit.table, edit.key, edit.before, None)
+    elif edit.field is not None and edit.before is not None:
+        yield from row_edits(edit.table, edit.key, {edit.field: edit.before}, {edit.field: None})
 
 
 def _op(before: Value | None, after: Value | None) -> Op:

@@ -1,4 +1,4 @@
-"""How disruptive each change is, by which method it is applied, and why: one table for the plan and the driver.
+"""How disruptive each change is, how it is applied, and why: one table for the plan and the driver.
 
 A rule names a table, optionally fields and kinds of change, and its source. The first rule that matches counts; what
 no rule knows is treated with the most care, by a reload. BI, SU and SW are sonic-buildimage, sonic-utilities and
@@ -8,15 +8,17 @@ sonic-swss of branch 202505; "recorded" is what their commands did when they wer
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from functools import lru_cache
 
 from railweave.sonic.delta.change import Disruption, Edit, Method, Op
 from railweave.sonic.delta.frr_methods import line_disruption
+from railweave.sonic.delta.lossless import lossless_change
+from railweave.sonic.delta.spans import SPANNED
+from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.frr import FrrEntry
 from railweave.sonic.frr.delta import owner
 from railweave.sonic.frr.lines import defined_neighbor
-from railweave.sonic.permanent import is_permanent
+from railweave.sonic.neutral import is_permanent
 from railweave.sonic.rows import FRR_TABLE, ConfigDb
 
 PATCH_EDITS_MAX = 20
@@ -28,31 +30,26 @@ ROW = ""
 
 _ANY = frozenset(Op)
 _COMES = frozenset({Op.ADD, Op.UPDATE})
+_COMES_OR_GOES = frozenset({Op.ADD, Op.REMOVE})
 _GOES = frozenset({Op.REMOVE})
-
-
-class Form(Enum):
-    """In which form an edit is carried out: SONiC's daemons do not follow every edit that CONFIG_DB takes."""
-
-    PLAIN = auto()
-    """As it stands: fields are set, fields and rows are removed."""
-
-    NEUTRAL = auto()
-    """A row that may not be deleted stays, with the values that hold without it (``permanent``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What a change does to traffic, how it reaches the device and in which form."""
+    """What a change does to traffic, and how it reaches the device."""
 
     disruption: Disruption
     method: Method
-    form: Form = Form.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A line of the table; no fields means every field and the row itself. ``when`` looks at the values, if set."""
+    """A line of the table; no fields means every field and the row itself. ``when`` looks at the values, if set.
+
+    ``recreates`` is the table whose row of the same key has to be deleted and set again, once its deletion was taken,
+    before the daemons follow the change; forwards and backwards alike. What is written in place of a removal that they
+    ignore is in ``neutral``.
+    """
 
     tables: tuple[str, ...]
     fields: tuple[str, ...]
@@ -61,7 +58,7 @@ class Rule:
     method: Method
     source: str
     when: Callable[[Edit], bool] | None = None
-    form: Form = Form.PLAIN
+    recreates: str = ""
 
 
 DEFAULT_MTU_BYTES = 9100
@@ -88,13 +85,14 @@ def _mtu_bytes(value: object) -> int:
 _NONE, _SESSION, _FLAP, _RELOAD = Disruption.NONE, Disruption.SESSION, Disruption.FLAP, Disruption.RELOAD
 _PATCH, _WRITE = Method.PATCH, Method.WRITE
 
-QOS_MAPS = (
-    "DSCP_TO_TC_MAP",
+CLASS_MAPS = (
     "TC_TO_QUEUE_MAP",
     "TC_TO_PRIORITY_GROUP_MAP",
     "MAP_PFC_PRIORITY_TO_QUEUE",
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
 )
+QOS_MAPS = ("DSCP_TO_TC_MAP", *CLASS_MAPS)
+RATES = ("cir", "cbs", "pir", "pbs")
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESSAGE")
@@ -105,6 +103,8 @@ READ_AT_START = ("SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONF
 RULES: tuple[Rule, ...] = (
     Rule(("PORT",), (ROW, "lanes", "alias", "index", "subport"), _ANY, _RELOAD, Method.RELOAD,
          "lanes are create-only in GCU and SAI; breakout is a whole-file reload (BI portconfig.py)"),
+    Rule(("PORT",), ("speed",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
+         "a port keeps the speed whose field is removed, and no value stands for none (run; SW portsorch.cpp)"),
     Rule(("PORT",), ("speed", "fec", "autoneg", "adv_speeds", "interface_type", "link_training"), _ANY, _FLAP, _WRITE,
          "the link trains anew; a speed by patch takes minutes a port (BI issue 23945)"),
     Rule(("PORT",), ("mtu",), _ANY, _SESSION, _PATCH,
@@ -135,25 +135,47 @@ RULES: tuple[Rule, ...] = (
          "read only by config interface breakout; a real breakout changes PORT rows too"),
     Rule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE,
          "bgpcfgd removes the neighbor from FRR (BI sonic-bgpcfgd)"),
+    Rule(("SCHEDULER",), RATES, _GOES, _NONE, _WRITE,
+         "orchagent keeps a rate whose field is removed, and the model refuses 0: its queues let go of the scheduler"
+         " for the moment in which it is made anew (run on 202505; SW orchagent/qosorch.cpp)", recreates="SCHEDULER"),
     Rule((*QOS_MAPS, "SCHEDULER", "WRED_PROFILE"), (), _ANY, _NONE, _WRITE,
          "orchagent changes the object in place (SW qosorch.cpp); GCU refuses most of WRED_PROFILE (gcu-refusals)"),
+    Rule(("PORT_QOS_MAP",), ("pfc_enable", "pfcwd_sw_enable"), _ANY, _NONE, _WRITE,
+         "PFC changes on the running port; the watchdog takes its queues when the port's row is set, so that row is set"
+         " again (run on 202505; SW orchagent/pfcwdorch.cpp registerInWdDb)", recreates="PFC_WD"),
     Rule(("PORT_QOS_MAP", "QUEUE"), (), _ANY, _NONE, _WRITE,
          "orchagent binds on the running port; GCU would shut the port for each row (recorded gcu-qos)"),
     Rule(("PFC_WD",), (ROW,), _GOES, _NONE, _WRITE,
          "orchagent crashes where the row for the whole switch is deleted (run on 202505; SW pfcwdorch.cpp)",
-         when=lambda edit: is_permanent(edit.table, edit.key), form=Form.NEUTRAL),
+         when=lambda edit: is_permanent(edit.table, edit.key)),
+    Rule(("PFC_WD",), ("action",), _ANY, _NONE, _WRITE,
+         "a queue keeps the action that it was first watched with (run on 202505; SW orchagent/pfcwdorch.cpp:"
+         " m_entryMap.emplace)", recreates="PFC_WD"),
     Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE,
          "GCU refuses the table on SKUs that it does not list (recorded gcu-refusals/unlisted-sku)"),
+    Rule(("BUFFER_POOL",), ("size",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
+         "who sizes a pool, the row or SONiC, is settled when buffermgrd starts (SW cfgmgr/buffermgrdyn.cpp)"),
     Rule(("BUFFER_POOL",), ("size", "xoff"), _ANY, _NONE, _WRITE,
          "SAI sets both on the pool in use; GCU refuses it on SKUs that it does not list (SW bufferorch.cpp)"),
     Rule(("BUFFER_POOL",), (), _ANY, _RELOAD, Method.RELOAD,
          "a pool, its type and its mode are create-only, and profiles refer to it (SW bufferorch.cpp)"),
     Rule(("BUFFER_PROFILE",), ("pool",), _ANY, _RELOAD, Method.RELOAD,
          "a profile's pool is create-only in SAI (SW bufferorch.cpp)"),
+    Rule(("BUFFER_PROFILE",), ("static_th", "dynamic_th"), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
+         "a profile keeps its threshold mode, and both thresholds end in the ASIC (run on 202505; SW bufferorch.cpp)"),
+    Rule(("BUFFER_PROFILE",), ("size", "xoff", "xon"), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
+         "orchagent keeps the value whose field is removed, and no value stands for none (run; SW bufferorch.cpp)"),
     Rule(("BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS), (), _ANY, _NONE, _WRITE,
          "orchagent sets them on the running port; GCU refuses or shuts the port (recorded gcu-qos, gcu-refusals)"),
-    Rule(("CABLE_LENGTH", "LOSSLESS_TRAFFIC_PATTERN", "DEFAULT_LOSSLESS_BUFFER_PARAMETER"), (), _ANY, _NONE, _WRITE,
-         "the buffer manager takes other headroom on the running port (SW cfgmgr/buffermgr.cpp, buffermgrdyn.cpp)"),
+    Rule(("CABLE_LENGTH",), (), _ANY, _NONE, _WRITE,
+         "dynamic: headroom is computed anew on the running port (SW cfgmgr/buffermgrdyn.cpp); static: the length is"
+         " kept for the port's next event, and the group's own row names the new profile (run on 202505; SW"
+         " cfgmgr/buffermgr.cpp doCableTask)"),
+    Rule(("DEFAULT_LOSSLESS_BUFFER_PARAMETER",), ("over_subscribe_ratio",), _COMES, _NONE, _WRITE,
+         "the shared headroom pool is computed anew (run on 202505; SW cfgmgr/buffermgrdyn.cpp)"),
+    Rule(("LOSSLESS_TRAFFIC_PATTERN", "DEFAULT_LOSSLESS_BUFFER_PARAMETER"), (), _ANY, _RELOAD, Method.RELOAD,
+         "no daemon follows the traffic pattern, and default_dynamic_th is for profiles made later (run on 202505; SW"
+         " cfgmgr/buffermgrdyn.cpp)"),
     Rule(MEMBERSHIPS, (), _GOES, _FLAP, _WRITE,
          "the port leaves its VLAN, port channel or mirror session"),
     Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,
@@ -176,16 +198,10 @@ def classify(edit: Edit) -> Treatment:
     if edit.table == "PORT" and edit.field == "admin_status":
         return _PORT_UP if edit.after == "up" else _PORT_DOWN
     rule = find_rule(edit)
-    return Treatment(rule.disruption, rule.method, rule.form) if rule else RELOADED
+    return Treatment(rule.disruption, rule.method) if rule else RELOADED
 
 
 _PORT_UP, _PORT_DOWN = Treatment(_NONE, _PATCH), Treatment(_FLAP, _PATCH)
-
-
-def form_of(edit: Edit) -> Form:
-    """Return the form in which a change is carried out, forwards and backwards alike."""
-    rule = find_rule(edit)
-    return rule.form if rule else Form.PLAIN
 
 
 def find_rule(edit: Edit) -> Rule | None:
@@ -229,10 +245,11 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
 
     One reload makes all a reload. Patches are for few edits on a device whose configuration GCU accepts; else the same
     edits are written. A neighbor that is new has no session to lose. A watchdog's row of a port that is not there is
-    touched by a reload alone: deleting it crashes orchagent (run on 202505; SW pfcwdorch.cpp).
+    touched by a reload alone: deleting it crashes orchagent (run on 202505; SW pfcwdorch.cpp). A range that is split
+    while lossless classes use it costs them their buffer for a moment.
     """
-    new = _new_neighbors(edits)
-    alone = [_with_new_neighbors(edit, new) for edit in edits]
+    new, split = _new_neighbors(edits), _splits(edits, config_db)
+    alone = [SPLIT if number in split else _with_new_neighbors(edit, new) for number, edit in enumerate(edits)]
     if any(one.method is Method.RELOAD for one in alone) or any(_watches_no_port(one, config_db) for one in edits):
         return (RELOADED,) * len(alone)
     patched = sum(treatment.method is _PATCH for treatment in alone)
@@ -242,6 +259,18 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
 
 
 RELOADED = Treatment(_RELOAD, Method.RELOAD)
+SPLIT = Treatment(_FLAP, _WRITE)
+"""A range that goes while lossless groups or queues of it go on in others: they have no profile for a moment, whatever
+the order (SW orchagent/bufferorch.cpp processPriorityGroup, processQueue: a deletion clears the whole range)."""
+
+
+def _splits(edits: Sequence[Edit], config_db: ConfigDb) -> frozenset[int]:
+    """Return the places of the edits that split a range which lossless classes use."""
+    if not any(edit.op is Op.REMOVE and edit.field is None and edit.table in SPANNED for edit in edits):
+        return frozenset()
+    after = tables_after(edits, config_db)
+    change = lossless_change(config_db, after)
+    return frozenset(number for number, edit in enumerate(edits) if change.splits(edit, after.get(edit.table, {})))
 
 
 @lru_cache(maxsize=64)

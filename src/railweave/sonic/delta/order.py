@@ -1,10 +1,11 @@
 """The order in which tables are written: what is referred to before what refers to it."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from enum import IntEnum
 
 from railweave.sonic.delta.change import Edit, Method, Op
-from railweave.sonic.delta.methods import MEMBERSHIPS, PROFILE_LISTS, QOS_MAPS
+from railweave.sonic.delta.lossless import LosslessChange, narrows, widened
+from railweave.sonic.delta.methods import CLASS_MAPS, MEMBERSHIPS, PROFILE_LISTS
 
 
 class Phase(IntEnum):
@@ -21,17 +22,21 @@ class Phase(IntEnum):
 
 ADDRESSED = ("INTERFACE", "LOOPBACK_INTERFACE")
 
+MARKING = "DSCP_TO_TC_MAP"
+
 STAGES: tuple[tuple[str, ...], ...] = (
-    ("DEVICE_METADATA", "DEVICE_NEIGHBOR_METADATA", *QOS_MAPS, "SCHEDULER", "WRED_PROFILE", "BUFFER_POOL"),
+    ("DEVICE_METADATA", "DEVICE_NEIGHBOR_METADATA", *CLASS_MAPS, "SCHEDULER", "WRED_PROFILE", "BUFFER_POOL"),
     ("BUFFER_PROFILE", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN"),
     ("BREAKOUT_CFG", "PORT"),
     ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS, "CABLE_LENGTH"),
+    (MARKING,),
     ("PFC_WD", "DEVICE_NEIGHBOR"),
     ADDRESSED,
 )
 """Tables in the order in which their rows come; rows go in the opposite order.
 
-A port's PFC_WD row goes before the port: orchagent crashes where it is deleted later.
+Code points move to a priority once its groups, queues and PFC are there (``lossless``); a map that is new comes before
+the ports that use it. A port's PFC_WD row goes before the port: orchagent crashes where it is deleted later.
 """
 
 _STAGE = {table: number for number, tables in enumerate(STAGES) for table in tables}
@@ -44,7 +49,6 @@ _FAMILIES = {
     "DEVICE_NEIGHBOR_METADATA": "DEVICE_NEIGHBOR",
 }
 _FAMILY_STAGE = {"INTERFACE": _ADDRESS, "DEVICE_NEIGHBOR": _STAGE["DEVICE_NEIGHBOR"], "PORT": _PORT_UP}
-_SPANNED = frozenset({"BUFFER_PG", "BUFFER_QUEUE", "QUEUE"})
 _IN_THE_WAY = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE", *MEMBERSHIPS})
 
 
@@ -53,31 +57,15 @@ def family(table: str) -> str:
     return _FAMILIES.get(table, table)
 
 
-def phases(edits: Sequence[Edit]) -> tuple[Phase, ...]:
-    """Return when each of a device's edits is carried out."""
+def schedule(edits: Sequence[Edit], change: LosslessChange) -> Iterator[tuple[Phase, Edit]]:
+    """Yield each of a device's edits with when it is carried out; a change of a port's lossless priorities is two where
+    some come and some go."""
     comes = [edit.key.split("|", 1) for edit in edits if _is_address(edit) and edit.op is Op.ADD]
     ports = {port for port, _ in comes}
     prefixes = {prefix for _, prefix in comes}
-    taken = {span for edit in edits if edit.op is Op.ADD for span in _spans(edit)}
-    return tuple(
-        Phase.CLEAR if edit.op is Op.REMOVE and not taken.isdisjoint(_spans(edit)) else _phase(edit, ports, prefixes)
-        for edit in edits
-    )
-
-
-def _spans(edit: Edit) -> set[tuple[str, str, int]]:
-    """Return the priority groups or queues that a row sets; none for a row of another table.
-
-    The row of ``3`` must go before that of ``3-4`` comes: removed later, it would take the profile of 3 away again
-    (swss orchagent/bufferorch.cpp), and the configuration would not show it.
-    """
-    if edit.field is not None or edit.table not in _SPANNED:
-        return set()
-    port, _, span = edit.key.partition("|")
-    first, _, last = span.partition("-")
-    if not first.isdigit() or not (last or first).isdigit():
-        return set()
-    return {(edit.table, port, number) for number in range(int(first), int(last or first) + 1)}
+    for edit in (part for one in edits for part in widened(one)):
+        late = narrows(edit) or change.takes_away(edit)
+        yield (Phase.REMOVE if late else _phase(edit, ports, prefixes)), edit
 
 
 def _phase(edit: Edit, ports: Container[str], prefixes: Container[str]) -> Phase:
@@ -98,21 +86,29 @@ def _is_address(edit: Edit) -> bool:
     return edit.field is None and edit.table in ADDRESSED and "|" in edit.key
 
 
-def order_key(edit: Edit, method: Method) -> tuple[int, str]:
-    """Return the stage within the phase; edits of one place and method make one step."""
+def order_key(edit: Edit, method: Method, phase: Phase) -> tuple[int, str]:
+    """Return the stage within ``phase``; edits of one place and method make one step."""
     if method is Method.PATCH:
         stage = _FAMILY_STAGE.get(family(edit.table), _OTHER)
         name = family(edit.table)
     else:
         stage, name = _stage(edit), ""
-    if edit.op is Op.REMOVE or (edit.table == "PORT" and edit.after != "up" and edit.field == "admin_status"):
-        return -stage, name
-    return stage, name
+    return (-stage if edit.op is Op.REMOVE or phase is Phase.REMOVE else stage), name
+
+
+def stage_of(table: str, phase: Phase) -> tuple[int, str]:
+    """Return the stage in which rows of a table are written, for rows that are set again (``recreate``)."""
+    stage = _STAGE.get(table, _OTHER)
+    return (-stage if phase is Phase.REMOVE else stage), ""
 
 
 def _stage(edit: Edit) -> int:
     if edit.table == "PORT" and edit.field == "admin_status":
         return _PORT_UP
+    if edit.field == "dscp_to_tc_map" and edit.op is Op.UPDATE:
+        return _STAGE[MARKING]
+    if edit.table == MARKING and edit.field is None:
+        return 0
     if edit.table in ADDRESSED and "|" in edit.key:
         return _ADDRESS
     return _STAGE.get(edit.table, _OTHER)

@@ -13,7 +13,9 @@ from railweave.sonic.delta.delta import applied, judged, lines_of
 from railweave.sonic.delta.diff import DeviceDiff, running_sha256, sort_key, unmanaged_rows
 from railweave.sonic.delta.edits import frr_edits
 from railweave.sonic.delta.merge import MergeDocument, apply, edits
+from railweave.sonic.delta.recreate import set_again
 from railweave.sonic.delta.steps import without_orphans
+from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields
 from railweave.sonic.frr import FrrDocument, FrrEntry, frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
@@ -86,6 +88,12 @@ def snapshot_before(delta: Delta, running: RunningConfig, owned: DeviceConfig) -
             row = rows.setdefault(change.table, {}).setdefault(change.key, None if before is None else {})
             if row is not None and before is not None:
                 row.update(_fields(before, before if change.field is None else (change.field,)))
+    found = () if delta.reloads else set_again(delta, running.config_db, tables_after(delta, running.config_db))
+    for table, key, fields in found:
+        before = running.config_db.get(table, {}).get(key)
+        row = None if before is None else rows.setdefault(table, {}).setdefault(key, {})
+        if row is not None and before is not None:
+            row.update(_fields(before, fields))
     for table, key in _left_out(delta, running) if delta.reloads else ():
         before = running.config_db[table][key]
         rows.setdefault(table, {})[key] = _fields(before, before)

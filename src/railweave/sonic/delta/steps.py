@@ -4,7 +4,7 @@
     configure  what is referred to before what refers to it; ports come up last
     FRR        neighbors meet addresses that are there, and leave before their addresses go
     remove     ports go down, then what refers, then what is referred to
-    restore    foreign rows that a take-back puts onto their ports again
+    restore    foreign rows that a take-back puts onto their ports again; watchdogs that are set anew
 
 A driver runs them one by one; each is complete in itself. Where one change needs a reload, the reload is the only step.
 """
@@ -14,13 +14,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.names import natural_key
-from railweave.sonic.delta.change import Delta, Edit, Method, Op
-from railweave.sonic.delta.delta import Tables, applied, inverse, lines_of
-from railweave.sonic.delta.order import Phase, order_key, phases
+from railweave.sonic.delta.change import Change, Delta, Edit, Method, Op
+from railweave.sonic.delta.delta import applied, inverse, lines_of
+from railweave.sonic.delta.lossless import lossless_change
+from railweave.sonic.delta.order import Phase, order_key, schedule, stage_of
+from railweave.sonic.delta.recreate import Recreation, recreations
+from railweave.sonic.delta.tables import Tables, tables_after
 from railweave.sonic.document import PLACEHOLDER, DocumentError, RunningConfig, json_tables
 from railweave.sonic.frr import delta_text, render_frr
+from railweave.sonic.neutral import is_permanent
 from railweave.sonic.ownership import is_made_by_sonic, port_of
-from railweave.sonic.permanent import is_permanent
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 
 RELOAD_NEEDS = ("hwsku", "mac", "platform")
@@ -64,7 +67,18 @@ class ReloadStep:
     frr: str = field(repr=False)
 
 
-Step = PatchStep | LoadStep | HdelStep | VtyshStep | ReloadStep
+@dataclass(frozen=True, slots=True)
+class RecreateStep:
+    """``DEL`` and ``HDEL`` in CONFIG_DB, a wait until the daemons took them, then ``HSET`` of ``document``.
+
+    ``removed`` are Redis keys with the fields that go, none for the whole row.
+    """
+
+    removed: tuple[tuple[str, tuple[str, ...]], ...] = field(repr=False)
+    document: Mapping[str, Any] = field(repr=False)
+
+
+Step = PatchStep | LoadStep | HdelStep | RecreateStep | VtyshStep | ReloadStep
 
 
 def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
@@ -86,7 +100,7 @@ def undo_steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:
-    """Return the rollback file of ``railweave-confirm``: version 1, kinds load, hdel, vtysh and reload."""
+    """Return the rollback file of ``railweave-confirm``: version 1, kinds load, hdel, recreate, vtysh and reload."""
     return {"version": 1, "steps": [_json_step(step) for step in steps]}
 
 
@@ -96,6 +110,8 @@ def _json_step(step: Step) -> dict[str, Any]:
             return {"kind": "load", "document": document}
         case HdelStep(key, fields):
             return {"kind": "hdel", "key": key, "fields": list(fields)}
+        case RecreateStep(removed, document):
+            return {"kind": "recreate", "removed": [[key, list(fields)] for key, fields in removed], "rows": document}
         case VtyshStep(text):
             return {"kind": "vtysh", "text": text}
         case ReloadStep(config_db, frr):
@@ -106,22 +122,45 @@ def _json_step(step: Step) -> dict[str, Any]:
 
 def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
     rows = [change for change in delta if change.table != FRR_TABLE]
-    planned = list(zip(phases(rows), rows, strict=True))
-    state = Tables(running.config_db)
+    before, after = running.config_db, tables_after(rows, running.config_db)
+    lossless = lossless_change(before, after)
+    again = tuple(recreations(rows, before, after, lossless))
+    planned = [
+        (when, edit)
+        for when, edit in schedule(rows, lossless)
+        if isinstance(edit, Change) and not any(one.covers(edit) for one in again)
+    ]
+    state = Tables(before)
     steps: list[Step] = []
     for now in Phase:
         if now is Phase.REMOVE and len(rows) < len(delta):
             steps.append(VtyshStep(delta_text(*lines_of(delta))))
-        groups: dict[tuple[tuple[int, str], Method], list[Edit]] = {}
+        groups: dict[tuple[tuple[int, str], Method], list[Edit | Recreation]] = {}
         for when, change in planned:
             if when is now:
-                groups.setdefault((order_key(change, change.method), change.method), []).append(change)
+                groups.setdefault((order_key(change, change.method, now), change.method), []).append(change)
+        for one in again:
+            if one.phase is now:
+                groups.setdefault((stage_of(one.table, now), Method.WRITE), []).append(one)
         for (_, method), group in sorted(groups.items(), key=lambda item: item[0]):
-            steps.extend(_group_steps(method, group, state))
+            steps.extend(_group_steps(method, [one for one in group if isinstance(one, Edit)], state))
+            steps.extend(_recreate_step(one) for one in group if isinstance(one, Recreation))
     return tuple(steps)
 
 
+def _recreate_step(one: Recreation) -> RecreateStep:
+    """Return the step of a recreation; fields of other rows let go before what they refer to goes."""
+    unbound: dict[str, list[str]] = {}
+    for (table, key), name in one.unbound:
+        unbound.setdefault(f"{table}|{key}", []).append(name)
+    removed = [(key, tuple(names)) for key, names in unbound.items()]
+    removed += [(f"{one.table}|{key}", ()) for key in one.deleted]
+    return RecreateStep(tuple(removed), json_tables(one.rows))
+
+
 def _group_steps(method: Method, group: Sequence[Edit], state: Tables) -> Iterator[Step]:
+    if not group:
+        return
     ordered = sorted(group, key=lambda edit: (edit.table, natural_key(edit.key), edit.field or ""))
     if method is Method.PATCH:
         yield PatchStep(tuple(operation for edit in ordered for operation in _operations(edit, state)))

@@ -1,0 +1,89 @@
+"""What a change does to lossless priorities, so that no class in use is lossy at any moment of it.
+
+In order: groups, queues, maps and PFC of what becomes lossless; then the code points; then what is lossless no more.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from railweave.sonic.delta.change import Edit, Op
+from railweave.sonic.delta.spans import SPANNED, numbers_of, overlap
+from railweave.sonic.rows import ConfigDb, Fields, Value
+
+PFC_FIELDS = ("pfc_enable", "pfcwd_sw_enable")
+_BY_PRIORITY = frozenset(
+    {
+        "TC_TO_PRIORITY_GROUP_MAP",
+        "TC_TO_QUEUE_MAP",
+        "MAP_PFC_PRIORITY_TO_QUEUE",
+        "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+    }
+)
+
+
+def priorities(value: Value | Fields | None) -> frozenset[int]:
+    """Return the priorities of ``pfc_enable``; none where it is not there."""
+    return frozenset(int(one) for one in value.split(",") if one.isdigit()) if isinstance(value, str) else frozenset()
+
+
+@dataclass(frozen=True)
+class LosslessChange:
+    """The lossless priorities of a device before and after a change."""
+
+    before: frozenset[int]
+    after: frozenset[int]
+
+    @cached_property
+    def lost(self) -> frozenset[int]:
+        """Return the priorities that are lossless no more."""
+        return self.before - self.after
+
+    @cached_property
+    def kept(self) -> frozenset[int]:
+        """Return the priorities that stay lossless."""
+        return self.before & self.after
+
+    def takes_away(self, edit: Edit) -> bool:
+        """Tell whether an edit takes from a priority that is lossless no more what makes it so."""
+        if edit.op is Op.ADD or not self.lost:
+            return False
+        if edit.table in _BY_PRIORITY:
+            return (edit.field or "").isdigit() and int(edit.field or "") in self.lost
+        return edit.table in SPANNED and not self.lost.isdisjoint(numbers_of(edit.key))
+
+    def splits(self, edit: Edit, rows: Collection[str]) -> bool:
+        """Tell whether a row goes whose lossless groups or queues go on in others of ``rows``, its table afterwards."""
+        if edit.table not in ("BUFFER_PG", "BUFFER_QUEUE") or edit.op is not Op.REMOVE or edit.field is not None:
+            return False
+        return any(
+            overlap(edit.key, key) and not self.kept.isdisjoint(set(numbers_of(edit.key)) & set(numbers_of(key)))
+            for key in rows
+        )
+
+
+def lossless_change(before: ConfigDb, after: ConfigDb) -> LosslessChange:
+    """Return what becomes of the lossless priorities of a device's ports."""
+    return LosslessChange(_enabled(before), _enabled(after))
+
+
+def _enabled(tables: ConfigDb) -> frozenset[int]:
+    values = {row.get("pfc_enable", "") for row in tables.get("PORT_QOS_MAP", {}).values()}
+    return frozenset().union(*map(priorities, values))
+
+
+def widened(edit: Edit) -> Sequence[Edit]:
+    """Return a change of the priorities of a port as two, the first with all of both; one where that is one of them."""
+    if edit.table != "PORT_QOS_MAP" or edit.field not in PFC_FIELDS or edit.op is not Op.UPDATE:
+        return (edit,)
+    before, after = priorities(edit.before), priorities(edit.after)
+    if before <= after or after <= before:
+        return (edit,)
+    both = ",".join(map(str, sorted(before | after)))
+    return replace(edit, after=both), replace(edit, before=both)
+
+
+def narrows(edit: Edit) -> bool:
+    """Tell whether an edit takes priorities of a port away."""
+    changes = edit.table == "PORT_QOS_MAP" and edit.field in PFC_FIELDS and edit.op is Op.UPDATE
+    return changes and priorities(edit.after) < priorities(edit.before)

@@ -1,0 +1,81 @@
+"""What is written in place of a removal that SONiC's daemons ignore or do not survive.
+
+orchagent and portmgrd take the fields that a row has; a field that is removed keeps its last value in the ASIC, while
+CONFIG_DB shows none (run on 202505; handlers walk the fields that they are given). So it gets the value that a boot
+without it would leave: SAI's default, or the daemon's own. A field with this value is as good as none.
+
+``PFC_WD|GLOBAL`` is never deleted: orchagent crashes, swss restarts and all ports of the switch go down (run on 202505;
+202305 to 202605 by their sources, sonic-swss orchagent/pfcwdorch.cpp). A ``config reload`` may leave the row out: swss
+does not run while CONFIG_DB is written.
+"""
+
+from collections.abc import Mapping
+
+from railweave.sonic.document import same_fields, same_value
+from railweave.sonic.rows import Fields, Value
+
+WITHOUT_ROW: Mapping[tuple[str, str], Fields] = {
+    ("PFC_WD", "GLOBAL"): {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"},
+}
+"""Rows that must not be deleted, with what holds without them (sonic-swss, orchagent/orchdaemon.cpp
+PFC_WD_POLL_MSECS)."""
+
+_COLORS = ("green", "yellow", "red")
+
+NEUTRAL: Mapping[str, Mapping[str, Value]] = {
+    # portmgrd and orchagent keep the last value; defaults: cfgmgr/portmgr.h, SAI saiport.h.
+    "PORT": {
+        "admin_status": "down",
+        "adv_interface_types": ("all",),
+        "adv_speeds": ("all",),
+        "autoneg": "off",
+        "fec": "none",
+        "link_training": "off",
+        "mtu": "9100",
+        "pfc_asym": "off",
+        "tpid": "0x8100",
+    },
+    # cfgmgr/intfmgr.cpp sets it where it is stated only; SAI sairouterinterface.h.
+    "INTERFACE": {"loopback_action": "forward"},
+    # orchagent/qosorch.cpp; SAI saischeduler.h, and the defaults of sonic-scheduler.yang. Rates have no such value: the
+    # model refuses 0.
+    "SCHEDULER": {"type": "WRR", "weight": "1", "meter_type": "bytes"},
+    # orchagent/qosorch.cpp; SAI saiwred.h, and the defaults of sonic-wred-profile.yang.
+    "WRED_PROFILE": {
+        "ecn": "ecn_none",
+        **{f"wred_{color}_enable": "false" for color in _COLORS},
+        **{f"{color}_{end}_threshold": "0" for color in _COLORS for end in ("min", "max")},
+        **{f"{color}_drop_probability": "100" for color in _COLORS},
+    },
+    # orchagent/bufferorch.cpp; SAI saibuffer.h.
+    "BUFFER_POOL": {"xoff": "0"},
+    "BUFFER_PROFILE": {"xon_offset": "0"},
+}
+"""Fields by table whose removal does nothing, with the value that is written instead."""
+
+
+def is_permanent(table: str, key: str) -> bool:
+    """Tell whether a row must not be deleted while the switch runs."""
+    return (table, key) in WITHOUT_ROW
+
+
+def instead_of_field(table: str, key: str, field: str) -> Value | None:
+    """Return what a field gets where it is to go, None where it really goes."""
+    return WITHOUT_ROW.get((table, key), NEUTRAL.get(table, {})).get(field)
+
+
+def instead_of_row(table: str, key: str, present: Fields) -> dict[str, Value] | None:
+    """Return the fields that a row keeps where it is to go, None where it really goes."""
+    values = WITHOUT_ROW.get((table, key))
+    return None if values is None else {name: values.get(name, value) for name, value in present.items()}
+
+
+def is_neutral(table: str, key: str, field: str, value: Value) -> bool:
+    """Tell whether a field says what would hold without it."""
+    return same_value(instead_of_field(table, key, field), value)
+
+
+def is_as_good_as_none(table: str, key: str, present: Fields) -> bool:
+    """Tell whether a row that must stay says what would hold without it."""
+    kept = instead_of_row(table, key, present)
+    return kept is not None and same_fields(kept, present)
