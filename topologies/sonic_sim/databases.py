@@ -8,6 +8,7 @@ from sonic_sim.device import Device, Fabric
 from sonic_sim.lldp import lldp_rows
 from sonic_sim.neighbors import learned
 from sonic_sim.network import Port
+from sonic_sim.orchagent import watchdog_rows
 from sonic_sim.traffic import USED_PACKET_BYTES, Counted, counted
 
 APPL, ASIC, COUNTERS, LOGLEVEL, CONFIG, FLEX_COUNTER, STATE = 0, 1, 2, 3, 4, 5, 6
@@ -39,6 +40,8 @@ def _derived_rows(device: Device, number: int, pattern: str) -> dict[str, Hash]:
             rows.update(_port_rows(device, net))
         if _asked(pattern, "LLDP_"):
             rows.update(lldp_rows(device, net))
+        if _asked(pattern, "BUFFER_"):
+            rows.update(_buffer_rows(device))
         if _asked(pattern, "INTF_TABLE:"):
             rows.update({f"INTF_TABLE:{one.interface}:{one.address}/{one.length}": {"scope": "global", "family": "IPv4"}
                          for one in net.addresses(device)})  # fmt: skip
@@ -56,12 +59,39 @@ def _asked(pattern: str, start: str) -> bool:
 
 def _port_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
     for port in net.ports(device).values():
-        row = device.db.get(f"PORT|{port.name}")
+        row = device.orchagent.object_of(f"PORT|{port.name}")
         state = "up" if net.link_up(device, port.name) else "down"
         yield f"PORT_TABLE:{port.name}", {**row, "mtu": str(port.mtu), "oper_status": state, "parent_port": port.name,
                                           "admin_status": "up" if port.admin_up else "down"}  # fmt: skip
     yield "PORT_TABLE:PortConfigDone", {"count": str(len(net.ports(device)))}
     yield "PORT_TABLE:PortInitDone", {"lanes": "0"}
+
+
+def _buffer_rows(device: Device) -> Iterator[tuple[str, Hash]]:
+    """Yield what buffermgrd copies: a removed field stays, because the row in APPL_DB is set and not replaced."""
+    for key in device.db.rows:
+        table, _, rest = key.partition("|")
+        if table in _BUFFER_TABLES:
+            name = rest.replace("|", ":")
+            if table == "BUFFER_PG":
+                yield f"{table}_TABLE:{name}", {"profile": _headroom_profile(device, rest)}
+            else:
+                held = table in ("BUFFER_POOL", "BUFFER_PROFILE")
+                yield f"{table}_TABLE:{name}", device.orchagent.object_of(key) if held else device.db.get(key)
+
+
+_BUFFER_TABLES = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",
+                  "BUFFER_PORT_EGRESS_PROFILE_LIST")  # fmt: skip
+
+
+def _headroom_profile(device: Device, group: str) -> str:
+    """Return the profile of a group; in the dynamic model buffermgrd names it by speed and cable length."""
+    profile = device.db.get(f"BUFFER_PG|{group}").get("profile", "")
+    if profile != "NULL":
+        return profile
+    port = group.partition("|")[0]
+    length = device.db.get("CABLE_LENGTH|AZURE").get(port, "0m")
+    return f"pg_lossless_{device.db.get(f'PORT|{port}').get('speed', '')}_{length}_profile"
 
 
 def oid(place: int) -> str:
@@ -73,6 +103,13 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
     names = {port: oid(place) for place, port in enumerate(net.ports(device))}
     yield "COUNTERS_PORT_NAME_MAP", dict(names)
     yield "COUNTERS_LAG_NAME_MAP", {}
+    queues = {
+        (port, number): f"oid:0x15{place:06x}{number:06x}" for place, port in enumerate(names) for number in range(8)
+    }
+    yield "COUNTERS_QUEUE_NAME_MAP", {f"{port}:{number}": name for (port, number), name in queues.items()}
+    for watched, queue, row in watchdog_rows(device.orchagent):
+        if watched in names and queue.isdigit():
+            yield f"COUNTERS:{queues[watched, int(queue)]}", row
     if _asked(pattern, "COUNTERS:oid"):
         carried = counted(device, net)
         for port in net.ports(device).values():

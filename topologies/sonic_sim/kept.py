@@ -15,7 +15,7 @@ from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric, Times
 from sonic_sim.faults import faults_from_json
 from sonic_sim.files import Directory, File
-from sonic_sim.orchagent import Orchagent, watched_rows
+from sonic_sim.orchagent import orchagent_from_json
 from sonic_sim.spec import SimCable, SimDevice, SimHost
 from sonic_sim.switch_host import SimulatedHost
 
@@ -45,7 +45,7 @@ def device_to_json(device: Device) -> dict[str, Any]:
         "times": asdict(device.times),
         "faults": device.faults.to_json(),
         "guard": None if device.guard is None else device.guard.name,
-        "orchagent_crashed": device.orchagent.crashed,
+        "orchagent": device.orchagent.to_json(),
     }
 
 
@@ -80,7 +80,7 @@ def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     if value["guard"] is not None:
         with contextlib.suppress(DamagedError):
             SimulatedHost(device).start_guard(value["guard"])
-    device.orchagent = Orchagent(watched_rows(device.db), value["orchagent_crashed"])
+    device.orchagent = orchagent_from_json(value["orchagent"], device.db)
     return device
 
 

@@ -1,44 +1,244 @@
-"""What orchagent does not survive (202505, run; sonic-swss, orchagent/pfcwdorch.cpp).
+"""What orchagent makes of CONFIG_DB: what it ignores, what it waits for, and what it does not survive.
 
-It crashes where ``PFC_WD|GLOBAL`` is deleted, and where the PFC_WD row of a port is deleted that is not there any more.
-A switch then restarts swss and its links flap for minutes; here all ports stay down until the services start again, so
-that nobody can miss it.
+Run on 202505 (swss e9dcd50b with the virtual SAI); sonic-swss orchagent/{pfcwdorch,qosorch,bufferorch,portsorch}.cpp.
+Only what the ASIC has otherwise than CONFIG_DB says is kept here:
+
+    held      objects: a removed field stays, create-only fields stay, a row with an unknown field is refused as a
+              whole, and one that is removed while others name it stays until they let go
+    profiles  groups and queues: a row that goes clears its whole range, rows that come are taken in the order of keys
+    watched   the watchdog: its queues and action are those of the moment in which the port's row was set
 """
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from sonic_sim.configdb import ConfigDb
+from sonic_sim.configdb import ConfigDb, Hash
 
 SYSLOG = "/var/log/syslog"
-_TABLE = "PFC_WD|"
 _GLOBAL = "PFC_WD|GLOBAL"
+_MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE",
+         "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")  # fmt: skip
+_SPANNED = ("BUFFER_PG", "BUFFER_QUEUE")
+_KEEPS_FIELDS = ("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE", "PORT")
+_CREATE_ONLY: Mapping[str, tuple[str, ...]] = {"BUFFER_POOL": ("type", "mode"), "BUFFER_PROFILE": ("pool",)}
+_COLORS = ("green", "yellow", "red")
+_KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
+    "SCHEDULER": frozenset({"type", "weight", "meter_type", "cir", "cbs", "pir", "pbs", "NULL"}),
+    "WRED_PROFILE": frozenset(
+        {"ecn", "NULL", *(f"wred_{one}_enable" for one in _COLORS), *(f"{one}_drop_probability" for one in _COLORS)}
+        | {f"{one}_{end}_threshold" for one in _COLORS for end in ("min", "max")}
+    ),
+}
+_ECN = {"ecn_none", "ecn_all", *("ecn_" + one for one in ("green", "yellow", "red", "green_yellow", "green_red",
+                                                        "yellow_red"))}  # fmt: skip
+_NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "SCHEDULER": (("QUEUE", "scheduler"), ("PORT_QOS_MAP", "scheduler")),
+    "WRED_PROFILE": (("QUEUE", "wred_profile"),),
+    "BUFFER_POOL": (("BUFFER_PROFILE", "pool"),),
+    "BUFFER_PROFILE": (("BUFFER_PG", "profile"), ("BUFFER_QUEUE", "profile"),
+                       ("BUFFER_PORT_INGRESS_PROFILE_LIST", "profile_list"),
+                       ("BUFFER_PORT_EGRESS_PROFILE_LIST", "profile_list")),
+    "DSCP_TO_TC_MAP": (("PORT_QOS_MAP", "dscp_to_tc_map"),),
+    "TC_TO_QUEUE_MAP": (("PORT_QOS_MAP", "tc_to_queue_map"),),
+    "TC_TO_PRIORITY_GROUP_MAP": (("PORT_QOS_MAP", "tc_to_pg_map"),),
+    "MAP_PFC_PRIORITY_TO_QUEUE": (("PORT_QOS_MAP", "pfc_to_queue_map"),),
+    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": (("PORT_QOS_MAP", "pfc_to_pg_map"),),
+}  # fmt: skip
+"""Objects that stay while rows of these tables name them in these fields."""
+_FOLLOWED = frozenset(
+    {*_KEEPS_FIELDS, *_MAPS, "PFC_WD", *(table for users in _NAMED_BY.values() for table, _ in users)}
+)
+
+Row = tuple[tuple[str, str], ...]
+Rows = Mapping[str, Row]
+_shared: dict[Row, Row] = {}
 
 
-def watched_rows(db: ConfigDb) -> frozenset[str]:
-    """Return the keys of the watchdog's rows."""
-    return frozenset(key for key in db.rows if key.startswith(_TABLE))
+def followed_rows(db: ConfigDb) -> Rows:
+    """Return the rows that orchagent follows; equal ones are one object: a fabric's switches have most in common."""
+    found = {}
+    for key, row in db.rows.items():
+        if key.partition("|")[0] in _FOLLOWED:
+            fields = tuple(row.items())
+            found[key] = _shared.setdefault(fields, fields)
+    return found
 
 
 @dataclass(slots=True)
 class Orchagent:
-    """The daemon of one switch: the watchdog's rows that it has, and whether it still runs."""
+    """The daemon of one switch. ``seen`` are the rows that it has taken notice of."""
 
-    watched: frozenset[str] = frozenset()
+    seen: Rows = field(default_factory=dict, repr=False)
     crashed: bool = False
+    held: dict[str, Hash] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+    profiles: dict[str, dict[str, str]] = field(default_factory=dict)
+    watched: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def start(self, db: ConfigDb) -> None:
-        """Start with the rows that are there."""
-        self.watched, self.crashed = watched_rows(db), False
+        """Start with the rows that are there: nothing is left of what was."""
+        self.seen, self.held, self.waiting, self.profiles, self.watched = followed_rows(db), {}, [], {}, {}
+        self.crashed = any(_kills(key, dict(row)) for key, row in self.seen.items())
 
     def follow(self, db: ConfigDb) -> bool:
         """Take in what was written since; return whether it crashes now."""
-        now = watched_rows(db)
-        gone, self.watched = self.watched - now, now
-        dies = any(key == _GLOBAL or f"PORT|{key.removeprefix(_TABLE)}" not in db.rows for key in gone)
+        before, now = self.seen, followed_rows(db)
+        if before == now:
+            return False
+        self.seen = now
+        changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
+        gone = [key for key in changed if key.startswith("PFC_WD|") and key not in now]
+        dies = any(key == _GLOBAL or f"PORT|{key.removeprefix('PFC_WD|')}" not in now for key in gone)
+        dies = dies or any(_kills(key, dict(now[key])) for key in changed if key in now)
+        for key in changed:
+            if key.partition("|")[0] in (*_KEEPS_FIELDS, *_MAPS):
+                self._take_object(key, before, now)
+        for key in [one for one in self.waiting if not _is_named(one, now)]:
+            self.waiting.remove(key)
+            self.held.pop(key, None)
+        had, has = _by_place(before), _by_place(now)
+        for place in sorted({_place(key) for key in changed if key.startswith(_SPANNED)}):
+            self._take_ranges(place, had.get(place, {}), has.get(place, {}))
+        for port in sorted({key.partition("|")[2] for key in changed if key.startswith(("PFC_WD|", "PORT_QOS_MAP|"))}):
+            self._take_watchdog(port, before, now)
         crashes_now = dies and not self.crashed
         self.crashed = self.crashed or dies
         return crashes_now
+
+    def object_of(self, key: str) -> Hash:
+        """Return the fields of an object as the ASIC has them; none where there is no such object."""
+        return dict(self.held.get(key, self.seen.get(key, ())))
+
+    def profile_of(self, table: str, port: str, number: int) -> str:
+        """Return the profile of a group or queue in the ASIC, empty where it has none."""
+        place = f"{table}|{port}"
+        return self.profiles.get(place, _ranges(_by_place(self.seen).get(place, {}))).get(str(number), "")
+
+    def watch_of(self, port: str) -> dict[str, str]:
+        """Return the queues of a port that the watchdog watches, with its action on each."""
+        return self.watched.get(port, _watch(port, self.seen))
+
+    def _take_object(self, key: str, before: Rows, now: Rows) -> None:
+        old, row = self.held.get(key, dict(before.get(key, ()))), dict(now.get(key, ()))
+        if key in self.waiting:  # a row that comes again waits too
+            return
+        if key not in now:
+            self.held.pop(key, None)
+            if _is_named(key, now):
+                self.held[key] = old
+                self.waiting.append(key)
+            return
+        new = _taken(key.partition("|")[0], old, row)
+        self.held.pop(key, None)
+        if new != row:
+            self.held[key] = new
+
+    def _take_ranges(self, place: str, before: Rows, now: Rows) -> None:
+        state = dict(self.profiles.pop(place, _ranges(before)))
+        for key in sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)):
+            profile = dict(now[key]).get("profile", "") if key in now else ""
+            state.update(dict.fromkeys(_numbers(key), profile))
+        if {one: name for one, name in state.items() if name} != _ranges(now):
+            self.profiles[place] = state
+
+    def _take_watchdog(self, port: str, before: Rows, now: Rows) -> None:
+        key = f"PFC_WD|{port}"
+        had = self.watched.pop(port, _watch(port, before))
+        if key in now:
+            state = had if before.get(key) == now[key] else {**_watch(port, now), **had}
+            if state != _watch(port, now):
+                self.watched[port] = state
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is kept beside the rows."""
+        state = asdict(self)
+        del state["seen"]
+        return state
+
+
+def orchagent_from_json(value: Mapping[str, Any], db: ConfigDb) -> Orchagent:
+    """Return the daemon that `Orchagent.to_json` described."""
+    return Orchagent(followed_rows(db), **value)
+
+
+def _taken(table: str, old: Hash, row: Hash) -> Hash:
+    """Return what an object has once a row was set."""
+    if not row.keys() <= _KNOWN_FIELDS.get(table, row.keys()):
+        return old
+    if table not in _KEEPS_FIELDS:
+        return row
+    stays = {name: old[name] for name in _CREATE_ONLY.get(table, ()) if name in old}
+    return {**{name: value for name, value in old.items() if name != "NULL"}, **row, **stays}
+
+
+def _kills(key: str, row: Hash) -> bool:
+    """Tell whether orchagent aborts on a row: words outside its lists, and what is no number."""
+    table = key.partition("|")[0]
+    if table in _MAPS:
+        return not all(name.isdecimal() and value.isdecimal() for name, value in row.items())
+    return (
+        (table == "WRED_PROFILE" and row.get("ecn", "ecn_none") not in _ECN)
+        or (table == "SCHEDULER" and row.get("meter_type", "bytes") not in ("bytes", "packets"))
+        or (table == "BUFFER_POOL" and row.get("size") == "")
+    )
+
+
+def _numbers(key: str) -> Iterable[str]:
+    first, _, last = key.rpartition("|")[2].partition("-")
+    return map(str, range(int(first), int(last or first) + 1)) if first.isdigit() else ()
+
+
+def _is_named(key: str, rows: Rows) -> bool:
+    """Tell whether a row names an object."""
+    table, _, name = key.partition("|")
+    return any(
+        name in dict(row).get(reference, "").split(",")
+        for user, reference in _NAMED_BY.get(table, ())
+        for other, row in rows.items()
+        if other.startswith(f"{user}|")
+    )
+
+
+def _place(key: str) -> str:
+    return "|".join(key.split("|")[:2])
+
+
+def _by_place(rows: Rows) -> dict[str, dict[str, Row]]:
+    """Return the rows of groups and queues by table and port."""
+    places: dict[str, dict[str, Row]] = {}
+    for key, row in rows.items():
+        if key.startswith(_SPANNED):
+            places.setdefault(_place(key), {})[key] = row
+    return places
+
+
+def _ranges(rows: Rows) -> dict[str, str]:
+    """Return the profile of each group or queue of a port as its rows say it, taken in the order of keys."""
+    found = {number: dict(rows[key]).get("profile", "") for key in sorted(rows) for number in _numbers(key)}
+    return {number: name for number, name in found.items() if name}
+
+
+def _watch(port: str, rows: Rows) -> dict[str, str]:
+    """Return what the watchdog watches where a port's row has just been set."""
+    row = dict(rows.get(f"PFC_WD|{port}", ()))
+    queues = dict(rows.get(f"PORT_QOS_MAP|{port}", ())).get("pfcwd_sw_enable", "")
+    if "detection_time" not in row:
+        return {}
+    return {queue: row.get("action", "drop") for queue in queues.split(",") if queue}
+
+
+def watchdog_rows(orchagent: Orchagent) -> Iterator[tuple[str, str, Hash]]:
+    """Yield port, queue and the fields in COUNTERS_DB of every queue that is watched."""
+    for key, fields in orchagent.seen.items():
+        table, _, port = key.partition("|")
+        if table == "PFC_WD":
+            row = dict(fields)
+            times = {f"PFC_WD_{one.upper()}": str(int(row.get(one, "0")) * 1000)
+                     for one in ("detection_time", "restoration_time")}  # fmt: skip
+            for queue in orchagent.watch_of(port):
+                yield port, queue, {**times, "PFC_WD_ACTION": row.get("action", "drop")}
 
 
 def crash_lines(hostname: str, now: float) -> str:

@@ -65,3 +65,92 @@ def test_a_reload_without_the_row_harms_nothing(run: Run, fabric: Fabric) -> Non
     assert run(leaf, "config reload -y -f")[0] == 0
     assert "PFC_WD|GLOBAL" not in leaf.db.rows
     assert ports_up(leaf) == ["Ethernet0", "Ethernet4"]
+
+
+QOS = {
+    "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3", "pfcwd_sw_enable": "3"}},
+    "SCHEDULER": {"roce": {"type": "DWRR", "weight": "30"}},
+    "WRED_PROFILE": {"roce": {"ecn": "ecn_all"}},
+    "BUFFER_POOL": {"pool": {"type": "ingress", "mode": "dynamic", "size": "1000"}},
+    "BUFFER_PROFILE": {"lossless": {"pool": "pool", "dynamic_th": "0", "xon_offset": "9"}, "lossy": {"pool": "pool"}},
+    "BUFFER_PG": {"Ethernet0|3-4": {"profile": "lossless"}},
+    "QUEUE": {"Ethernet0|3": {"scheduler": "roce"}},
+    "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop", "detection_time": "400"}},
+}
+
+
+@pytest.fixture
+def leaf(run: Run, fabric: Fabric) -> Device:
+    device = fabric.devices["leaf1"]
+    write(run, device, QOS)
+    assert device.orchagent.watch_of("Ethernet0") == {"3": "drop"}
+    return device
+
+
+def write(run: Run, device: Device, tables: Mapping[str, object]) -> None:
+    device.files.write("/tmp/rows.json", json.dumps(tables).encode())
+    assert run(device, "config load -y /tmp/rows.json")[0] == 0
+
+
+def test_a_removed_field_stays_in_the_asic_until_its_row_goes(run: Run, leaf: Device) -> None:
+    run(leaf, "sonic-db-cli CONFIG_DB HDEL 'SCHEDULER|roce' weight")
+    run(leaf, "sonic-db-cli CONFIG_DB HDEL 'BUFFER_PROFILE|lossless' xon_offset")
+    write(run, leaf, {"BUFFER_PROFILE": {"lossless": {"static_th": "7"}, "lossy": {"pool": "other"}}})
+    assert leaf.orchagent.object_of("SCHEDULER|roce") == {"type": "DWRR", "weight": "30"}
+    assert run(leaf, "sonic-db-cli APPL_DB HGET BUFFER_PROFILE_TABLE:lossless xon_offset")[1] == "9\n"
+    assert leaf.orchagent.object_of("BUFFER_PROFILE|lossless")["dynamic_th"] == "0", "and the mode with it"
+    assert leaf.orchagent.object_of("BUFFER_PROFILE|lossy") == {"pool": "pool"}
+    write(run, leaf, {"SCHEDULER": {"roce": {"type": "STRICT", "weight": "1"}}})
+    assert leaf.orchagent.object_of("SCHEDULER|roce") == {"type": "STRICT", "weight": "1"}
+    assert not [key for key in leaf.orchagent.held if key.startswith("SCHEDULER")]
+
+
+def test_a_row_that_is_named_waits_to_be_removed_and_so_does_what_is_set_meanwhile(run: Run, leaf: Device) -> None:
+    write(run, leaf, {"SCHEDULER": {"roce": None}})
+    write(run, leaf, {"SCHEDULER": {"roce": {"type": "STRICT"}}})
+    assert leaf.orchagent.object_of("SCHEDULER|roce") == {"type": "DWRR", "weight": "30"}
+    write(run, leaf, {"QUEUE": {"Ethernet0|3": None}})
+    assert leaf.orchagent.object_of("SCHEDULER|roce") == {"type": "STRICT"}
+
+
+def test_a_range_that_goes_takes_the_profiles_of_others_along(run: Run, leaf: Device) -> None:
+    write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": {"profile": "lossless"}}})
+    write(run, leaf, {"BUFFER_PG": {"Ethernet0|3-4": None}})
+    assert leaf.orchagent.profile_of("BUFFER_PG", "Ethernet0", 4) == ""
+    again = device_from_json(json.loads(json.dumps(device_to_json(leaf))), Clock(0.0))
+    assert again.orchagent.profile_of("BUFFER_PG", "Ethernet0", 4) == ""
+    write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": None}})
+    write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": {"profile": "lossless"}}})
+    assert leaf.orchagent.profile_of("BUFFER_PG", "Ethernet0", 4) == "lossless"
+
+
+def test_the_watchdog_keeps_its_queues_and_action_until_its_row_is_set_anew(run: Run, leaf: Device) -> None:
+    write(run, leaf, {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "4", "pfcwd_sw_enable": "4"}}})
+    assert leaf.orchagent.watch_of("Ethernet0") == {"3": "drop"}
+    write(run, leaf, {"PFC_WD": {"Ethernet0": {"action": "forward"}}})
+    assert leaf.orchagent.watch_of("Ethernet0") == {"3": "drop", "4": "forward"}
+    write(run, leaf, {"PFC_WD": {"Ethernet0": None}})
+    assert leaf.orchagent.watch_of("Ethernet0") == {}
+    write(run, leaf, {"PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "400"}}})
+    assert leaf.orchagent.watch_of("Ethernet0") == {"4": "forward"}
+
+
+def test_a_row_with_a_field_that_nobody_knows_is_refused_as_a_whole(run: Run, leaf: Device) -> None:
+    write(run, leaf, {"SCHEDULER": {"roce": {"type": "STRICT", "priority": "1"}}})
+    assert leaf.orchagent.object_of("SCHEDULER|roce") == {"type": "DWRR", "weight": "30"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"WRED_PROFILE": {"roce": {"ecn": "ecn_some"}}},
+        {"SCHEDULER": {"roce": {"meter_type": "cells"}}},
+        {"DSCP_TO_TC_MAP": {"FABRIC": {"26": "high"}}},
+        {"DSCP_TO_TC_MAP": {"FABRIC": {}}},
+        {"BUFFER_POOL": {"pool": {"size": ""}}},
+    ],
+)
+def test_a_word_outside_its_lists_ends_orchagent(run: Run, leaf: Device, row: Mapping[str, object]) -> None:
+    assert ports_up(leaf)
+    write(run, leaf, row)
+    assert ports_up(leaf) == []
