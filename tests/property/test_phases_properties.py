@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from traffic_classes import class_sets
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
@@ -151,25 +152,6 @@ def ends_of(fabric: Fabric) -> dict[tuple[str, int], tuple[str, int]]:
 
 def index_of(fabric: Fabric, device: str, port: str) -> int:
     return next(one.index for one in fabric.switch_of[device].panel.ports if one.name == port)
-
-
-@st.composite
-def class_sets(draw: st.DrawFn) -> tuple[TrafficClass, ...]:
-    """RDMA, perhaps storage, notifications and the rest, each on priorities and code points of its own."""
-    priorities = draw(st.permutations([1, 2, 3, 4, 5]))
-    points = draw(st.permutations([8, 10, 18, 24, 26, 34]))
-    storage = draw(st.sampled_from(["none", "lossless", "lossy"]))
-    classes = [
-        TrafficClass(
-            "roce", ClassRole.RDMA, tuple(points[: draw(st.integers(1, 2))]), False, True, priorities[0], False, 50
-        ),
-        TrafficClass("cnp", ClassRole.CNP, (draw(st.sampled_from([46, 48])),), False, False, 6, True, 0),
-        TrafficClass("rest", ClassRole.BULK, (), True, False, 0, False, 10),
-    ]
-    if storage != "none":
-        lossless = storage == "lossless"
-        classes.append(TrafficClass("disk", ClassRole.STORAGE, (points[2],), False, lossless, priorities[1], False, 30))
-    return tuple(classes)
 
 
 mtus = st.integers(68, 9216).flatmap(lambda hosts: st.builds(Mtu, st.integers(hosts, 9216), st.just(hosts)))

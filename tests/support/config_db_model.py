@@ -121,8 +121,9 @@ def settled(config_db: Mapping[str, Any]) -> dict[str, Any]:
     tables = json_tables(config_db)
     gone = watchdogs_without_port(tables)
     watched = {key: row for key, row in tables.pop("PFC_WD", {}).items() if key not in gone}
-    if all(NO_WATCHDOG.get(name) == value for name, value in watched.get("GLOBAL", {}).items()):
-        watched.pop("GLOBAL", None)
+    whole = watched.pop("GLOBAL", {})
+    stated = {name: value for name, value in whole.items() if NO_WATCHDOG.get(name) != value}
+    watched.update({"GLOBAL": stated} if stated else {})
     found = {
         table: {
             key: {name: value for name, value in row.items() if IGNORED.get(table, {}).get(name) != value}

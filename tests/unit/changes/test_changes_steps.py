@@ -174,9 +174,13 @@ def test_a_range_that_is_split_is_deleted_and_set_again() -> None:
     profile = {"profile": "pg_lossless_100000_40m_profile"}
     device = running(BUFFER_PG={"Ethernet0|3-4": profile, "Ethernet4|3": profile})
     merge = {"BUFFER_PG": {"Ethernet0|3-4": None, "Ethernet0|4": profile, "Ethernet4|3": None}}
-    split = RecreateStep((("BUFFER_PG|Ethernet0|3-4", ()),), {"BUFFER_PG": {"Ethernet0|4": profile}})
+    split = RecreateStep(
+        (("BUFFER_PG|Ethernet0|3-4", ()), ("BUFFER_PG|Ethernet0|4", ())), {"BUFFER_PG": {"Ethernet0|4": profile}}
+    )
     assert apply_steps(merge, device) == (split, LoadStep({"BUFFER_PG": {"Ethernet4|3": None}}))
-    back = RecreateStep((("BUFFER_PG|Ethernet0|4", ()),), {"BUFFER_PG": {"Ethernet0|3-4": profile}})
+    back = RecreateStep(
+        (("BUFFER_PG|Ethernet0|4", ()), ("BUFFER_PG|Ethernet0|3-4", ())), {"BUFFER_PG": {"Ethernet0|3-4": profile}}
+    )
     assert back in rollback_steps(merge, device)
 
 

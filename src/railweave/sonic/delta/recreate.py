@@ -69,7 +69,7 @@ def recreations(
         phase = Phase.RESTORE if table == "PFC_WD" else Phase.CONFIGURE
         yield Recreation(table, phase, tuple(keys), unbound, rows)
     for table in sorted(SPANNED):
-        yield from _split_ranges(table, [edit for edit in edits if edit.table == table], before, after, change)
+        yield from _split_ranges(table, [edit for edit in edits if edit.table == table], after, change)
 
 
 def _bindings(tables: ConfigDb, schedulers: Collection[Value]) -> Iterator[tuple[RowName, str]]:
@@ -79,11 +79,9 @@ def _bindings(tables: ConfigDb, schedulers: Collection[Value]) -> Iterator[tuple
                 yield (table, key), "scheduler"
 
 
-def _split_ranges(
-    table: str, edits: Collection[Edit], before: ConfigDb, after: ConfigDb, change: LosslessChange
-) -> Iterator[Recreation]:
+def _split_ranges(table: str, edits: Collection[Edit], after: ConfigDb, change: LosslessChange) -> Iterator[Recreation]:
     """Yield the rows whose removal clears groups or queues that other rows name, with those rows."""
-    had, intended = before.get(table, {}), after.get(table, {})
+    intended = after.get(table, {})
     ports: dict[str, list[str]] = {}
     for key in intended:
         ports.setdefault(key.partition("|")[0], []).append(key)
@@ -96,7 +94,8 @@ def _split_ranges(
     for phase, keys in ((Phase.CONFIGURE, split.keys() - late), (Phase.REMOVE, late)):
         if keys:
             others = [key for one in split if one in keys for key in split[one]]
-            deleted = dict.fromkeys([*(one for one in split if one in keys), *(key for key in others if key in had)])
+            # buffermgrd may have written a row that comes: it would be taken for one that does not change.
+            deleted = dict.fromkeys([*(one for one in split if one in keys), *others])
             yield Recreation(table, phase, tuple(deleted), (), {table: {key: intended[key] for key in others}})
 
 

@@ -73,10 +73,11 @@ def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[st
 
 def _is_left_by_sonic(table: str, key: str, rows: Rows) -> bool:
     """Tell whether a row is one that buffermgrd wrote beside ours from ``pfc_enable``, and leaves behind (run on
-    202505; sonic-swss cfgmgr/buffermgr.cpp): removing it would take the profile of ours away."""
-    if table != "BUFFER_PG" or len(numbers_of(key)) < 2 or not is_made_by_sonic(table, key, rows[key]):
+    202505; sonic-swss cfgmgr/buffermgr.cpp): it holds another one, whose profile its removal would take away."""
+    if table != "BUFFER_PG" or not is_made_by_sonic(table, key, rows[key]):
         return False
-    return any(other != key and overlap(key, other) for other in rows)
+    own = set(numbers_of(key))
+    return any(set() < set(numbers_of(other)) < own for other in rows)
 
 
 def _runs(numbers: Iterable[int]) -> Iterator[list[int]]:
