@@ -4,6 +4,7 @@ from sonic_sim.commands import (  # noqa: F401
     cfggen,
     config,
     coreutils,
+    counterpoll,
     database,
     ecnconfig,
     filetools,

@@ -334,11 +334,9 @@ def run(root: click.Command, call: Call) -> Result:
             root.invoke(context)
         status = 0
     except click.UsageError as error:
-        usage = (
-            f'{error.ctx.get_usage()}\nTry "{error.ctx.command_path} {error.ctx.help_option_names[0]}" for help.\n\n'
-            if error.ctx
-            else ""
-        )
+        # an error that was made without a context learns its usage on the way out, but not whom to ask for help
+        hint = f'Try "{error.ctx.command_path} {error.ctx.help_option_names[0]}" for help.\n' if error.ctx else ""
+        usage = f"{error.ctx.get_usage()}\n{hint if error.cmd else ''}\n" if error.ctx else ""
         made.complain(f"{usage}Error: {_message(error)}")
         status = error.exit_code
     except click.exceptions.Exit as end:

@@ -52,6 +52,9 @@ class Applier:
         """Try the patch on the running configuration, as apply-patch does first. Raises ApplyError."""
         try:
             target = apply_patch(running_document(self.device), patch)
+            foreign = [name for name in target if name not in MODELS and name != "bgpraw"]
+            if foreign:
+                self.say(f"sonic_yang(6):Note: Below table(s) have no YANG models: {', '.join(foreign)}")
             check_document({name: rows for name, rows in target.items() if isinstance(rows, dict)})
         except PatchError as error:
             raise ApplyError(f"Validate json patch: {json.dumps(patch)} failed due to:{error}", early=True) from error

@@ -132,6 +132,7 @@ class Checker:
         if known is not None and known[0] is value and all(a is b for a, b in zip(known[1], seen, strict=True)):
             return known[2]
         node = value.node(document)
+        node = node.up() if condition.word == "case" else node
         held = as_truth(read(condition.text)(node, node))
         self._held[mark] = (value, seen, held)
         return held
@@ -193,6 +194,7 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
             problem = _problem(model, form, key, rows[key])
             if problem is None:
                 found[key] = form
+                _check_container_numbers(form, rows[key])
             elif form.keys:
                 problems.append(problem)
             elif key == form.name:
@@ -201,6 +203,13 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
     if left:
         _raise_left(model, left, problems)
     return found
+
+
+def _check_container_numbers(form: Form, row: Any) -> None:
+    """Raise YangError where a leaf of a container is to be a number and is none; in a list that leaves the row over."""
+    for name, value in row.items() if not form.keys else ():
+        if form.leaves[name].number and not _is_int(str(value)):
+            raise YangError(f"invalid literal for int() with base 10: {str(value)!r}")
 
 
 def _problem(model: Model, form: Form, key: str, row: Any) -> str | None:
@@ -260,11 +269,14 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
             result.references.append(value)
             result.later.extend([] if leaf.is_leafref else [(None, value)])
         if fault != ("", "") and result.fault is None:
-            result.fault = _value_fault(value, *fault)
+            result.fault = _value_fault(value, *fault, _path_so_far(model, form, key, value))
         _keep_conditions(result, form, leaf.name, value)
+    for name, text in form.defaults.items():
+        if name not in row and not any(one.leaf == name and one.word in ("when", "case") for one in form.conditions):
+            _keep_conditions(result, form, name, Value(form.leaves[name], text, f"{path}/{name}", whole.place, form))
     empty = next((name for name, value in row.items() if value == [] and not form.inner), None)
     if empty is not None and result.fault is None:
-        result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{empty}[.='']")
+        result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{empty}")
     missing = next((name for name, leaf in form.leaves.items() if leaf.mandatory and name not in row), None)
     if missing is not None:
         result.missing = _fault(f'Missing required element "{missing}" in "{form.name}".', path=path)
@@ -273,7 +285,7 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
 
 def _keep_conditions(result: _Row, form: Form, name: str, value: Value) -> None:
     for one in form.conditions:
-        if one.leaf == name and one.word == "when":
+        if one.leaf == name and one.word in ("when", "case"):
             result.whens.append((one, value))
         elif one.leaf == name and one.word == "must":
             result.later.append((one, value))
@@ -313,11 +325,21 @@ def _target_fault(leaf: Leaf, text: str) -> tuple[str, str]:
     return _target_fault(named, text) if named.is_leafref else ("", "") if named.targets else named.kind.fault(text)
 
 
-def _value_fault(value: Value, fault: str, message: str) -> YangError:
+def _path_so_far(model: Model, form: Form, key: str, value: Value) -> str:
+    """Return the path of a value as libyang knows it while it reads the entry: keys that come later are not in it."""
+    if value.leaf not in form.keys:
+        return value.path
+    count = form.keys.index(value.leaf) + 1
+    keys = zip(form.keys[:count], key.split("|"), strict=False)
+    chosen = "".join(f"[{leaf.name}='{part}']" for leaf, part in keys)
+    return f"/{model.module}:{model.module}/{model.table}/{form.name}{chosen}/{value.leaf.name}"
+
+
+def _value_fault(value: Value, fault: str, message: str, path: str) -> YangError:
     if fault == INVALID:
-        return _fault(_invalid(value), path=value.path)
+        return _fault(_invalid(value), path=path)
     text = f'Value "{value.text}" does not satisfy the constraint "{fault}" (range, length, or pattern).'
-    return _fault(text, message, path=value.path)
+    return _fault(text, message, path=path)
 
 
 def _dangling_text(ref: Value) -> str:

@@ -15,7 +15,7 @@ def lines_of(section: str) -> list[str]:
     return [line for line in _SECTIONS[section].splitlines() if line and not line.startswith("#")]
 
 
-_BASE = re.compile(r"(text|decimal|u?int(?:8|16|32|64))(?:\(([-0-9.|]+)\))?")
+_BASE = re.compile(r"(text|decimal|u?int(?:8|16|32|64))(?:\(([-0-9. |]+)\))?")
 _NAMED = dict(line.split(" = ", 1) for line in lines_of("types"))
 INVALID = "invalid"
 """A value outside its base type; any other fault is the constraint that the value does not satisfy."""

@@ -127,7 +127,7 @@ def _models() -> dict[str, Model]:
             if word == "default":
                 form.defaults[name] = text
             else:
-                form.conditions.append(Condition(word, name, text.replace("\\n", "\n"), message))
+                form.conditions.append(Condition(word, name, text.replace("\\n", "\n").replace("\\t", "\t"), message))
         elif line.startswith("  "):
             form.inner.extend(word[1:] for word in words if word.startswith("@"))
             form.leaves.update(

@@ -1,5 +1,6 @@
 """``config aaa`` and ``config tacacs``."""
 
+import ipaddress
 from typing import Any
 
 import click
@@ -132,3 +133,111 @@ def delete(one: Run, address: str) -> None:
     if not is_address(address):
         one.stop("Invalid ip address", 0)
     one.db.delete(f"TACPLUS_SERVER|{address}")
+
+
+radius = config.branch("radius", "RADIUS server configuration", cls=PlainGroup)
+radius_default = radius.branch("default", "set its default configuration", cls=PlainGroup)
+_RADIUS_TYPES = Choice(["chap", "pap", "mschapv2"])
+_SECRET_MAX, _SERVERS_MAX = 65, 8
+_BARRED = "Valid chars are ASCII printable except SPACE, '#', and ','"
+
+
+def _radius_global(name: str, field: str, word: str, text: str, metavar: str, kind: Any = None) -> None:
+    """Add a command for a field of all RADIUS servers, once to set it and once to take it back to its default."""
+
+    @radius.leaf(name, text, argument(word, metavar=metavar, required=False, type=kind))
+    def command(one: Run, **values: Any) -> None:
+        parent, value = click.get_current_context().parent, values[word]
+        if parent is not None and parent.command is radius_default:
+            _remove(one, "RADIUS|global", field)
+        elif value is None or value == "":
+            one.say("Not support empty argument")
+        else:
+            problem = _problem(field, str(value))
+            if problem:
+                one.stop(problem, 0)
+            one.db.set_fields("RADIUS|global", {field: str(value)})
+
+    radius_default.add_command(command)
+
+
+def _problem(field: str, value: str) -> str:
+    """Return what is wrong with a value, empty where nothing is."""
+    if field == "passkey":
+        good = all(33 <= ord(sign) <= 126 and sign not in "#," for sign in value)
+        return (
+            f"Maximum of {_SECRET_MAX} chars can be configured" if len(value) > _SECRET_MAX else "" if good else _BARRED
+        )
+    if field not in ("src_ip", "nas_ip"):
+        return ""
+    if not is_address(value):
+        return "Invalid ip address"
+    address = ipaddress.ip_address(value)
+    checks = {
+        "enter non-zero ip address": address.version == 4 and address.is_unspecified,
+        "Reserved ip is not valid": address.version == 4 and address.is_reserved,
+        "Multicast ip is not valid": address.is_multicast,
+        "Invalid ip address": value in ("::", "::1"),
+    }
+    return next((text for text, wrong in checks.items() if wrong), "")
+
+
+_radius_global("timeout", "timeout", "second", "Specify RADIUS server global timeout <1 - 60>", "<time_second>",
+               Range(1, 60))  # fmt: skip
+_radius_global("retransmit", "retransmit", "retries", "Specify RADIUS server global retry attempts <0 - 10>",
+               "<retry_attempts>", Range(0, 10))  # fmt: skip
+_radius_global("authtype", "auth_type", "type", "Specify RADIUS server global auth_type [chap | pap | mschapv2]",
+               "<type>", _RADIUS_TYPES)  # fmt: skip
+_radius_global("passkey", "passkey", "secret", "Specify RADIUS server global passkey <STRING>", "<secret_string>")
+_radius_global("sourceip", "src_ip", "src_ip", "Specify RADIUS server global source ip <IPAddress>", "<source_ip>")
+_radius_global("nasip", "nas_ip", "nas_ip", "Specify RADIUS server global NAS-IP|IPV6-Address <IPAddress>", "<nas_ip>")
+
+
+@radius.leaf("statistics", "Specify RADIUS server global statistics [enable | disable | default]",
+             argument("option", type=Choice(["enable", "disable", "default"])))  # fmt: skip
+def statistics(one: Run, option: str) -> None:
+    if option == "default":
+        _remove(one, "RADIUS|global", "statistics")
+    else:
+        one.db.set_fields("RADIUS|global", {"statistics": str(option == "enable")})
+
+
+_radius_address = argument("address", metavar="<ip_address_or_domain_name>")
+
+
+@radius.leaf(
+    "add", "Specify a RADIUS server", _radius_address,
+    option("-r", "--retransmit", help="Retransmit attempts, default 3", type=Range(1, 10)),
+    option("-t", "--timeout", help="Transmission timeout interval, default 5", type=Range(1, 60)),
+    option("-k", "--key", "passkey", help="Shared secret"),
+    option("-a", "--auth_type", help="Authentication type, default pap", type=_RADIUS_TYPES),
+    option("-o", "--auth-port", help="UDP port range is 1 to 65535, default 1812", type=Range(1, 65535), default=1812),
+    option("-p", "--pri", help="Priority, default 1", type=Range(1, 64), default=1),
+    flag("-m", "--use-mgmt-vrf", help="Management vrf, default is no vrf"),
+    option("-s", "--source-interface", help="Source Interface"),
+)  # fmt: skip
+def radius_add(
+    one: Run, address: str, auth_port: int, pri: int, use_mgmt_vrf: bool, source_interface: str | None, **values: Any
+) -> None:
+    problem = _problem("passkey", values["passkey"] or "")
+    if problem:
+        one.stop(f"--key: {problem}", 0)
+    servers = one.db.table("RADIUS_SERVER")
+    if address in servers:
+        one.stop(f"server {address} already exists", 0)
+    if len(servers) == _SERVERS_MAX:
+        one.stop(f"Maximum of {_SERVERS_MAX} can be configured", 0)
+    row = {"auth_port": str(auth_port), "priority": str(pri)}
+    row |= {name: str(values[name]) for name in ("auth_type", "retransmit", "timeout", "passkey") if values[name]}
+    row |= {"vrf": "mgmt"} if use_mgmt_vrf else {}
+    if source_interface and source_interface.startswith(("Ethernet", "PortChannel", "Vlan", "Loopback", "eth0")):
+        row["src_intf"] = source_interface
+    elif source_interface:
+        one.say("Not supported interface name (valid interface name: "
+                "Etherent<id>/PortChannel<id>/Vlan<id>/Loopback<id>/eth0)")  # fmt: skip
+    one.db.put(f"RADIUS_SERVER|{address}", row)
+
+
+@radius.leaf("delete", "Delete a RADIUS server", _radius_address)
+def radius_delete(one: Run, address: str) -> None:
+    one.db.delete(f"RADIUS_SERVER|{address}")

@@ -266,10 +266,10 @@ def mpls_remove(one: Run, interface_name: str) -> None:
 
 
 def _set_mpls(one: Run, name: str, state: str) -> None:
-    key = f"{interface_table(name)}|{name}"
-    if key not in one.db.rows:
-        one.fail(f"interface {name} doesn`t exist")
-    one.db.put(key, {"mpls": state})
+    table = interface_table(name)
+    if not table:
+        one.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
+    one.db.put(f"{table}|{name}", {"mpls": state})
 
 
 pfc = interface.branch("pfc", "Set PFC configuration.")

@@ -70,7 +70,6 @@ not_simulated(
     load_minigraph            Reconfigure based on minigraph.
     mclag
     member
-    mirror_session
     mmu                       mmuconfig configuration tasks
     muxcable                  Show muxcable information
     nat                       NAT-related configuration tasks
@@ -80,23 +79,15 @@ not_simulated(
     passw-hardening           PASSWORD HARDENING part of config_db.json
     pbh                       Configure PBH (Policy based hashing) feature
     platform                  Platform-related configuration tasks
-    radius                    RADIUS server configuration
     rate                      Set port rates configuration.
     serial_console            Configuring system serial-console behavior
-    snmp                      SNMP configuration tasks
-    snmpagentaddress          SNMP agent listening IP address, port, vrf configuration
-    snmptrap                  SNMP Trap server configuration to send traps
     spanning-tree             STP command line
     ssh                       Configuring system ssh behavior
     switch-hash               Configure switch hash feature
     switch-trimming           Configure switch trimming feature
-    switchport                Switchport mode configuration tasks
-    syslog                    Configure syslog server
     unique-ip                 Configure Unique IP on MCLAG Vlan interface
     vnet                      VNET-related configuration tasks
     vxlan
-    warm_restart              warm_restart-related configuration tasks
-    watermark                 Configure watermark
     ztp                       Configure Zero Touch Provisioning
 """,
 )

@@ -4,6 +4,8 @@ import ipaddress
 import time
 import zoneinfo
 
+import click
+
 from sonic_sim.commands.click7 import Choice, Integer, PlainGroup, Run, argument, flag, option
 from sonic_sim.commands.config.root import NOT_SAVED, config
 
@@ -28,13 +30,14 @@ def _mode(name: str, field: str, text: str) -> None:
     @config.leaf(name, text, argument("mode", metavar="<enable|disable>"))
     def command(one: Run, mode: str) -> None:
         if mode not in ("enable", "disable"):
-            one.fail(f"Error: Invalid argument {mode}, expect either enable or disable")
+            raise click.BadParameter(f"Error: Invalid argument {mode}, expect either enable or disable")
         one.db.set_fields(_METADATA, {field: mode})
         if field == "synchronous_mode":
-            one.say(f"Wrote {mode} synchronous mode into CONFIG_DB, swss restart required to apply the configuration: ")
             one.say(
-                "    Option 1. config save -y \n              config reload -y \n    Option 2. systemctl restart swss"
+                f"Wrote {mode} synchronous mode into CONFIG_DB, swss restart required to apply the configuration: \n"
             )
+            one.say("    Option 1. config save -y \n\n              config reload -y \n")
+            one.say("    Option 2. systemctl restart swss")
         else:
             one.say(f"Wrote {mode} yang config validation into CONFIG_DB")
 

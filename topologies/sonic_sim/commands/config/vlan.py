@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
-from sonic_sim.commands.config.names import port_channel_of, vlans_of
+from sonic_sim.commands.config.names import interface_table, port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
 
 _HIGHEST = 4094
@@ -179,3 +179,37 @@ def member_del(one: Run, vid: str, port: str, multiple: bool, except_flag: bool)
         _must_exist(one, f"Vlan{number}")
         if not one.db.delete(f"VLAN_MEMBER|Vlan{number}|{port}"):
             one.fail(f"{port} is not a member of Vlan{number}")
+
+
+switchport = config.branch("switchport", "Switchport mode configuration tasks")
+
+
+@switchport.leaf(
+    "mode", "switchport mode help commands.Mode_type can be access or trunk or routed",
+    argument("kind", metavar="<mode_type>", type=Choice(["access", "trunk", "routed"])),
+    argument("port", metavar="port"),
+)  # fmt: skip
+def switchport_mode(one: Run, kind: str, port: str) -> None:
+    db = one.db
+    table = next((name for name in ("PORT", "PORTCHANNEL") if f"{name}|{port}" in db.rows), "")
+    if any(row.get("dst_port") == port for row in db.table("MIRROR_SESSION").values()):
+        one.fail(f"{port} is configured as mirror destination port")
+    if not table:
+        one.fail(f"{port} does not exist")
+    if table == "PORT" and port_channel_of(db, port):
+        one.fail(f"{port} is part of portchannel!")
+    held = db.get(f"{table}|{port}").get("mode")
+    modes = {row.get("tagging_mode") for key, row in db.table("VLAN_MEMBER").items() if key.partition("|")[2] == port}
+    if kind != "routed" and f"{interface_table(port)}|{port}" in db.rows:
+        one.fail(f"Remove IP from {port} to change mode!")
+    if kind == "routed" and "tagged" in modes:
+        one.fail(f"{port} has tagged member(s). \nRemove them to change mode to {kind}")
+    if kind == "routed" and "untagged" in modes:
+        one.fail(f"{port} has untagged member. \nRemove it to change mode to {kind}")
+    if held == kind:
+        one.fail(f"{port} is already in {kind} mode")
+    if held == "trunk" and kind == "access" and "tagged" in modes:
+        one.fail(f"{port} is in {held} mode and have tagged member(s).\nRemove tagged member(s) from {port} to switch "
+                 f"to {kind} mode")  # fmt: skip
+    db.set_fields(f"{table}|{port}", {"mode": kind})
+    one.say(f"{port} switched to {kind} mode")

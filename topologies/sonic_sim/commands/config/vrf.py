@@ -1,6 +1,6 @@
 """``config vrf``, ``config loopback`` and ``config subinterface``."""
 
-from sonic_sim.commands.click7 import Range, Run, argument
+from sonic_sim.commands.click7 import PlainGroup, Range, Run, argument, option
 from sonic_sim.commands.config.names import (
     NAME_MAX,
     is_interface,
@@ -82,21 +82,22 @@ def del_vni(one: Run, vrfname: str) -> None:
     one.db.set_fields(f"VRF|{vrfname}", {"vni": "0"})
 
 
-loopback = config.branch("loopback", "Loopback-related configuration tasks")
+_socket = option("-s", "--redis-unix-socket-path", help="unix socket path for redis connection")
+loopback = config.branch("loopback", "Loopback-related configuration tasks", cls=PlainGroup, params=[_socket])
 
 
 _loopback_name = argument("loopback_name", metavar="<loopback_name>")
 
 
-def _check_loopback(one: Run, name: str) -> None:
+def _check_loopback(one: Run, name: str, more: str = "") -> None:
     number = name.removeprefix("Loopback")
-    if not (name.startswith("Loopback") and number.isdigit() and int(number) <= 999 and len(name) <= NAME_MAX):
-        one.fail(f"{name} is invalid, name should have prefix 'Loopback' and suffix '<0-999>' ")
+    if not (name.startswith("Loopback") and number.isdigit() and int(number) <= 999 and len(name) <= 11):
+        one.fail(f"{name} is invalid, name should have prefix 'Loopback' and suffix '<0-999>' {more}")
 
 
 @loopback.leaf("add", "", _loopback_name)
 def loopback_add(one: Run, loopback_name: str) -> None:
-    _check_loopback(one, loopback_name)
+    _check_loopback(one, loopback_name, f"and should not exceed {NAME_MAX} characters")
     if f"LOOPBACK_INTERFACE|{loopback_name}" in one.db.rows:
         one.fail(f"{loopback_name} already exists")
     one.db.put(f"LOOPBACK_INTERFACE|{loopback_name}", {})
@@ -111,7 +112,7 @@ def loopback_del(one: Run, loopback_name: str) -> None:
     one.db.delete(f"LOOPBACK_INTERFACE|{loopback_name}")
 
 
-subinterface = config.branch("subinterface", "subinterface-related configuration tasks")
+subinterface = config.branch("subinterface", "subinterface-related configuration tasks", params=[_socket])
 
 
 _subinterface_name = argument("subinterface_name", metavar="<subinterface_name>")

@@ -28,7 +28,6 @@ not_simulated(
     errors                Show Interface Erorrs <interfacename>
     flap                  Show Interface Flap Information <interfacename>
     mpls                  Show Interface MPLS status
-    switchport            Show interface switchport information
     transceiver           Show SFP Transceiver information
 """,
 )
@@ -155,20 +154,49 @@ neighbor = interfaces.branch("neighbor", "Show neighbor related information")
 @neighbor.leaf("expected", "Show expected neighbor information by interfaces", _name, option("-n", "--namespace"))
 def expected(one: Run, interfacename: str | None, namespace: str | None) -> None:
     neighbors, about = one.db.table("DEVICE_NEIGHBOR"), one.db.table("DEVICE_NEIGHBOR_METADATA")
-    if not neighbors:
-        one.stop("DEVICE_NEIGHBOR information is not present.", 0)
-    if not about:
-        one.stop("DEVICE_NEIGHBOR_METADATA information is not present.", 0)
-    if interfacename is not None and interfacename not in neighbors:
+    if interfacename is not None and neighbors.get(interfacename, {}).get("name") not in about:
         one.stop(f"No neighbor information available for interface {interfacename}", 0)
     rows = []
     for port in [interfacename] if interfacename else sorted(neighbors, key=natural_key):
         row = neighbors[port]
-        more = about.get(row.get("name", ""), {})
+        if row.get("name") not in about or "port" not in row:
+            continue
+        more = about[row["name"]]
         fields = [more.get(field, "None") for field in ("lo_addr", "mgmt_addr", "type")]
         rows.append([port, row.get("name", ""), row.get("port", ""), *fields])
     headers = ["LocalPort", "Neighbor", "NeighborPort", "NeighborLoopback", "NeighborMgmt", "NeighborType"]
     one.say(table(headers, rows))
+
+
+switchport = interfaces.branch("switchport", "Show interface switchport information")
+
+
+def _switchports(one: Run) -> list[list[str]]:
+    """Return name, mode, untagged and tagged VLANs of the ports and port channels; members of VLANs are trunks."""
+    db, members = one.db, one.db.table("VLAN_MEMBER")
+    aggregated = {key.partition("|")[2] for key in db.table("PORTCHANNEL_MEMBER")}
+    rows = []
+    for name in sorted({**db.table("PORT"), **db.table("PORTCHANNEL")}, key=natural_key):
+        vlans: dict[str, list[str]] = {"untagged": [], "tagged": []}
+        for key, row in members.items():
+            if key.partition("|")[2] == name:
+                vlans.setdefault(row.get("tagging_mode", ""), []).append(key.partition("|")[0].removeprefix("Vlan"))
+        held = db.get(f"PORT|{name}").get("mode") or db.get(f"PORTCHANNEL|{name}").get("mode")
+        mode = held or ("trunk" if any(vlans.values()) else "routed")
+        if name not in aggregated:
+            shown = (",".join(sorted(vlans[kind], key=int)) for kind in ("untagged", "tagged"))
+            rows.append([name, mode, *shown])
+    return rows
+
+
+@switchport.leaf("config", "Show interface switchport config information")
+def switchport_config(one: Run) -> None:
+    one.say(table(["Interface", "Mode", "Untagged", "Tagged"], _switchports(one), numbers="left"))
+
+
+@switchport.leaf("status", "Show interface switchport status information")
+def switchport_status(one: Run) -> None:
+    one.say(table(["Interface", "Mode"], [row[:2] for row in _switchports(one)]))
 
 
 @interfaces.leaf("portchannel", "Show PortChannel information", *NAMESPACE, VERBOSE)

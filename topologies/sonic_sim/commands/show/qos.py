@@ -3,7 +3,6 @@
 from typing import Any
 
 from sonic_sim.commands.click7 import Run, argument, flag, option
-from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.ecnconfig import listing, run_ecnconfig
 from sonic_sim.commands.pfcwd import run_pfcwd
 from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
@@ -28,9 +27,6 @@ def mmu(one: Run, verbose: bool) -> None:
 buffer = show.branch("buffer", "Show buffer information")
 
 
-not_simulated(buffer, "information  show buffer information")
-
-
 @buffer.leaf("configuration", "show buffer configuration", VERBOSE)
 def configuration(one: Run, verbose: bool) -> None:
     _buffers(one)
@@ -41,9 +37,6 @@ def _buffers(one: Run) -> None:
 
 
 pfc = show.branch("pfc", "Show details of the priority-flow-control (pfc)")
-
-
-not_simulated(pfc, "counters  Show pfc counters")
 
 
 @pfc.leaf("priority", "Show pfc priority", _interface, _namespace)
@@ -59,8 +52,14 @@ def asymmetric(one: Run, interface: str | None, namespace: str | None) -> None:
 def _pfc(one: Run, interface: str | None, name: str, field: str, header: str) -> None:
     rows = one.db.table(name)
     if interface is not None and interface not in rows:
-        one.stop(f"Cannot find interface {interface}", 0)
-    ports = [interface] if interface else sorted((port for port in rows if port != "global"), key=natural_key)
+        if name == "PORT_QOS_MAP":
+            one.stop(f"Cannot find interface {interface}", 0)
+        rows = {}
+    ports = (
+        [interface]
+        if interface in rows and interface
+        else sorted((port for port in rows if port != "global"), key=natural_key)
+    )
     one.say(f"\n{table(['Interface', header], [[port, rows[port].get(field) or 'N/A'] for port in ports])}\n")
 
 

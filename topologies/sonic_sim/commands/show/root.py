@@ -30,7 +30,6 @@ not_simulated(
     bfd                    Show details of the bfd sessions
     bmp                    Show details of the bmp dataset
     boot                   Show boot configuration
-    buffer_pool            Show details of the buffer pools
     chassis                Chassis commands group
     copp                   Show copp configuration
     dropcounters           Show drop counter related information
@@ -40,22 +39,17 @@ not_simulated(
     fgnhg                  Show FGNHG information
     flowcnt-route          Show route flow counter related information
     flowcnt-trap           Show trap flow counter related information
-    headroom-pool          Show details of headroom pool
     kdump                  Show kdump configuration, dump files and dmesg logs
     kubernetes
     logging                Show system log
     mac                    Show MAC (FDB) entries
-    mirror_session         Show existing everflow sessions
     muxcable               SONiC command line - 'show muxcable' command
     nat                    Show details of the nat
     ndp                    Show IPv6 Neighbor table
     ntp                    Show NTP information
     p4-table               Display all P4RT tables
     policer                Show existing policers
-    priority-group         Show details of the PGs
     processes              Show process information
-    queue                  Show details of the queues
-    radius                 Show RADIUS configuration
     route-map              show route-map
     serial_console         Show serial_console configuration
     spanning-tree          Show spanning_tree commands
@@ -63,7 +57,6 @@ not_simulated(
     ssh                    Show ssh configuration
     storm-control          Show storm-control
     switchport             Show details of the switchports
-    syslog                 Show syslog server configuration
     system-health          Show system-health information
     system-memory          Show memory information
     techsupport            Gather information for troubleshooting
@@ -72,8 +65,6 @@ not_simulated(
     vrrp                   Show vrrp commands
     vrrp6                  Show vrrp6 commands
     vxlan                  Show vxlan related information
-    warm_restart           Show warm restart configuration and state
-    watermark              Show details of watermark
     ztp                    Show Zero Touch Provisioning status
 """,
 )

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import click
+
 from sonic_sim.bgp.views import view
 from sonic_sim.commands.click7 import Choice, Run, argument, flag
 from sonic_sim.commands.config.root import not_simulated
@@ -85,9 +87,18 @@ def ipv6_route(one: Run, args: tuple[str, ...], verbose: bool) -> None:
     _ask(one, "show ipv6 route", *args)
 
 
-@ip.leaf("interfaces", "Show interfaces IPv4 address", *NAMESPACE, VERBOSE)
+@ip.branching("interfaces", "Show interfaces IPv4 address", *NAMESPACE, invoke_without_command=True)
 def ip_interfaces(one: Run, **others: Any) -> None:
-    _interfaces(one, "inet", "IPv4")
+    if click.get_current_context().invoked_subcommand is None:
+        _interfaces(one, "inet", "IPv4")
+
+
+@ip_interfaces.leaf("loopback-action", "show ip interfaces loopback-action")
+def loopback_action(one: Run) -> None:
+    tables = ("INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_SUB_INTERFACE")
+    rows = {key: row for name in tables for key, row in one.db.table(name).items() if "loopback_action" in row}
+    body = [[key, rows[key]["loopback_action"]] for key in sorted(rows, key=natural_key)]
+    one.say(table(["Interface", "Action"], body))
 
 
 @ipv6.leaf("interfaces", "Show interfaces IPv6 address", *NAMESPACE, VERBOSE)

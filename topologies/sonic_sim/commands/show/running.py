@@ -17,7 +17,6 @@ runningconfiguration = show.branch("runningconfiguration", "Show current running
 not_simulated(
     runningconfiguration,
     """
-    snmp           Show SNMP running configuration
     spanning-tree  Show spanning_tree running configuration
 """,
 )

@@ -52,7 +52,8 @@ def vlan_config(one: Run) -> None:
 def vrf(one: Run, vrf_name: str | None) -> None:
     tables = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE", "VLAN_SUB_INTERFACE")
     rows = []
-    for name in [vrf_name] if vrf_name else sorted(one.db.table("VRF"), key=natural_key):
+    names = sorted(one.db.table("VRF"), key=natural_key)
+    for name in names if vrf_name is None else [one_name for one_name in names if one_name == vrf_name]:
         bound = [
             key for one_table in tables for key, row in one.db.table(one_table).items() if row.get("vrf_name") == name
         ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from sonic_sim.commands.click7 import PlainGroup, Run, argument, flag
+from sonic_sim.commands.click7 import Choice, PlainGroup, Run, argument, flag
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.root import VERBOSE, show
 from sonic_sim.commands.tables import table
@@ -111,7 +111,10 @@ def _feature_command(name: str, text: str, fields: dict[str, str], *, optional: 
         one.say(table(["Feature", *(fields[field] for field in columns)], body))
 
 
-_feature_command("status", "Show feature state", {"state": "State", "auto_restart": "AutoRestart"})
+_feature_command("status", "Show feature state", {
+    "state": "State", "auto_restart": "AutoRestart", "system_state": "SystemState", "update_time": "UpdateTime",
+    "container_id": "ContainerId", "container_version": "Version", "set_owner": "SetOwner",
+    "current_owner": "CurrentOwner", "remote_state": "RemoteState"}, optional=True)  # fmt: skip
 _feature_command("config", "Show feature config", _CONFIG, optional=True)
 _feature_command("autorestart", "Show auto-restart state for a feature", {"auto_restart": "AutoRestart"})
 
@@ -136,7 +139,9 @@ def aaa(one: Run) -> None:
     defaults = {"authentication": {"login": "local", "failthrough": "False"}, "authorization": {"login": "local"},
                 "accounting": {"login": "disable"}}  # fmt: skip
     for key, fields in defaults.items():
-        row = {name: f"{value} (default)" for name, value in fields.items()} | one.db.get(f"AAA|{key}")
+        row = {name: f"{value} (default)" for name, value in fields.items()} | dict(
+            sorted(one.db.get(f"AAA|{key}").items())
+        )
         for name, value in row.items():
             one.say(f"AAA {key} {name} {value}")
     one.say()
@@ -145,7 +150,7 @@ def aaa(one: Run) -> None:
 @show.leaf("tacacs", "Show TACACS+ configuration")
 def tacacs(one: Run) -> None:
     defaults = {"auth_type": "pap (default)", "timeout": "5 (default)", "passkey": "<EMPTY_STRING> (default)"}
-    for name, value in (defaults | one.db.get("TACPLUS|global")).items():
+    for name, value in (defaults | dict(sorted(one.db.get("TACPLUS|global").items()))).items():
         one.say(f"TACPLUS global {name} {value}")
     for address in sorted(one.db.table("TACPLUS_SERVER")):
         one.say(f"\nTACPLUS_SERVER address {address}")
@@ -182,25 +187,35 @@ def address(one: Run) -> None:
             one.say(f"Management Network Default Gateway = {row['gwaddr']}")
 
 
-@show.branching("mgmt-vrf", "Show management VRF attributes", cls=PlainGroup, invoke_without_command=True)
-def mgmt_vrf(one: Run) -> None:
+@show.branching(
+    "mgmt-vrf", "Show management VRF attributes", argument("routes", required=False, type=Choice(["routes"])),
+    cls=PlainGroup, invoke_without_command=True,
+)  # fmt: skip
+def mgmt_vrf(one: Run, routes: str | None) -> None:
     if not one.db.get("MGMT_VRF_CONFIG|vrf_global"):
         one.say("MGMT_VRF_CONFIG is not present.")
-    enabled = one.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true"
-    one.say(f"\nManagementVRF : {'Enabled' if enabled else 'Disabled'}")
+    if one.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") != "true":
+        one.say("\nManagementVRF : Disabled")
+    elif routes is not None:
+        one.say("\nRoutes in Management VRF Routing Table:")
+        one.leave("Error: ipv4: FIB table does not exist.\nDump terminated", 2)
+    else:
+        one.say("\nManagementVRF : Enabled\n\nManagement VRF interfaces in Linux:")
+        one.leave('Device "mgmt" does not exist.')
 
 
-def _agents(name: str, text: str, config_table: str, headers: list[str]) -> None:
-    @show.branching(name, text, invoke_without_command=True)
-    def command(one: Run) -> None:
-        rows = [key.split("|") for key in one.db.table(config_table)] if name == "snmpagentaddress" else []
-        one.say(table(headers, rows))
+@show.branching("snmpagentaddress", "Show SNMP agent listening IP address configuration", invoke_without_command=True)
+def agents(one: Run) -> None:
+    rows = [key.split("|") for key in sorted(one.db.table("SNMP_AGENT_ADDRESS_CONFIG"))]
+    one.say(table(["ListenIP", "ListenPort", "ListenVrf"], rows))
 
 
-_agents("snmpagentaddress", "Show SNMP agent listening IP address configuration", "SNMP_AGENT_ADDRESS_CONFIG",
-        ["ListenIP", "ListenPort", "ListenVrf"])  # fmt: skip
-_agents("snmptrap", "Show SNMP agent Trap server configuration", "SNMP_TRAP_CONFIG",
-        ["Version", "TrapReceiverIP", "Port", "VRF", "Community"])  # fmt: skip
+@show.branching("snmptrap", "Show SNMP agent Trap server configuration", invoke_without_command=True)
+def traps(one: Run) -> None:
+    fields = ("DestIp", "DestPort", "vrf", "Community")
+    rows = [[key[1], *(row.get(field, "") for field in fields)]
+            for key, row in sorted(one.db.table("SNMP_TRAP_CONFIG").items())]  # fmt: skip
+    one.say(table(["Version", "TrapReceiverIP", "Port", "VRF", "Community"], rows))
 
 
 @show.leaf(

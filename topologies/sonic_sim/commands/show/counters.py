@@ -1,0 +1,204 @@
+"""``show queue``, ``priority-group``, ``buffer_pool``, ``headroom-pool``, ``watermark`` and ``pfc counters``.
+
+All of them read COUNTERS_DB by the maps of names in it (watermarkstat, queuestat, pg-drop, pfcstat of sonic-utilities).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sonic_sim.commands.click7 import Choice, Group, Run, argument, flag, option
+from sonic_sim.commands.config.root import not_simulated
+from sonic_sim.commands.show.qos import buffer, pfc
+from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
+from sonic_sim.commands.tables import table
+from sonic_sim.configdb import Hash, natural_key
+from sonic_sim.databases import APPL, COUNTERS, rows_of_database
+
+_NOT_AVAILABLE = "N/A"
+_namespace = option("-n", "--namespace", type=Choice([]), show_default=True, help="Namespace name or all")
+_TYPES = {"SAI_QUEUE_TYPE_UNICAST": "UC", "SAI_QUEUE_TYPE_MULTICAST": "MC", "SAI_QUEUE_TYPE_ALL": "ALL"}
+_PG, _SHARED = "SAI_INGRESS_PRIORITY_GROUP_STAT_", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
+_WATERMARKS = {
+    "pg_headroom": ("Ingress headroom per PG:", "PG", f"{_PG}XOFF_ROOM_WATERMARK_BYTES"),
+    "pg_shared": ("Ingress shared pool occupancy per PG:", "PG", f"{_PG}SHARED_WATERMARK_BYTES"),
+    "q_shared_uni": ("Egress shared pool occupancy per unicast queue:", "UC", _SHARED),
+    "q_shared_multi": ("Egress shared pool occupancy per multicast queue:", "MC", _SHARED),
+    "q_shared_all": ("Egress shared pool occupancy per all queues:", "ALL", _SHARED),
+}
+
+
+class Counters:
+    """COUNTERS_DB: its rows, and the queues and priority groups of each port by name."""
+
+    def __init__(self, one: Run) -> None:
+        """Read the database of the switch of a run."""
+        self.rows = rows_of_database(one.device, COUNTERS)
+        self.ports = sorted(self.map("PORT_NAME"), key=natural_key)
+
+    def map(self, name: str) -> Hash:
+        """Return a map of names or of object ids."""
+        return self.rows.get(f"COUNTERS_{name}_MAP", {})
+
+    def objects(self, kind: str) -> dict[str, dict[str, str]]:
+        """Return the ids of objects by port and name: of kind ``PG``, or queues that are ``UC``, ``MC``, ``ALL``."""
+        what = "PG" if kind == "PG" else "QUEUE"
+        port_of = {oid: name for name, oid in self.map("PORT_NAME").items()}
+        found: dict[str, dict[str, str]] = {port: {} for port in self.ports}
+        for name, oid in self.map(f"{what}_NAME").items():
+            type_name = _TYPES.get(self.map("QUEUE_TYPE").get(oid, ""), "")
+            if kind in ("PG", "", type_name):
+                found[port_of[self.map(f"{what}_PORT")[oid]]][name] = oid
+        return found
+
+    def grid(
+        self, rows: Mapping[str, Mapping[str, str]], start: str, counter: str
+    ) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the rows of a table with a column an index."""
+        indexes = sorted({int(name.split(":")[1]) for names in rows.values() for name in names})
+        body = []
+        for port in self.ports:
+            cells = dict.fromkeys(indexes, "0")
+            for name, oid in rows[port].items():
+                cells[int(name.split(":")[1])] = self.rows.get(f"{start}:{oid}", {}).get(counter) or _NOT_AVAILABLE
+            body.append([port, *cells.values()])
+        return [str(index) for index in indexes], body
+
+
+def _show_watermark(one: Run, key: str, persistent: bool) -> None:
+    counters = Counters(one)
+    start = "PERSISTENT_WATERMARKS" if persistent else "USER_WATERMARKS"
+    message, kind, counter = _WATERMARKS[key]
+    indexes, body = counters.grid(counters.objects(kind), start, counter)
+    if not indexes and key == "q_shared_multi":
+        one.stop("Object map from the COUNTERS_DB is empty because the multicast queues are not configured in the "
+                 "CONFIG_DB!", 0)  # fmt: skip
+    if not indexes:
+        one.leave("Object map is empty!")
+    one.say(message)
+    one.say(table(["Port", *(f"{kind}{index}" for index in indexes)], body, right=True))
+
+
+def _show_pool(one: Run, headroom: bool, persistent: bool) -> None:
+    counters = Counters(one)
+    start = "PERSISTENT_WATERMARKS" if persistent else "USER_WATERMARKS"
+    counter = f"SAI_BUFFER_POOL_STAT_{'XOFF_ROOM_' if headroom else ''}WATERMARK_BYTES"
+    pools = counters.map("BUFFER_POOL_NAME")
+    body = [
+        [name, counters.rows.get(f"{start}:{pools[name]}", {}).get(counter, _NOT_AVAILABLE)]
+        for name in sorted(pools, key=natural_key)
+        if not headroom or "ingress_lossless" in name
+    ]
+    one.say(f"{'Headroom' if headroom else 'Shared'} pool maximum occupancy:")
+    one.say(table(["Pool", "Bytes"], body, right=True))
+
+
+def _watermarks(group: Group, leaves: dict[str, tuple[str, str]], texts: tuple[str, str]) -> None:
+    """Add the groups ``watermark`` and ``persistent-watermark`` with a command a kind."""
+    for persistent, text in enumerate(texts):
+        inner = group.branch("persistent-watermark" if persistent else "watermark", text)
+        for name, (key, what) in leaves.items():
+            word = "persistent" if persistent else "user"
+            inner.leaf(name, f"Show {word} {what}", _namespace)(
+                lambda one, namespace, key=key, kept=bool(persistent): _show_watermark(one, key, kept)
+            )
+
+
+queue = show.branch("queue", "Show details of the queues")
+groups = show.branch("priority-group", "Show details of the PGs")
+_watermarks(queue, {"unicast": ("q_shared_uni", "WM for unicast queues"),
+                    "multicast": ("q_shared_multi", "WM for multicast queues"),
+                    "all": ("q_shared_all", "WM for all queues")},
+            ("Show user WM for queues", "Show persistent WM for queues"))  # fmt: skip
+_watermarks(groups, {"headroom": ("pg_headroom", "headroom WM for pg"), "shared": ("pg_shared", "shared WM for pg")},
+            ("Show priority-group user WM", "Show priority-group persistent WM"))  # fmt: skip
+not_simulated(queue, "wredcounters  Show queue wredcounters")
+
+
+def _pools(name: str, text: str, what: str, *, headroom: bool) -> None:
+    group = show.branch(name, text)
+    for leaf, word, kept in (("watermark", "user", False), ("persistent-watermark", "persistent", True)):
+        group.leaf(leaf, f"Show {word} WM for {what}", _namespace)(
+            lambda one, namespace, kept=kept: _show_pool(one, headroom, kept)
+        )
+
+
+_pools("buffer_pool", "Show details of the buffer pools", "buffer pools", headroom=False)
+_pools("headroom-pool", "Show details of headroom pool", "headroom pool", headroom=True)
+
+
+@groups.branch("drop", "Show priority-group").leaf("counters", "Show dropped packets for priority-group", _namespace)
+def pg_drop(one: Run, namespace: str | None) -> None:
+    counters = Counters(one)
+    for name in ("PORT_NAME", "PG_NAME"):
+        if not counters.map(name):
+            one.stop(f"COUNTERS_{name}_MAP is empty!")
+    indexes, body = counters.grid(counters.objects("PG"), "COUNTERS", f"{_PG}DROPPED_PACKETS")
+    one.say("Ingress PG dropped packets:")
+    one.say(table(["Port", *(f"PG{index}" for index in indexes)], body, right=True))
+
+
+_QUEUE_COLUMNS = {"Counter/pkts": "PACKETS", "Counter/bytes": "BYTES", "Drop/pkts": "DROPPED_PACKETS",
+                  "Drop/bytes": "DROPPED_BYTES", "Trim/pkts": "TRIM_PACKETS"}  # fmt: skip
+
+
+@queue.leaf(
+    "counters", "Show queue counters", argument("interfacename", metavar="[INTERFACE_NAME]", required=False),
+    *NAMESPACE, flag("-a", "--all", help="All counters"), flag("-T", "--trim", help="Trimming counters"),
+    flag("-V", "--voq", help="VOQ counters"), flag("-nz", "--nonzero", help="Non Zero Counters"),
+    flag("-j", "--json", help="JSON output"), VERBOSE,
+)  # fmt: skip
+def queue_counters(one: Run, interfacename: str | None, nonzero: bool, **others: Any) -> None:
+    if others["voq"] or others["json"]:
+        one.leave("show queue counters: this option of SONiC is not simulated")
+    counters = Counters(one)
+    if interfacename is not None and interfacename not in counters.ports:
+        one.stop(f"Port doesn't exist! {interfacename}")
+    plain = [name for name in _QUEUE_COLUMNS if name != "Trim/pkts"]
+    shown = list(_QUEUE_COLUMNS) if others["all"] else ["Trim/pkts"] if others["trim"] else plain
+    queues = counters.objects("")
+    for port in [interfacename] if interfacename else counters.ports:
+        rows = []
+        for name in sorted(queues[port], key=natural_key):
+            oid = queues[port][name]
+            values = counters.rows.get(f"COUNTERS:{oid}", {})
+            cells = [values.get(f"SAI_QUEUE_STAT_{_QUEUE_COLUMNS[column]}", _NOT_AVAILABLE) for column in shown]
+            tag = _TYPES.get(counters.map("QUEUE_TYPE").get(oid, ""), "") + counters.map("QUEUE_INDEX").get(oid, "")
+            if not nonzero or any(cell != "0" for cell in cells):
+                rows.append([port, tag, *cells])
+        if rows:
+            one.say(f"For namespace :\n{table(['Port', 'TxQ', *shown], rows, right=True)}\n")
+
+
+@pfc.leaf("counters", "Show pfc counters", argument("interfacename", required=False), *NAMESPACE, VERBOSE)
+def pfc_counters(one: Run, interfacename: str | None, **others: Any) -> None:
+    counters = Counters(one)
+    oids = counters.map("PORT_NAME")
+    for way in ("Rx", "Tx"):
+        rows = []
+        for port in counters.ports:
+            values = counters.rows.get(f"COUNTERS:{oids[port]}", {})
+            found = [values.get(f"SAI_PORT_STAT_PFC_{index}_{way.upper()}_PKTS") for index in range(8)]
+            rows.append([port, *(_NOT_AVAILABLE if one_of is None else f"{int(one_of):,}" for one_of in found)])
+        one.say(table([f"Port {way}", *(f"PFC{index}" for index in range(8))], rows, right=True) + "\n")
+    one.out[-1] = one.out[-1].removesuffix("\n")
+
+
+@show.branch("watermark", "Show details of watermark").branch(
+    "telemetry", "Show watermark telemetry info"
+).leaf("interval", "Show telemetry interval", _namespace)  # fmt: skip
+def telemetry_interval(one: Run, namespace: str | None) -> None:
+    seconds = one.db.get("WATERMARK_TABLE|TELEMETRY_INTERVAL").get("interval", "120")
+    one.say(f"\nTelemetry interval {seconds} second(s)\n")
+
+
+@buffer.leaf("information", "show buffer information", VERBOSE)
+def information(one: Run, verbose: bool) -> None:
+    for kind in ("pool", "profile"):
+        name = f"BUFFER_{kind.upper()}_TABLE"
+        rows = rows_of_database(one.device, APPL, f"{name}:*")
+        if not any(key.startswith(f"{name}:") for key in rows):
+            one.say(f"No buffer {kind} information available")
+        for key in sorted(rows):
+            if key.startswith(f"{name}:"):
+                listed = table([], [[field, value] for field, value in sorted(rows[key].items())])
+                one.say(f"{kind.capitalize()}: {key.partition(':')[2]}\n{listed}\n")
