@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from virtual_switch import STATE, World, encoded, frr_lines
+from virtual_switch import FRR_IGNORED, STATE, World, encoded, frr_lines
 
-from railweave.sonic.frr import parse_frr
-from railweave.sonic.frr.document import never_compared
 from railweave_switch.rows import tables_of, unmet
 
 BEFORE: dict[str, Any] = {
@@ -54,7 +52,7 @@ def transaction(deadline_s: float | None = 30.0, **changes: Any) -> dict[str, An
         "id": "20261122-000000-aaaa",
         "kind": "commit",
         "deadline_s": deadline_s,
-        "frr_ignored": never_compared(parse_frr("frr version 10.3")),
+        "frr_ignored": FRR_IGNORED,
         "before": {
             "PORT": {"Ethernet0": {"mtu": "9100", "description": None}, "Ethernet4": {"mtu": "9100"}},
             "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "24": None}},
@@ -107,7 +105,7 @@ def new_world() -> World:
     """Return a switch before the change, its saved configuration the same."""
     world = World()
     world.rows = {f"{table}|{key}": encoded(row) for table, rows in BEFORE.items() for key, row in rows.items()}
-    world.lines = frr_lines(FRR_BEFORE)
+    world.lines = list(frr_lines(FRR_BEFORE))
     world.save()
     return world
 

@@ -6,6 +6,7 @@ then runs first. A process that is killed makes no further step; its locks fall,
 
 import contextlib
 import errno
+import functools
 import heapq
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,7 +105,7 @@ class World:
         """Return what the switch would boot."""
         tables = json.loads(self.files[STARTUP_CONFIG_DB])
         rows = {f"{table}|{key}": encoded(row) for table, found in tables.items() for key, row in found.items()}
-        return rows, frr_lines(self.files[STARTUP_FRR].decode())
+        return rows, list(frr_lines(self.files[STARTUP_FRR].decode()))
 
     def save(self, config_db: str = STARTUP_CONFIG_DB, frr_file: str = STARTUP_FRR) -> None:
         """Save as SONiC and FRR do, whoever asks for it."""
@@ -232,8 +233,12 @@ class World:
             self.lines.append(line)
 
 
-def frr_lines(text: str) -> list[frr.Line]:
-    return list(frr.lines_of(text, never_compared(parse_frr("frr version 10.3"))))
+FRR_IGNORED = never_compared(parse_frr("frr version 10.3"))
+
+
+@functools.cache
+def frr_lines(text: str) -> tuple[frr.Line, ...]:
+    return tuple(frr.lines_of(text, FRR_IGNORED))
 
 
 def encoded(fields: Mapping[str, Any]) -> dict[str, str]:

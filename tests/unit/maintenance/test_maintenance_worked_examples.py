@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -59,7 +58,7 @@ def carry_out(tmp_path: Path) -> Carry:
             if block["kind"] == "diff":
                 apply_difference(tmp_path, block["text"])
             elif block["kind"] == "sh":
-                printed += "".join(run(tmp_path, line) for line in block["text"].splitlines())
+                printed += run(tmp_path, block["text"])
             else:
                 assert block["path"], f"{title}: a file without a name"
                 (tmp_path / block["path"]).write_text(block["text"], encoding="utf-8")
@@ -68,15 +67,23 @@ def carry_out(tmp_path: Path) -> Carry:
     return carry
 
 
-def run(project: Path, line: str) -> str:
-    """Run ``railweave …`` on the code of ``project``; return what it printed."""
-    program, *arguments = shlex.split(line)
-    assert program == "railweave"
-    command = [sys.executable, "-c", "from railweave.cli.main import run; run()", *arguments]
-    environment = os.environ | {"PYTHONPATH": str(project / "src")}
+RUN = """\
+import shlex, sys
+from railweave.cli.main import main
+for line in sys.stdin:
+    program, *words = shlex.split(line)
+    if program != "railweave" or main(words):
+        sys.exit(f"failed: {line}")
+"""
+
+
+def run(project: Path, lines: str) -> str:
+    """Run lines of ``railweave …`` on the code of ``project``; return what they printed."""
     done = subprocess.run(
-        command, cwd=project, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+        [sys.executable, "-c", RUN],
+        input=lines, cwd=project, env=os.environ | {"PYTHONPATH": str(project / "src")}, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
