@@ -15,7 +15,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ _START = (
 class Bounds:
     """What one template may take: seconds of CPU time, bytes of memory of the process, bytes of text."""
 
-    cpu_s: int = 10
+    cpu_s: float = 10
     memory_bytes: int = 1 << 30
     text_bytes: int = 8 << 20
 
@@ -82,7 +81,7 @@ class TemplateWorker:
         self._process = None
         process.wait()  # whoever closes its pipes ends
         _end(process, self._owner)
-        if process.returncode == -signal.SIGXCPU:
+        if process.returncode == -signal.SIGPROF:
             return f"not done after {self._bounds.cpu_s} s of computing; bound its loops"
         return "its process ended; it may need too much memory"
 
@@ -97,7 +96,7 @@ def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
         process.wait()
 
 
-def serve(folders: Sequence[str], bounds: tuple[int, int, int]) -> None:
+def serve(folders: Sequence[str], bounds: tuple[float, int, int]) -> None:
     """Answer requests on standard input until it ends: the worker's own side."""
     limits = Bounds(*bounds)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which then closes the pipe
@@ -111,8 +110,7 @@ def serve(folders: Sequence[str], bounds: tuple[int, int, int]) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             name, values = pickle.loads(_receive(sys.stdin.buffer))  # noqa: S301  the parent's own
-            _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-            resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + 1 + limits.cpu_s, hard))
+            signal.setitimer(signal.ITIMER_PROF, limits.cpu_s)
             _send(sys.stdout.buffer, json.dumps(_filled(templates, name, values, limits)).encode())
 
 
