@@ -1,5 +1,7 @@
 """A deployment: the plan, the question to the operator, the rollout."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from railweave.plan.binding import check_binding
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
+from railweave.wording import compact, counted
 
 TIMER_MARGIN_S = 15
 """How long a switch may take to revert after its own timer expired."""
@@ -86,7 +89,8 @@ def deploy(
             base=fabric.base,
             phase=fabric.phase,
         )
-        with audited(f"deploy {reviewed or project.intent}", plan) as record, fabric.shown:
+        told = state_told(project, fabric)
+        with told, audited(f"deploy {reviewed or project.intent}", plan) as record, fabric.shown:
             result = fabric.deploy(plan, options.policy(fabric), metadata=metadata)
             record(result)
             return result
@@ -97,6 +101,24 @@ def _read_plan(file: Path) -> Plan:
         return parse_plan(file.read_text(encoding="utf-8"), str(file))
     except (OSError, UnicodeDecodeError) as exc:
         raise RailweaveError(f"{file}: {getattr(exc, 'strerror', None) or 'not a text file'}") from exc
+
+
+@contextmanager
+def state_told(project: Project, fabric: LiveFabric) -> Iterator[None]:
+    """Tell the operator who ends a rollout at once, by a second signal, in which state it is left."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if found := newest_unfinished(JOURNALS, fabric.designed.fabric.name, fabric.target.name):
+            middle = [name for name, record in found.devices.items() if record.in_doubt]
+            project.operator.tell(
+                f"rollout {found.name} was ended at once: {len(found.names('new'))} of "
+                f"{counted(len(found.devices), 'device')} committed; at work on {compact(middle) or 'no device'}. "
+                "A switch with an unconfirmed commit rolls it back by itself within "
+                f"{fabric.target.rollout.revert_in_s} s. `railweave deploy --resume {found.name}` resumes the rollout, "
+                f"`railweave rollback {found.name}` rolls it back"
+            )
+        raise
 
 
 def _report_unfinished(project: Project, fabric: LiveFabric) -> None:

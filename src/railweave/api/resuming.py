@@ -6,7 +6,7 @@ from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.resuming import newer_change, newest_unfinished, write_down_done
 from nornir_railweave.rollout.rollouts import named_rollout
 from railweave.api.auditing import audited
-from railweave.api.deploying import PLAN_ALONE, DeployOptions
+from railweave.api.deploying import PLAN_ALONE, DeployOptions, state_told
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import JOURNALS, Project
 from railweave.api.rolling_back import fabric_of, free, reopened, resume_rollback
@@ -59,7 +59,8 @@ def _resume(
     if not project.operator.approves(plan, f"Resume rollout {rollout.name}:"):
         return None
     policy = options.policy(fabric, remove_conflicting=rollout.remove_conflicting)
-    with audited(f"deploy --resume {rollout.name}", plan) as record, fabric.shown:
+    told = state_told(project, fabric)
+    with told, audited(f"deploy --resume {rollout.name}", plan) as record, fabric.shown:
         write_down_done(rollout, plan, journal)
         result = fabric.deploy(plan, policy, journal=journal)
         record(result)

@@ -15,7 +15,7 @@ from nornir_railweave.rollout.resuming import free_devices
 from nornir_railweave.rollout.rolling_back import newest_change, plan_rollback, roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout
 from railweave.api.auditing import audited
-from railweave.api.deploying import PLAN_ALONE, DeployOptions
+from railweave.api.deploying import PLAN_ALONE, DeployOptions, state_told
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.phasing import live_phases
 from railweave.api.project import JOURNALS, Project
@@ -132,6 +132,7 @@ def _roll_back(
                 Kind.ROLLBACK, rollout.name, str(project.intent), base=rollout.base, phase=rollout.phase
             )
             journal = stack.enter_context(closing(Journal(JOURNALS, designed.name, plan.target, metadata)))
+        stack.enter_context(state_told(project, fabric))
         record = stack.enter_context(audited(f"rollback {rollout.name}", plan))
         stack.enter_context(fabric.shown)
         result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)

@@ -7,6 +7,7 @@ Exit status: 0 done, 1 refused or failed, 2 only with ``--exit-code`` for change
 import copy
 import gc
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -70,7 +71,14 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process with its status."""
     # Values are frozen and refer to nothing that refers back: searching a fabric for garbage is time lost.
     gc.set_threshold(50_000, 20, 100)
-    sys.exit(main(sys.argv[1:] if arguments is None else arguments))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a canceled pipeline is told what a person is told
+    status = main(sys.argv[1:] if arguments is None else arguments)
+    if status == EXIT_INTERRUPTED:
+        # Threads at work on devices would be waited for; the switches' own timers finish what they leave behind.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,9 +1,10 @@
 """A person's requests to a running rollout: pause or stop after the current wave.
 
 A request is a file beside the journal, so that it can be written from another terminal and by another user's shell.
-Ctrl-C is another: the first one ends the rollout when the current devices are finished, the second one at once. Python
-raises KeyboardInterrupt wherever the program happens to be, which may be between a device's commit and the note of it,
-so a rollout takes the first signal as a request and looks at it where it can be fulfilled.
+Ctrl-C, or SIGTERM, which a canceled pipeline sends, is another: the first one ends the rollout when the current devices
+are finished, the second one at once. Python raises KeyboardInterrupt wherever the program happens to be, which may be
+between a device's commit and the note of it, so a rollout takes the first signal as a request and looks at it where it
+can be fulfilled.
 """
 
 import signal
@@ -67,24 +68,24 @@ def ask(journal: Path, word: str) -> None:
 
 
 class Interrupts:
-    """Within this context a first SIGINT sets ``asked``, and a second one raises KeyboardInterrupt."""
+    """Within this context a first SIGINT or SIGTERM sets ``asked``, and a second one raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self.asked = False
-        self._earlier: Any = None
+        self._earlier: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
         """Begin to take signals; only the main thread ever gets one."""
         if threading.current_thread() is threading.main_thread():
-            self._earlier = signal.signal(signal.SIGINT, self._take)
+            self._earlier = {one: signal.signal(one, self._take) for one in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave signals to whoever had them before."""
-        if self._earlier is not None:
-            signal.signal(signal.SIGINT, self._earlier)
+        for one, earlier in self._earlier.items():
+            signal.signal(one, earlier)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         if self.asked:

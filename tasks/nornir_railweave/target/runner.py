@@ -15,7 +15,7 @@ class FabricRunner:
     At most ``num_workers`` hosts run at once. After ``max_failures`` failures (None: never) no further host is
     started; running ones finish, and the rest get a result that says so. A task fails for the budget when its result
     is marked failed. ``ended`` has the same effect as soon as it tells so, for a person who wants a run to end: a
-    switch is never left in the middle.
+    switch is never left in the middle. KeyboardInterrupt leaves the hosts at work alone and is not held up by them.
     """
 
     def __init__(
@@ -29,16 +29,20 @@ class FabricRunner:
         """Run ``task`` on ``hosts`` and return a result for each, in their order."""
         results: dict[str, MultiResult] = {}
         waiting = iter(hosts)
-        with ThreadPoolExecutor(self.num_workers, thread_name_prefix="railweave") as pool:
-            working: dict[Future[MultiResult], Host] = {}
-            self._feed(pool, task, waiting, working, failures=0)
-            failures = 0
+        working: dict[Future[MultiResult], Host] = {}
+        failures = 0
+        pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="railweave")
+        try:
+            self._feed(pool, task, waiting, working, failures)
             while working:
                 for done in wait(working, return_when=FIRST_COMPLETED).done:
                     host = working.pop(done)
                     results[host.name] = done.result()
                     failures += results[host.name].failed
                 self._feed(pool, task, waiting, working, failures)
+        finally:
+            # Nobody works any more, unless a person wants the program to end at once: then nobody is waited for.
+            pool.shutdown(wait=not working, cancel_futures=True)
         aggregated = AggregatedResult(task.name)
         for host in hosts:
             aggregated[host.name] = results.get(host.name) or _not_attempted(task, host)

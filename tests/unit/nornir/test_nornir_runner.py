@@ -79,14 +79,30 @@ def test_a_run_that_is_to_end_lets_hosts_at_work_finish_and_starts_no_more() -> 
     assert [results[name][0].result for name in results] == ["done", "done", None, None, None, None]
 
 
-def test_the_first_interrupt_is_a_wish_and_the_second_one_ends_everything() -> None:
-    earlier = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_interrupt_is_a_wish_and_the_second_one_ends_everything(number: signal.Signals) -> None:
+    earlier = signal.getsignal(number)
     with Interrupts() as interrupts:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         assert interrupts.asked
         with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is earlier
+            signal.raise_signal(number)
+    assert signal.getsignal(number) is earlier
+
+
+def test_whoever_ends_the_program_at_once_waits_for_no_host() -> None:
+    main, ended = threading.main_thread().ident, threading.Event()
+    assert main is not None
+
+    def work(task: Task) -> None:
+        signal.pthread_kill(main, signal.SIGINT)
+        assert ended.wait(60)
+
+    began = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        hosts(1, FabricRunner(2)).run(work)
+    assert threading.active_count() == began + 1, "the host is at work still"
+    ended.set()
 
 
 def test_the_plug_ins_are_found_by_their_names() -> None:

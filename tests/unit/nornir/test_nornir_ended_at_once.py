@@ -1,0 +1,71 @@
+"""A rollout whose process is told to end: at once when told twice, and with its state told."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from railweave.api.deploying import state_told
+from railweave.api.operator import Operator
+from railweave.api.project import JOURNALS, Project
+
+PROGRAM = """
+import signal, threading
+from railweave.cli import main
+
+def blocked(arguments):
+    threading.Thread(target=threading.Event().wait).start()
+    print("ready", flush=True)
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        return 130
+
+main.main = blocked
+main.run([])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_told_to_end_ends_as_interrupted_though_devices_are_at_work(number: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.wait(60) == 130
+
+
+class Listening(Operator):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def tell(self, note: str) -> None:
+        self.told.append(note)
+
+
+def test_the_state_of_a_rollout_that_is_ended_at_once_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    JOURNALS.mkdir(parents=True)
+    name = "20261122T101500Z-lab-4-abcdef"
+    devices = {device: {"wave": 1} for device in ("leaf1", "leaf2", "leaf3")}
+    lines = [
+        {"step": "started", "fabric": "lab-4", "target": "sim", "devices": devices},
+        {"step": "outcome", "device": "leaf1", "outcome": "new"},
+        {"step": "applying", "device": "leaf2"},
+    ]
+    journal = "".join(f"{json.dumps(line)}\n" for line in lines)
+    (JOURNALS / f"{name}.jsonl").write_text(journal, encoding="utf-8")
+    operator = Listening()
+    target = SimpleNamespace(name="sim", rollout=SimpleNamespace(revert_in_s=900))
+    fabric = SimpleNamespace(designed=SimpleNamespace(fabric=SimpleNamespace(name="lab-4")), target=target)
+    with pytest.raises(KeyboardInterrupt), state_told(Project(Path("x"), operator), cast("Any", fabric)):
+        raise KeyboardInterrupt
+    (told,) = operator.told
+    assert "1 of 3 devices committed; at work on leaf2. A switch" in told
+    assert "rolls it back by itself within 900 s" in told
+    assert f"`railweave deploy --resume {name}`" in told
