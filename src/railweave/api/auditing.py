@@ -123,7 +123,9 @@ def _append(file: Path, record: dict[str, Any]) -> None:
             size = os.fstat(descriptor).st_size
             # A line that a lost machine cut short must not swallow the next one.
             torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-            os.write(descriptor, ("\n" * torn + line + "\n").encode())
+            data = ("\n" * torn + line + "\n").encode()
+            while data:
+                data = data[os.write(descriptor, data) :]
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -52,6 +52,7 @@ def deploy(
     with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata) as opened:
         announce = Announcer([opened, events])
         announce(opened.opening(plan))
+        opened.require_written()
         policy = replace(policy, message=f"{policy.message} {opened.name}")
         compare = Comparer(fabric, intended, policy.remove_conflicting)
         operator = OperatorControl(control or FileControl(control_file(opened.path)), lambda: opened.fault)

@@ -13,6 +13,8 @@ import os
 import secrets
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,13 +23,16 @@ from typing import Any, Self
 
 from nornir_railweave.events import Event, Step
 from railweave.diagnostics import Diagnostic, error
-from railweave.errors import RefusedError
+from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.resumption import changes_sha256
 from railweave.plan.rollout import FORMAT_VERSION, Kind
 
 SUFFIX = ".jsonl"
+_NOTHING_CHANGED = (
+    "no device was changed: a rollout without a journal could not be resumed. Make room for it, and retry"
+)
 _LOCK_ATTEMPTS = 5
 _LOCK_PAUSE_S = 0.05
 
@@ -61,16 +66,19 @@ class Journal:
     def __init__(self, folder: Path, fabric: str, target: str = "", metadata: RolloutMetadata = DEPLOYMENT) -> None:
         """Create the file of a new rollout in ``folder``, readable by its owner alone.
 
-        Raises RefusedError where another process rolls out to the same fabric and target.
+        Raises RefusedError where another process rolls out to the same fabric and target, RailweaveError where the
+        disk is full or read-only.
         """
-        folder.mkdir(parents=True, exist_ok=True)
         begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         path = folder / f"{begun}-{fabric}-{secrets.token_hex(3)}{SUFFIX}"
+        with _writing(path):
+            folder.mkdir(parents=True, exist_ok=True)
         claim = _claim(folder, fabric, target, path.stem)
         try:
-            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
-            _synchronize_folder(folder)
-        except OSError:
+            with _writing(path):
+                file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+                _synchronize_folder(folder)
+        except RailweaveError:
             os.close(claim)
             raise
         self._take(path, file, claim, metadata, resumed=False)
@@ -84,8 +92,9 @@ class Journal:
         journal = cls.__new__(cls)
         claim = _claim(path.parent, fabric, target, path.stem)
         try:
-            file = os.open(path, os.O_RDWR | os.O_APPEND)
-        except OSError:
+            with _writing(path):
+                file = os.open(path, os.O_RDWR | os.O_APPEND)
+        except RailweaveError:
             os.close(claim)
             raise
         journal._take(path, file, claim, metadata, resumed=True)
@@ -136,6 +145,11 @@ class Journal:
             Step.RESUMED if self.resumed else Step.STARTED, details=opening_details(self.name, plan, self.metadata)
         )
 
+    def require_written(self) -> None:
+        """Raise RailweaveError where a line is missing: asked before the first device is changed."""
+        if self.fault:
+            raise RailweaveError(f"{self.fault}; {_NOTHING_CHANGED}")
+
     def close(self) -> None:
         """Give the locks back; once is enough."""
         for handle in (self._file, self._claim):
@@ -184,6 +198,15 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
     }
 
 
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn what the operating system says of a full or read-only disk into RailweaveError."""
+    try:
+        yield
+    except OSError as problem:
+        raise RailweaveError(f"{path} cannot be written: {problem.strerror}; {_NOTHING_CHANGED}") from problem
+
+
 def is_alive(path: Path) -> bool:
     """Tell whether the process that writes this journal lives. Raises OSError where there is no such file."""
     file = os.open(path, os.O_RDONLY)
@@ -201,13 +224,20 @@ def refuse_while_running(folder: Path, fabric: str, target: str) -> None:
 
 def _claim(folder: Path, fabric: str, target: str, rollout: str) -> int:
     """Return the open file that keeps other rollouts of this fabric and target away until it is closed."""
-    file = os.open(folder / f"{fabric}@{target}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    path = folder / f"{fabric}@{target}.lock"
+    with _writing(path):
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     if not _locked(file, fcntl.LOCK_EX):
         told = os.pread(file, 4096, 0)
         os.close(file)
         raise RefusedError([_busy(told, f"{fabric} on {target}")])
-    os.ftruncate(file, 0)
-    os.pwrite(file, json.dumps({"rollout": rollout, **_holder()}).encode(), 0)
+    try:
+        with _writing(path):
+            os.ftruncate(file, 0)
+            os.pwrite(file, json.dumps({"rollout": rollout, **_holder()}).encode(), 0)
+    except RailweaveError:
+        os.close(file)
+        raise
     return file
 
 

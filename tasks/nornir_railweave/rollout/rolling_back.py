@@ -179,6 +179,7 @@ def roll_back(
     with journal:
         announce = Announcer([journal, events])
         announce(journal.opening(plan))
+        journal.require_written()
         result = _carried_out(nr, fabric, planned, policy, journal, announce)
         if result.result is Result.STOPPED:
             announce(Event(Step.STOPPED, text=result.stopped_by, details={"result": result.result.value, "ok": False}))

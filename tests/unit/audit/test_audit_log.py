@@ -1,6 +1,7 @@
 """The audit log: two lines a deployment, appended whole, readable after anything."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,22 @@ def test_the_first_line_stands_before_anything_is_done(log: Path) -> None:
         assert [entry["result"] for entry in entries(log)] == ["not ended"]
         record(DONE)
     assert len(log.read_text().splitlines()) == 2
+
+
+def test_a_line_that_the_disk_takes_in_parts_or_not_at_all(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, room = os.write, [10, 5000]
+
+    def full(handle: int, data: bytes) -> int:
+        if not room:
+            raise OSError(28, "No space left on device")
+        return real(handle, data[: room.pop(0)])
+
+    monkeypatch.setattr("railweave.api.auditing.os.write", full)
+    with pytest.raises(KeyError), audited("deploy", PLAN, log):
+        raise KeyError
+    assert [entry["result"] for entry in entries(log)] == ["not ended"], "its end found no room"
+    with pytest.raises(RailweaveError, match="No space left on device"), audited("deploy", PLAN, log):
+        pytest.fail("a deployment without a record began")
 
 
 @pytest.mark.parametrize(

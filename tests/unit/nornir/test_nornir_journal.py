@@ -3,17 +3,23 @@
 import json
 import os
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nornir_railweave.events import Event, Step
+from nornir_railweave.events import Event, Step, silent
 from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, FileControl, ask, control_file
+from nornir_railweave.rollout.deploying import deploy
 from nornir_railweave.rollout.journal import Journal, RolloutMetadata, is_alive, refuse_while_running
+from nornir_railweave.rollout.rolling_back import roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout, rollouts
-from railweave.errors import RefusedError, UsageError
+from nornir_railweave.target.policy import Policy
+from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.resumption import check_resume, of_other_version
 from railweave.plan.rollout import Kind, Rollout, parse_rollout
@@ -256,6 +262,41 @@ def test_a_full_disk_is_told_and_cuts_no_later_line(tmp_path: Path, monkeypatch:
         journal(Event(Step.OUTCOME, "leaf1", details={"outcome": "old"}))
     rollout = read_rollout(journal.path)
     assert (rollout.unread, rollout.devices["leaf1"].outcome) == (1, "old")
+
+
+def test_nothing_is_rolled_out_where_the_disk_is_full_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    untouched = cast("Any", None)
+    policy = Policy(journal_dir=tmp_path)
+    monkeypatch.setattr("nornir_railweave.rollout.journal.os.write", full)
+    fabric, planned = cast("Any", SimpleNamespace(name="pod1")), cast("Any", SimpleNamespace(plan=PLAN))
+    without = r"cannot be written: No space left on device; no device was changed"
+    with pytest.raises(RailweaveError, match=without):
+        deploy(untouched, fabric, replace(PLAN, deltas={}), untouched, policy=policy)
+    with pytest.raises(RailweaveError, match=without):
+        roll_back(untouched, untouched, planned, policy=policy, events=silent, journal=opened(tmp_path))
+
+
+def test_a_folder_that_cannot_be_written_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RailweaveError, match="cannot be written: Not a directory; no device was changed"):
+        opened(tmp_path / "file" / "journal")
+    whole(tmp_path)
+    real = os.open
+
+    def read_only(path: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & (os.O_CREAT | os.O_RDWR):
+            raise OSError(30, "Read-only file system")
+        return real(path, flags, mode)
+
+    monkeypatch.setattr("nornir_railweave.rollout.journal.os.open", read_only)
+    for what in (lambda: opened(tmp_path), lambda: refuse_while_running(tmp_path, "pod1", "production")):
+        with pytest.raises(RailweaveError, match=r"lock cannot be written: Read-only file system"):
+            what()
 
 
 def test_a_journal_is_locked_exactly_while_its_rollout_lives(tmp_path: Path) -> None:
