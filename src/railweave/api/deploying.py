@@ -28,7 +28,8 @@ class DeployOptions:
 
     ``provision`` allows reloads, ``renumber`` other identities of existing devices; ``skip_unreachable`` leaves out
     devices that do not answer; ``remove_conflicting`` removes unmanaged rows that hold a fabric port; ``single_step``
-    deploys in one step what live traffic would need phases for; ``remove_live`` closes ports in use. ``max_failures``
+    deploys in one step what live traffic would need phases for; ``remove_live`` closes ports in use;
+    ``allow_lockout`` changes who can log in to switches. ``max_failures``
     None is the target's.
     """
 
@@ -38,6 +39,7 @@ class DeployOptions:
     remove_conflicting: bool = False
     single_step: bool = False
     remove_live: bool = False
+    allow_lockout: bool = False
     max_failures: int | None = None
 
     def policy(self, fabric: LiveFabric, *, remove_conflicting: bool | None = None) -> Policy:
@@ -50,6 +52,7 @@ class DeployOptions:
             remove_conflicting=self.remove_conflicting if remove_conflicting is None else remove_conflicting,
             single_step=self.single_step,
             remove_live=self.remove_live,
+            allow_lockout=self.allow_lockout,
             max_failures=self.max_failures,
         )
 
@@ -113,7 +116,7 @@ def state_told(project: Project, fabric: LiveFabric) -> Iterator[None]:
             middle = [name for name, record in found.devices.items() if record.in_doubt]
             project.operator.tell(
                 f"rollout {found.name} was ended at once: {len(found.names('new'))} of "
-                f"{counted(len(found.devices), 'device')} committed; at work on {compact(middle) or 'no device'}. "
+                f"{counted(len(found.devices), 'device')} committed; changing {compact(middle) or 'no device'}. "
                 "A switch with an unconfirmed commit rolls it back by itself within "
                 f"{fabric.target.rollout.revert_in_s} s. `railweave deploy --resume {found.name}` resumes the rollout, "
                 f"`railweave rollback {found.name}` rolls it back"

@@ -121,7 +121,7 @@ def _roll_back(
         planned = plan_rollback(fabric.nornir, designed, fabric.intended, rollout, policy, fabric.shown)
     plan = planned.plan
     # Asking for a rollback is consent to the earlier identities, but not to the outage of a reload.
-    consent = Consent(provision=options.provision, renumber=True, single_step=True)
+    consent = Consent(provision=options.provision, renumber=True, single_step=True, allow_lockout=True)
     if refused := check_consent(plan, consent, skip_unreachable=options.skip_unreachable):
         raise RefusedError(refused)
     if not project.operator.approves(plan, f"Roll back {rollout.name}:"):

@@ -82,6 +82,9 @@ def deploy(
     remove_live: Annotated[
         bool, typer.Option("--remove-live", help="Close ports for good even if nodes or switches use them.")
     ] = False,
+    allow_lockout: Annotated[
+        bool, typer.Option("--allow-lockout", help="Change who can log in to switches (AAA, ACLs, SSH).")
+    ] = False,
     max_failures: MaxFailures = None,
     base: From = "",
     phase: PhaseNumber = None,
@@ -107,6 +110,7 @@ def deploy(
         remove_conflicting=remove_conflicting,
         single_step=single_step,
         remove_live=remove_live,
+        allow_lockout=allow_lockout,
         max_failures=max_failures,
     )
     if base or phase is not None:

@@ -71,10 +71,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process with its status."""
     # Values are frozen and refer to nothing that refers back: searching a fabric for garbage is time lost.
     gc.set_threshold(50_000, 20, 100)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a canceled pipeline is told what a person is told
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a canceled pipeline sends it
     status = main(sys.argv[1:] if arguments is None else arguments)
     if status == EXIT_INTERRUPTED:
-        # Threads at work on devices would be waited for; the switches' own timers finish what they leave behind.
+        # Python would wait for the threads of busy devices; the timers of the switches finish what these leave behind.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)

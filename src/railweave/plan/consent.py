@@ -10,6 +10,7 @@ from railweave.names import natural_key
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.plan.waves import violation_diagnostics
+from railweave.sonic.delta.access import access_tables
 from railweave.sonic.delta.closing import ClosingPort, closing_ports
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
@@ -46,13 +47,14 @@ class Consent:
     """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
     links have to follow each other. ``single_step`` takes lossless markings from switches whatever the GPU nodes send,
     lowers their MTU likewise, and configures ports for cables that are yet to be moved. ``remove_live`` closes ports
-    for good that are in use.
+    for good that are in use. ``allow_lockout`` changes who can log in to switches.
     """
 
     provision: bool = False
     renumber: bool = False
     single_step: bool = False
     remove_live: bool = False
+    allow_lockout: bool = False
 
 
 def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> tuple[Diagnostic, ...]:
@@ -71,6 +73,7 @@ def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True
         *(() if consent.single_step else lowered_mtu(plan)),
         *_moves(plan, consent),
         *(() if consent.remove_live else live_port_diagnostics(plan)),
+        *(() if consent.allow_lockout else access_changes(plan)),
         *_pending(plan),
     )
 
@@ -168,6 +171,22 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
             devices=devices,
             fix="lower the nodes before the switches with `railweave deploy --from REV`, REV being what runs;"
             " or, where no node sends larger packets any more, deploy with --single-step",
+        )
+
+
+def access_changes(plan: Plan) -> Iterable[Diagnostic]:
+    """Yield that the plan changes who can log in to switches; data-plane ACLs that it makes itself are none of that."""
+    found = {name: one for name, delta in plan.deltas.items() if (one := access_tables(delta))}
+    if found:
+        devices = tuple(found)
+        tables = sorted({table for one in found.values() for table in one})
+        yield error(
+            "RW525",
+            f"{', '.join(tables)} would change on {first_few(devices)}: a mistake there locks everybody out of"
+            " these switches, railweave too, and they could not be rolled back over the network",
+            devices=devices,
+            fix="try it on one switch, by an override of its name, with a console at hand: deploy with --allow-lockout;"
+            " or take these tables out of `overrides`",
         )
 
 

@@ -68,6 +68,9 @@ PRIORITY_GROUPS = "BUFFER_PG"
 RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH}
 """The tables that railweave renders rows of."""
 
+FEATURES_NEEDED = frozenset({"bgp", "database", "swss", "syncd"})
+"""Features without which a switch forwards nothing."""
+
 FIELDWISE_OVERRIDES = frozenset({CABLE_LENGTH})
 """Tables whose one row belongs to many: whoever states a field of it owns that field."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.target.inventory import STATE_DIR
-from nornir_railweave.target.model import Rollout, Target
+from nornir_railweave.target.model import Rollout, Source, Target
 from railweave.plan.consent import Consent
 
 
@@ -37,6 +37,7 @@ def policy_for(
     remove_conflicting: bool = False,
     single_step: bool = False,
     remove_live: bool = False,
+    allow_lockout: bool = False,
     max_failures: int | None = None,
     state_dir: Path = STATE_DIR,
 ) -> Policy:
@@ -47,6 +48,8 @@ def policy_for(
             renumber=renumber,
             single_step=single_step or target.rollout.single_step,
             remove_live=remove_live,
+            # Nobody is locked out of a rehearsal.
+            allow_lockout=allow_lockout or target.source is not Source.ADDRESSES,
         ),
         skip_unreachable=skip_unreachable,
         remove_conflicting=remove_conflicting,

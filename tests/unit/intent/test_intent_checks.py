@@ -223,3 +223,15 @@ def test_tables_that_no_intent_may_state_are_refused(table: str) -> None:
     assert findings(f"{BASE}overrides: {{leaf: {{{table}: {{a: {{}}}}}}}}\n") == [
         ("error", "RW111", f"overrides.leaf.{table}")
     ]
+
+
+def test_overrides_that_may_lock_people_out_are_warned_of_and_core_features_stay_on() -> None:
+    for table in ("AAA", "ACL_RULE", "USER", "SSH_SERVER"):
+        assert findings(f"{BASE}overrides: {{leaf: {{{table}: {{a: {{}}}}}}}}\n") == [
+            ("warning", "RW111", f"overrides.leaf.{table}")
+        ]
+    off = "{bgp: {state: disabled}, swss: {state: disabled}, snmp: {state: disabled}, syncd: {auto_restart: enabled}}"
+    assert findings(f"{BASE}overrides: {{leaf: {{FEATURE: {off}}}}}\n") == [
+        ("error", "RW111", "overrides.leaf.FEATURE.bgp"),
+        ("error", "RW111", "overrides.leaf.FEATURE.swss"),
+    ]

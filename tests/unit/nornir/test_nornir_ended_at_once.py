@@ -20,9 +20,10 @@ from railweave.cli import main
 
 def blocked(arguments):
     threading.Thread(target=threading.Event().wait).start()
-    print("ready", flush=True)
     try:
-        signal.pause()
+        print("ready", flush=True)
+        while True:
+            signal.pause()
     except KeyboardInterrupt:
         return 130
 
@@ -34,10 +35,13 @@ main.run([])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_is_told_to_end_ends_as_interrupted_though_devices_are_at_work(number: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(number)
-        assert process.wait(60) == 130
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(number)
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
 
 
 class Listening(Operator):
@@ -66,6 +70,6 @@ def test_the_state_of_a_rollout_that_is_ended_at_once_is_told(tmp_path: Path, mo
     with pytest.raises(KeyboardInterrupt), state_told(Project(Path("x"), operator), cast("Any", fabric)):
         raise KeyboardInterrupt
     (told,) = operator.told
-    assert "1 of 3 devices committed; at work on leaf2. A switch" in told
+    assert "1 of 3 devices committed; changing leaf2. A switch" in told
     assert "rolls it back by itself within 900 s" in told
     assert f"`railweave deploy --resume {name}`" in told

@@ -113,6 +113,36 @@ def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], cha
     assert found[2].fix.startswith("remove the FRR line `router bgp 65100` on leaf1, or plan with --remove-conflicting")
 
 
+@pytest.mark.parametrize(
+    ("table", "key", "row", "asks"),
+    [
+        ("AAA", "authentication", {"login": "tacacs+"}, True),
+        ("USER", "admin", {"password": "x"}, True),
+        ("SSH_SERVER", "POLICIES", {"ports": "2222"}, True),
+        ("ACL_TABLE", "ONLY", {"type": "CTRLPLANE", "services": ["SSH"]}, True),
+        ("ACL_RULE", "ONLY|R1", {"PACKET_ACTION": "DROP"}, True),
+        ("ACL_TABLE", "DATA", {"type": "L3"}, False),
+        ("SYSLOG_SERVER", "10.0.0.1", {}, False),
+    ],
+)
+def test_changes_of_who_can_log_in_need_consent(
+    plan_of: Callable[..., Plan], change: Callable[..., Change], table: str, key: str, row: dict[str, str], asks: bool
+) -> None:
+    for op, before, after in ((Op.ADD, None, row), (Op.REMOVE, row, None)):
+        plan = plan_of(change(table=table, key=key, field=None, op=op, before=before, after=after))
+        asked = asks or (table == "ACL_TABLE" and op is Op.REMOVE)
+        assert codes(check_consent(plan, Consent())) == ["RW525"] * asked
+        assert check_consent(plan, Consent(allow_lockout=True)) == ()
+
+
+def test_rules_of_a_data_plane_acl_made_by_the_same_plan_need_no_consent(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
+    rows = [("ACL_TABLE", "DATA", {"type": "L3"}), ("ACL_RULE", "DATA|R1", {"PACKET_ACTION": "DROP"})]
+    changes = [change(table=t, key=k, field=None, op=Op.ADD, before=None, after=row) for t, k, row in rows]
+    assert check_consent(plan_of(*changes), Consent()) == ()
+
+
 def test_a_smaller_mtu_of_running_switches_needs_consent(
     plan_of: Callable[..., Plan], change: Callable[..., Change]
 ) -> None:

@@ -1,15 +1,19 @@
 """Overrides are rows of CONFIG_DB that railweave does not know. Management access is how a switch is reached, sessions
-are in the FRR file, and what SONiC finds on the hardware is its own: none of it may be stated (design.md section 5)."""
+are in the FRR file, what SONiC finds on the hardware is its own, and a switch without its core features forwards
+nothing: none of it may be stated (design.md section 5). Who can log in may be, with a warning."""
 
 import re
 from collections.abc import Mapping
 
 from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
-from railweave.sonic.ownership import FOUND_ON_HARDWARE, KEPT_EMPTY
+from railweave.sonic.delta.access import decides_access
+from railweave.sonic.ownership import FEATURES_NEEDED, FOUND_ON_HARDWARE, KEPT_EMPTY
 
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+_ON = {"enabled", "always_enabled"}
 _SESSIONS = ("it is kept empty, the sessions are in the FRR file", "change the FRR template of the project")
 _MANAGEMENT = (
     "management access is how the switch is reached and is never configured",
@@ -36,12 +40,19 @@ def tables(intent: Intent) -> Breaches:
             elif _TABLE.fullmatch(table) is None:
                 fix = f"write it like {table.upper().replace('-', '_')}, as `show runningconfiguration all` prints it"
                 yield Breach(path_text(place), f"`{table}` is no name of a CONFIG_DB table", fix)
+            elif decides_access(table):
+                message = f"`{table}` decides who can log in to a switch: a mistake locks everybody out"
+                fix = "have a console at hand; `railweave deploy` asks for --allow-lockout"
+                yield Breach(path_text(place), message, fix, Severity.WARNING)
             yield from _fields(place, rows)
 
 
 def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
     table = place[-1]
     for key, fields in rows.items():
+        if table == "FEATURE" and key in FEATURES_NEEDED and fields.get("state", "enabled") not in _ON:
+            message = f"feature `{key}` cannot be switched off: the switch would forward nothing"
+            yield Breach(path_text((*place, key)), message, f"take `{key}` out of `overrides`")
         for field in fields:
             if (table, field) in FOUND_ON_HARDWARE:
                 message = f"field `{field}` of `{table}` cannot be overridden: SONiC finds it on the hardware"

@@ -1,0 +1,25 @@
+"""Which changes touch who can log in to a switch, or whether anybody can."""
+
+from collections.abc import Iterable, Mapping
+
+from railweave.sonic.delta.change import Change
+
+_DECIDES = frozenset(
+    {"AAA", "ACL_RULE", "ACL_TABLE", "LDAP", "LDAP_SERVER", "LDAP_TYPE", "PASSW_HARDENING", "RADIUS", "RADIUS_SERVER",
+     "SERIAL_CONSOLE", "SSH_SERVER", "TACPLUS", "TACPLUS_SERVER", "USER"}
+)  # fmt: skip
+_DATA_PLANE_ACLS = frozenset({"L3", "L3V6", "L3V4V6", "MIRROR", "MIRRORV6", "MIRROR_DSCP", "PFCWD", "MCLAG"})
+
+
+def decides_access(table: str) -> bool:
+    """Tell whether a table decides who can log in: an ACL may be one of the control plane, and drop SSH."""
+    return table in _DECIDES
+
+
+def access_tables(changes: Iterable[Change]) -> tuple[str, ...]:
+    """Return the tables of ``changes`` that decide who can log in, without data-plane ACLs that these add."""
+    decisive = [one for one in changes if one.table in _DECIDES]
+    data_plane = {
+        one.key for one in decisive if isinstance(one.after, Mapping) and one.after.get("type") in _DATA_PLANE_ACLS
+    }
+    return tuple(sorted({one.table for one in decisive if one.key.partition("|")[0] not in data_plane}))
