@@ -19,7 +19,7 @@ from railweave.catalog.model import (
 from railweave.catalog.nics import NicModel, NicPorts, NotSupported, PcieSlot, VendorPack
 from railweave.errors import RailweaveError
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, HeadroomChip, PgProfile
-from railweave.fabric.policy import BufferModel
+from railweave.fabric.policy import BufferModel, Marking
 from railweave.jsonable import from_members
 
 _Value = TypeVar("_Value")
@@ -117,6 +117,7 @@ def _buffers(
         lossy_queue=buffers["lossy_queue"],
         port_lists=tuple(tuple(names) for names in buffers["port_lists"]),
         pg_profiles=pg_profiles,
+        marking={speed: Marking(*row) for speed, *row in buffers.get("marking", ())},
         chip=asic.headroom,
         lossless_classes=asic.lossless_classes,
     )

@@ -15,7 +15,7 @@ from railweave.fabric.policy import BufferModel, Marking, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom
-from railweave.qos.mmu.pause import MarkingRule, marking_rules
+from railweave.qos.mmu.pause import MarkingRule, marking_rules, marks_text
 from railweave.qos.mmu.pools import Division
 from railweave.units import format_speed
 from railweave.wording import counted
@@ -33,6 +33,12 @@ rule(
 )
 rule("E-4", "ECN marks before PFC pauses with every port congested", _LATE, _EXAMPLE.format(8_000, 90_000))
 rule("E-5", "ECN marks before PFC even when one ingress port feeds all egress ports", _LATE, _EXAMPLE.format(800, 3200))
+rule(
+    "E-6",
+    "ECN marks before PFC while a lossy queue is full",
+    "Where lossy groups share the buffer of lossless ones, a full best-effort queue lowers where PFC pauses.",
+    _EXAMPLE.format(950, 3800),
+)
 rule(
     "RW403",
     "marking starts above what one flow at line rate has on its way",
@@ -175,6 +181,7 @@ _SEVERITY = {
     "E-3": Severity.WARNING,
     "E-4": Severity.WARNING,
     "E-5": Severity.INFO,
+    "E-6": Severity.INFO,
 }
 _MEANING = {
     "E-1": "the thresholds do not rise or do not fit the queue",
@@ -182,37 +189,38 @@ _MEANING = {
     "E-3": "PFC fires before ECN marks every packet",
     "E-4": "PFC fires before ECN when all ports are congested",
     "E-5": "ECN may not mark before PFC when one ingress port feeds all egress ports",
+    "E-6": "PFC fires before ECN when all ports are congested and one lossy queue is full",
 }
 
 
 def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """E-1 to E-5 for every lossless class and port speed in use."""
+    """E-1 to E-6 for every lossless class and port speed in use."""
     for index, one in enumerate(fabric.policies.classes):
         if not one.lossless:
             continue
         if one.ecn is not None and one.ecn.minimum_bytes >= one.ecn.maximum_bytes:
             continue  # a diagnostic of the intent itself
         for speed_gbps in sorted({speed for speed, _, _ in kind.cables}):
-            chosen = choose_marking(one, speed_gbps, fabric.policies.marking, plan.limits).thresholds
-            marking = Marking(chosen.minimum_bytes, chosen.maximum_bytes, chosen.probability_percent)
+            marking = choose_marking(one, speed_gbps, fabric.policies.marking, plan).thresholds
+            stated = one.ecn is not None or fabric.policies.marking is not None
             place = where(_place(fabric, index, one))
             subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
             for broken in _broken(marking_rules(marking, plan.limits)):
-                found = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", place, plan, kind)
-                if one.ecn is None and fabric.policies.marking is None:
+                found = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", marking, place, plan, kind)
+                if not stated:
                     found = replace(found, fix=_WITHOUT_THRESHOLDS.get(broken.code, found.fix))
                 if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == VIRTUAL:
                     message = f"{found.message}; a virtual switch has no buffer, hardware like this would be refused"
                     found = replace(found, severity=Severity.WARNING, message=message)
                 yield found
             least = bandwidth_delay_bytes(speed_gbps)
-            if marking.minimum_bytes < least:
+            if stated and marking.minimum_bytes < least:
                 message = f"{subject}: marking starts at {marking.minimum_bytes} bytes, below the {least} that one flow"
                 message = f"{message} at line rate has on its way"
                 yield Diagnostic("RW403", Severity.INFO, message, place, kind.devices)
 
 
-_IMPLIED = {"E-2": {"E-3", "E-4", "E-5"}, "E-4": {"E-5"}}
+_IMPLIED = {"E-2": {"E-3", "E-4", "E-5", "E-6"}, "E-4": {"E-5", "E-6"}}
 """Where a rule does not hold, these cannot hold either."""
 
 
@@ -233,17 +241,24 @@ _WITHOUT_THRESHOLDS = dict.fromkeys(
     ("E-1", "E-2", "E-3", "E-4"),
     "use shorter cables or fewer lossless classes, or state ecn thresholds for the class",
 )
-"""The fix without configured thresholds: the rule's own cannot go below what one flow has on its way."""
+"""The fix without configured thresholds: the rule's own are as low as they get."""
 
 
-def _not_held(broken: MarkingRule, subject: str, place: Where, plan: BufferPlan, kind: _Kind) -> Diagnostic:
-    below_kb = max(1, (min(plan.limits.single_bytes, plan.limits.all_bytes) - 1) // 1000)
+def _not_held(
+    broken: MarkingRule, subject: str, marking: Marking, place: Where, plan: BufferPlan, kind: _Kind
+) -> Diagnostic:
+    limits = plan.limits
+    below_kb = max(1, (min(limits.single_bytes, limits.all_bytes) - 1) // 1000)
+    lossy_kb = (limits.lossy_all_bytes - 1) // 1000
     fix = {
-        "E-1": f"lower ecn.max_kb to at most {(plan.limits.queue_bytes or 0) // 1000}",
+        "E-1": f"lower ecn.max_kb to at most {(limits.queue_bytes or 0) // 1000}",
         "E-2": f"lower ecn.min_kb to at most {below_kb}, or leave ecn and preset out",
-        "E-3": f"lower ecn.max_kb to at most {plan.limits.single_bytes // 1000}",
+        "E-3": f"lower ecn.max_kb to at most {limits.single_bytes // 1000}",
         "E-4": f"lower ecn.min_kb to at most {below_kb}, or use shorter cables",
-        "E-5": f"nothing, or lower ecn.min_kb to {max(1, (plan.limits.conservative_bytes - 1) // 1000)}",
+        "E-5": f"nothing, or lower ecn.min_kb to {max(1, (limits.conservative_bytes - 1) // 1000)}",
+        "E-6": f"lower ecn.min_kb to at most {lossy_kb}" if lossy_kb > 0 else "keep lossy traffic off these ports",
     }[broken.code]
     message = f"{subject}: {broken.numbers}"
+    if broken.code != "E-1":
+        message = f"{message}; {marks_text(marking, limits)}"
     return Diagnostic(broken.code, _SEVERITY[broken.code], message, place, kind.devices, fix)

@@ -6,7 +6,7 @@ Facts of the catalog, chosen with the HWSKU of a panel. Sizes are bytes.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from railweave.fabric.policy import BufferModel
+from railweave.fabric.policy import BufferModel, Marking
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,9 @@ class Buffers:
 
     ``model`` is the one it ships with; ``pools`` are by the role whose template they come from (``t0`` leaf, ``t1``
     spine). ``port_lists`` names the profiles of a whole port, ingress and egress, empty on chips that have none;
-    ``chip`` is None where headroom is only known from ``pg_profiles``, and ``lossless_classes``, the most that the chip
-    carries, where no source states it.
+    ``marking`` holds the ECN thresholds of the HWSKU's own template by speed in Gb/s, empty where it has SONiC's
+    general one. ``chip`` is None where headroom is only known from ``pg_profiles``, and ``lossless_classes``, the most
+    that the chip carries, where no source states it.
     """
 
     hwsku: str
@@ -87,5 +88,6 @@ class Buffers:
     lossy_queue: str
     port_lists: tuple[tuple[str, ...], ...]
     pg_profiles: tuple[PgProfile, ...]
+    marking: Mapping[int, Marking]
     chip: HeadroomChip | None
     lossless_classes: int | None

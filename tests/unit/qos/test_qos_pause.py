@@ -1,13 +1,15 @@
 """ECN before PFC: the published examples, number by number."""
 
+from dataclasses import replace
+
 import pytest
 
 from railweave.fabric.policy import ClassRole, Marking, MarkingPreset, TrafficClass, WatchdogAction, WatchdogPolicy
 from railweave.intent.presets import PresetName, marking_of, preset_classes
 from railweave.qos.buffering import ranges
 from railweave.qos.mapping import map_chain
-from railweave.qos.marking import EcnThresholds, bandwidth_delay_bytes, choose_marking, ecn_thresholds
-from railweave.qos.mmu.pause import PauseLimits, marking_rules
+from railweave.qos.marking import bandwidth_delay_bytes, choose_marking, ecn_thresholds
+from railweave.qos.mmu.pause import PauseLimits, mark_percent, marking_rules, marks_text
 from railweave.qos.watchdog import watchdog
 
 # Dell Z9864F, Tomahawk 5: pool 162 539 680 bytes with a headroom pool of 33 374 584, alpha 1, 64 ports.
@@ -28,7 +30,7 @@ def test_the_worked_example_of_a_tomahawk_5_is_reproduced() -> None:
 
 def test_sonics_default_thresholds_hold_on_it_but_for_the_conservative_bound() -> None:
     found = held(Marking(1_048_576, 2_097_152, 5), Z9864F)
-    assert found == {"E-1": True, "E-2": True, "E-3": True, "E-4": True, "E-5": False}
+    assert found == {"E-1": True, "E-2": True, "E-3": True, "E-4": True, "E-5": False, "E-6": True}
 
 
 @pytest.mark.parametrize(
@@ -62,16 +64,39 @@ def test_the_numbers_of_every_tier_are_shown() -> None:
 def test_the_rule_is_lowered_where_the_chip_would_pause_before() -> None:
     small = PauseLimits(12_766_208, -3, 32, 1)
     lowered = ecn_thresholds(100, small)
-    assert ecn_thresholds(100) == EcnThresholds(400_000, 1_600_000, 20)
-    assert lowered.minimum_bytes < small.all_bytes
-    assert lowered.maximum_bytes <= small.single_bytes
+    assert ecn_thresholds(100) == Marking(400_000, 1_600_000, 20)
+    assert lowered.minimum_bytes <= small.all_bytes // 2
+    assert lowered.minimum_bytes < small.conservative_bytes
+    assert lowered.maximum_bytes <= small.single_bytes // 2
     assert lowered.maximum_bytes == 4 * lowered.minimum_bytes
 
 
-def test_the_rule_is_never_lowered_below_what_one_flow_has_on_its_way() -> None:
-    tiny = PauseLimits(1_000_000, -3, 64, 2)
+def test_marking_starts_at_half_of_the_pause_with_all_ports_congested_whatever_one_flow_has_on_its_way() -> None:
+    spine = PauseLimits(26_312_696, 0, 32, 1)
+    assert spine.all_bytes == 797_354
+    assert ecn_thresholds(400, spine) == Marking(398_000, 1_592_000, 20)
     assert bandwidth_delay_bytes(400) == 400_000
-    assert ecn_thresholds(400, tiny).minimum_bytes == 400_000
+
+
+def test_a_lossy_queue_in_the_same_buffer_lowers_it_further_unless_it_may_take_all() -> None:
+    leaf = PauseLimits(64_739_012, 0, 64, 1, lossy_bytes=3_327_758)
+    assert leaf.lossy_all_bytes == round((64_739_012 - 3_327_758) / 65)
+    assert ecn_thresholds(400, leaf).minimum_bytes == leaf.lossy_all_bytes // 2 // 1000 * 1000
+    all_of_it = replace(leaf, lossy_bytes=leaf.shared_bytes)
+    assert ecn_thresholds(400, all_of_it) == ecn_thresholds(400, replace(leaf, lossy_bytes=0))
+    assert not held(ecn_thresholds(400, all_of_it), all_of_it)["E-6"]
+
+
+def test_the_probability_of_a_mark_at_the_pause_is_told_by_traffic_pattern() -> None:
+    marking = Marking(400_000, 1_600_000, 20)
+    assert [mark_percent(marking, depth) for depth in (399_999, 400_000, 1_000_000, 1_599_999, 1_600_000)] == (
+        [0, 0, 10, pytest.approx(20, abs=0.001), 100]
+    )
+    spine = PauseLimits(26_312_696, 0, 32, 1)
+    assert marks_text(ecn_thresholds(400, spine), spine) == (
+        "where PFC pauses, a packet is marked: 100 % with one congested port, 100 % with an incast of 2 ports to"
+        " one, 100 % with 8 congested ports, 6.69 % with all 32 ports congested"
+    )
 
 
 def roce(ecn: Marking | None = None) -> TrafficClass:
@@ -80,9 +105,9 @@ def roce(ecn: Marking | None = None) -> TrafficClass:
 
 def test_the_class_counts_before_the_preset_and_the_preset_before_the_rule() -> None:
     preset = MarkingPreset("x", "a book", ((0, Marking(10, 20, 5)), (400, Marking(30, 40, 7))))
-    assert choose_marking(roce(Marking(1, 2, None)), 400, preset, None).thresholds == EcnThresholds(1, 2, 20)
-    assert choose_marking(roce(), 400, preset, None).thresholds == EcnThresholds(30, 40, 7)
-    assert choose_marking(roce(), 100, preset, None).thresholds == EcnThresholds(10, 20, 5)
+    assert choose_marking(roce(Marking(1, 2, None)), 400, preset, None).thresholds == Marking(1, 2, 20)
+    assert choose_marking(roce(), 400, preset, None).thresholds == Marking(30, 40, 7)
+    assert choose_marking(roce(), 100, preset, None).thresholds == Marking(10, 20, 5)
     assert choose_marking(roce(), 100, None, None).thresholds == ecn_thresholds(100)
 
 

@@ -171,9 +171,17 @@ def test_thresholds_say_where_they_come_from() -> None:
     def reason(extra: str) -> str:
         return next(row.reason for row in leaf("nokia-ixr7220-h4-64d", extra).rows if row.table == "WRED_PROFILE")
 
-    assert "995984" in reason("") or "995985" in reason("")
-    assert "lowered to 995 KB" in reason("")
+    assert "995985" in reason("")
+    assert "lowered to 472 KB so that marking starts at no more than half" in reason("")
+    assert "7.4 % with all 64 ports congested" in reason("")
     assert "preset nvidia" in reason("preset: nvidia\n")
+
+
+def test_a_hwskus_own_thresholds_are_taken_at_the_speed_that_it_states_them_for() -> None:
+    (row,) = [one for one in leaf("arista-7060x6-64pe").rows if one.table == "WRED_PROFILE"]
+    fields = ("green_min_threshold", "green_max_threshold", "green_drop_probability")
+    assert [row.fields[name] for name in fields] == ["131072", "262144", "5"]
+    assert "as Arista-7060X6-64PE-O128S2 ships it for 400G" in row.reason
 
 
 @pytest.mark.parametrize("model", SPEEDS)

@@ -23,7 +23,7 @@ def without_buffers(fabric: Fabric) -> Fabric:
 
 
 def test_a_sound_fabric_has_no_finding(lab_fabric: Lab) -> None:
-    assert codes(lab_fabric()) == [("E-5", Severity.INFO)]
+    assert not codes(lab_fabric())
 
 
 def test_a_model_without_buffer_facts_is_refused_in_every_tier(lab_fabric: Lab) -> None:

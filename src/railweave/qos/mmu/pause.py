@@ -1,4 +1,4 @@
-"""When PFC pauses, and whether ECN has marked before (the five rules of "ECN before PFC").
+"""When PFC pauses, and whether ECN has marked before (the rules of "ECN before PFC").
 
 A priority group may hold alpha times what is free of the shared buffer; where n groups are congested together, each
 settles at alpha B / (1 + alpha n) (Choudhury and Hahne, dynamic queue length thresholds). ECN must mark at a smaller
@@ -15,8 +15,8 @@ from railweave.fabric.policy import Marking
 @dataclass(frozen=True, slots=True)
 class PauseLimits:
     """What decides when a group pauses: the shared buffer in bytes, the exponent of alpha, the ports of the switch, its
-    lossless classes, and the most that one egress queue may hold (None: not limited). ``shared`` tells in words what
-    the shared buffer is made of."""
+    lossless classes, the most that one egress queue may hold (None: not limited), and what one full lossy queue takes
+    of the shared buffer. ``shared`` tells in words what the shared buffer is made of."""
 
     shared_bytes: int
     dynamic_th: int
@@ -37,23 +37,62 @@ class PauseLimits:
         return self.congested_bytes(1)
 
     @property
+    def groups(self) -> int:
+        """Return the lossless groups of all ports."""
+        return self.ports * self.lossless_classes
+
+    @property
     def all_bytes(self) -> int:
         """Return where a group pauses while every lossless group of every port is congested (T_n)."""
-        return self.congested_bytes(self.ports * self.lossless_classes)
+        return self.congested_bytes(self.groups)
 
-    def congested_bytes(self, groups: int) -> int:
-        """Return where each of ``groups`` congested groups pauses."""
-        return round(self.alpha * self.shared_bytes / (1 + self.alpha * groups))
+    @property
+    def lossy_all_bytes(self) -> int:
+        """Return the same while one lossy queue is full as well."""
+        return self.congested_bytes(self.groups, self.lossy_bytes)
+
+    def congested_bytes(self, groups: int, taken_bytes: int = 0) -> int:
+        """Return where each of ``groups`` congested groups pauses while ``taken_bytes`` are taken otherwise."""
+        return round(self.alpha * (self.shared_bytes - taken_bytes) / (1 + self.alpha * groups))
 
     @property
     def conservative_bytes(self) -> int:
         """Return the bound under which marking starts in time even where one ingress feeds all egress ports."""
         return round(self.alpha * self.shared_bytes / (self.ports * (1 + self.alpha * self.lossless_classes)))
 
+    @property
+    def patterns(self) -> tuple[tuple[str, int], ...]:
+        """Return traffic patterns with the depth of a queue at which PFC pauses what feeds it. But for the incast, one
+        port feeds each congested queue, which is the least that a queue can hold at the pause."""
+        several = max(2, self.ports // 4)
+        found = [
+            ("one congested port", self.single_bytes),
+            ("an incast of 2 ports to one", 2 * self.congested_bytes(2)),
+            (f"{several} congested ports", self.congested_bytes(several * self.lossless_classes)),
+            (f"all {self.ports} ports congested", self.all_bytes),
+        ]
+        if self.lossy_bytes:
+            found.append((f"all {self.ports} ports congested and one lossy queue full", self.lossy_all_bytes))
+        return tuple(found)
+
+
+def mark_percent(marking: Marking, depth_bytes: int) -> float:
+    """Return the probability in percent that a packet is marked which finds ``depth_bytes`` in its queue."""
+    low, high = marking.minimum_bytes, marking.maximum_bytes
+    if depth_bytes >= high:
+        return 100.0
+    return (marking.probability_percent or 0) * max(0, depth_bytes - low) / (high - low)
+
+
+def marks_text(marking: Marking, limits: PauseLimits) -> str:
+    """Return the probability of a mark at the depth at which PFC pauses, by traffic pattern."""
+    parts = (f"{mark_percent(marking, depth):.3g} % with {name}" for name, depth in limits.patterns)
+    return f"where PFC pauses, a packet is marked: {', '.join(parts)}"
+
 
 @dataclass(frozen=True, slots=True)
 class MarkingRule:
-    """One of the rules E-1 to E-5: whether it holds, and the numbers in a sentence."""
+    """One of the rules E-1 to E-6: whether it holds, and the numbers in a sentence."""
 
     code: str
     holds: bool
@@ -61,9 +100,8 @@ class MarkingRule:
 
 
 def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ...]:
-    """Return the five rules of "ECN before PFC" for one queue."""
+    """Return the rules of "ECN before PFC" for one queue."""
     low, high = marking.minimum_bytes, marking.maximum_bytes
-    groups = limits.ports * limits.lossless_classes
     formula = f"alpha {limits.alpha:g}, shared buffer {limits.shared_bytes}"
     queue = limits.queue_bytes
     within = queue is None or high <= queue
@@ -87,13 +125,20 @@ def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, .
         MarkingRule(
             "E-4",
             low < limits.all_bytes,
-            f"marking starts at {low} bytes, each of {groups} congested priority groups pauses at {limits.all_bytes}"
-            f" ({formula})",
+            f"marking starts at {low} bytes, each of {limits.groups} congested priority groups pauses at"
+            f" {limits.all_bytes} ({formula})",
         ),
         MarkingRule(
             "E-5",
             low < limits.conservative_bytes,
             f"marking starts at {low} bytes, the conservative bound is {limits.conservative_bytes}"
             f" ({formula}, {limits.ports} ports)",
+        ),
+        MarkingRule(
+            "E-6",
+            not limits.lossy_bytes or low < limits.lossy_all_bytes,
+            f"marking starts at {low} bytes, each of {limits.groups} congested priority groups pauses at"
+            f" {limits.lossy_all_bytes} while one lossy queue holds {limits.lossy_bytes} bytes of the shared buffer"
+            f" ({formula})",
         ),
     )

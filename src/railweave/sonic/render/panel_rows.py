@@ -78,7 +78,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     qos = (
         *map_rows(chain, group_map=takes_group_map(panel.asic)),
         *scheduler_rows(shares),
-        *ecn_rows(policies, {port.speed_gbps for port in panel.ports}, plan.limits if plan else None),
+        *ecn_rows(policies, {port.speed_gbps for port in panel.ports}, plan),
         *(shared_rows(plan) if plan else ()),
     )
     return PanelRows(

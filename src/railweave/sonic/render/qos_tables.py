@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 
 from railweave.fabric.policy import MarkingPreset, Policies, TrafficClass
 from railweave.names import natural_key
+from railweave.qos.buffering import BufferPlan
 from railweave.qos.mapping import MapChain
 from railweave.qos.marking import ROUND_TRIP_US, bandwidth_delay_bytes, choose_marking
-from railweave.qos.mmu.pause import PauseLimits
+from railweave.qos.mmu.pause import marks_text
 from railweave.qos.scheduling import QueueShare
 from railweave.qos.watchdog import Watchdog
 from railweave.sonic.rows import Row
@@ -71,19 +72,19 @@ def ecn_profile(name: str, speed_gbps: int) -> str:
     return f"{name[:24]}-{speed_gbps}g"
 
 
-def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], limits: PauseLimits | None) -> tuple[Row, ...]:
+def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], plan: BufferPlan | None) -> tuple[Row, ...]:
     """Return the WRED_PROFILE rows: one a lossless queue and port speed, the three colors alike.
 
-    ``limits`` are those of the switch's buffer, None where it is not known."""
+    ``plan`` is that of the switch's buffer, None where it is not known."""
     return tuple(
-        _ecn_row(one, speed, policies.marking, limits)
+        _ecn_row(one, speed, policies.marking, plan)
         for one in sorted((one for one in policies.classes if one.lossless), key=lambda one: natural_key(one.name))
         for speed in sorted(set(speeds_gbps))
     )
 
 
-def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, limits: PauseLimits | None) -> Row:
-    chosen = choose_marking(one, speed_gbps, preset, limits)
+def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, plan: BufferPlan | None) -> Row:
+    chosen = choose_marking(one, speed_gbps, preset, plan)
     fields = {"ecn": "ecn_all"}
     for color in _COLORS:
         fields[f"{color}_drop_probability"] = str(chosen.thresholds.probability_percent)
@@ -91,11 +92,13 @@ def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, l
         fields[f"{color}_min_threshold"] = str(chosen.thresholds.minimum_bytes)
         fields[f"wred_{color}_enable"] = "true"
     pause = ""
-    if limits is not None:
+    if plan is not None:
+        limits, thresholds = plan.limits, chosen.thresholds
         pause = (
             f" A single congested group pauses at {limits.single_bytes} bytes, every group of all ports at"
             f" {limits.all_bytes}; the conservative bound is {limits.conservative_bytes}, and one flow at line rate has"
-            f" {bandwidth_delay_bytes(speed_gbps)} on its way in {ROUND_TRIP_US} us (checks E-1 to E-5)."
+            f" {bandwidth_delay_bytes(speed_gbps)} on its way in {ROUND_TRIP_US} us; {marks_text(thresholds, limits)}"
+            " (checks E-1 to E-6)."
         )
     return Row(
         "WRED_PROFILE",
