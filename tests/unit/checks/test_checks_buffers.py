@@ -100,6 +100,42 @@ def test_buffers_that_the_operator_states_are_taken_with_a_warning_and_checked_o
     assert all("Ethernet0 keeps headroom for no priority, while 3 is lossless" in one.message for one in refused)
 
 
+POOL = "{mode: dynamic, size: '100000000', type: ingress, xoff: '20000000'}"
+PROFILE = "{dynamic_th: '0', pool: ingress_lossless_pool, size: '0', xoff: '400000', xon: '0'}"
+
+
+@pytest.mark.parametrize(
+    ("pool", "profile", "what"),
+    [
+        (POOL, PROFILE.replace("ingress_lossless_pool", "no_pool"), "is of pool no_pool, which is not there"),
+        (POOL, PROFILE.replace("dynamic_th", "static_th: '1', dynamic_th"), "states dynamic_th and static_th"),
+        (POOL, PROFILE.replace("dynamic_th: '0', ", ""), "states no threshold"),
+        (POOL.replace("20000000", "100000000"), PROFILE, "has a headroom pool of 100000000 bytes in 100000000"),
+        (POOL.replace("size: '100000000'", "size: '200000000'"), PROFILE, "has 200000000 bytes, the chip 113000000"),
+        (POOL.replace(", xoff: '20000000'", ""), PROFILE, "reserves 0 bytes for 400000 of headroom"),
+        (POOL.replace("20000000", "500000"), PROFILE, "has 500000 bytes of headroom for groups that may need 2400000"),
+        (POOL.replace("ingress", "egress"), PROFILE, "keeps headroom in ingress_lossless_pool, an egress pool"),
+    ],
+)
+def test_buffers_of_the_operator_that_contradict_each_other_are_refused(
+    findings: Findings, pool: str, profile: str, what: str
+) -> None:
+    groups = ", ".join(f"'Ethernet{port}|3': {{profile: mine}}" for port in (*range(0, 32, 8), 32, 40))
+    tables = f"BUFFER_POOL: {{ingress_lossless_pool: {pool}}}, BUFFER_PROFILE: {{mine: {profile}}}"
+    found = findings(f"overrides: {{leaf: {{{tables}, BUFFER_PG: {{{groups}}}}}}}\n", leaf="arista-7060dx5-64s")
+    told = of("H-pools", found)
+    assert {one.severity for one in told} == {Severity.ERROR}
+    assert {one.devices for one in told} == {("pod-leaf1",), ("pod-leaf2",)}
+    assert all(what in one.message for one in told)
+
+
+def test_a_profile_that_nobody_wrote_is_refused_once(findings: Findings) -> None:
+    groups = ", ".join(f"'Ethernet{port}|3': {{profile: mine}}" for port in (0, 8))
+    told = of("H-pools", findings(f"overrides: {{leaf: {{BUFFER_PG: {{{groups}}}}}}}\n", leaf="arista-7060dx5-64s"))
+    text = "BUFFER_PG|Ethernet0|3 and 1 more of pod-leaf1 uses profile mine, which is not there"
+    assert [one.message for one in told if "pod-leaf1" in one.devices] == [text]
+
+
 def test_every_model_of_the_catalog_is_computed_but_those_that_ship_no_buffers(findings: Findings) -> None:
     catalog = load_catalog()
     refused = set()

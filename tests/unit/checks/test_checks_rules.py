@@ -13,7 +13,7 @@ from railweave.intent.load import load_intent_text
 
 PROJECT = Path(__file__).resolve().parents[3]
 BASE = yaml.safe_load((PROJECT / "intent" / "pod-32.yml").read_text())
-CODE = re.compile(r"RW[0-9]{3}|[A-Z]-(?:[0-9]+|budget|headroom)")
+CODE = re.compile(r"RW[0-9]{3}|[A-Z]-(?:[0-9]+|budget|headroom|pools)")
 
 
 def overlaid(base: object, example: object) -> object:
