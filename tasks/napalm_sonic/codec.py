@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
@@ -22,6 +23,7 @@ def strip_ansi(text: str) -> str:
     return _ANSI.sub("", text)
 
 
+@lru_cache(maxsize=65536)
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key under which Ethernet8 comes before Ethernet64."""
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(name) if part)

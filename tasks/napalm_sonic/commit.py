@@ -6,7 +6,7 @@
 The switch refuses what moved meanwhile, and reverts by itself whatever fails.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.merge import MergeDocument, merge_document
 from railweave.sonic.delta.recreate import set_again
 from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
-from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields
+from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
@@ -111,7 +111,7 @@ class Committer:
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
         answer = self.program.apply(transaction, look)
-        self._judge(self._with_frr(work, answer, transaction, look), _secrets(work))
+        self._judge(self._with_frr(work, answer, transaction, look), work)
         applied = Applied(work.commit_id, self.program.known)
         if revert_in_s is None:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
@@ -167,7 +167,7 @@ class Committer:
         if drain is not None and before.frr_document is not None:
             # A reload on a revert boots its file, so the file must not hold the drain.
             undrained = RunningConfig.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
-        back = undo_steps_of(work.delta, undrained)
+        back = undo_steps_of(work.delta, undrained, way_back)
         # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
         restored = before if work.delta.reloads else applied(way_back, work.after)
         return {
@@ -232,11 +232,13 @@ class Committer:
         text = (answer.get("frr") or {}).get("text")
         return None if text is None else parse_frr(text)
 
-    def _judge(self, answer: Mapping[str, Any], secrets: Collection[str]) -> None:
-        """Raise CommitError unless the change was applied; quotes of the switch are without ``secrets``."""
-        outcome, told = answer.get("outcome"), shown_text(error_of(answer), secrets)
+    def _judge(self, answer: Mapping[str, Any], work: Work) -> None:
+        """Raise CommitError unless the change was applied; quotes of the switch are without the secrets of ``work``."""
+        outcome = answer.get("outcome")
         if outcome == "applied":
             return
+        secrets = _secrets(work)
+        told = shown_text(error_of(answer), secrets)
         if outcome == "reverted":
             raise CommitError(f"{self.hostname}: {told}; the earlier configuration is restored")
         if outcome == "failed" and answer.get("missing"):
@@ -343,7 +345,7 @@ def _with_rows_set_again(
     for table, key, fields in () if delta.reloads else set_again(delta, before.config_db, after.config_db):
         row = named.setdefault(table, {}).setdefault(key, {})
         if row is not None:
-            named[table][key] = {**json_fields(fields), **row}
+            named[table][key] = {**fields, **row}
     return named
 
 
@@ -354,7 +356,5 @@ def _part(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
     for table, key in rows:
         row, named = running.config_db.get(table, {}).get(key), document[table][key]
         names = row if named is None and row is not None else named or ()
-        fields = None if row is None else json_fields({name: row[name] for name in names if name in row})
-        gone = dict.fromkeys(name for name in names if row is not None and name not in row)
-        part.setdefault(table, {})[key] = None if fields is None else {**fields, **gone}
+        part.setdefault(table, {})[key] = None if row is None else {name: row.get(name) for name in names}
     return part

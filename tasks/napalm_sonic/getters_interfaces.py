@@ -21,14 +21,17 @@ COUNTER_NAMES = "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS_PORT_NAME_MAP'"
 COUNTERS = "sonic-db-dump -n COUNTERS_DB -y -k 'COUNTERS:oid:0x1????????????'"
 
 _PORT_PREFIX = "PORT_TABLE:"
-_DIRECTIONS = {"rx": "IN", "tx": "OUT"}
 _COUNTED = {
-    "errors": "ERRORS",
-    "discards": "DISCARDS",
-    "octets": "OCTETS",
-    "unicast_packets": "UCAST_PKTS",
-    "multicast_packets": "MULTICAST_PKTS",
-    "broadcast_packets": "BROADCAST_PKTS",
+    f"{direction}_{name}": f"SAI_PORT_STAT_IF_{sai_direction}_{sai_name}"
+    for direction, sai_direction in {"rx": "IN", "tx": "OUT"}.items()
+    for name, sai_name in {
+        "errors": "ERRORS",
+        "discards": "DISCARDS",
+        "octets": "OCTETS",
+        "unicast_packets": "UCAST_PKTS",
+        "multicast_packets": "MULTICAST_PKTS",
+        "broadcast_packets": "BROADCAST_PKTS",
+    }.items()
 }
 
 
@@ -70,7 +73,10 @@ def get_interfaces_counters(session: "Session") -> dict[str, dict[str, int]]:
 
 def counters_of(rows: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, int]]:
     """Return the same of the rows of the counters by port."""
-    return {port: _counters(rows[port]) for port in sorted(rows, key=natural)}
+    return {
+        port: dict(zip(_COUNTED, map(counter, map(rows[port].get, _COUNTED.values())), strict=True))
+        for port in sorted(rows, key=natural)
+    }
 
 
 def kernel_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
@@ -116,11 +122,3 @@ def _interface(link: Mapping[str, Any], port: Mapping[str, str] | None) -> dict[
         state["mtu"] = int(port.get("mtu", state["mtu"]))
         state["speed"] = float(counter(port.get("speed")))
     return state
-
-
-def _counters(fields: Mapping[str, str]) -> dict[str, int]:
-    return {
-        f"{direction}_{name}": counter(fields.get(f"SAI_PORT_STAT_IF_{sai_direction}_{sai_name}"))
-        for direction, sai_direction in _DIRECTIONS.items()
-        for name, sai_name in _COUNTED.items()
-    }

@@ -88,9 +88,9 @@ def change_json(device: str, change: Change) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return a value of a row as JSON knows it: tuples as lists."""
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+    if value is None or isinstance(value, str):
+        return value
+    return list(value) if isinstance(value, tuple) else {name: _plain(each) for name, each in value.items()}
 
 
 def _digest(document: Mapping[str, Any]) -> str:

@@ -102,7 +102,11 @@ def parse_fields(fields: object, where: str) -> dict[str, Value]:
     """Return a row's fields with lists as tuples, numbers as text and the placeholder of an empty row dropped."""
     if not isinstance(fields, Mapping):
         raise DocumentError(f"{shown_text(where)}: not a row of fields")
-    return {name: parse_value(value, f"{where}|{name}") for name, value in fields.items() if name != PLACEHOLDER}
+    return {
+        name: value if type(value) is str else parse_value(value, f"{where}|{name}")
+        for name, value in fields.items()
+        if name != PLACEHOLDER
+    }
 
 
 def parse_value(value: object, where: str) -> Value:

@@ -11,7 +11,7 @@ does not run while CONFIG_DB is written.
 
 from collections.abc import Mapping
 
-from railweave.sonic.document import same_fields, same_value
+from railweave.sonic.document import same_fields
 from railweave.sonic.rows import Fields, Value
 
 WITHOUT_ROW: Mapping[tuple[str, str], Fields] = {
@@ -52,6 +52,7 @@ NEUTRAL: Mapping[str, Mapping[str, Value]] = {
     "BUFFER_PROFILE": {"xon_offset": "0"},
 }
 """Fields by table whose removal does nothing, with the value that is written instead."""
+_NONE: Fields = {}
 
 
 def is_permanent(table: str, key: str) -> bool:
@@ -59,20 +60,20 @@ def is_permanent(table: str, key: str) -> bool:
     return (table, key) in WITHOUT_ROW
 
 
+def neutral_fields(table: str, key: str) -> Fields:
+    """Return what the fields of a row get where they are to go; a field that is not named really goes."""
+    return WITHOUT_ROW.get((table, key)) or NEUTRAL.get(table, _NONE)
+
+
 def instead_of_field(table: str, key: str, field: str) -> Value | None:
     """Return what a field gets where it is to go, None where it really goes."""
-    return WITHOUT_ROW.get((table, key), NEUTRAL.get(table, {})).get(field)
+    return neutral_fields(table, key).get(field)
 
 
 def instead_of_row(table: str, key: str, present: Fields) -> dict[str, Value] | None:
     """Return the fields that a row keeps where it is to go, None where it really goes."""
     values = WITHOUT_ROW.get((table, key))
     return None if values is None else {name: values.get(name, value) for name, value in present.items()}
-
-
-def is_neutral(table: str, key: str, field: str, value: Value) -> bool:
-    """Tell whether a field says what would hold without it."""
-    return same_value(instead_of_field(table, key, field), value)
 
 
 def is_as_good_as_none(table: str, key: str, present: Fields) -> bool:

@@ -4,6 +4,7 @@ import stat
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from railweave.errors import RailweaveError
@@ -19,7 +20,7 @@ class TemplateFaultError(RailweaveError):
 class Templates:
     """Compiled templates of some folders, the first one that has a file wins."""
 
-    __slots__ = ("_compiled", "_elsewhere", "_environment", "folders")
+    __slots__ = ("_compiled", "_elsewhere", "_environment", "_lock", "folders")
 
     def __init__(
         self, folders: Sequence[Path], elsewhere: Callable[[str, Mapping[str, object]], str] | None = None
@@ -29,6 +30,7 @@ class Templates:
         self._elsewhere = elsewhere
         self._environment: Environment | None = None
         self._compiled: dict[str, Template] = {}
+        self._lock = Lock()
 
     def fill(self, name: str, values: Mapping[str, object]) -> str:
         """Return the text of template ``name`` with ``values``; raises TemplateFaultError."""
@@ -44,9 +46,10 @@ class Templates:
             raise TemplateFaultError(_fault_text(name, fault, self.folders)) from fault
 
     def _compile(self, name: str) -> "Template":
-        if self._environment is None:
-            self._environment = _environment(self.folders)
-        self._compiled[name] = self._environment.get_template(name)
+        with self._lock:  # a worker compiles, the others wait for it; Jinja keeps what it compiled
+            if self._environment is None:
+                self._environment = _environment(self.folders)
+            self._compiled[name] = self._environment.get_template(name)
         return self._compiled[name]
 
 

@@ -101,9 +101,9 @@ def _losses(counted: Counted) -> Counters:
 
 def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, int]:
     found: dict[str, int] = {}
+    both = (f"rx_{what}", f"tx_{what}")
     for port, counters in counted.items():
-        both = (counters.get(f"rx_{what}", UNKNOWN), counters.get(f"tx_{what}", UNKNOWN))
-        known = [value for value in both if value >= 0]
+        known = [value for name in both if (value := counters.get(name, UNKNOWN)) >= 0]
         if known:
             found[port] = sum(known)
     return found

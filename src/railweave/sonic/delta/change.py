@@ -26,7 +26,10 @@ class Op(StrEnum):
     @property
     def inverse(self) -> "Op":
         """Return what takes it back."""
-        return {Op.ADD: Op.REMOVE, Op.UPDATE: Op.UPDATE, Op.REMOVE: Op.ADD}[self]
+        return _INVERSE[self]
+
+
+_INVERSE = {Op.ADD: Op.REMOVE, Op.UPDATE: Op.UPDATE, Op.REMOVE: Op.ADD}
 
 
 class Disruption(StrEnum):
@@ -82,9 +85,11 @@ class Edit:
         return replace(self, key=key, before=before, after=after)
 
     def _shown_value(self, value: Value | Fields | None) -> Value | Fields | None:
-        if isinstance(value, Mapping):
-            return shown_row(self.table, value)
-        return HIDDEN if value is not None and self.field is not None and is_secret(self.table, self.field) else value
+        if value is None:
+            return None
+        if isinstance(value, str | tuple):
+            return HIDDEN if self.field is not None and is_secret(self.table, self.field) else value
+        return shown_row(self.table, value)
 
     def __repr__(self) -> str:
         """Return the edit as it may be shown."""

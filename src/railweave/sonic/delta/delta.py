@@ -5,9 +5,8 @@ opposite order. NAPALM's merge documents (``merge``) are one way to write a delt
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from railweave.sonic.delta.change import Change, Delta, Edit, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Edit, Method, Op
 from railweave.sonic.delta.edits import removal_edits
 from railweave.sonic.delta.methods import Treatment, classify, settle, written
 from railweave.sonic.delta.tables import tables_after
@@ -27,20 +26,14 @@ def treated(edits: Iterable[Edit], treatments: Iterable[Treatment], reason: Call
     """Return edits with what each does to traffic, how it goes, and why it is made."""
     return Delta(
         tuple(
-            Change(
-                edit.op,
-                edit.table,
-                edit.key,
-                edit.field,
-                edit.before,
-                edit.after,
-                treatment.disruption,
-                treatment.method,
-                reason(edit),
-            )
+            _change(edit, treatment.disruption, treatment.method, reason(edit))
             for edit, treatment in zip(edits, treatments, strict=True)
         )
     )
+
+
+def _change(edit: Edit, disruption: Disruption, method: Method, reason: str) -> Change:
+    return Change(edit.op, edit.table, edit.key, edit.field, edit.before, edit.after, disruption, method, reason)
 
 
 def inverse(delta: Delta) -> Delta:
@@ -53,21 +46,17 @@ def inverse(delta: Delta) -> Delta:
 
 
 def _exchanged(change: Change) -> Iterator[Change]:
-    back = replace(change, op=change.op.inverse, before=change.after, after=change.before)
+    back = Edit(change.op.inverse, change.table, change.key, change.field, change.after, change.before)
     if change.method is Method.RELOAD:
-        yield back
-    elif back.op is Op.REMOVE and back.table != FRR_TABLE:
-        for edit in removal_edits(back):
-            yield _on_the_way_back(replace(back, op=edit.op, field=edit.field, before=edit.before, after=edit.after))
-    else:
-        yield _on_the_way_back(back)
-
-
-def _on_the_way_back(back: Change) -> Change:
-    treatment = written(classify(back))
-    if treatment.method is Method.RELOAD:
-        return replace(back, method=Method.WRITE)
-    return replace(back, disruption=treatment.disruption, method=treatment.method)
+        yield _change(back, change.disruption, Method.RELOAD, change.reason)
+        return
+    removes = back.op is Op.REMOVE and back.table != FRR_TABLE
+    for edit in removal_edits(back) if removes else (back,):
+        treatment = written(classify(edit))
+        if treatment.method is Method.RELOAD:
+            yield _change(edit, change.disruption, Method.WRITE, change.reason)
+        else:
+            yield _change(edit, treatment.disruption, treatment.method, change.reason)
 
 
 def shared(deltas: Mapping[str, Delta]) -> dict[str, Delta]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 
 from railweave.diagnostics import Blocker
 from railweave.names import natural_key
@@ -15,12 +16,12 @@ from railweave.sonic.delta.delta import lines_of, treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
 from railweave.sonic.delta.spans import SPANNED, span_edits
-from railweave.sonic.document import RunningConfig, canonical
+from railweave.sonic.document import RunningConfig, canonical, same_value
 from railweave.sonic.frr import frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
 from railweave.sonic.frr.maintenance import Maintenance, maintenance_of
 from railweave.sonic.frr.ownership import FrrScope
-from railweave.sonic.neutral import is_as_good_as_none, is_neutral, is_permanent
+from railweave.sonic.neutral import is_as_good_as_none, is_permanent, neutral_fields
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
     Scope,
@@ -251,26 +252,33 @@ def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     """
     intended_db = intended.config_db()
     scope = scope_of(running.config_db, intended_db)
-    rows = [
-        [table, key, _hashed(table, key, fields, intended_db.get(table, {}).get(key) if is_fieldwise(table) else None)]
-        for table, table_rows in running.config_db.items()
-        for key, fields in table_rows.items()
-        if key in intended_db.get(table, {}) or is_ours(scope, table, key)
-        if not is_as_good_as_none(table, key, fields)
-    ]
+    rows: list[tuple[str, str, Fields]] = []
+    for table, table_rows in running.config_db.items():
+        stated, fieldwise = intended_db.get(table, {}), is_fieldwise(table)
+        rows += (
+            (table, key, _hashed(fields, stated.get(key) if fieldwise else None, neutral_fields(table, key)))
+            for key, fields in table_rows.items()
+            if (key in stated or is_ours(scope, table, key)) and not is_as_good_as_none(table, key, fields)
+        )
     found = running.frr_document
     owned = () if found is None else frr_scope(running.config_db, found, intended.frr_document).owned
     lines = sorted([entry.context, entry.line] for entry in owned)
-    text = json.dumps([sorted(rows, key=lambda row: row[:2]), lines, running.frr is None], separators=(",", ":"))
+    rows.sort(key=itemgetter(0, 1))
+    text = json.dumps([rows, lines, running.frr is None], separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _hashed(table: str, key: str, fields: Fields, stated: Fields | None) -> list[tuple[str, Value]]:
-    return sorted(
-        (name, canonical(value))
+_TEXT_ONLY = frozenset({str})
+
+
+def _hashed(fields: Fields, stated: Fields | None, neutral: Fields) -> Fields:
+    if stated is None and not neutral and _TEXT_ONLY.issuperset(map(type, fields.values())):
+        return fields
+    return {
+        name: canonical(value)
         for name, value in fields.items()
-        if (stated is None or name in stated) and not is_neutral(table, key, name, value)
-    )
+        if (stated is None or name in stated) and not (name in neutral and same_value(neutral[name], value))
+    }
 
 
 _TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")

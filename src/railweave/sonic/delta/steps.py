@@ -92,11 +92,14 @@ def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
     return _steps(delta, running)
 
 
-def undo_steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
-    """Return the steps that bring a switch back from ``delta`` to ``running``: never a patch, which may be refused."""
+def undo_steps_of(delta: Delta, running: RunningConfig, back: Delta | None = None) -> tuple[Step, ...]:
+    """Return the steps that bring a switch back from ``delta`` to ``running``: never a patch, which may be refused.
+
+    ``back`` is the inverse of ``delta``, where it is made already.
+    """
     if delta.reloads:
         return (_reload(running),)
-    return _steps(inverse(delta), applied(delta, running))
+    return _steps(back or inverse(delta), applied(delta, running))
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:
@@ -187,9 +190,9 @@ def _pointer(*parts: str) -> str:
 
 
 def _json(value: Value | Fields | None) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _json(inner) for name, inner in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+    if value is None or isinstance(value, str):
+        return value
+    return list(value) if isinstance(value, tuple) else {name: _json(inner) for name, inner in value.items()}
 
 
 def _write_steps(group: Sequence[Edit], state: Tables) -> Iterator[Step]:

@@ -45,6 +45,6 @@ class Tables:
 
 
 def _with_field(fields: Fields, name: str, value: Value | Fields | None) -> Fields:
-    if value is None or isinstance(value, Mapping):
-        return {own: held for own, held in fields.items() if own != name}
-    return {**fields, name: value}
+    if isinstance(value, str | tuple):
+        return {**fields, name: value}
+    return {own: held for own, held in fields.items() if own != name}
