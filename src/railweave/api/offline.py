@@ -12,6 +12,7 @@ from railweave.diagnostics import Diagnostic, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
+from railweave.qos.summary import switch_buffers
 
 if TYPE_CHECKING:
     from railweave.sonic.render.explain import Explanation
@@ -62,7 +63,8 @@ def size(project: Project) -> Sizing:
     gathered = gather(project.intent)
     if gathered.sizing is None or has_errors(gathered.of_design):
         raise RefusedError(gathered.diagnostics)
-    return replace(gathered.sizing, diagnostics=gathered.of_design)
+    buffers = switch_buffers(gathered.fabric) if gathered.fabric else ()
+    return replace(gathered.sizing, diagnostics=gathered.of_design, buffers=buffers)
 
 
 def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendered:

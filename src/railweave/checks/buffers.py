@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
 from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
+from railweave.fabric.buffers import Division
 from railweave.fabric.model import Fabric, Panel, Switch, Tier
 from railweave.fabric.policy import BufferModel, Marking, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom
 from railweave.qos.mmu.pause import MarkingRule, marking_rules, marks_text
-from railweave.qos.mmu.pools import Division
 from railweave.units import format_speed
 from railweave.wording import counted
 

@@ -9,8 +9,9 @@ from railweave.units import ipv4_text
 
 
 def size_json(sizing: Sizing) -> dict[str, Any]:
-    """Return a sizing as ``size --json`` prints it; a ratio without a bound (one spine, lost) is null."""
-    return dict(as_json(sizing))
+    """Return a sizing as ``size --json`` prints it, without ``buffers`` where none are known; a ratio without a bound
+    (one spine, lost) is null."""
+    return {name: value for name, value in as_json(sizing).items() if name != "buffers" or value}
 
 
 def fabric_json(fabric: Fabric) -> dict[str, Any]:

@@ -91,3 +91,69 @@ class Buffers:
     marking: Mapping[int, Marking]
     chip: HeadroomChip | None
     lossless_classes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """The buffer of a switch in bytes, as it is on the chip with given ports in use.
+
+    ``pools`` have their sizes; ``reserved`` is what is set aside beside them, by what takes it. ``headroom_bytes`` is
+    what the lossless groups take, ``budget_bytes`` what there is for them; ``is_pooled`` where ports share it.
+    ``shared_bytes`` is left to share for lossless groups, ``shared`` says what it is made of. ``chip_bytes`` is the
+    whole, None where pools and headroom are not beside each other.
+    """
+
+    pools: tuple[BufferPool, ...]
+    reserved: Mapping[str, int]
+    headroom_bytes: int
+    budget_bytes: int
+    is_pooled: bool
+    shared_bytes: int
+    shared: str
+    chip_bytes: int | None = None
+
+    @property
+    def stated_bytes(self) -> int:
+        """Return what the ingress pools and the lossless groups take together, as CONFIG_DB states it."""
+        return self.headroom_bytes + sum(pool.size_bytes or 0 for pool in self.pools if pool.type == "ingress")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupHeadroom:
+    """The headroom of a lossless group in bytes on ``ports`` ports of a speed in Gb/s with cables of ``length_m``."""
+
+    speed_gbps: int
+    length_m: int
+    ports: int
+    size_bytes: int
+    xon_bytes: int
+    xoff_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMarking:
+    """ECN marking of a class on ports of a speed in Gb/s; ``at_pause`` is the probability in percent that a packet is
+    marked where PFC pauses, by traffic pattern."""
+
+    traffic_class: str
+    speed_gbps: int
+    minimum_bytes: int
+    maximum_bytes: int
+    probability_percent: int
+    at_pause: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchBuffers:
+    """The buffer of switches that have the same ports in use: as it is divided now, and with all ports in use over the
+    longest cables, from which thresholds follow. ``pause_bytes`` is the depth of a queue at which PFC pauses what feeds
+    it, by traffic pattern."""
+
+    devices: tuple[str, ...]
+    hwsku: str
+    model: BufferModel
+    headroom: tuple[GroupHeadroom, ...]
+    in_use: Division
+    all_ports: Division
+    pause_bytes: Mapping[str, int]
+    marking: tuple[QueueMarking, ...]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic
+from railweave.fabric.buffers import SwitchBuffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class RoomLeft:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """Sizes of a fabric. Devices and links are totals over planes."""
+    """Sizes of a fabric. Devices and links are totals over planes; ``buffers`` is empty where no class is lossless."""
 
     fabric: str
     tiers: int
@@ -82,3 +83,4 @@ class Sizing:
     room: RoomLeft
     steps: tuple[Step, ...]
     diagnostics: tuple[Diagnostic, ...]
+    buffers: tuple[SwitchBuffers, ...] = ()

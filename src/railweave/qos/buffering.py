@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers
+from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, Division
 from railweave.fabric.model import Panel, SwitchPort, Tier
 from railweave.fabric.policy import BufferModel, Policies
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom, PortMedium, buffer_model, headroom
 from railweave.qos.mmu.pause import PauseLimits
-from railweave.qos.mmu.pools import INGRESS_LOSSLESS, Division, PortUse, Queues, divide
+from railweave.qos.mmu.pools import INGRESS_LOSSLESS, PortUse, Queues, divide
 
 _QUEUES_IN_USE = 7
 """Queues 0 to 6 have profiles in every template; 7 where a class uses it."""

@@ -10,7 +10,7 @@ from rich.text import Text
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.fabric.sizing import Sizing
 from railweave.report.layout import paragraphs, table
-from railweave.wording import counted
+from railweave.wording import compact, counted
 
 _RESOURCES = {
     "spine_ports": "ports of the spines",
@@ -35,6 +35,7 @@ def sizing_view(sizing: Sizing) -> RenderableType:
             Text("Every number with its formula", style="bold"),
             table("step", "formula", "result", rows=steps),
         ],
+        _buffers(sizing),
         _room(sizing),
     )
 
@@ -58,6 +59,24 @@ def _rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
 
 def _ratio_text(value: float) -> str:
     return "no path" if isinf(value) else ratio_text(value)
+
+
+def _buffers(sizing: Sizing) -> list[RenderableType]:
+    if not sizing.buffers:
+        return []
+    rows = (
+        (
+            compact(one.devices),
+            one.hwsku,
+            f"{one.in_use.headroom_bytes:,} of {one.in_use.budget_bytes:,}",
+            f"{one.in_use.shared_bytes:,}",
+            "\n".join(f"{depth:,} {pattern}" for pattern, depth in one.pause_bytes.items()),
+            "\n".join(f"{each.traffic_class} {each.speed_gbps}G {each.minimum_bytes:,}" for each in one.marking),
+        )
+        for one in sizing.buffers
+    )
+    columns = ("switches", "buffers", "headroom", "left to share", "PFC pauses at a queue of", "ECN marks from")
+    return [Text("Buffers in bytes: headroom and rest with the ports in use", style="bold"), table(*columns, rows=rows)]
 
 
 def _room(sizing: Sizing) -> Text:

@@ -7,6 +7,8 @@ import pytest
 from railweave import api
 from railweave.errors import RefusedError
 
+PROJECT = Path(__file__).resolve().parents[3]
+
 INTENT = """
 fabric: pod
 workload: {{kind: pretraining}}
@@ -45,3 +47,23 @@ def test_overrides_that_check_refuses_do_not_keep_a_fabric_from_being_sized(tmp_
     pod = project(tmp_path, "nokia-ixr7220-h4-64d", "overrides: {leaf: {PORT: {Ethernet0: {mtu: '1500'}}}}")
     assert not api.check(pod).ok
     assert api.size(pod).leaves == 2
+
+
+def test_the_buffers_of_the_reference_fabric_are_sized_with_their_thresholds() -> None:
+    leaves, spines = api.size(api.open_project(PROJECT / "intent" / "pod-32.yml")).buffers
+    assert spines.devices == ("pod1-spine1", "pod1-spine2", "pod1-spine3", "pod1-spine4")
+    assert {pool.name: pool.size_bytes for pool in spines.in_use.pools}["ingress_lossless_pool"] == 26_312_696
+    (room,) = spines.headroom
+    assert (room.ports, room.size_bytes, room.xon_bytes, room.xoff_bytes) == (32, 152_576, 38_912, 104_448)
+    assert spines.pause_bytes["all 32 ports congested"] == 797_354
+    (roce,) = spines.marking
+    assert (roce.minimum_bytes, roce.maximum_bytes, roce.probability_percent) == (398_000, 1_592_000, 20)
+    assert roce.at_pause["one congested port"] == 100
+    assert leaves.pause_bytes["all 64 ports congested and one lossy queue full"] == 944_789
+
+
+def test_buffers_show_the_ports_in_use_apart_from_all_ports(tmp_path: Path) -> None:
+    found = api.size(project(tmp_path, "nvidia-sn4700", "")).buffers
+    (leaf,) = [one for one in found if one.hwsku == "ACS-MSN4700"]
+    assert leaf.in_use.shared_bytes > leaf.all_ports.shared_bytes
+    assert leaf.model == "dynamic"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.buffers import Buffers
+from railweave.fabric.buffers import Buffers, Division
 from railweave.fabric.policy import BufferModel, SonicPolicy
 from railweave.qos.mmu.headroom import PortMedium, headroom
-from railweave.qos.mmu.pools import Division, PortUse, Queues, divide
+from railweave.qos.mmu.pools import PortUse, Queues, divide
 
 CATALOG = load_catalog()
 RUN = json.loads((Path(__file__).parent / "data" / "spectrum_scripts.json").read_text())

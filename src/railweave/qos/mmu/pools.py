@@ -13,10 +13,10 @@ Sources: sonic-net/sonic-swss cfgmgr/buffer_pool_mellanox.lua, whose sums are th
 sonic-net/sonic-buildimage device/*/*/*/buffers_defaults_t0.j2 and _t1.j2.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from railweave.fabric.buffers import BufferPool, Buffers, HeadroomChip
+from railweave.fabric.buffers import BufferPool, Buffers, Division, HeadroomChip
 from railweave.fabric.policy import BufferModel
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom
 
@@ -45,31 +45,6 @@ class Queues:
 
     lossless: int
     lossy: int
-
-
-@dataclass(frozen=True, slots=True)
-class Division:
-    """The buffer of a switch in bytes, as it is on the chip with given ports in use.
-
-    ``pools`` have their sizes; ``reserved`` is what is set aside beside them, by what takes it. ``headroom_bytes`` is
-    what the lossless groups take, ``budget_bytes`` what there is for them; ``is_pooled`` where ports share it.
-    ``shared_bytes`` is left to share for lossless groups, ``shared`` says what it is made of. ``chip_bytes`` is the
-    whole, None where pools and headroom are not beside each other.
-    """
-
-    pools: tuple[BufferPool, ...]
-    reserved: Mapping[str, int]
-    headroom_bytes: int
-    budget_bytes: int
-    is_pooled: bool
-    shared_bytes: int
-    shared: str
-    chip_bytes: int | None = None
-
-    @property
-    def stated_bytes(self) -> int:
-        """Return what the ingress pools and the lossless groups take together, as CONFIG_DB states it."""
-        return self.headroom_bytes + sum(pool.size_bytes or 0 for pool in self.pools if pool.type == "ingress")
 
 
 def divide(
