@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from driven_clock import DrivenClock
 from napalm.base import NetworkDriver
@@ -34,7 +35,7 @@ from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.merge import apply as merged
 from railweave.sonic.delta.merge import merge_document
-from railweave.sonic.document import RunningConfig, dump
+from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates
@@ -57,9 +58,10 @@ def factory(platform: str) -> RunningConfig:
 
 
 def printed(running: RunningConfig) -> str:
-    """Return the document that a switch prints, made once for each configuration."""
+    """Return the document that a switch prints, made once for each configuration, but for its layout."""
     if "printed" not in running.__dict__:
-        running.__dict__["printed"] = dump(running)
+        document = {**running.config_db, "bgpraw": running.frr}
+        running.__dict__["printed"] = orjson.dumps(document, default=dict, option=orjson.OPT_SORT_KEYS).decode()
     return str(running.__dict__["printed"])
 
 
