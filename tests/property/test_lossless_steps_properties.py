@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from engine_tools import configure_all
-from hypothesis import given, settings
+from hypothesis import given
 from traffic_classes import class_sets
 
 from railweave.catalog.load import load_catalog
@@ -18,7 +17,9 @@ from railweave.sonic.delta.change import Delta, Disruption
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.steps import HdelStep, LoadStep, RecreateStep, Step, steps_of, undo_steps_of
 from railweave.sonic.document import RunningConfig, json_tables, running_from
+from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import FRR_TABLE, DeviceConfig
+from railweave.templates import find_templates
 from sonic_sim.buffermgr import Seen, make_lossless_rows
 from sonic_sim.configdb import ConfigDb
 from sonic_sim.orchagent import Orchagent
@@ -48,7 +49,8 @@ def fabric() -> Fabric:
 @cache
 def configured(classes: Classes) -> dict[str, DeviceConfig]:
     made = replace(fabric(), policies=replace(fabric().policies, classes=classes))
-    return {config.device: config for config in configure_all(made) if config.device in ("pod1-leaf1", "pod1-spine1")}
+    configurator = Configurator(made, find_templates())
+    return {name: configurator.device(made.switch_of[name]) for name in ("pod1-leaf1", "pod1-spine1")}
 
 
 class Switch:
@@ -148,7 +150,6 @@ def delta_to(switch: Switch, intended: DeviceConfig) -> Delta:
 
 
 @pytest.mark.parametrize("device", ["pod1-leaf1", "pod1-spine1"])
-@settings(max_examples=40, deadline=None)
 @given(class_sets(), class_sets())
 def test_a_class_that_stays_lossless_is_lossless_at_every_moment(device: str, base: Classes, head: Classes) -> None:
     switch, intended = Switch(configured(base)[device]), configured(head)[device]
