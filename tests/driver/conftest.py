@@ -194,8 +194,7 @@ def served(tmp_path: Path, host_key: asyncssh.SSHKey, authority: asyncssh.SSHKey
         server.close()
         for connection in connections:
             connection.abort()
-        await server.wait_closed()
-        await asyncio.sleep(0.01)
+        await asyncio.gather(server.wait_closed(), *(connection.wait_closed() for connection in connections))
         pending = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in pending:
             task.cancel()

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import select
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -139,8 +140,10 @@ def test_a_container_that_stops_is_a_lost_session(session: ContainerSession, tmp
 def test_a_container_that_is_gone_between_two_commands_is_a_lost_session(
     session: ContainerSession, tmp_path: Path
 ) -> None:
-    os.kill(kept_pid(tmp_path), signal.SIGKILL)
-    time.sleep(0.1)
+    process = os.pidfd_open(kept_pid(tmp_path))
+    signal.pidfd_send_signal(process, signal.SIGKILL)
+    assert select.select([process], [], [], 60)[0], "it did not end"
+    os.close(process)
     with pytest.raises(ConnectionClosedException):
         session.channel("true")
 

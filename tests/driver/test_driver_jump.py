@@ -28,6 +28,7 @@ class JumpHost:
     logins: int = 0
     asked: list[tuple[str, int]] = field(default_factory=list)
     connections: list[Any] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
     loop: Any = None
 
     def options(self, **given: Any) -> dict[str, Any]:
@@ -40,10 +41,13 @@ class JumpFront(asyncssh.SSHServer):
         self.jump = jump
 
     def connection_made(self, conn: Any) -> None:
+        self.connection = conn
         self.jump.connections.append(conn)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.jump.connections.pop()
+        with self.jump.changed:
+            self.jump.connections.remove(self.connection)
+            self.jump.changed.notify_all()
 
     def begin_auth(self, username: str) -> bool:
         return True
@@ -82,8 +86,7 @@ def jump(tmp_path: Path, host_key: asyncssh.SSHKey, authority: asyncssh.SSHKey) 
         server.close()
         for connection in list(made.connections):
             connection.abort()
-        await server.wait_closed()
-        await asyncio.sleep(0.05)
+        await asyncio.gather(server.wait_closed(), *(connection.wait_closed() for connection in made.connections))
         pending = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in pending:
             task.cancel()
@@ -102,11 +105,8 @@ def jump(tmp_path: Path, host_key: asyncssh.SSHKey, authority: asyncssh.SSHKey) 
 
 def settled(jump: JumpHost) -> bool:
     """Wait until the jump host saw all sessions end."""
-    for _ in range(100):
-        if not jump.connections:
-            return True
-        threading.Event().wait(0.02)
-    return False
+    with jump.changed:
+        return jump.changed.wait_for(lambda: not jump.connections, 60)
 
 
 def test_a_switch_is_reached_through_the_jump_host_alone(served: Any, jump: JumpHost) -> None:
