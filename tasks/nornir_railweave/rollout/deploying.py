@@ -10,8 +10,8 @@ from nornir_railweave.device.reading import Comparer, IntendedConfig
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.rollout.control import Control, FileControl, control_file
 from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
-from nornir_railweave.rollout.rolling_out import OperatorControl, RolloutContext, roll_out
-from nornir_railweave.target.connect import only
+from nornir_railweave.rollout.rolling_out import OperatorControl, RolloutContext, outcomes_of, roll_out
+from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.tasks.save_config import UNSAVED, Saved, save_config
 from nornir_railweave.tasks.verifying import verify
@@ -20,7 +20,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
 from railweave.plan.consent import check_consent
 from railweave.plan.expectation import Expecting, expect
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.sonic.delta.change import Delta
 
@@ -92,7 +92,7 @@ class _Deployment:
             drained=ended.drained,
             saved=saved,
         )
-        devices = self._devices({**unsaved, **ended.outcomes})
+        devices = outcomes_of(self._plan, {**unsaved, **ended.outcomes})
         if ended.stopped_by:
             return DeployResult(
                 Result.STOPPED, devices, ended.stopped_by, interrupted=ended.interrupted, progress=progress
@@ -118,25 +118,16 @@ class _Deployment:
 
         A rollout that was cut off between a confirmation and its saving leaves such a device behind.
         """
-        names = self._plan.names(DeviceState.UNCHANGED)
-        if not names:
-            return (), {}
-        jobs = {name: self._job(name) for name in names}
-        results = only(self._nr, names).run(save_config, on_failed=True, jobs=jobs, announce=announce)
-        found = {name: results[name][0].result for name in names}
-        unsaved = {name: DeviceOutcome(Outcome.NEW, UNSAVED) for name in names if found[name] is Saved.NOT}
-        return tuple(name for name in names if found[name] is Saved.NOW), unsaved
-
-    def _devices(self, ended: Mapping[str, DeviceOutcome]) -> dict[str, DeviceOutcome]:
-        return {name: ended.get(name) or _untouched(device) for name, device in self._plan.devices.items()}
+        jobs = {name: self._job(name) for name in self._plan.names(DeviceState.UNCHANGED)}
+        found = run_on(self._nr, jobs, save_config, jobs=jobs, announce=announce)
+        unsaved = {name: DeviceOutcome(Outcome.NEW, UNSAVED) for name in jobs if found[name] is Saved.NOT}
+        return tuple(name for name in jobs if found[name] is Saved.NOW), unsaved
 
     def _stopped(self, reason: str) -> DeployResult:
         """Return the end of a deployment that did not begin: nobody was looked at, so nobody is called new."""
         devices = {
-            name: _untouched(device)
-            if device.state is DeviceState.UNREACHABLE
-            else DeviceOutcome(Outcome.NOT_ATTEMPTED)
-            for name, device in self._plan.devices.items()
+            name: outcome if outcome.outcome is Outcome.UNREACHABLE else DeviceOutcome(Outcome.NOT_ATTEMPTED)
+            for name, outcome in outcomes_of(self._plan, {}).items()
         }
         return DeployResult(Result.STOPPED, devices, reason, progress=Progress(waves=self._plan.waves))
 
@@ -154,10 +145,3 @@ class _Deployment:
             events=announce,
             expecting=self._expecting,
         )
-
-
-def _untouched(device: DevicePlan) -> DeviceOutcome:
-    """Return the outcome of a device that no wave got to."""
-    if device.state is DeviceState.UNREACHABLE:
-        return DeviceOutcome(Outcome.UNREACHABLE, device.error)
-    return DeviceOutcome(Outcome.NEW if device.state is DeviceState.UNCHANGED else Outcome.NOT_ATTEMPTED)

@@ -18,7 +18,7 @@ from nornir_railweave.device.reading import IntendedConfig
 from nornir_railweave.events import Announcer, Event, Events, Step
 from nornir_railweave.rollout.control import FileControl, control_file
 from nornir_railweave.rollout.journal import Journal
-from nornir_railweave.rollout.rolling_out import OperatorControl, RolledOut, RolloutContext, roll_out
+from nornir_railweave.rollout.rolling_out import OperatorControl, RolloutContext, outcomes_of, roll_out
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
@@ -29,12 +29,10 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
 from railweave.plan.expectation import expect
-from railweave.plan.model import DevicePlan, DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import (
     ConfigState,
     DeployResult,
-    DeviceOutcome,
-    Outcome,
     Progress,
     Result,
     VerifyCheck,
@@ -195,7 +193,7 @@ def _carried_out(
     unreachable = plan.names(DeviceState.UNREACHABLE)
     if unreachable and not policy.skip_unreachable:
         why = f"{', '.join(unreachable)} could not be reached; nothing was changed"
-        return DeployResult(Result.STOPPED, _outcomes(plan, RolledOut({})), why)
+        return DeployResult(Result.STOPPED, outcomes_of(plan, {}), why)
     saved = _saved(nr, planned, announce)
     context = RolloutContext(
         wave_gate(fabric, plan),
@@ -208,7 +206,7 @@ def _carried_out(
     done = Result.DONE if plan.deltas or saved else Result.UNCHANGED
     return DeployResult(
         Result.STOPPED if stopped else done,
-        _outcomes(plan, ended),
+        outcomes_of(plan, ended.outcomes),
         ended.stopped_by,
         verification=None if stopped else _verified(nr, planned, policy, announce),
         interrupted=ended.interrupted,
@@ -230,17 +228,6 @@ def _saved(nr: Nornir, planned: RollbackPlan, announce: Events) -> tuple[str, ..
     """
     results = run_on(nr, planned.done, save_config, jobs=planned.done, announce=announce)
     return tuple(name for name, saved in results.items() if saved is Saved.NOW)
-
-
-def _outcomes(plan: Plan, ended: RolledOut) -> dict[str, DeviceOutcome]:
-    """Return the end of every device: in a rollback ``new`` is what a device held before the rollout."""
-    return {name: ended.outcomes.get(name) or _untouched(device) for name, device in plan.devices.items()}
-
-
-def _untouched(device: DevicePlan) -> DeviceOutcome:
-    if device.state is DeviceState.UNREACHABLE:
-        return DeviceOutcome(Outcome.UNREACHABLE, device.error)
-    return DeviceOutcome(Outcome.NEW if device.state is DeviceState.UNCHANGED else Outcome.NOT_ATTEMPTED)
 
 
 def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:

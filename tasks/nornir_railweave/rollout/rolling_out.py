@@ -24,6 +24,7 @@ from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.runner import FabricRunner
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
+from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.plan.waves import WaveGate
 
@@ -94,6 +95,17 @@ def roll_out(
     """
     with Interrupts() as interrupts:
         return _RollingOut(nr, jobs, waves, context, interrupts).run()
+
+
+def outcomes_of(plan: Plan, ended: Mapping[str, DeviceOutcome]) -> dict[str, DeviceOutcome]:
+    """Return the outcome of every device of a plan: those that no wave got to are as they were found."""
+    return {name: ended.get(name) or _untouched(device) for name, device in plan.devices.items()}
+
+
+def _untouched(device: DevicePlan) -> DeviceOutcome:
+    if device.state is DeviceState.UNREACHABLE:
+        return DeviceOutcome(Outcome.UNREACHABLE, device.error)
+    return DeviceOutcome(Outcome.NEW if device.state is DeviceState.UNCHANGED else Outcome.NOT_ATTEMPTED)
 
 
 class _StoppedError(Exception):

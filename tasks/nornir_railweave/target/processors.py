@@ -2,11 +2,9 @@
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
-from nornir.core.inventory import Host
 from nornir.core.processor import Processor
-from nornir.core.task import AggregatedResult, MultiResult, Task
 
 _LOG = logging.getLogger("nornir_railweave")
 
@@ -17,35 +15,15 @@ class Guarded:
     def __init__(self, inner: Processor) -> None:
         self._inner: Processor | None = inner
 
-    def _tell(self, method: Callable[[Processor], Callable[..., None]], *arguments: Any) -> None:
+    def __getattr__(self, method: str) -> Callable[..., None]:
+        """Return what passes on a method of a processor; Nornir calls them all alike."""
+        return partial(self._tell, method)
+
+    def _tell(self, method: str, *arguments: object) -> None:
         if self._inner is None:
             return
         try:
-            method(self._inner)(*arguments)
+            getattr(self._inner, method)(*arguments)
         except Exception:
             _LOG.exception("a processor failed and receives no more events")
             self._inner = None
-
-    def task_started(self, task: Task) -> None:
-        """Pass on that a task begins."""
-        self._tell(lambda inner: inner.task_started, task)
-
-    def task_completed(self, task: Task, result: AggregatedResult) -> None:
-        """Pass on that a task ended on all hosts."""
-        self._tell(lambda inner: inner.task_completed, task, result)
-
-    def task_instance_started(self, task: Task, host: Host) -> None:
-        """Pass on that a task begins on a host."""
-        self._tell(lambda inner: inner.task_instance_started, task, host)
-
-    def task_instance_completed(self, task: Task, host: Host, result: MultiResult) -> None:
-        """Pass on that a task ended on a host."""
-        self._tell(lambda inner: inner.task_instance_completed, task, host, result)
-
-    def subtask_instance_started(self, task: Task, host: Host) -> None:
-        """Pass on that a subtask begins on a host."""
-        self._tell(lambda inner: inner.subtask_instance_started, task, host)
-
-    def subtask_instance_completed(self, task: Task, host: Host, result: MultiResult) -> None:
-        """Pass on that a subtask ended on a host."""
-        self._tell(lambda inner: inner.subtask_instance_completed, task, host, result)
