@@ -119,7 +119,7 @@ class Session:
         """Run a command with ``data`` as its input and return what it left, whatever its exit status.
 
         Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
-        the session is lost, ConnectionException for an answer of more than ``LONGEST_ANSWER_BYTES``.
+        the session is lost, CommandErrorException for an answer of more than ``LONGEST_ANSWER_BYTES``.
         """
         began = time.monotonic()
         deadline = began + (self.command_timeout_s if timeout_s is None else timeout_s)
@@ -230,7 +230,7 @@ def _drain(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[
         _move(channel.recv_ready, channel.recv, stdout)
         _move(channel.recv_stderr_ready, channel.recv_stderr, stderr)
         if stdout.tell() + stderr.tell() > LONGEST_ANSWER_BYTES:
-            raise ConnectionException(f"{command} answers more than {LONGEST_ANSWER_BYTES:,} bytes: refused")
+            raise CommandErrorException(f"{command} answers more than {LONGEST_ANSWER_BYTES:,} bytes: refused")
         if ended:
             return stdout.getvalue(), stderr.getvalue()
 

@@ -42,7 +42,7 @@ def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
         if state.over(host):
             raise RefusedError("the time is over: the switch is restoring the earlier configuration")
         _refuse_other(host, asked)
-        return keep(host, state, read_document(host))
+        return confirm_commit(host, state, read_document(host))
 
 
 def save(host: Host, asked: Mapping[str, Any]) -> Answer:
@@ -64,7 +64,7 @@ def _refuse_other(host: Host, asked: Mapping[str, Any]) -> None:
         raise RefusedError(f"{' and '.join(moved)} changed since the configuration was read back", "moved")
 
 
-def keep(host: Host, state: State, document: Document) -> Answer:
+def confirm_commit(host: Host, state: State, document: Document) -> Answer:
     """Confirm an armed transaction; raises StepError, OSError, and then it is still armed."""
     _end_drain(host, state, document)
     kept = state.kept

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from railweave_switch.answers import DEVICE_ERRORS, Answer, RefusedError, answer_of, last_state, listed, locked, sha256
-from railweave_switch.confirming import frr_lines_changed, keep
+from railweave_switch.confirming import confirm_commit, frr_lines_changed
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.restoring import settled
 from railweave_switch.reverting import revert_to
@@ -258,7 +258,7 @@ def _held(host: Host, state: State, document: Document, rows: Rows) -> Answer:
     worker = state.worker if lasting else None
     state.write(host, status=Stage.ARMED, worker=worker, frr_added=added, frr_removed=removed)
     if lasting:
-        return keep(host, state, document)
+        return confirm_commit(host, state, document)
     answer = answer_of(host, "applied", rows)
     answer["frr"].update(added=added, removed=removed)
     return answer

@@ -144,9 +144,32 @@ def test_an_answer_that_is_too_long_is_refused_and_names_the_switch(
     driver: SonicDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "LONGEST_ANSWER_BYTES", 1_000_000)
-    with pytest.raises(ConnectionException, match=r"127\.0\.0\.1: .*more than 1,000,000 bytes: refused"):
+    with pytest.raises(CommandErrorException, match=r"127\.0\.0\.1: .*more than 1,000,000 bytes: refused"):
         driver.device.run("noise 4000000")
     assert driver.cli(["echo on"]) == {"echo on": "on\n"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("x" * 4_000_000, "more than 1,000,000 bytes: refused"),
+        ("Traceback (most recent call last)", r"railweave-switch: Traceback"),
+        ('{"version": 1, "outc', "railweave-switch: "),
+        ("[]", "railweave-switch: "),
+        ("{}", "railweave-switch: "),
+    ],
+    ids=["endless", "a traceback", "cut", "a list", "empty"],
+)
+def test_an_answer_of_the_switch_program_that_is_none_is_refused_and_names_the_switch(
+    driver: SonicDriver, switch: Any, answer: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither is taken for a lost session, after which the answer would be asked for again and again."""
+    monkeypatch.setattr(session, "LONGEST_ANSWER_BYTES", 1_000_000)
+    driver.revert_timer.read()
+    switch.refuse["/usr/local/bin/railweave-switch"] = (0, answer, "")
+    for ask in (driver.revert_timer.read, driver.revert_timer.status, driver.changes.save):
+        with pytest.raises(CommandErrorException, match=rf"127\.0\.0\.1: .*{told}"):
+            ask()
 
 
 class Frozen:
@@ -226,7 +249,7 @@ def test_a_switch_that_hangs_is_named_within_its_time(behind: SonicDriver, proxy
     assert behind.cli(["echo on"]) == {"echo on": "on\n"}
     proxy.frozen, behind.device.timeout_s = True, 0.2
     began = time.monotonic()
-    for ask in (lambda: behind.cli(["echo off"]), lambda: behind.device.run("echo x", data=b"x")):
+    for ask in (lambda: behind.cli(["echo off"]), lambda: behind.device.run("echo x", data=b"x"), behind.changes.save):
         with pytest.raises((ConnectionException, CommandTimeoutException), match=r"127\.0\.0\.1"):
             ask()
     assert time.monotonic() - began < 8
