@@ -20,6 +20,8 @@ def _path(value: Any) -> Any:
     return Path(value).expanduser() if isinstance(value, str) else value
 
 
+MAY_STAND_ALONE = BeforeValidator(lambda value: {"address": value} if isinstance(value, str) else value)
+"""Of an address without anything else beside it."""
 STRICT = ConfigDict(extra="forbid", frozen=True)
 Text = Annotated[str, Field(min_length=1)]
 Address = Annotated[str, Field(min_length=1, max_length=253)]

@@ -1,11 +1,21 @@
 """The schema of ``hosts:`` in ``inventory/TARGET.yml``: how the GPU nodes of a target are reached."""
 
 import string
-from typing import Any
+from typing import Annotated
 
 from pydantic import BaseModel, field_validator
 
-from railweave_hosts.access import STRICT, AbsolutePath, Batches, Connection, HostAccess, NodeAddress, NodeLogin, Text
+from railweave_hosts.access import (
+    MAY_STAND_ALONE,
+    STRICT,
+    AbsolutePath,
+    Batches,
+    Connection,
+    HostAccess,
+    NodeAddress,
+    NodeLogin,
+    Text,
+)
 
 _PATTERN_FIELDS = {"name", "kind", "number", "fabric"}
 
@@ -17,19 +27,12 @@ class HostsKeys(BaseModel):
 
     connection: Connection = Connection.SSH
     address: Text | None = None
-    nodes: dict[str, NodeAddress] = {}
+    nodes: dict[str, Annotated[NodeAddress, MAY_STAND_ALONE]] = {}
     python: AbsolutePath = "/usr/bin/python3"
     root: AbsolutePath | None = None
     nic_settings: bool = True
     ssh: NodeLogin = NodeLogin()
     batches: Batches = Batches()
-
-    @field_validator("nodes", mode="before")
-    @classmethod
-    def _an_address_may_stand_alone(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {name: {"address": one} if isinstance(one, str) else one for name, one in value.items()}
 
     @field_validator("address")
     @classmethod

@@ -16,7 +16,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
-from railweave_hosts.access import STRICT, Batches, NodeAddress, NodeLogin, Text
+from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Batches, NodeAddress, NodeLogin, Text
 
 _CONSENT_MARGIN_S = 30
 _COMPARE = "compare with inventory/production.example.yml"
@@ -52,18 +52,11 @@ class _Target(BaseModel):
     driver: Text = "sonic"
     ssh: Login = Login()
     address: Text | None = None
-    devices: dict[str, Address] = {}
+    devices: dict[str, Annotated[Address, MAY_STAND_ALONE]] = {}
     options: dict[str, Option] = {}
     timeouts: Timeouts = Timeouts()
     rollout: _Rollout = _Rollout()
     hosts: HostsKeys | None = None
-
-    @field_validator("devices", mode="before")
-    @classmethod
-    def _an_address_may_stand_alone(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {name: {"address": one} if isinstance(one, str) else one for name, one in value.items()}
 
     @field_validator("options", mode="after")
     @classmethod
