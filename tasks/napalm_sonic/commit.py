@@ -81,7 +81,7 @@ class Committer:
         ``compared`` is what it changed in the last comparison, if there was one.
         """
         before = self.program.read()
-        drain = self._standing_drain(before)
+        drain = self._pending_drain(before)
         try:
             delta = candidate.delta(before.running)
         except DocumentError as error:
@@ -120,7 +120,7 @@ class Committer:
     def execute_planned(self, delta: Delta, message: str, revert_in_s: int | None, look: Look | None) -> Applied:
         """Carry out a delta made for what was read last."""
         before = self.program.known or self.program.read()
-        return self.execute(delta, before, message, revert_in_s, self._standing_drain(before), look)
+        return self.execute(delta, before, message, revert_in_s, self._pending_drain(before), look)
 
     def confirm_pending(self) -> None:
         """Keep the pending commit and save; raises CommitConfirmException where none waits.
@@ -144,7 +144,7 @@ class Committer:
         else:
             raise CommitError(f"{self.hostname}: there is no commit to roll back")
 
-    def _standing_drain(self, now: Reading) -> TemporaryDrain | None:
+    def _pending_drain(self, now: Reading) -> TemporaryDrain | None:
         """Return the drain that the commit takes over; raises CommitError where it ended."""
         drain = self.drain
         if drain is None or not drain.commit_id or drain.commit_id != now.status.commit_id:

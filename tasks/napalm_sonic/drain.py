@@ -88,7 +88,7 @@ class Drainer:
         self._check(lines, name, answer, revert_in_s)
         return TemporaryDrain(name, lines.before.drain), observed_of(self.program.hostname, answer)
 
-    def undrain(self, standing: TemporaryDrain | None, look: Look | None) -> Observed | None:
+    def undrain(self, own: TemporaryDrain | None, look: Look | None) -> Observed | None:
         """Remove what drains; of a temporary drain of this session only its own lines. Raises CommitError.
 
         A pending commit stays pending and nothing is saved; without one the result is saved. ``look`` is shown after
@@ -104,7 +104,7 @@ class Drainer:
         elif status.pending and status.drain:
             return self._undrain_commit(known, look)
         before = self._frr()
-        kept = standing.before if standing is not None else ()
+        kept = own.before if own is not None else ()
         lines = _Lines(
             "undrain", before, undrain_text(before, kept), drain_lines(before), lambda now: undrain_text(now, kept)
         )

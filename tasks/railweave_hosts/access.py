@@ -73,7 +73,7 @@ class NodeLogin:
 @dataclass(frozen=True, slots=True)
 class Batches:
     """How a change goes through the nodes: ``canary`` nodes first, then ``size`` at once; after more than
-    ``max_failures`` failed or unreachable nodes none is begun. ``timeout_s`` ends a batch that hangs."""
+    ``max_failures`` failed or unreachable nodes no further one starts. ``timeout_s`` ends a batch that hangs."""
 
     __pydantic_config__ = STRICT
     size: Annotated[int, Field(ge=1, le=1000)] = 50

@@ -62,7 +62,7 @@ class HostRollout:
 
 
 def _reason(bad: Sequence[HostResult], allowed: int) -> str:
-    """Return why no further batch is begun, empty where the budget lasts."""
+    """Return why no further batch starts, empty where the budget lasts."""
     if len(bad) <= allowed:
         return ""
     first = bad[0]

@@ -69,7 +69,7 @@ def conclude(host: Host, state: State, stage: str, *, unsaved: bool, **changes: 
 
 
 def save(host: Host, state: State) -> dict[str, Any]:
-    """Save what runs, whatever becomes of the transaction; return why that failed, empty if it did not."""
+    """Save what runs, before or after the end of the transaction; return why that failed, empty if it did not."""
     failure = prepare(host, state)
     if not failure:
         failure = _failure(lambda: state.write(host, unsaved=True)) or _failure(lambda: install(host, state))

@@ -136,14 +136,14 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State, rows: Rows) -
     )
     if not asked.get("supersedes"):
         return document
-    standing = read_document(host)
+    pending = read_document(host)
     drain = {
-        "id": standing.id,
-        "steps": standing.steps,
+        "id": pending.id,
+        "steps": pending.steps,
         "added": earlier.frr_added or [],
         "removed": earlier.frr_removed or [],
     }
-    return replace(document, supersedes=standing.id, steps=[*back, *standing.steps], frr=standing.frr, drain=drain)
+    return replace(document, supersedes=pending.id, steps=[*back, *pending.steps], frr=pending.frr, drain=drain)
 
 
 def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Document) -> State:

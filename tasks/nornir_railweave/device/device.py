@@ -1,4 +1,4 @@
-"""One device during a rollout: its session, its job, and the careful ways to read it and to tell of it."""
+"""One device during a rollout: its session, its job, and how it is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -177,7 +177,7 @@ class RollbackJob:
     def read(self, driver: Any, which: str = "running") -> Found:
         """Return what the device runs, or boots, and what of its earlier configuration it does not hold.
 
-        A switch whose FRR is not ours keeps no file of it: what it boots is told by its tables alone.
+        A switch whose FRR is not ours keeps no file of it: only its tables tell what it boots.
         """
         running = running_of(driver, which)
         if which == "running" and running.frr is None:

@@ -113,8 +113,8 @@ class _Application:
         device = self._device
         if not needs_drain(device, attempt.before):
             return False
-        if hindrance := in_the_way(attempt.before):
-            raise _UntouchedError(hindrance)
+        if blocker := in_the_way(attempt.before):
+            raise _UntouchedError(blocker)
         try:
             flowing = drain_until_quiet(device)
         except _LOCKED as fault:
@@ -124,11 +124,11 @@ class _Application:
             device.say(Step.LOST, error_text(fault))
             flowing = f"could not be drained: {error_text(fault)}"
         if flowing:
-            raise _EndedError(self._give_back(attempt, flowing))
+            raise _EndedError(self._roll_back_drain(attempt, flowing))
         return True
 
-    def _give_back(self, attempt: Attempt, why: str) -> DeviceOutcome:
-        """Bring traffic back to a device on which nothing but the drain was done."""
+    def _roll_back_drain(self, attempt: Attempt, why: str) -> DeviceOutcome:
+        """Roll back a device on which nothing but the drain was done."""
         return roll_back(self._device, replace(attempt, drained=True), why)
 
     def _commit(self, attempt: Attempt) -> tuple[str, Attempt]:
@@ -144,7 +144,7 @@ class _Application:
             attempt = replace(attempt, commit_id=applied.commit_id, after=applied.reading)
         except _LOCKED as fault:
             if attempt.drained:
-                raise _EndedError(self._give_back(attempt, error_text(fault))) from fault
+                raise _EndedError(self._roll_back_drain(attempt, error_text(fault))) from fault
             raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
         except DEVICE_ERRORS as fault:
             # Only reading the device tells in which state that leaves it.
@@ -160,7 +160,7 @@ class _Application:
         return apply_delta(device, attempt.before.delta, device.order.policy.message, device.revert_in_s, look)
 
     def _settle(self, attempt: Attempt, fault_text: str) -> ApplyResult:
-        """Read what the commit left and verify it; what is not as it must be is undone."""
+        """Read what the commit left and verify it; what is not as intended is rolled back."""
         device = self._device
         try:
             found = self._read_again(attempt, reconnect=bool(fault_text))
