@@ -65,6 +65,11 @@ class Observed:
         """Return what LLDP knows of each neighbor."""
         return lldp_of(self.shown["lldp"])
 
+    def untaken(self) -> tuple[str, ...] | None:
+        """Return in words what SONiC's daemons have otherwise than CONFIG_DB says; None where that is not known."""
+        found = self.shown.get("untaken")
+        return None if found is None else tuple(found)
+
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
         """Return the BGP neighbors; raises CommandErrorException where bgpd is silent."""
         if self.shown["bgp"] is None:

@@ -2,12 +2,12 @@
 
 buffermgrd copies buffer rows into APPL_DB, where a deleted one stays until orchagent took it; the PFC watchdog's
 timings are with the counters of the queues that it watches (sonic-swss cfgmgr/buffermgr.cpp, orchagent/pfcwdorch.cpp).
-Of other tables no database tells.
+Of other tables no database tells. In the dynamic buffer model buffermgrd keeps rows of its own, so nothing is compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from railweave_switch.host import Hash, Host
 
@@ -17,6 +17,12 @@ QUEUE_NAMES = "COUNTERS_QUEUE_NAME_MAP"
 QUEUE_COUNTERS = "COUNTERS:oid:0x15????????????"
 """An object id holds its type in the bits above 48: 0x15 is a queue."""
 WATCHED = "PFC_WD_DETECTION_TIME"
+PORT_FIELDS = {"autoneg": "off", "fec": "none", "mtu": "9100", "speed": ""}
+"""Fields of a port that portmgrd hands on, with what holds without them (sonic-swss cfgmgr/portmgr.cpp)."""
+COPIED = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",
+          "BUFFER_PORT_EGRESS_PROFILE_LIST")  # fmt: skip
+UNSET = ("", "0", "N/A")
+Untaken = Iterator[str]
 
 
 def tells_of(key: str) -> bool:
@@ -49,3 +55,54 @@ def watched_queues(host: Host) -> dict[str, dict[str, Hash]]:
         if WATCHED in row:
             ports.setdefault(port, {})[queue] = {one: row[one] for one in row if one.startswith("PFC_WD_")}
     return ports
+
+
+def untaken(host: Host, rows: Mapping[str, Hash]) -> list[str]:
+    """Return in words what daemons have otherwise than these rows of CONFIG_DB say; raises DatabaseError, OSError."""
+    applied = host.rows("APPL_DB", "BUFFER_*")
+    ports = {key: row for key, row in rows.items() if key.startswith("PORT|")}
+    found = list(_of_ports(ports, host.rows("APPL_DB", "PORT_TABLE:*")))
+    if applied and rows.get("DEVICE_METADATA|localhost", {}).get("buffer_model") != "dynamic":
+        found += _of_buffers(rows, applied)
+    return [*found, *_of_watchdog(rows, watched_queues(host))]
+
+
+def _of_ports(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Untaken:
+    for key, row in rows.items():
+        taken = applied.get(key.replace("PORT|", "PORT_TABLE:", 1), {})
+        for name, without in PORT_FIELDS.items():
+            value = row.get(name)
+            if name in taken and taken[name] not in (value, *(() if value else (without, *UNSET))):
+                yield f"{key} {name} is {taken[name]}, configured {value or 'none'}"
+
+
+def _of_buffers(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Untaken:
+    names = {}
+    for key, row in rows.items():
+        table, _, rest = key.partition("|")
+        if table in COPIED:
+            name = f"{table}_TABLE:{rest.replace('|', ':')}"
+            names[name] = key
+            taken = applied.get(name)
+            if taken is None:
+                yield f"{key} is not there"
+                continue
+            for one in sorted(row.keys() | taken.keys()):
+                value, held = row.get(one), taken.get(one)
+                if held != value and not (value is None and held in UNSET) and one != "NULL":
+                    yield f"{key} {one} is {held or 'none'}, configured {value or 'none'}"
+    for name in sorted(applied.keys() - names.keys()):
+        if name.startswith(tuple(f"{table}_TABLE:" for table in BUFFER_TABLES)):
+            yield f"{name} is there, not configured"
+
+
+def _of_watchdog(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Hash]]) -> Untaken:
+    """Yield the ports with other queues under the watchdog; where it watches none at all the platform may have none."""
+    for key, row in rows.items():
+        table, _, port = key.partition("|")
+        if table == WATCHDOG and "detection_time" in row and watched:
+            queues = rows.get(f"PORT_QOS_MAP|{port}", {}).get("pfcwd_sw_enable", "")
+            configured = {queue for queue in queues.split(",") if queue}
+            if watched.get(port, {}).keys() != configured:
+                told = ",".join(sorted(watched.get(port, {})))
+                yield f"{key} watches queues {told or 'none'}, configured {queues or 'none'}"

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from railweave_switch.daemons import untaken
 from railweave_switch.host import CommandError, DatabaseError, Host
 from railweave_switch.rows import digest, tables_of
 from railweave_switch.state import DamagedError, read_document, report
@@ -91,7 +92,8 @@ def _undo(host: Host, commit: str) -> Any:
 
 
 def observed(host: Host) -> dict[str, Any]:
-    """Return links with addresses, ports, LLDP neighbors and BGP sessions (None where bgpd is silent), as found."""
+    """Return links with addresses, ports, LLDP neighbors and BGP sessions (None where bgpd is silent), as found, and
+    what daemons have otherwise than CONFIG_DB says."""
     links = _printed(host, ADDRESSES)
     if not isinstance(links, list):
         raise UnreadableError("`ip -j addr show` printed no list")
@@ -104,7 +106,16 @@ def observed(host: Host) -> dict[str, Any]:
         "ports": {key.partition(":")[2]: dict(row) for key, row in ports.items()},
         "lldp": {key.partition(":")[2]: dict(row) for key, row in lldp.items()},
         "bgp": _bgp(host),
+        "untaken": _untaken(host),
     }
+
+
+def _untaken(host: Host) -> list[str] | None:
+    """Return what daemons have otherwise than CONFIG_DB says; None while that cannot be told, as in a reload."""
+    try:
+        return untaken(host, host.rows("CONFIG_DB"))
+    except (DatabaseError, OSError):
+        return None
 
 
 def _link(link: Mapping[str, Any]) -> dict[str, Any]:

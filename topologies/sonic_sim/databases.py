@@ -110,7 +110,7 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
     for watched, queue, row in watchdog_rows(device.orchagent):
         if watched in names and queue.isdigit():
             yield f"COUNTERS:{queues[watched, int(queue)]}", row
-    if _asked(pattern, "COUNTERS:oid"):
+    if _asked(pattern, "COUNTERS:oid") and not pattern.startswith("COUNTERS:oid:0x15"):
         carried = counted(device, net)
         for port in net.ports(device).values():
             yield f"COUNTERS:{names[port.name]}", counters(device, net, port, carried[port.name])

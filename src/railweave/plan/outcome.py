@@ -71,6 +71,7 @@ class CheckKind(StrEnum):
     ADDRESS = "address"
     LLDP = "lldp"
     BGP = "bgp"
+    APPLIED = "applied"
     PREFIXES = "prefixes"
     ERRORS = "errors"
     DISCARDS = "discards"

@@ -15,6 +15,8 @@ from railweave.names import natural_key
 from railweave.plan.expectation import Expectation, ExpectedNeighbor, ExpectedPort, ExpectedSession
 from railweave.plan.outcome import CheckKind, VerifyCheck
 
+AS_CONFIGURED = "as in CONFIG_DB"
+
 
 @dataclass(frozen=True, slots=True)
 class PortState:
@@ -61,12 +63,14 @@ class Counters:
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One device as it was read. ``addresses`` are ``10.0.0.1/31`` by interface; ``bgp`` is by the peer's address,
-    or by interface for an unnumbered session."""
+    or by interface for an unnumbered session. ``untaken`` says what the switch's daemons have otherwise than its
+    configuration database, None where that is not known."""
 
     ports: Mapping[str, PortState] = field(default_factory=dict)
     addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
     lldp: Mapping[str, tuple[LldpNeighbor, ...]] = field(default_factory=dict)
     bgp: Mapping[str, BgpSession] = field(default_factory=dict)
+    untaken: tuple[str, ...] | None = None
 
 
 class _Everyone:
@@ -89,6 +93,7 @@ def check_device(
         *_addresses(expectation, seen),
         *_neighbors(expectation, seen, settled),
         *_sessions(expectation, seen, settled),
+        *_daemons(expectation, seen),
     )
 
 
@@ -147,6 +152,13 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
         if session.device in settled:
             expected = f"AS {session.remote_asn} established"
             yield _check(expectation, CheckKind.BGP, session.peer, expected, _session_text(session, seen))
+
+
+def _daemons(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
+    if seen.untaken is not None:
+        more = f" and {len(seen.untaken) - 1} more" if len(seen.untaken) > 1 else ""
+        actual = f"{seen.untaken[0]}{more}" if seen.untaken else AS_CONFIGURED
+        yield _check(expectation, CheckKind.APPLIED, "daemons", AS_CONFIGURED, actual)
 
 
 def _session_text(session: ExpectedSession, seen: Observation) -> str:

@@ -92,6 +92,7 @@ def _observation(shown: Any) -> Observation:
         addresses={name: _addresses(families) for name, families in shown.get_interfaces_ip().items()},
         lldp={port: tuple(map(_neighbor, seen)) for port, seen in shown.get_lldp_neighbors_detail().items()},
         bgp=_sessions(shown),
+        untaken=shown.untaken() if isinstance(shown, Observed) else None,
     )
 
 

@@ -5,9 +5,12 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from railweave_switch.daemons import untaken
+from railweave_switch.steps import run_step
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
 from sonic_sim.kept import device_from_json, device_to_json
+from sonic_sim.switch_host import SimulatedHost
 
 Run = Callable[..., tuple[int, str, str]]
 WATCHDOG = {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop", "detection_time": "400"}}
@@ -154,3 +157,28 @@ def test_a_word_outside_its_lists_ends_orchagent(run: Run, leaf: Device, row: Ma
     assert ports_up(leaf)
     write(run, leaf, row)
     assert ports_up(leaf) == []
+
+
+def test_the_program_on_the_switch_tells_what_daemons_did_not_take(run: Run, leaf: Device) -> None:
+    def told() -> list[str]:
+        host = SimulatedHost(leaf)
+        return untaken(host, host.rows("CONFIG_DB"))
+
+    assert told() == []
+    run(leaf, "sonic-db-cli CONFIG_DB HDEL 'BUFFER_PROFILE|lossless' xon_offset")
+    write(run, leaf, {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "4", "pfcwd_sw_enable": "4"}}})
+    write(run, leaf, {"PORT": {"Ethernet0": {"fec": "rs"}}})
+    run(leaf, "sonic-db-cli CONFIG_DB HDEL 'PORT|Ethernet0' fec")
+    assert told() == [
+        "PORT|Ethernet0 fec is rs, configured none",
+        "BUFFER_PROFILE|lossless xon_offset is 9, configured none",
+        "PFC_WD|Ethernet0 watches queues 3, configured 4",
+    ]
+    write(run, leaf, {"PORT": {"Ethernet0": {"fec": "none"}}, "BUFFER_PROFILE": {"lossless": {"xon_offset": "0"}}})
+    step = {
+        "kind": "recreate",
+        "removed": [["PFC_WD|Ethernet0", []]],
+        "rows": {"PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "400"}}},
+    }
+    run_step(SimulatedHost(leaf), step, 60)
+    assert told() == []
