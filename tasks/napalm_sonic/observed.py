@@ -8,6 +8,7 @@ from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.getters_interfaces import addresses_of, counters_of, interfaces_of, network_links, network_ports
 from napalm_sonic.getters_neighbors import bgp_of, lldp_of
+from railweave_switch.daemons import Unapplied
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +66,21 @@ class Observed:
         """Return what LLDP knows of each neighbor."""
         return lldp_of(self.shown["lldp"])
 
-    def untaken(self) -> tuple[str, ...] | None:
-        """Return in words what SONiC's daemons have otherwise than CONFIG_DB says; None where that is not known."""
-        found = self.shown.get("untaken")
-        return None if found is None else tuple(found)
+    def unapplied(self) -> tuple[Unapplied, ...] | None:
+        """Return what SONiC's daemons apply that differs from CONFIG_DB; None where that is not known."""
+        return unapplied_of(self.shown)
 
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
         """Return the BGP neighbors; raises CommandErrorException where bgpd is silent."""
         if self.shown["bgp"] is None:
             raise CommandErrorException(f"{self.hostname}: bgpd does not answer")
         return bgp_of(self.shown["bgp"])
+
+
+def unapplied_of(shown: Mapping[str, Any]) -> tuple[Unapplied, ...] | None:
+    """Return what an answer says that daemons apply that differs from CONFIG_DB; None where it does not know."""
+    found = shown.get("unapplied")
+    return None if found is None else tuple((row, field, applied, told) for row, field, applied, told in found)
 
 
 def observed_of(hostname: str, answer: Mapping[str, Any]) -> Observed | None:

@@ -9,9 +9,10 @@ from typing import Any
 
 from napalm.base.exceptions import CommandErrorException, CommitError
 
-from napalm_sonic.observed import Observed, observed_of
+from napalm_sonic.observed import Observed, observed_of, unapplied_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
+from railweave_switch.daemons import Unapplied
 from railweave_switch.state import OPEN, Kind, Stage
 
 PENDING = frozenset({*OPEN, Stage.EXPIRED})
@@ -70,7 +71,9 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What runs, with the digests by which a later reading of the same costs no transfer; ``seen`` where asked for."""
+    """What runs, with the digests by which a later reading of the same costs no transfer; ``seen`` where asked for.
+
+    ``unapplied`` is what SONiC's daemons apply that differs from CONFIG_DB."""
 
     running: RunningConfig
     config_digest: str
@@ -78,6 +81,7 @@ class Reading:
     status: Status
     undo: Mapping[str, Any] | None = field(default=None, repr=False)
     seen: Observed | None = field(default=None, repr=False)
+    unapplied: tuple[Unapplied, ...] = ()
 
 
 def refuse_when_pending(hostname: str, status: Status) -> None:
@@ -150,6 +154,7 @@ def _read_as(
         status=status_of(answer["status"]),
         undo=answer.get("undo"),
         seen=seen,
+        unapplied=unapplied_of(answer) or (),
     )
 
 

@@ -22,7 +22,8 @@ PORT_FIELDS = {"autoneg": "off", "fec": "none", "mtu": "9100", "speed": ""}
 COPIED = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",
           "BUFFER_PORT_EGRESS_PROFILE_LIST")  # fmt: skip
 UNSET = ("", "0", "N/A")
-Untaken = Iterator[str]
+Unapplied = tuple[str, str, str, str]
+"""A row, a field (empty for the row itself), what daemons have, and what is configured."""
 
 
 def tells_of(key: str) -> bool:
@@ -57,8 +58,8 @@ def watched_queues(host: Host) -> dict[str, dict[str, Hash]]:
     return ports
 
 
-def untaken(host: Host, rows: Mapping[str, Hash]) -> list[str]:
-    """Return in words what daemons have otherwise than these rows of CONFIG_DB say; raises DatabaseError, OSError."""
+def unapplied(host: Host, rows: Mapping[str, Hash]) -> list[Unapplied]:
+    """Return what daemons apply that differs from these rows of CONFIG_DB; raises DatabaseError, OSError."""
     applied = host.rows("APPL_DB", "BUFFER_*")
     ports = {key: row for key, row in rows.items() if key.startswith("PORT|")}
     found = list(_of_ports(ports, host.rows("APPL_DB", "PORT_TABLE:*")))
@@ -67,16 +68,16 @@ def untaken(host: Host, rows: Mapping[str, Hash]) -> list[str]:
     return [*found, *_of_watchdog(rows, watched_queues(host))]
 
 
-def _of_ports(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Untaken:
+def _of_ports(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:
     for key, row in rows.items():
         taken = applied.get(key.replace("PORT|", "PORT_TABLE:", 1), {})
         for name, without in PORT_FIELDS.items():
             value = row.get(name)
             if name in taken and taken[name] not in (value, *(() if value else (without, *UNSET))):
-                yield f"{key} {name} is {taken[name]}, configured {value or 'none'}"
+                yield key, name, taken[name], value or "none"
 
 
-def _of_buffers(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Untaken:
+def _of_buffers(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:
     names = {}
     for key, row in rows.items():
         table, _, rest = key.partition("|")
@@ -85,18 +86,19 @@ def _of_buffers(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Untake
             names[name] = key
             taken = applied.get(name)
             if taken is None:
-                yield f"{key} is not there"
+                yield key, "", "none", "a row"
                 continue
             for one in sorted(row.keys() | taken.keys()):
                 value, held = row.get(one), taken.get(one)
                 if held != value and not (value is None and held in UNSET) and one != "NULL":
-                    yield f"{key} {one} is {held or 'none'}, configured {value or 'none'}"
+                    yield key, one, held or "none", value or "none"
     for name in sorted(applied.keys() - names.keys()):
         if name.startswith(tuple(f"{table}_TABLE:" for table in BUFFER_TABLES)):
-            yield f"{name} is there, not configured"
+            table, _, rest = name.partition("_TABLE:")
+            yield f"{table}|{rest.replace(':', '|')}", "", "a row", "none"
 
 
-def _of_watchdog(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Hash]]) -> Untaken:
+def _of_watchdog(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Hash]]) -> Iterator[Unapplied]:
     """Yield the ports with other queues under the watchdog; where it watches none at all the platform may have none."""
     for key, row in rows.items():
         table, _, port = key.partition("|")
@@ -104,5 +106,4 @@ def _of_watchdog(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Ha
             queues = rows.get(f"PORT_QOS_MAP|{port}", {}).get("pfcwd_sw_enable", "")
             configured = {queue for queue in queues.split(",") if queue}
             if watched.get(port, {}).keys() != configured:
-                told = ",".join(sorted(watched.get(port, {})))
-                yield f"{key} watches queues {told or 'none'}, configured {queues or 'none'}"
+                yield key, "queues", ",".join(sorted(watched.get(port, {}))) or "none", queues or "none"

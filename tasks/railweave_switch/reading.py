@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from railweave_switch.daemons import untaken
+from railweave_switch.daemons import Unapplied, unapplied
 from railweave_switch.host import CommandError, DatabaseError, Host
 from railweave_switch.rows import digest, tables_of
 from railweave_switch.state import DamagedError, read_document, report
@@ -40,6 +40,7 @@ def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"outcome": "read", "status": report(host)}
     answer["config"] = _config(host, asked.get("config") or "")
     answer["frr"] = _frr(host, asked.get("frr") or "")
+    answer["unapplied"] = _unapplied(host)
     if asked.get("rollback"):
         answer["undo"] = _undo(host, str(asked["rollback"]))
     return {**answer, **looked(host, asked)}
@@ -93,7 +94,7 @@ def _undo(host: Host, commit: str) -> Any:
 
 def observed(host: Host) -> dict[str, Any]:
     """Return links with addresses, ports, LLDP neighbors and BGP sessions (None where bgpd is silent), as found, and
-    what daemons have otherwise than CONFIG_DB says."""
+    what daemons apply that differs from CONFIG_DB."""
     links = _printed(host, ADDRESSES)
     if not isinstance(links, list):
         raise UnreadableError("`ip -j addr show` printed no list")
@@ -106,14 +107,14 @@ def observed(host: Host) -> dict[str, Any]:
         "ports": {key.partition(":")[2]: dict(row) for key, row in ports.items()},
         "lldp": {key.partition(":")[2]: dict(row) for key, row in lldp.items()},
         "bgp": _bgp(host),
-        "untaken": _untaken(host),
+        "unapplied": _unapplied(host),
     }
 
 
-def _untaken(host: Host) -> list[str] | None:
-    """Return what daemons have otherwise than CONFIG_DB says; None while that cannot be told, as in a reload."""
+def _unapplied(host: Host) -> list[Unapplied] | None:
+    """Return what daemons apply that differs from CONFIG_DB; None while that cannot be told, as in a reload."""
     try:
-        return untaken(host, host.rows("CONFIG_DB"))
+        return unapplied(host, host.rows("CONFIG_DB"))
     except (DatabaseError, OSError):
         return None
 

@@ -1,7 +1,7 @@
 """What orchagent makes of CONFIG_DB: what it ignores, what it waits for, and what it does not survive.
 
 Run on 202505 (swss e9dcd50b with the virtual SAI); sonic-swss orchagent/{pfcwdorch,qosorch,bufferorch,portsorch}.cpp.
-Only what the ASIC has otherwise than CONFIG_DB says is kept here:
+Only what in the ASIC differs from CONFIG_DB is kept here:
 
     held      objects: a removed field stays, create-only fields stay, a row with an unknown field is refused as a
               whole, and one that is removed while others name it stays until they let go

@@ -54,7 +54,9 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
-    return {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
+    told = {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
+    del told["unapplied"]
+    return told
 
 
 def _policy_json(policy: RolloutPolicy) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 
 from railweave.diagnostics import Diagnostic, Where, error, warning
-from railweave.plan.model import DeviceState, Plan
+from railweave.plan.model import DeviceState, Plan, Unapplied
 from railweave.sonic.delta.change import Change, Delta
 
 _NOWHERE = Where()
@@ -35,11 +35,16 @@ class IgnoreRule:
 
     def matches(self, device: str, change: Change) -> bool:
         """Tell whether the rule speaks of ``change`` on ``device``, expired or not."""
+        return self.matches_row(device, f"{change.table}|{change.key}", change.field or "")
+
+    def matches_row(self, device: str, row: str, field: str) -> bool:
+        """Tell whether the rule speaks of a field of a row, ``TABLE|KEY``; an empty field is the row as a whole."""
+        table, _, key = row.partition("|")
         return (
             fnmatchcase(device, self.device)
-            and fnmatchcase(change.table, self.table)
-            and fnmatchcase(change.key, self.key)
-            and (self.field == "*" or (change.field is not None and fnmatchcase(change.field, self.field)))
+            and fnmatchcase(table, self.table)
+            and fnmatchcase(key, self.key)
+            and (self.field == "*" or (bool(field) and fnmatchcase(field, self.field)))
         )
 
     def __str__(self) -> str:
@@ -67,7 +72,7 @@ class Drift:
     @property
     def found(self) -> bool:
         """Tell whether any device that was read runs otherwise than intended."""
-        return bool(self.plan.deltas) or any(device.conflicts for device in self.plan.devices.values())
+        return bool(self.plan.deltas) or any(one.conflicts or one.unapplied for one in self.plan.devices.values())
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -83,20 +88,39 @@ def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
     """
     valid = [rule for rule in rules if rule.until >= today]
     taken: Counter[IgnoreRule] = Counter()
+    changes = tuple(plan.changes())
     left: dict[str, list[Change]] = {}
-    for name, change in plan.changes():
+    for name, change in changes:
         rule = _first(valid, name, change)
         if rule is None:
             left.setdefault(name, []).append(change)
         else:
             taken[rule] += 1
     whole = not plan.names(DeviceState.UNREACHABLE)
+    applied = {name: _left(valid, taken, name, device.unapplied) for name, device in plan.devices.items()}
+    plan = replace(plan, devices={name: replace(one, unapplied=applied[name]) for name, one in plan.devices.items()})
     return Drift(
         plan=_only(plan, {name: Delta(tuple(own)) for name, own in left.items()}),
         ignored=tuple(Ignored(rule, taken[rule]) for rule in valid if taken[rule]),
         expired=tuple(rule for rule in rules if rule.until < today),
-        idle=tuple(rule for rule in valid if whole and not any(rule.matches(*one) for one in plan.changes())),
+        idle=tuple(
+            rule for rule in valid if whole and not taken[rule] and not any(rule.matches(*one) for one in changes)
+        ),
     )
+
+
+def _left(
+    rules: Iterable[IgnoreRule], taken: Counter[IgnoreRule], device: str, unapplied: Iterable[Unapplied]
+) -> tuple[Unapplied, ...]:
+    """Return what no rule ignores; what a rule ignores is counted for it."""
+    left = []
+    for one in unapplied:
+        rule = next((rule for rule in rules if rule.matches_row(device, one.row, one.field)), None)
+        if rule is None:
+            left.append(one)
+        else:
+            taken[rule] += 1
+    return tuple(left)
 
 
 def _first(rules: Iterable[IgnoreRule], device: str, change: Change) -> IgnoreRule | None:

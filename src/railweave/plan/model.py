@@ -58,6 +58,20 @@ class LivePort:
 
 
 @dataclass(frozen=True, slots=True)
+class Unapplied:
+    """What SONiC's daemons apply that differs from CONFIG_DB: ``field`` of ``row``, or the row where it is empty."""
+
+    row: str
+    field: str
+    applied: str
+    configured: str
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{self.row} {self.field}".rstrip() + f" is {self.applied}, configured {self.configured}"
+
+
+@dataclass(frozen=True, slots=True)
 class DevicePlan:
     """One device of a plan.
 
@@ -70,7 +84,8 @@ class DevicePlan:
     nothing is none. ``lossless_removed`` are the code points that are lossless on it and no longer would be.
     ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's
     TSA made of it; a rollout leaves them so. ``live_ports`` are those that close for good although something at their
-    far end still uses them.
+    far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB: shown, and no part of
+    the plan's file.
     """
 
     state: DeviceState
@@ -89,6 +104,7 @@ class DevicePlan:
     drained: tuple[str, ...] = ()
     maintenance: Maintenance = Maintenance.NONE
     live_ports: tuple[LivePort, ...] = ()
+    unapplied: tuple[Unapplied, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from railweave.fabric.model import Fabric
 from railweave.names import natural_key
 from railweave.plan.expectation import Expectation, ExpectedNeighbor, ExpectedPort, ExpectedSession
+from railweave.plan.model import Unapplied
 from railweave.plan.outcome import CheckKind, VerifyCheck
 
 AS_CONFIGURED = "as in CONFIG_DB"
@@ -63,14 +64,14 @@ class Counters:
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One device as it was read. ``addresses`` are ``10.0.0.1/31`` by interface; ``bgp`` is by the peer's address,
-    or by interface for an unnumbered session. ``untaken`` says what the switch's daemons have otherwise than its
+    or by interface for an unnumbered session. ``unapplied`` says what the switch's daemons apply that differs from its
     configuration database, None where that is not known."""
 
     ports: Mapping[str, PortState] = field(default_factory=dict)
     addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
     lldp: Mapping[str, tuple[LldpNeighbor, ...]] = field(default_factory=dict)
     bgp: Mapping[str, BgpSession] = field(default_factory=dict)
-    untaken: tuple[str, ...] | None = None
+    unapplied: tuple[Unapplied, ...] | None = None
 
 
 class _Everyone:
@@ -155,9 +156,9 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
 
 
 def _daemons(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
-    if seen.untaken is not None:
-        more = f" and {len(seen.untaken) - 1} more" if len(seen.untaken) > 1 else ""
-        actual = f"{seen.untaken[0]}{more}" if seen.untaken else AS_CONFIGURED
+    if seen.unapplied is not None:
+        more = f"; and {len(seen.unapplied) - 1} more" if len(seen.unapplied) > 1 else ""
+        actual = f"{seen.unapplied[0]}{more}" if seen.unapplied else AS_CONFIGURED
         yield _check(expectation, CheckKind.APPLIED, "daemons", AS_CONFIGURED, actual)
 
 

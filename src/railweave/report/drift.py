@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.jsonable import members
+from railweave.jsonable import as_json, members
 from railweave.plan.document import plan_json
 from railweave.plan.drift import Drift, IgnoreRule, remarks
 from railweave.plan.grouping import group_changes
@@ -31,7 +31,10 @@ def drift_json(drift: Drift) -> dict[str, Any]:
     return {
         **{key: plan[key] for key in ("fabric", "target", "intent_sha256", "changes", "summary")},
         "drift": drift.found,
-        "devices": {name: {key: device[key] for key in kept} for name, device in plan["devices"].items()},
+        "devices": {
+            name: {**{key: device[key] for key in kept}, "unapplied": as_json(drift.plan.devices[name].unapplied)}
+            for name, device in plan["devices"].items()
+        },
         "ignored": [{**_rule_json(one.rule), "changes": one.changes} for one in drift.ignored],
         "expired": [_rule_json(rule) for rule in drift.expired],
         "idle": [_rule_json(rule) for rule in drift.idle],
@@ -46,13 +49,15 @@ def _rule_json(rule: IgnoreRule) -> dict[str, Any]:
 def headline(drift: Drift) -> str:
     """Return one sentence that says whether the fabric runs as intended."""
     plan = drift.plan
-    drifted = [name for name, one in plan.devices.items() if one.conflicts or one.state is DeviceState.CHANGED]
+    drifted = [
+        name for name, one in plan.devices.items() if one.conflicts or one.unapplied or one.state is DeviceState.CHANGED
+    ]
     read = len(plan.devices) - len(drift.unread)
     tail = f"; {compact(drift.unread)} could not be read" if drift.unread else ""
     if not drift.found:
         verb = "runs" if read == 1 else "run"
         return f"{plan.fabric}: no drift, {counted(read, 'device')} {verb} as intended{tail}."
-    count = plan.summary.total + sum(len(one.conflicts) for one in plan.devices.values())
+    count = plan.summary.total + sum(len(one.conflicts) + len(one.unapplied) for one in plan.devices.values())
     return f"{plan.fabric}: drift, {counted(count, 'difference')} on {len(drifted)} of {read} devices{tail}."
 
 

@@ -111,6 +111,8 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
         if device.drained and device.drained != WHOLE:
             peers = ", ".join(device.drained)
             yield Remark(f"drained by hand on {name}: {peers}; `railweave undrain {name}` ends it", "yellow")
+    taken = ((name, one) for name, device in plan.devices.items() for one in device.unapplied)
+    yield from (Remark(f"not applied: {name}: {one}", "yellow") for name, one in taken)
 
 
 def _cable_lines(plan: Plan, most: int) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from napalm_sonic.clock import Clock
 from napalm_sonic.observed import Counted, Look, Observed
 from nornir_railweave.device.reading import switch_program
 from railweave.plan.health import LossWatch
+from railweave.plan.model import Unapplied
 from railweave.plan.verification import BgpSession, Counters, LldpNeighbor, Observation, PortState
 
 UNKNOWN = -1
@@ -92,8 +93,13 @@ def _observation(shown: Any) -> Observation:
         addresses={name: _addresses(families) for name, families in shown.get_interfaces_ip().items()},
         lldp={port: tuple(map(_neighbor, seen)) for port, seen in shown.get_lldp_neighbors_detail().items()},
         bgp=_sessions(shown),
-        untaken=shown.untaken() if isinstance(shown, Observed) else None,
+        unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
     )
+
+
+def _unapplied(shown: Observed) -> tuple[Unapplied, ...] | None:
+    found = shown.unapplied()
+    return None if found is None else tuple(Unapplied(*one) for one in found)
 
 
 def _losses(counted: Counted) -> Counters:

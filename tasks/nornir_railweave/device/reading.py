@@ -72,3 +72,9 @@ def damage_of(driver: Any) -> str:
     """Return what is wrong with the state that a device keeps of its transactions, as it was read last; else empty."""
     known = getattr(switch_program(driver), "known", None)
     return str(known.status.error) if known is not None and known.status.status == "damaged" else ""
+
+
+def unapplied_of(driver: Any) -> tuple[tuple[str, str, str, str], ...]:
+    """Return what a device's daemons apply that differs from CONFIG_DB, as it was read last."""
+    known = getattr(switch_program(driver), "known", None)
+    return () if known is None else known.unapplied

@@ -10,7 +10,7 @@ from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
 from railweave.plan.drift import IgnoreRule, judge, remarks
 from railweave.plan.drift_rules import parse_rules
-from railweave.plan.model import Conflict, DevicePlan, DeviceState, Plan
+from railweave.plan.model import Conflict, DevicePlan, DeviceState, Plan, Unapplied
 from railweave.report.drift import drift_json, drift_markdown, headline
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
@@ -156,3 +156,18 @@ def test_what_is_unmanaged_is_told_and_is_no_drift() -> None:
     assert not found.found
     assert drift_json(found)["devices"]["leaf1"]["unmanaged"] == {"AAA": 2, "frr": 3}
     assert "unmanaged, left untouched: AAA 2, FRR lines 3" in drift_markdown(found)
+
+
+def test_what_daemons_did_not_take_is_drift_although_the_configuration_agrees() -> None:
+    left = DevicePlan(DeviceState.UNCHANGED, "leaf", unapplied=(Unapplied("PORT|Ethernet0", "fec", "rs", "none"),))
+    found = judge(plan_of(leaf1=left), (), TODAY)
+    assert found.found
+    assert headline(found) == "pod1: drift, 1 difference on 1 of 3 devices."
+    assert "not applied: leaf1: PORT\\|Ethernet0 fec is rs, configured none" in drift_markdown(found)
+    assert drift_json(found)["devices"]["leaf1"]["unapplied"] == [
+        {"row": "PORT|Ethernet0", "field": "fec", "applied": "rs", "configured": "none"}
+    ]
+    agreed = judge(plan_of(leaf1=left), [rule(field="fec")], TODAY)
+    assert not agreed.found
+    assert [one.changes for one in agreed.ignored] == [1]
+    assert not agreed.idle

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from railweave_switch.daemons import untaken
+from railweave_switch.daemons import unapplied
 from railweave_switch.steps import run_step
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
@@ -160,9 +160,9 @@ def test_a_word_outside_its_lists_ends_orchagent(run: Run, leaf: Device, row: Ma
 
 
 def test_the_program_on_the_switch_tells_what_daemons_did_not_take(run: Run, leaf: Device) -> None:
-    def told() -> list[str]:
+    def told() -> list[tuple[str, ...]]:
         host = SimulatedHost(leaf)
-        return untaken(host, host.rows("CONFIG_DB"))
+        return [*unapplied(host, host.rows("CONFIG_DB"))]
 
     assert told() == []
     run(leaf, "sonic-db-cli CONFIG_DB HDEL 'BUFFER_PROFILE|lossless' xon_offset")
@@ -170,9 +170,9 @@ def test_the_program_on_the_switch_tells_what_daemons_did_not_take(run: Run, lea
     write(run, leaf, {"PORT": {"Ethernet0": {"fec": "rs"}}})
     run(leaf, "sonic-db-cli CONFIG_DB HDEL 'PORT|Ethernet0' fec")
     assert told() == [
-        "PORT|Ethernet0 fec is rs, configured none",
-        "BUFFER_PROFILE|lossless xon_offset is 9, configured none",
-        "PFC_WD|Ethernet0 watches queues 3, configured 4",
+        ("PORT|Ethernet0", "fec", "rs", "none"),
+        ("BUFFER_PROFILE|lossless", "xon_offset", "9", "none"),
+        ("PFC_WD|Ethernet0", "queues", "3", "4"),
     ]
     write(run, leaf, {"PORT": {"Ethernet0": {"fec": "none"}}, "BUFFER_PROFILE": {"lossless": {"xon_offset": "0"}}})
     step = {
