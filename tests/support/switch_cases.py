@@ -23,7 +23,10 @@ BEFORE: dict[str, Any] = {
     "PORT": {"Ethernet0": {"mtu": "9100", "adv_speeds": ["100", "200"]}, "Ethernet4": {"mtu": "9100"}},
     "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "48": "6"}},
     "QUEUE": {"Ethernet0|3": {"scheduler": "one"}},
+    "PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "400"}},
 }
+WATCHED = BEFORE["PFC_WD"]
+FORWARDS = {"Ethernet0": {"action": "forward", "detection_time": "400"}}
 FRR_BEFORE = """router bgp 65001
  bgp router-id 10.1.0.1
  timers bgp 3 9
@@ -57,11 +60,13 @@ def transaction(deadline_s: float | None = 30.0, **changes: Any) -> dict[str, An
             "PORT": {"Ethernet0": {"mtu": "9100", "description": None}, "Ethernet4": {"mtu": "9100"}},
             "DSCP_TO_TC_MAP": {"AZURE": {"26": "3", "24": None}},
             "QUEUE": {"Ethernet0|3": {"scheduler": "one"}, "Ethernet4|3": None},
+            "PFC_WD": WATCHED,
         },
         "after": {
             "PORT": {"Ethernet0": {"mtu": "9000", "description": "spine1"}, "Ethernet4": {"mtu": "9000"}},
             "DSCP_TO_TC_MAP": {"AZURE": {"26": None, "24": "3"}},
             "QUEUE": {"Ethernet0|3": None, "Ethernet4|3": {"scheduler": "two"}},
+            "PFC_WD": FORWARDS,
         },
         "steps": [
             {"kind": "patch", "operations": [{"op": "replace", "path": "/PORT/Ethernet4/mtu", "value": "9000"}]},
@@ -74,6 +79,7 @@ def transaction(deadline_s: float | None = 30.0, **changes: Any) -> dict[str, An
                 },
             },
             {"kind": "hdel", "key": "DSCP_TO_TC_MAP|AZURE", "fields": ["26"]},
+            {"kind": "recreate", "removed": [["PFC_WD|Ethernet0", []]], "rows": {"PFC_WD": FORWARDS}},
             {
                 "kind": "vtysh",
                 "text": "router bgp 65001\n no timers bgp 3 9\n timers bgp 1 3\nexit\n"
@@ -94,6 +100,7 @@ def transaction(deadline_s: float | None = 30.0, **changes: Any) -> dict[str, An
                 },
                 {"kind": "hdel", "key": "DSCP_TO_TC_MAP|AZURE", "fields": ["24"]},
                 {"kind": "hdel", "key": "PORT|Ethernet0", "fields": ["description"]},
+                {"kind": "recreate", "removed": [["PFC_WD|Ethernet0", []]], "rows": {"PFC_WD": WATCHED}},
             ],
             "undo": {"PORT": {"Ethernet0": {"mtu": "9100"}}},
         },

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from railweave_switch.daemons import unapplied
-from railweave_switch.steps import run_step
+from railweave_switch.steps import StepError, run_step
 from sonic_sim.clock import Clock
+from sonic_sim.databases import APPL
 from sonic_sim.device import Device, Fabric
 from sonic_sim.kept import device_from_json, device_to_json
 from sonic_sim.switch_host import SimulatedHost
@@ -182,3 +183,10 @@ def test_the_program_on_the_switch_tells_what_daemons_did_not_take(run: Run, lea
     }
     run_step(SimulatedHost(leaf), step, 60)
     assert told() == []
+
+
+def test_rows_that_daemons_do_not_let_go_of_are_not_set_again(run: Run, leaf: Device) -> None:
+    leaf.other[APPL] = {"BUFFER_PG_TABLE:Ethernet0:3-4": {"profile": "lossless"}}  # orchagent is stuck
+    step = {"kind": "recreate", "removed": [["BUFFER_PG|Ethernet0|3-4", []]], "rows": {"BUFFER_PG": {}}}
+    with pytest.raises(StepError, match=r"did not take the removal of BUFFER_PG\|Ethernet0\|3-4"):
+        run_step(SimulatedHost(leaf), step, 60)

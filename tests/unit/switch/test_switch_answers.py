@@ -28,6 +28,7 @@ def test_the_answer_to_a_change_has_the_rows_that_are_other_now_and_no_more(appl
         },
         "DSCP_TO_TC_MAP": {"AZURE": {"24": "3", "48": "6"}},
         "QUEUE": {"Ethernet0|3": None, "Ethernet4|3": {"scheduler": "two"}},
+        "PFC_WD": {"Ethernet0": {"action": "forward", "detection_time": "400"}},
     }
     tables = before["config"]["tables"]
     for table, rows in told["changed"].items():

@@ -56,10 +56,8 @@ class LosslessChange:
         """Tell whether a row goes whose lossless groups or queues go on in others of ``rows``, its table afterwards."""
         if edit.table not in ("BUFFER_PG", "BUFFER_QUEUE") or edit.op is not Op.REMOVE or edit.field is not None:
             return False
-        return any(
-            overlap(edit.key, key) and not self.kept.isdisjoint(set(numbers_of(edit.key)) & set(numbers_of(key)))
-            for key in rows
-        )
+        in_use = self.kept & set(numbers_of(edit.key))
+        return bool(in_use) and any(overlap(edit.key, key) and in_use & set(numbers_of(key)) for key in rows)
 
 
 def lossless_change(before: ConfigDb, after: ConfigDb) -> LosslessChange:
