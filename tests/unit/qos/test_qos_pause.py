@@ -92,6 +92,8 @@ def test_the_probability_of_a_mark_at_the_pause_is_told_by_traffic_pattern() -> 
     assert [mark_percent(marking, depth) for depth in (399_999, 400_000, 1_000_000, 1_599_999, 1_600_000)] == (
         [0, 0, 10, pytest.approx(20, abs=0.001), 100]
     )
+    assert [mark_percent(Marking(400, 400, 20), depth) for depth in (399, 400)] == [0, 100]
+    assert [mark_percent(Marking(500, 400, 20), depth) for depth in (399, 450)] == [0, 100]
     spine = PauseLimits(26_312_696, 0, 32, 1)
     assert marks_text(ecn_thresholds(400, spine), spine) == (
         "where PFC pauses, a packet is marked: 100 % with one congested port, 100 % with an incast of 2 ports to"

@@ -81,7 +81,7 @@ def mark_percent(marking: Marking, depth_bytes: int) -> float:
     low, high = marking.minimum_bytes, marking.maximum_bytes
     if depth_bytes >= high:
         return 100.0
-    return (marking.probability_percent or 0) * max(0, depth_bytes - low) / (high - low)
+    return 0.0 if depth_bytes <= low else (marking.probability_percent or 0) * (depth_bytes - low) / (high - low)
 
 
 def marks_text(marking: Marking, limits: PauseLimits) -> str:
