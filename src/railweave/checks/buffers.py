@@ -17,6 +17,7 @@ from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom
 from railweave.qos.mmu.pause import MarkingRule, marking_rules, marks_text
+from railweave.qos.mmu.pools import POOL_EXHAUSTED
 from railweave.units import format_speed
 from railweave.wording import counted
 
@@ -50,9 +51,6 @@ Places = Callable[[str], Where]
 
 _POOL_SHARED_WIDELY = 2
 """Headroom of all groups in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
-_POOL_EXHAUSTED = 4
-"""From here an incast from one tier, which pauses a quarter of the groups (half of the ports in one of two classes),
-exhausts the pool: packets of a lossless class are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +163,7 @@ def _pooled(found: Division, text: str, kind: _Kind, place: Where, fix: str) -> 
     """Compare the headroom of all groups with the pool that they share."""
     ratio = found.headroom_bytes / found.budget_bytes
     message = f"{text} the {found.budget_bytes} bytes of the headroom pool of {kind.panel.hwsku}"
-    if ratio > _POOL_EXHAUSTED:
+    if ratio > POOL_EXHAUSTED:
         message = f"{message}: it does not last where a quarter of the groups is paused at once"
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
     elif ratio > _POOL_SHARED_WIDELY:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from railweave.qos.mmu.pools import POOL_EXHAUSTED
 from railweave.sonic.rows import ConfigDb
 
 _USERS = ("BUFFER_PG", "BUFFER_QUEUE")
 _COMPUTED = "NULL"
 _ROUNDING = 1.05
 """Vendors publish a chip's buffer in rounded megabytes; templates state up to 1 % more."""
-_POOL_EXHAUSTED = 4
 
 
 class BufferFault(NamedTuple):
@@ -101,7 +101,7 @@ def _headroom(tables: ConfigDb) -> Iterator[BufferFault]:
             needed[pool] += groups * (_bytes(profile, "xoff") or 0)
     for pool, taken in needed.items():
         budget = _bytes(_table(tables, "BUFFER_POOL")[pool], "xoff")
-        if budget and taken > _POOL_EXHAUSTED * budget:
+        if budget and taken > POOL_EXHAUSTED * budget:
             what = f"has {budget} bytes of headroom for groups that may need {taken}, {taken / budget:.2f} times that"
             yield BufferFault(
                 f"BUFFER_POOL|{pool}", what, "raise xoff, or use shorter cables, fewer ports or lossless classes"

@@ -23,6 +23,9 @@ from railweave.qos.mmu.headroom import Headroom, NoHeadroom
 INGRESS_LOSSLESS = "ingress_lossless_pool"
 """The pool that buffermgrd takes lossless priority groups from; it knows no other name."""
 EGRESS_LOSSLESS = "egress_lossless_pool"
+POOL_EXHAUSTED = 4
+"""Headroom of all groups in relation to a pool that they share. From here an incast from one tier, which pauses a
+quarter of the groups (half of the ports in one of two classes), exhausts it: a lossless class loses packets."""
 
 _KIB = 1024
 _MANAGEMENT_BYTES = 256 * _KIB
