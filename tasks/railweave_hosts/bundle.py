@@ -7,8 +7,7 @@ from typing import Any
 import orjson
 
 from railweave.fabric.policy import NetworkBackend
-from railweave.hosts.files import OWNED, START_AT_BOOT, installed_files
-from railweave.hosts.render import PROGRAM
+from railweave.hosts.render import OWNED, PROGRAM, START_AT_BOOT, installed_files
 
 
 def bundle(

@@ -25,7 +25,6 @@ MAY_NAME_TIERS = {
     "railweave/intent": "the keys of the intent",
     "railweave/checks/rules/b1_as_numbers.py": "the keys of the intent",
     "railweave/checks/rules/rw110_override_scopes.py": "the keys of the intent",
-    "railweave/lab/reserve.py": "writes a grown intent",
     "railweave/lab/scale.py": "writes a small intent",
     "railweave/fabric/model.py": "the names of tiers, one table",
     "railweave/fabric/sizing.py": "the keys of `size --json`",

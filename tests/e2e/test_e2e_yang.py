@@ -26,9 +26,8 @@ from railweave.sonic.document import parse_running
 from railweave.sonic.render.configure import configure
 from railweave.sonic.rows import Fields, Value
 from railweave.templates import find_templates
-from railweave.yang.check import check_yang, whole_document
+from railweave.yang.check import check_yang, violations, whole_document
 from railweave.yang.models import load_models
-from railweave.yang.validate import violations
 from sonic_sim.factory import factory_config
 
 ROOT = Path(__file__).resolve().parents[2]

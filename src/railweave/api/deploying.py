@@ -12,10 +12,10 @@ from railweave.api.auditing import audited
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import JOURNALS, Project
 from railweave.errors import RailweaveError, RefusedError
-from railweave.plan.binding import check_binding
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
+from railweave.plan.resumption import check_binding
 from railweave.wording import compact, counted
 
 TIMER_MARGIN_S = 15

@@ -21,8 +21,7 @@ from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric, Switch
 from railweave.files import write_private
 from railweave.intent.load import load_intent
-from railweave.lab.reserve import whole_reserve
-from railweave.lab.scale import needs_scaling, scaled
+from railweave.lab.scale import needs_scaling, scaled, whole_reserve
 from railweave.lab.topology import (
     NODE_FACTS,
     ConfigDb,

@@ -20,9 +20,8 @@ from railweave.api.live import LiveFabric, connect, live_fabric
 from railweave.api.project import STATE, Project, find_target
 from railweave.errors import UsageError
 from railweave.fabric.model import Fabric
+from railweave.plan.lifecycle import Condition, Leaving, Proof, Use, WorkStep, leaving, proofs, replacement_steps
 from railweave.plan.outcome import RecoveryResult
-from railweave.plan.replacement import Condition, WorkStep, replacement_steps
-from railweave.plan.retirement import Leaving, Proof, Use, leaving, proofs
 
 _INTERVAL_S = 1.0
 """Between two readings of the counters."""

@@ -6,8 +6,7 @@ from pathlib import Path
 from railweave.api.live import live_fabric
 from railweave.api.phasing import live_phase
 from railweave.api.project import Project
-from railweave.plan.drift import Drift, judge
-from railweave.plan.drift_rules import load_rules
+from railweave.plan.drift import Drift, judge, load_rules
 from railweave.plan.model import Plan
 from railweave.plan.outcome import VerifyResult
 

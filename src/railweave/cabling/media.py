@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Medium, Pmd, SwitchModel
-from railweave.catalog.nics import NicModel
+from railweave.catalog.model import Medium, NicModel, Pmd, SwitchModel
 from railweave.catalog.panel import cage_use, lane_rates, speeds
 from railweave.diagnostics import Blocker
 from railweave.units import format_speed

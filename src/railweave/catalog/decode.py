@@ -12,11 +12,15 @@ from railweave.catalog.model import (
     CageType,
     Hwsku,
     Medium,
+    NicModel,
+    NicPorts,
+    NotSupported,
+    PcieSlot,
     Pmd,
     ServicePort,
     SwitchModel,
+    VendorPack,
 )
-from railweave.catalog.nics import NicModel, NicPorts, NotSupported, PcieSlot, VendorPack
 from railweave.errors import RailweaveError
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, HeadroomChip, PgProfile
 from railweave.fabric.policy import BufferModel, Marking

@@ -19,8 +19,7 @@ from railweave.catalog.decode import (
     decode_vendor_pack,
     decoded,
 )
-from railweave.catalog.model import Medium, SwitchModel
-from railweave.catalog.nics import NicModel, PcieSlot, VendorPack
+from railweave.catalog.model import Medium, NicModel, PcieSlot, SwitchModel, VendorPack
 
 _SUFFIX = ".json"
 _Named = TypeVar("_Named", SwitchModel, VendorPack)

@@ -12,7 +12,7 @@ from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach
 from railweave.checks.subjects import LinkEnds, SwitchRead
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Host, Link
-from railweave.hosts.marking import marking
+from railweave.hosts.values import marking
 from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
 from railweave.qos.mapping import DSCP_COUNT
 from railweave.sonic.port_settings import PortSettings, decides_links, switch_port

@@ -4,6 +4,7 @@ that move are counted."""
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from railweave.design.graph import count_moves
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout
 from railweave.design.nodes import NodePorts
@@ -11,7 +12,6 @@ from railweave.design.ratios import ratio_text
 from railweave.design.reserve import asn_leaves, pool_needs
 from railweave.design.spines import spine_counts
 from railweave.design.tiers import lay_out
-from railweave.design.wiring import count_moves
 from railweave.fabric.policy import Addressing
 from railweave.fabric.sizing import Limits, RoomLeft
 from railweave.intent.model import Intent

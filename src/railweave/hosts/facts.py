@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from railweave.catalog.load import load_catalog
-from railweave.hosts.marking import tos_of
+from railweave.hosts.values import tos_of
 
 Read = Mapping[str, Any]
 

@@ -8,8 +8,8 @@ classes, ``{interface}`` and ``{rdma}`` on the node, port by port.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from railweave.catalog.nics import Step, VendorPack
-from railweave.hosts.marking import NicMarking
+from railweave.catalog.model import Step, VendorPack
+from railweave.hosts.values import NicMarking
 
 
 def filled_steps(pack: VendorPack, mark: NicMarking) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import Plan
 from railweave.sonic.delta.change import Change, Delta, Op
 from railweave.sonic.delta.subject import SubjectKind
-from railweave.sonic.render.interfaces import LOOPBACK
+from railweave.sonic.render.ports import LOOPBACK
 
 _LEVELS = {name: level for level, name in enumerate(TIER_NAMES)}
 

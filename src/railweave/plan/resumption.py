@@ -1,4 +1,7 @@
-"""A rollout that was not finished: whether it may be carried on, and what of it is left.
+"""Reviewed plans and unfinished rollouts: whether they may still be carried out, and what of them is left.
+
+A plan file binds the intent, the devices' running configuration and the changes. A deployment reads the devices anew and
+continues only where all three still hold.
 
 A resumed rollout does what was planned and reviewed, nothing else: the intent is the same file, and every device that
 still holds its old configuration gets exactly the changes that the journal has the digest of, in the journal's order.
@@ -15,7 +18,7 @@ from railweave.plan.document import change_json
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.rollout import FORMAT_VERSION, Rollout
 from railweave.sonic.delta.change import Change, Delta
-from railweave.wording import first_few
+from railweave.wording import counted, first_few
 
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
 """What makes two changes the same one; reasons and grades of disruption are words about it."""
@@ -157,4 +160,83 @@ def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str
         name
         for name, record in rollout.devices.items()
         if record.in_doubt and states.get(name) is DeviceState.UNCHANGED
+    )
+
+
+_AGAIN = "make the plan again, review it, and deploy that"
+
+
+def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, ...]:
+    """Return why the ``reviewed`` plan of ``file`` can not be carried out now; nothing where it can.
+
+    ``fresh`` is the plan of the same intent and target made a moment ago.
+    """
+    where = Where(file, 1, 1)
+    found: list[Diagnostic] = []
+    for name, planned, now in (
+        ("fabric", reviewed.fabric, fresh.fabric),
+        ("target", reviewed.target, fresh.target),
+        ("intent", reviewed.intent_sha256, fresh.intent_sha256),
+    ):
+        if planned != now:
+            found.append(error("RW502", f"this plan is of the {name} {planned}, not {now}", where, fix=_AGAIN))
+    if reviewed.policy != fresh.policy:
+        message = f"this plan is of another rollout policy ({reviewed.policy}) than the target's ({fresh.policy})"
+        found.append(error("RW502", message, where, fix=_AGAIN))
+    if found:
+        return tuple(found)
+    moved = _moved(reviewed, fresh)
+    if moved:
+        found.append(
+            error(
+                "RW503",
+                f"{counted(len(moved), 'device')} changed since this plan was made: {', '.join(moved)}",
+                where,
+                devices=moved,
+                fix=_AGAIN,
+            )
+        )
+        return tuple(found)
+    differing = _differing(reviewed, fresh)
+    if differing:
+        found.append(
+            error(
+                "RW504",
+                f"this version of railweave would make other changes on {', '.join(differing)}",
+                where,
+                devices=differing,
+                fix=_AGAIN,
+            )
+        )
+    return tuple(found)
+
+
+def _moved(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
+    """Return the devices whose running configuration is another than when the plan was made.
+
+    A device that can not be reached now is left to the rule for unreachable devices; one that could not be reached
+    then and can now was never reviewed.
+    """
+    names = dict.fromkeys((*reviewed.devices, *fresh.devices))
+    return tuple(name for name in names if _has_moved(reviewed, fresh, name))
+
+
+def _has_moved(reviewed: Plan, fresh: Plan, name: str) -> bool:
+    then, now = reviewed.devices.get(name), fresh.devices.get(name)
+    if then is None or now is None:
+        return True
+    if now.state is DeviceState.UNREACHABLE:
+        return False
+    return then.state is DeviceState.UNREACHABLE or then.running_sha256 != now.running_sha256
+
+
+def _differing(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
+    """Return the devices for which the same start leads to other changes: another version of templates or rules."""
+    planned, now = reviewed.deltas, fresh.deltas
+    return tuple(
+        name
+        for name, device in fresh.devices.items()
+        if device.state is not DeviceState.UNREACHABLE
+        and [change_json(name, one) for one in planned.get(name, ())]
+        != [change_json(name, one) for one in now.get(name, ())]
     )

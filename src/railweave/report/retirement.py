@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.jsonable import members
-from railweave.plan.retirement import Leaving, Proof
+from railweave.plan.lifecycle import Leaving, Proof
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.wording import compact, counted
 

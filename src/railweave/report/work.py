@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from railweave.jsonable import as_json
-from railweave.plan.replacement import Progress, WorkStep
+from railweave.plan.lifecycle import Progress, WorkStep
 from railweave.report.layout import cell, code, verdict
 
 _GLYPHS = {Progress.DONE: ("✓", "green"), Progress.NEXT: ("→", "bold yellow"), Progress.LATER: ("·", "dim")}

@@ -8,7 +8,7 @@ from nornir.core.task import Result, Task
 from nornir_railweave.device.drained_traffic import wait_until_drained
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
-from railweave.plan.retirement import Use
+from railweave.plan.lifecycle import Use
 
 
 @dataclass(frozen=True, slots=True)

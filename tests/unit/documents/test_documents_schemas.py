@@ -12,10 +12,10 @@ from railweave.cli.main import app, main
 from railweave.diagnostics import Severity
 from railweave.errors import UsageError
 from railweave.hosts.outcome import ChangeKind, HostState
+from railweave.plan.lifecycle import Progress
 from railweave.plan.model import PLAN_VERSION, DeviceState
 from railweave.plan.outcome import CheckKind, Outcome, Result
 from railweave.plan.phases import PhaseKind
-from railweave.plan.replacement import Progress
 from railweave.plan.rollout import Kind
 from railweave.report.documents import COMMANDS, VERSION, named_schema, schema, schema_name, schema_names, titles
 from railweave.sonic.delta.change import Disruption, Method, Op

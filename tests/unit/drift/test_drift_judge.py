@@ -5,11 +5,11 @@ from datetime import date
 from typing import Any
 
 import pytest
+from railweave.plan.drift_rules import parse_rules
 
 from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
-from railweave.plan.drift import IgnoreRule, judge, remarks
-from railweave.plan.drift_rules import parse_rules
+from railweave.plan.drift import IgnoreRule, judge, parse_rules, remarks
 from railweave.plan.model import Conflict, DevicePlan, DeviceState, Plan, Unapplied
 from railweave.report.drift import drift_json, drift_markdown, headline
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op

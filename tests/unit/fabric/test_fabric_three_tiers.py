@@ -26,7 +26,7 @@ from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.waves import WaveGate, lay_out
 from railweave.qos.deadlock import find_deadlock
 from railweave.routing.instance import bgp_speaker
-from railweave.sonic.render.attachments import attachments
+from railweave.sonic.render.ports import attachments
 from railweave.units import parse_ipv4
 
 POD = """

@@ -6,11 +6,9 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric
-from railweave.hosts.files import installed_files
-from railweave.hosts.marking import marking
 from railweave.hosts.packs import filled_steps
-from railweave.hosts.render import HostRenderer, host_files, nccl_settings
-from railweave.hosts.values import node_of
+from railweave.hosts.render import HostRenderer, host_files, installed_files, nccl_settings
+from railweave.hosts.values import marking, node_of
 from railweave.templates import find_templates
 from railweave.units import ipv4_text
 

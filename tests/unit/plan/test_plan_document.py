@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from railweave.errors import RefusedError
-from railweave.plan.binding import check_binding
 from railweave.plan.document import parse_plan, plan_digest, plan_json
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
+from railweave.plan.resumption import check_binding
 from railweave.sonic.delta.change import Change, Delta, Op
 
 

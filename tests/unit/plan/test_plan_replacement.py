@@ -3,7 +3,7 @@
 import pytest
 
 from railweave.fabric.model import Fabric
-from railweave.plan.replacement import Condition, Progress, replacement_steps
+from railweave.plan.lifecycle import Condition, Progress, replacement_steps
 from railweave.report.work import work_json, work_markdown
 
 SILENT = Condition(answers=False, key_known=False, error="no route to host")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railweave.fabric.model import Fabric
-from railweave.plan.retirement import Use, leaving, proofs
+from railweave.plan.lifecycle import Use, leaving, proofs
 from railweave.report.retirement import is_proven, retirement_json
 
 MORE_SPINES = ("spine: {model: sonic-vs, count: 2}", "spine: {model: sonic-vs, count: 3}")

@@ -10,7 +10,7 @@ from railweave.api.designing import load_designed
 from railweave.api.starter import init, starter_templates
 from railweave.cli.main import main
 from railweave.errors import RailweaveError, UsageError
-from railweave.plan.drift_rules import load_rules
+from railweave.plan.drift import load_rules
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from railweave.sonic.rows import ConfigDb
+from railweave.yang.check import MOST_VIOLATIONS, violations
 from railweave.yang.schema import Failure, Place, SchemaIndex
-from railweave.yang.validate import MOST_VIOLATIONS, violations
 
 ROOT = "/sonic-port:sonic-port/PORT/PORT_LIST"
 OUT_OF_RANGE = 'value "{}" is out of the allowed range.'

@@ -3,7 +3,7 @@
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.checks.subjects import NodeRead
 from railweave.fabric.policy import ClassRole
-from railweave.hosts.marking import marking
+from railweave.hosts.values import marking
 from railweave.intent.model import Intent
 
 RULE = rule(

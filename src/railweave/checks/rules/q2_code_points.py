@@ -3,7 +3,7 @@
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
 from railweave.checks.subjects import LinkEnds, NodeRead
 from railweave.fabric.policy import TrafficClass
-from railweave.hosts.marking import marking
+from railweave.hosts.values import marking
 from railweave.sonic.port_settings import PortSettings
 
 RULE = rule(

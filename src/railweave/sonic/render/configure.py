@@ -14,13 +14,11 @@ from railweave.fabric.model import Fabric, Switch
 from railweave.names import natural_key
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.ownership import RENDERED_TABLES
-from railweave.sonic.render.attachments import Attachment, attachments
 from railweave.sonic.render.frr_text import frr_text
-from railweave.sonic.render.interfaces import link_rows, loopback_rows
 from railweave.sonic.render.metadata import SONIC_TYPE, metadata_row
 from railweave.sonic.render.overrides import clashes, override_rows, with_overrides
 from railweave.sonic.render.panel_rows import PanelRows, panel_rows, use_blocks
-from railweave.sonic.render.ports import used_port_row
+from railweave.sonic.render.ports import Attachment, attachments, link_rows, loopback_rows, used_port_row
 from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
 from railweave.units import ipv4_text

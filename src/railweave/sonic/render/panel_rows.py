@@ -12,11 +12,9 @@ from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.mapping import MapChain, map_chain
 from railweave.qos.scheduling import QueueShare, queue_shares
 from railweave.qos.watchdog import Watchdog, watchdog
-from railweave.sonic.render.attachments import Attachment
 from railweave.sonic.render.buffer_tables import cable_row, cable_text, group_rows, profile_list_rows, shared_rows
 from railweave.sonic.render.buffer_tables import queue_rows as buffer_queue_rows
-from railweave.sonic.render.interfaces import bare_interface_row
-from railweave.sonic.render.ports import breakout_rows, port_fields, reserved_port_row
+from railweave.sonic.render.ports import Attachment, bare_interface_row, breakout_rows, port_fields, reserved_port_row
 from railweave.sonic.render.qos_tables import (
     ecn_rows,
     global_map_row,

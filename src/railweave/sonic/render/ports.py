@@ -1,13 +1,49 @@
-"""PORT and BREAKOUT_CFG: every fabric port of the panel, the used ones up, the others down and reserved.
+"""The ports of a switch: PORT and BREAKOUT_CFG, what is attached to them, and their INTERFACE rows.
+
+Every fabric port of the panel is there, the used ones up, the others down and reserved.
 
 Lanes, aliases and breakout modes are the platform's own (catalog), never computed. Speeds are written in Mbit/s.
 Autonegotiation and link training stay as the platform has them: they belong to copper only, and on optics they keep a
 link down.
 """
 
-from railweave.fabric.model import Panel, SwitchPort
-from railweave.sonic.render.attachments import Attachment
+from typing import NamedTuple
+
+from railweave.fabric.model import Fabric, Panel, Switch, SwitchPort
 from railweave.sonic.rows import Fields, Row
+from railweave.units import ipv4_text
+
+
+class Attachment(NamedTuple):
+    """A used port: the far device, its port's name and what LLDP calls that port, this end's /31 address
+    (None on an unnumbered link), and the length of the cable in metres."""
+
+    port: SwitchPort
+    neighbor: str
+    neighbor_port: str
+    neighbor_lldp_port: str
+    address: int | None
+    is_host: bool
+    length_m: int
+
+
+def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
+    """Return the used ports of ``switch`` in panel order."""
+    own, switches, numbered = switch.panel.ports, fabric.switch_of, not fabric.policies.addressing.unnumbered
+    found = []
+    for link in fabric.downlinks_of[switch.name]:
+        port = own[link.upper_port]
+        if link.level:
+            far, address = switches[link.lower].panel.ports[link.lower_port], link.network if numbered else None
+            found.append(Attachment(port, link.lower, far.name, far.alias, address, False, link.length_m))
+        else:
+            name = fabric.host_of[link.lower].ports[link.lower_port].name
+            found.append(Attachment(port, link.lower, name, name, link.network, True, link.length_m))
+    for link in fabric.uplinks_of[switch.name]:
+        far, address = switches[link.upper].panel.ports[link.upper_port], link.network + 1 if numbered else None
+        found.append(Attachment(own[link.lower_port], link.upper, far.name, far.alias, address, False, link.length_m))
+    return tuple(found)
+
 
 _MBPS_PER_GBPS = 1000
 
@@ -62,4 +98,48 @@ def breakout_rows(panel: Panel) -> tuple[Row, ...]:
             f"a mode of platform.json of {panel.platform} (catalog).",
         )
         for parent, mode in panel.breakout
+    )
+
+
+LOOPBACK = "Loopback0"
+_LINK_LENGTH = 31
+
+
+def bare_interface_row(port: str) -> Row:
+    """Return the row that makes ``port`` a routed port."""
+    return Row("INTERFACE", port, {}, "A fabric port is routed, not bridged: no flooding reaches lossless queues.")
+
+
+def link_local_row(port: str) -> Row:
+    """Return the row that makes ``port`` a routed port without an address of its own (unnumbered)."""
+    fields = {"ipv6_use_link_local_only": "enable"}
+    return Row("INTERFACE", port, fields, "An unnumbered link: IPv6 link-local next hops carry IPv4 routes (RFC 8950).")
+
+
+def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
+    """Return the rows of a link's end; ``bare`` is its port's row without fields."""
+    port, address = attachment.port.name, attachment.address
+    if address is None:
+        return (link_local_row(port),)
+    pool = "addressing.hosts" if attachment.is_host else "addressing.links"
+    numbered = Row(
+        "INTERFACE",
+        f"{port}|{ipv4_text(address)}/{_LINK_LENGTH}",
+        {},
+        f"The /31 of the link to {attachment.neighbor}, counted from {pool} by leaf and leaf port, "
+        "the even address at the upper end (RFC 3021).",
+    )
+    return bare, numbered
+
+
+def loopback_rows(address: int) -> tuple[Row, Row]:
+    """Return Loopback0 and its address."""
+    return (
+        Row("LOOPBACK_INTERFACE", LOOPBACK, {}, "The interface of the switch's own address, which never goes down."),
+        Row(
+            "LOOPBACK_INTERFACE",
+            f"{LOOPBACK}|{ipv4_text(address)}/32",
+            {},
+            "The switch's own address and BGP router id, counted from addressing.loopbacks by its number.",
+        ),
     )
