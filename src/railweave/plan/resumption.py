@@ -1,7 +1,7 @@
 """Reviewed plans and unfinished rollouts: whether they may still be carried out, and what of them is left.
 
-A plan file binds the intent, the devices' running configuration and the changes. A deployment reads the devices anew and
-continues only where all three still hold.
+A plan file binds the intent, the devices' running configuration and the changes. A deployment reads the devices anew
+and continues only where all three still hold.
 
 A resumed rollout does what was planned and reviewed, nothing else: the intent is the same file, and every device that
 still holds its old configuration gets exactly the changes that the journal has the digest of, in the journal's order.
