@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from railweave import api
-from railweave.cli.options import AsJson, IntentArgument, IntentOption
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_result, print_view
 
 if TYPE_CHECKING:
@@ -15,14 +15,9 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave lab …`` to ``app``."""
-    group = typer.Typer(
-        help="The fabric on Containerlab: real FRR, Redis and kernel, or real SONiC images.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
+    added = group(app, "lab", "The fabric on Containerlab: real FRR, Redis and kernel, or real SONiC images.")
     for command in (up, down, render):
-        group.command()(command)
-    app.add_typer(group, name="lab")
+        added.command()(command)
 
 
 def render(

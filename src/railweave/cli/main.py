@@ -21,7 +21,6 @@ from railweave.cli import (
     lab_commands,
     node_commands,
     operation_commands,
-    recovery_commands,
     rollout_commands,
     sim_commands,
 )
@@ -59,7 +58,6 @@ for module in (
     fabric_commands,
     rollout_commands,
     operation_commands,
-    recovery_commands,
     sim_commands,
     lab_commands,
     node_commands,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from railweave import api
-from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, TargetOption, Yes
+from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, TargetOption, Yes, group
 from railweave.cli.show import print_document, print_error, print_result, print_view
 from railweave.cli.terminal import Terminal
 
@@ -17,22 +17,12 @@ Limit = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave hosts …`` and ``railweave facts …`` to ``app``."""
-    hosts = typer.Typer(
-        help="The GPU nodes, through Ansible: addresses, routes, NIC settings, NCCL.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
+    hosts = group(app, "hosts", "The GPU nodes, through Ansible: addresses, routes, NIC settings, NCCL.")
     hosts.command()(plan)
     hosts.command()(apply)
-    app.add_typer(hosts, name="hosts")
-    facts = typer.Typer(
-        help="Read the settings of live switches and GPU nodes for `check --facts`.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
+    facts = group(app, "facts", "Read the settings of live switches and GPU nodes for `check --facts`.")
     facts.callback()(_group)
     facts.command()(collect)
-    app.add_typer(facts, name="facts")
 
 
 def _group() -> None:

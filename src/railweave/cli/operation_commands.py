@@ -1,4 +1,4 @@
-"""Commands of daily operation: drain, undrain, replace, retire, trust, audit."""
+"""Commands of daily operation: drain, undrain, replace, retire, trust, audit, recover."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ Wait = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (drain, undrain, replace, retire, trust, audit):
+    for command in (drain, undrain, replace, retire, trust, audit, recover):
         app.command()(command)
 
 
@@ -141,3 +141,21 @@ def audit(json: AsJson = False) -> None:
     from railweave.report.audit import audit_json, audit_view
 
     print_result(api.audit(), audit_json, audit_view, as_json=json)
+
+
+def recover(
+    devices: Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Switches, such as pod1-leaf3.")],
+    accept_running: Annotated[
+        bool, typer.Option("--accept-running", help="Keep what runs if nothing can be restored.")
+    ] = False,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    json: AsJson = False,
+) -> int:
+    """Repair switches whose transaction state is damaged or whose last change was not finished."""
+    from railweave.report.recovery import recovery_json, recovery_view
+
+    project = api.open_project(option, Terminal(quiet=json))
+    results = api.recover(project, target, devices, accept_running=accept_running)
+    print_result(results, recovery_json, recovery_view, as_json=json)
+    return 0 if all(one.ok for one in results) else 1

@@ -1,4 +1,4 @@
-"""Options that several commands share, declared once."""
+"""Options that several commands share, declared once, and groups of commands."""
 
 from pathlib import Path
 from typing import Annotated
@@ -23,3 +23,10 @@ TargetOption = Annotated[
     typer.Option("--target", "-t", envvar="TARGET", metavar="TARGET", help="The target: inventory/TARGET.yml."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+def group(app: typer.Typer, name: str, purpose: str) -> typer.Typer:
+    """Return a new group of commands ``railweave NAME …``."""
+    made = typer.Typer(help=purpose, no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(made, name=name)
+    return made

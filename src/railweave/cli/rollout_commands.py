@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from railweave import api
-from railweave.cli.options import AsJson
+from railweave.cli.options import AsJson, group
 from railweave.cli.show import print_document, print_result, print_view
 
 if TYPE_CHECKING:
@@ -20,17 +20,12 @@ RolloutArgument = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave rollout …`` to ``app``."""
-    group = typer.Typer(
-        help="List and show rollouts; pause, continue and abort a running one.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
-    group.command("list")(list_rollouts)
-    group.command("show")(show)
-    group.command("pause")(pause)
-    group.command("continue")(unpause)
-    group.command("abort")(abort)
-    app.add_typer(group, name="rollout")
+    added = group(app, "rollout", "List and show rollouts; pause, continue and abort a running one.")
+    added.command("list")(list_rollouts)
+    added.command("show")(show)
+    added.command("pause")(pause)
+    added.command("continue")(unpause)
+    added.command("abort")(abort)
 
 
 def list_rollouts(

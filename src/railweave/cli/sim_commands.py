@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from railweave import api
-from railweave.cli.options import AsJson, IntentArgument, IntentOption
+from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_document, print_result, print_view
 
 if TYPE_CHECKING:
@@ -20,14 +20,9 @@ Nodes = Annotated[list[str], typer.Argument(metavar="NODE", help="GPU nodes, suc
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave sim …`` to ``app``."""
-    group = typer.Typer(
-        help="The simulated fabric: SONiC's management plane on loopback, over real SSH.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
+    added = group(app, "sim", "The simulated fabric: SONiC's management plane on loopback, over real SSH.")
     for command in (up, down, status, ssh, cable, power_off, power_on, replace, fault):
-        group.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
-    app.add_typer(group, name="sim")
+        added.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
 
 
 def up(
