@@ -84,18 +84,6 @@ def _of_key(table: str, key: str, field: str | None) -> Subject:
     return Subject(SubjectKind.PORT, port=named) if named else _DEVICE
 
 
-def _port(key: str, _: str | None) -> Subject:
-    return Subject(SubjectKind.PORT, port=key)
-
-
-def _link(key: str, _: str | None) -> Subject:
-    return Subject(SubjectKind.LINK, port=key)
-
-
-def _neighbor(key: str, _: str | None) -> Subject:
-    return Subject(SubjectKind.NEIGHBOR, key)
-
-
 def _interface(key: str, _: str | None) -> Subject:
     port, bar, address = key.partition("|")
     return Subject(SubjectKind.ADDRESS, address, port) if bar else Subject(SubjectKind.PORT, port=port)
@@ -106,36 +94,26 @@ def _peer(key: str, _: str | None) -> Subject:
     return Subject(SubjectKind.SESSION, name if _ADDRESS.fullmatch(name) else "")
 
 
-def _of_class(key: str, _: str | None) -> Subject:
-    return Subject(SubjectKind.CLASS, key)
-
-
-def _all_classes(_key: str, _: str | None) -> Subject:
-    return Subject(SubjectKind.CLASS)
-
-
 def _classes_of_port(key: str, _: str | None) -> Subject:
     port = key.partition("|")[0]
     return Subject(SubjectKind.CLASS, port="" if port in _SWITCH_WIDE else port)
 
 
-def _cable(_key: str, field: str | None) -> Subject:
-    # One row holds the lengths of all ports, a field a port.
-    return Subject(SubjectKind.CLASS, port=field or "")
-
-
 _READERS: Mapping[str, Callable[[str, str | None], Subject]] = {
     "DEVICE_METADATA": lambda _key, _field: _DEVICE,
-    "DEVICE_NEIGHBOR": _link,
-    "DEVICE_NEIGHBOR_METADATA": _neighbor,
-    "PORT": _port,
-    "BREAKOUT_CFG": _port,
+    "DEVICE_NEIGHBOR": lambda key, _field: Subject(SubjectKind.LINK, port=key),
+    "DEVICE_NEIGHBOR_METADATA": lambda key, _field: Subject(SubjectKind.NEIGHBOR, key),
+    **dict.fromkeys(("PORT", "BREAKOUT_CFG"), lambda key, _field: Subject(SubjectKind.PORT, port=key)),
     "INTERFACE": _interface,
     "LOOPBACK_INTERFACE": _interface,
     "BGP_NEIGHBOR": _peer,
     "BGP_PEER_RANGE": _peer,
-    "CABLE_LENGTH": _cable,
-    **dict.fromkeys(("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE"), _of_class),
+    # One row holds the lengths of all ports, a field a port.
+    "CABLE_LENGTH": lambda _key, field: Subject(SubjectKind.CLASS, port=field or ""),
+    **dict.fromkeys(
+        ("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE"),
+        lambda key, _field: Subject(SubjectKind.CLASS, key),
+    ),
     **dict.fromkeys(
         (
             "DSCP_TO_TC_MAP",
@@ -146,7 +124,7 @@ _READERS: Mapping[str, Callable[[str, str | None], Subject]] = {
             "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
             "LOSSLESS_TRAFFIC_PATTERN",
         ),
-        _all_classes,
+        lambda _key, _field: Subject(SubjectKind.CLASS),
     ),
     **dict.fromkeys(
         (
