@@ -18,8 +18,7 @@ from functools import cache
 from typing import Any
 
 from railweave.checks.links import LinkChecker, host_port
-from railweave.checks.registry import NODE_CHECKS, rule
-from railweave.checks.subjects import NodeRead
+from railweave.checks.registry import NODE_CHECKS, NodeRead, rule
 from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric

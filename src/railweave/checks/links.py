@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 
 from railweave.checks import rules
-from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach
-from railweave.checks.subjects import LinkEnds, SwitchRead
+from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach, LinkEnds, SwitchRead
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Host, Link
 from railweave.hosts.values import marking

@@ -1,8 +1,7 @@
 """A packet to an unknown address is flooded to every port of a VLAN, also up: lossless, it waits on all of them, which
 is how RoCE fabrics have stood still (Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016)."""
 
-from railweave.checks.registry import LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import LinkBreach, LinkBreaches, LinkEnds, rule
 
 RULE = rule(
     "D-2", "no lossless port is in a flooding domain (VLAN)", __doc__, "VLAN_MEMBER|Vlan100|Ethernet0 on a fabric port"

@@ -1,7 +1,6 @@
 """Marking starts at the lower threshold and is complete at the upper one, which the queue must be able to reach."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.intent.model import Intent
 from railweave.qos.mmu.pause import marking_rules
 

@@ -1,9 +1,8 @@
 """A sender that is marked slows down; one that is paused only stops. Marking has to begin before the first pause, else
 PFC does the work of congestion control (fabric-facts section 4.7)."""
 
-from railweave.checks.registry import LinkBreaches, rule
+from railweave.checks.registry import LinkBreaches, LinkEnds, rule
 from railweave.checks.rules.e1_thresholds import broken_thresholds
-from railweave.checks.subjects import LinkEnds
 
 RULE = rule(
     "E-2",

@@ -1,9 +1,7 @@
 """After a pause is sent, what is on the cable and in the other end still arrives: the group keeps room for it, which
 grows with speed and length (fabric-facts section 4.5)."""
 
-from railweave.checks.link_values import not_exactly
-from railweave.checks.registry import LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import LinkBreach, LinkBreaches, LinkEnds, not_exactly, rule
 from railweave.qos.mmu.headroom import Headroom
 from railweave.units import format_speed
 

@@ -1,8 +1,7 @@
 """Switches choose among equal paths by a hash. With one seed in adjacent tiers, or without the one field in which the
 flows between two NICs differ (RoCEv2 puts the queue pair's hash into the UDP source port), many flows take one path."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds, SwitchRead
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 
 RULE = rule(
     "L-1",

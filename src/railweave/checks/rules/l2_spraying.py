@@ -2,8 +2,7 @@
 it takes them for lost and sends whole windows again (fabric-facts section 7)."""
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.registry import Breach, Breaches, rule
-from railweave.checks.subjects import SwitchRead
+from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
 
 RULE = rule(
     "L-2",

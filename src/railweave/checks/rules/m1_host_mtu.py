@@ -1,7 +1,6 @@
 """A host sends packets as large as its own MTU; a switch port drops what is larger than its own."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.intent.model import Intent
 
 RULE = rule("M-1", "the MTU of the hosts fits the fabric's", __doc__, "mtu: {hosts: 9214, fabric: 9000}")

@@ -1,7 +1,6 @@
 """Where the switches of a link have two MTUs, larger packets pass one way and are lost the other."""
 
-from railweave.checks.registry import LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import LinkBreach, LinkBreaches, LinkEnds, rule
 
 RULE = rule(
     "M-2", "both ends of a link have the same MTU", __doc__, "PORT|Ethernet0|mtu 9100 on one end, 9000 on the other"

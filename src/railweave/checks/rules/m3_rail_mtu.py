@@ -1,8 +1,7 @@
 """All rails send packets of one size; a smaller one is smaller for whoever talks to it."""
 
-from railweave.checks.registry import Breaches, rule
+from railweave.checks.registry import Breaches, NodeRead, rule
 from railweave.checks.rules.m4_roce_mtu import smaller_mtus
-from railweave.checks.subjects import NodeRead
 
 RULE = rule(
     "M-3", "all rails of all nodes have one MTU", __doc__, "rail0 of one node with an MTU of 8900, all others 9000"

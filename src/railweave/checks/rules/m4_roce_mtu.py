@@ -3,8 +3,7 @@ to 2048, and both ends of a path use the smaller one."""
 
 from collections.abc import Iterator
 
-from railweave.checks.registry import Breach, Breaches, rule
-from railweave.checks.subjects import NodeRead
+from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 

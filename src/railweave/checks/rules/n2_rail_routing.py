@@ -1,8 +1,7 @@
 """A rail has its own address, and a rule that sends what leaves with it to the rail's own table; else packets of one
 rail leave on another."""
 
-from railweave.checks.registry import Breach, Breaches, rule
-from railweave.checks.subjects import NodeRead
+from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.hosts.values import LINK_PREFIX_LENGTH
 from railweave.units import ipv4_text
 

@@ -1,8 +1,7 @@
 """By default Linux answers ARP for the address of one rail on every rail, and drops answers that come in on another one
 (arp_ignore, arp_announce, rp_filter)."""
 
-from railweave.checks.registry import Breach, Breaches, rule
-from railweave.checks.subjects import NodeRead
+from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.hosts.values import kernel_settings
 
 RULE = rule(

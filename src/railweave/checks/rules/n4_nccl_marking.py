@@ -1,7 +1,6 @@
 """NCCL marks its packets by NCCL_IB_TC; with another code point than that of the RDMA class they are not lossless."""
 
-from railweave.checks.registry import Breach, Breaches, rule
-from railweave.checks.subjects import NodeRead
+from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.fabric.policy import ClassRole
 from railweave.hosts.values import marking
 from railweave.intent.model import Intent

@@ -1,8 +1,6 @@
 """A link comes up where both ends have one speed over the lanes for which its cable was chosen."""
 
-from railweave.checks.link_values import unlike
-from railweave.checks.registry import LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import LinkBreach, LinkBreaches, LinkEnds, rule, unlike
 from railweave.units import format_speed
 
 RULE = rule(

@@ -1,8 +1,6 @@
 """Forward error correction is part of the signal: a port understands its own mode only."""
 
-from railweave.checks.link_values import unlike
-from railweave.checks.registry import LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import LinkBreaches, LinkEnds, rule, unlike
 
 RULE = rule(
     "P-5", "FEC modes match at both ends of a link", __doc__, "PORT|Ethernet0|fec rs on one end, none on the other"

@@ -1,8 +1,6 @@
 """A port that negotiates waits for the other end to do the same."""
 
-from railweave.checks.link_values import unlike
-from railweave.checks.registry import LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import LinkBreaches, LinkEnds, rule, unlike
 
 RULE = rule(
     "P-6",

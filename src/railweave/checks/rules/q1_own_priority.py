@@ -1,8 +1,7 @@
 """A pause stops a priority: whatever else shares it, its queue or its group is paused too. Group 0 holds all that is
 not lossless (fabric-facts section 4.2)."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.checks.traffic_classes import shared_priorities
 from railweave.intent.model import Intent
 from railweave.wording import first_few

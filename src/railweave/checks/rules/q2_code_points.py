@@ -1,7 +1,6 @@
 """A packet has one code point on its whole way; where an end maps it to another priority, it is not lossless there."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds, NodeRead
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, NodeRead, rule
 from railweave.fabric.policy import TrafficClass
 from railweave.hosts.values import marking
 from railweave.sonic.port_settings import PortSettings

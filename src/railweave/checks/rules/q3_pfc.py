@@ -1,9 +1,16 @@
 """Priority flow control works where both ends pause the same priorities: what one drops or ignores, the other relies
 on. A pause of the whole port stops every class."""
 
-from railweave.checks.link_values import priorities_text
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds, NodeRead
+from railweave.checks.registry import (
+    Breach,
+    Breaches,
+    LinkBreach,
+    LinkBreaches,
+    LinkEnds,
+    NodeRead,
+    priorities_text,
+    rule,
+)
 
 RULE = rule(
     "Q-3",

@@ -1,8 +1,7 @@
 """Congestion notifications tell senders to slow down: paused by the congestion that they report, or behind other
 classes, they come too late."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.diagnostics import Severity
 from railweave.fabric.policy import ClassRole
 from railweave.intent.model import Intent

@@ -1,9 +1,7 @@
 """ECN marks packets of RDMA before their queue fills; a queue of other traffic would drop packets there instead,
 because they cannot be marked."""
 
-from railweave.checks.link_values import not_exactly
-from railweave.checks.registry import Breach, Breaches, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import Breach, Breaches, LinkBreaches, LinkEnds, not_exactly, rule
 from railweave.intent.model import Intent
 
 RULE = rule(

@@ -1,9 +1,7 @@
 """A NIC that pauses for ever stops every flow behind it; the watchdog of SONiC drops what waits for it, and nothing
 else."""
 
-from railweave.checks.link_values import not_exactly
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, not_exactly, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 

@@ -1,7 +1,6 @@
 """The watchdog looks once a poll interval and cannot detect what is shorter (sonic-pfcwd.yang)."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, rule
-from railweave.checks.subjects import LinkEnds
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.intent.model import Intent
 
 RULE = rule(
