@@ -3,8 +3,16 @@
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 
-from railweave.names import natural_key
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+@lru_cache(maxsize=65536)
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a sort key under which ``Ethernet8`` comes before ``Ethernet16``."""
+    return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in _DIGITS.split(name) if part)
+
 
 _NUMBERED = re.compile(r"^(.*?)([0-9]+)$")
 

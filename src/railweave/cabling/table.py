@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link, SwitchPort
-from railweave.names import natural_key
+from railweave.wording import natural_key
 
 
 class CableRow(NamedTuple):

@@ -19,10 +19,10 @@ from railweave.fabric.model import Fabric, Host
 from railweave.fabric.policy import Policies
 from railweave.hosts.values import Rail, node_of
 from railweave.intent.model import Intent
-from railweave.names import natural_key
 from railweave.qos.buffering import BufferPlan
 from railweave.sonic.port_settings import PortSettings
 from railweave.sonic.rows import ConfigDb
+from railweave.wording import natural_key
 
 Plans = Callable[[str], BufferPlan | None]
 """How a switch divides its buffer, by name; None where its buffer is not known."""

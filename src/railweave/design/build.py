@@ -7,9 +7,8 @@ from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.graph import build_fabric
-from railweave.design.hardware import TierHardware, choose_hardware
+from railweave.design.hardware import TierHardware, choose_hardware, choose_media
 from railweave.design.layout import TierLayout
-from railweave.design.media import choose_media
 from railweave.design.nodes import distribute_ports
 from railweave.design.room import Designed
 from railweave.design.sizing import size

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from railweave.design.hardware import Media
 from railweave.design.identity import (
     asn,
     device_name,
@@ -14,7 +15,6 @@ from railweave.design.identity import (
     loopback,
 )
 from railweave.design.layout import Layout, NodeGroup, TierLayout
-from railweave.design.media import Media
 from railweave.design.nodes import host_ports
 from railweave.fabric.model import Fabric, Host, HostPort, Link, Panel, Switch
 from railweave.fabric.sizing import Sizing

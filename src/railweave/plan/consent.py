@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
-from railweave.names import natural_key
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.plan.waves import violation_diagnostics
@@ -15,7 +14,7 @@ from railweave.sonic.delta.closing import ClosingPort, closing_ports
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
 from railweave.sonic.delta.subject import SubjectKind
-from railweave.wording import counted, first_few
+from railweave.wording import counted, first_few, natural_key
 
 
 def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[ClosingPort, ...]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link, Switch
-from railweave.names import natural_key
 from railweave.plan.expectation import session_peer
 from railweave.sonic.delta.change import Change, Disruption
 from railweave.sonic.delta.methods import needs_both_ends
 from railweave.sonic.delta.subject import SubjectKind
+from railweave.wording import natural_key
 
 WHOLE = ("*",)
 """``DevicePlan.drain`` of a device that is drained altogether."""

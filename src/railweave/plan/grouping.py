@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from railweave.names import natural_key
 from railweave.plan.model import DISRUPTION_RANK, Plan
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
+from railweave.wording import natural_key
 
 MOST_VARIANTS = 4
 """How many different values of one table and field the same devices may have before they are summed up."""

@@ -11,10 +11,10 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from railweave.fabric.model import Fabric
-from railweave.names import natural_key
 from railweave.plan.expectation import Expectation, ExpectedNeighbor, ExpectedPort, ExpectedSession
 from railweave.plan.model import Unapplied
 from railweave.plan.outcome import CheckKind, VerifyCheck
+from railweave.wording import natural_key
 
 AS_CONFIGURED = "as in CONFIG_DB"
 

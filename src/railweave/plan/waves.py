@@ -17,8 +17,8 @@ from itertools import groupby
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Link, Switch
-from railweave.names import natural_key
 from railweave.plan.policy import DEFAULT_POLICY, Limits, PolicyViolation, RolloutPolicy
+from railweave.wording import natural_key
 
 Wave = tuple[str, ...]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from railweave.names import natural_key
+from railweave.wording import natural_key
 
 _KINDS = {
     "array": "list",

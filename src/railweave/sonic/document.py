@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from railweave.names import natural_key
 from railweave.secrets import shown_text
 from railweave.sonic.frr import FrrDocument, parse_frr, render_frr
 from railweave.sonic.rows import ConfigDb, Fields, Value
+from railweave.wording import natural_key
 
 BGPRAW = "bgpraw"
 """The key of the document under which FRR's text stands beside the tables."""

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from railweave.names import natural_key
 from railweave.sonic.delta.diff import diff, running_sha256
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr import FrrDocument, FrrEntry, apply_delta, frr_delta, parse_frr, render_frr
@@ -19,6 +18,7 @@ from railweave.sonic.frr.drain import (
     undrain_text,
 )
 from railweave.sonic.rows import DeviceConfig
+from railweave.wording import natural_key
 
 LEAF = """frr version 8.4.4
 frr defaults traditional

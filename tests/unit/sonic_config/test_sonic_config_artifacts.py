@@ -10,10 +10,10 @@ from engine_tools import config_db_json
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Overrides
-from railweave.names import natural_key
 from railweave.report.artifacts import MARKER, blocks_json, replacing, write_artifacts
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import Templates, find_templates
+from railweave.wording import natural_key
 
 Lab = Callable[..., Fabric]
 

@@ -7,12 +7,12 @@ from engine_tools import configure_all
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.policy import Overrides
-from railweave.names import natural_key
 from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.configure import configure
 from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.rows import DeviceConfig, Fields
 from railweave.templates import find_templates
+from railweave.wording import natural_key
 
 Lab = Callable[..., Fabric]
 

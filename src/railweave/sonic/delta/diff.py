@@ -9,7 +9,6 @@ from functools import partial
 from operator import itemgetter
 
 from railweave.diagnostics import Blocker
-from railweave.names import natural_key
 from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.conflicts import Conflict, find_conflicts, find_frr_conflicts, planned_edits
 from railweave.sonic.delta.delta import lines_of, treated
@@ -33,6 +32,7 @@ from railweave.sonic.ownership import (
 )
 from railweave.sonic.reasons import field_reason, frr_reason
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Value
+from railweave.wording import natural_key
 
 NOT_IN_THE_INTENT = "not in the intent"
 TAKEN = "the fabric takes the port (--remove-conflicting)"

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from railweave.names import natural_key
 from railweave.sonic.delta.change import Change, Delta, Edit, Op
 from railweave.sonic.delta.delta import applied, judged, lines_of
 from railweave.sonic.delta.edits import frr_edits, row_edits
@@ -24,6 +23,7 @@ from railweave.sonic.document import (
 )
 from railweave.sonic.frr import FrrDocument, apply_delta, delta_text, frr_difference
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
+from railweave.wording import natural_key
 
 MergeDocument = Mapping[str, Any]
 """The JSON form described above."""

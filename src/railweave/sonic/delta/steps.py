@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from railweave.names import natural_key
 from railweave.sonic.delta.change import Change, Delta, Edit, Method, Op
 from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.lossless import lossless_change
@@ -25,6 +24,7 @@ from railweave.sonic.frr import delta_text, render_frr
 from railweave.sonic.neutral import is_permanent
 from railweave.sonic.ownership import is_made_by_sonic, port_of
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
+from railweave.wording import natural_key
 
 RELOAD_NEEDS = ("hwsku", "mac", "platform")
 """Fields of DEVICE_METADATA|localhost without which ``config reload`` empties the database and hangs (run)."""

@@ -7,7 +7,6 @@ before what refers to it, policies change in place, and what goes, goes last and
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from railweave.names import natural_key
 from railweave.secrets import is_hidden
 from railweave.sonic.frr.document import FrrDocument, without_implied, write_lines
 from railweave.sonic.frr.lines import (
@@ -23,6 +22,7 @@ from railweave.sonic.frr.lines import (
     rank,
     slot,
 )
+from railweave.wording import natural_key
 
 Owner = tuple[str, str]
 """A router's line and a neighbor's or peer group's name."""

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from railweave.names import natural_key
 from railweave.sonic.frr.drain_lines import binding, is_drain_line, separate
 from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_default_on, rank
 from railweave.sonic.frr.maintenance import maintenance_pattern, separate_maintenance
+from railweave.wording import natural_key
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from railweave.fabric.buffers import BufferPool, BufferProfile, Division
 from railweave.fabric.model import SwitchPort
 from railweave.fabric.policy import BufferModel
-from railweave.names import natural_key
 from railweave.qos.buffering import BufferPlan
 from railweave.qos.mmu.headroom import LOSSLESS_MTU_BYTES, SMALL_PACKET_PERCENT, Headroom
 from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS
 from railweave.sonic.rows import Row
+from railweave.wording import natural_key
 
 CABLE_TABLE = "CABLE_LENGTH"
 CABLE_ROW = "AZURE"

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
-from railweave.names import natural_key
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.frr_text import frr_text
@@ -22,6 +21,7 @@ from railweave.sonic.render.ports import Attachment, attachments, link_rows, loo
 from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
 from railweave.units import ipv4_text
+from railweave.wording import natural_key
 
 _USES_KEPT = 64
 """Sets of used ports that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""

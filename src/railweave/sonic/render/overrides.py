@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Switch
 from railweave.fabric.policy import Overrides
-from railweave.names import natural_key
 from railweave.secrets import shown_key
 from railweave.sonic.rows import Row, Value
+from railweave.wording import natural_key
 
 
 def override_rows(overrides: Overrides, switch: Switch) -> tuple[Row, ...]:

@@ -7,7 +7,6 @@ told by PFC_PRIORITY_TO_PRIORITY_GROUP_MAP on Spectrum only; Broadcom ASICs take
 from collections.abc import Iterable, Sequence
 
 from railweave.fabric.policy import MarkingPreset, Policies, TrafficClass
-from railweave.names import natural_key
 from railweave.qos.buffering import BufferPlan
 from railweave.qos.mapping import MapChain
 from railweave.qos.marking import ROUND_TRIP_US, bandwidth_delay_bytes, choose_marking
@@ -15,6 +14,7 @@ from railweave.qos.mmu.pause import marks_text
 from railweave.qos.scheduling import QueueShare
 from railweave.qos.watchdog import Watchdog
 from railweave.sonic.rows import Row
+from railweave.wording import natural_key
 
 MAP_NAME = "FABRIC"
 """The one map of each kind."""
