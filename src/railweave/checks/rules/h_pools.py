@@ -2,8 +2,7 @@
 drops: rows of overrides and of live switches are resolved down to the pool and the chip."""
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.registry import Breach, Breaches, rule
-from railweave.checks.subjects import SwitchRead
+from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
 from railweave.sonic.buffer_faults import buffer_faults
 
 RULE = rule(
