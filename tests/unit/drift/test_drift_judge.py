@@ -5,7 +5,6 @@ from datetime import date
 from typing import Any
 
 import pytest
-from railweave.plan.drift_rules import parse_rules
 
 from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
