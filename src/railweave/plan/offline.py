@@ -9,18 +9,21 @@ from railweave.fabric.model import Fabric, Switch
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.routing.instance import BgpSpeaker
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.delta.subject import is_peer
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr.lines import defined_neighbor, neighbor_of
 from railweave.sonic.render.configure import Configurator, use_of
+from railweave.sonic.render.frr_text import frr_text
 from railweave.sonic.render.panel_rows import PanelRows
 from railweave.sonic.rows import DeviceConfig, Row
 from railweave.templates import Templates
 from railweave.wording import first_few
 
 _Rows = tuple[tuple[Row, ...], tuple[Row, ...]]
+_Routes = tuple[BgpSpeaker, BgpSpeaker]
 
 _NOTHING = DeviceDiff(Delta(), {}, (), unprovisioned=False)
 """What most devices of a large fabric need."""
@@ -60,19 +63,20 @@ class _Differences:
         before, after = self._before, self._after
         if old is None:
             return diff(switch.name, RunningConfig({}, ""), after.device(switch))
-        own, routes = after.own(switch), before.speaker(old) != after.speaker(switch)
+        own, speakers = after.own(switch), (before.speaker(old), after.speaker(switch))
+        routes = None if speakers[0] == speakers[1] else speakers
         if before.own(old) != own:
-            return self._found(old, switch, routes=routes)
+            return self._found(old, switch, routes)
         shared, extra = (before.shared(old), after.shared(switch)), (before.overrides(old), after.overrides(switch))
         if self._is_equal(*shared) and extra[0] == extra[1]:
             # Of rows that stay only the one that says who the switch is has a say in what its FRR lines mean.
             who = (own.metadata,)
-            return self._found(old, switch, rows=(who, who), routes=True) if routes else _NOTHING
+            return self._found(old, switch, routes, (who, who)) if routes else _NOTHING
         if routes:
-            return self._found(old, switch, routes=True)
+            return self._found(old, switch, routes)
         kind = (id(shared[0]), id(shared[1]), use_of(own.used), *map(_hashable, extra))
         if kind not in self._known:
-            self._known[kind] = self._found(old, switch, routes=False)
+            self._known[kind] = self._found(old, switch, None)
         return self._known[kind]
 
     def _is_equal(self, before: PanelRows, after: PanelRows) -> bool:
@@ -81,10 +85,11 @@ class _Differences:
             self._stays[pair] = before == after
         return self._stays[pair]
 
-    def _found(self, old: Switch, switch: Switch, *, routes: bool, rows: _Rows | None = None) -> DeviceDiff:
+    def _found(self, old: Switch, switch: Switch, routes: _Routes | None, rows: _Rows | None = None) -> DeviceDiff:
         before, after = self._before, self._after
         had, has = rows or (before.rows(old), after.rows(switch))
-        frr = _of_differing_neighbors(before.frr(old), after.frr(switch)) if routes else ("", "")
+        texts = [frr_text(one, of.templates) for one, of in zip(routes or (), (before, after), strict=False)]
+        frr = _of_differing_neighbors(*texts) if texts else ("", "")
         running = RunningConfig(DeviceConfig(old.name, had, "").config_db(), frr[0])
         return diff(switch.name, running, DeviceConfig(switch.name, has, frr[1]))
 
@@ -94,34 +99,31 @@ def _of_differing_neighbors(before: str, after: str) -> tuple[str, str]:
 
     Where a neighbor or group is defined in another way all lines stay, since its members go and come with it.
     """
-    texts = [list(_placed(text)) for text in (before, after)]
-    differing = set(texts[0]) ^ set(texts[1])
-    if any(defined_neighbor(line) for _, line in differing):
+    texts = list(_placed(before)), list(_placed(after))
+    had, has = ({place for place, _, _ in lines} for lines in texts)
+    differing = {line for _, _, line in had ^ has}
+    if any(map(defined_neighbor, differing)):
         return before, after
-    telling = {neighbor_of(line) for _, line in differing}
-    names = {name for lines in texts for _, line in lines if (name := _neighbor(line)) and name not in telling}
-    alike = {name for name in names if is_peer(name)}
-    lean = (
-        "\n".join(raw for raw, (_, line) in zip(text.splitlines(), lines, strict=True) if _neighbor(line) not in alike)
-        for text, lines in zip((before, after), texts, strict=True)
-    )
+    telling = set(map(neighbor_of, differing))
+    names = {name for lines in texts for _, _, name in lines}
+    alike = {name for name in names - telling if is_peer(name)}
+    lean = ("\n".join(raw for _, raw, name in lines if name not in alike) for lines in texts)
     return next(lean), next(lean)
 
 
-def _placed(text: str) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield every line with the block and the address family in which it stands."""
+def _placed(text: str) -> Iterator[tuple[tuple[str, str, str], str, str]]:
+    """Yield every line after its block and address family, then as it was written, and its neighbor."""
     block, family = "", ""
     for raw in text.splitlines():
         line = raw.strip()
+        name = ""
         if raw[:1] != " ":
             block, family = line, ""
+        elif line.startswith("neighbor "):
+            name = line.split(" ", 2)[1]
         elif line.startswith(("address-family ", "exit-address-family")):
             family = line
-        yield (block, family), line
-
-
-def _neighbor(line: str) -> str:
-    return line.split(" ", 2)[1] if line.startswith("neighbor ") else ""
+        yield (block, family, line), raw, name
 
 
 def _hashable(rows: Iterable[Row]) -> Hashable:

@@ -3,6 +3,7 @@
 import stat
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -36,20 +37,27 @@ class Templates:
         """Return the text of template ``name`` with ``values``; raises TemplateFaultError."""
         if self._elsewhere is not None:
             return self._elsewhere(name, values)
-        return "".join(self.pieces(name, values))
+        with self._faults_told(name):
+            return self._template(name).render(values)
 
     def pieces(self, name: str, values: Mapping[str, object]) -> Iterator[str]:
         """Yield the text of template ``name`` as it is made, in this process; raises TemplateFaultError."""
+        with self._faults_told(name):
+            yield from self._template(name).generate(values)
+
+    @contextmanager
+    def _faults_told(self, name: str) -> Iterator[None]:
         try:
-            yield from (self._compiled.get(name) or self._compile(name)).generate(values)
+            yield
         except Exception as fault:  # templates are programs of the project: whatever they raise is theirs
             raise TemplateFaultError(_fault_text(name, fault, self.folders)) from fault
 
-    def _compile(self, name: str) -> "Template":
-        with self._lock:  # a worker compiles, the others wait for it; Jinja keeps what it compiled
-            if self._environment is None:
-                self._environment = _environment(self.folders)
-            self._compiled[name] = self._environment.get_template(name)
+    def _template(self, name: str) -> "Template":
+        if name not in self._compiled:
+            with self._lock:  # a worker compiles, the others wait for it; Jinja keeps what it compiled
+                if self._environment is None:
+                    self._environment = _environment(self.folders)
+                self._compiled[name] = self._environment.get_template(name)
         return self._compiled[name]
 
 
