@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
+from typing import NamedTuple
 
 from railweave.fabric.buffers import Buffers
 from railweave.fabric.policy import Policies
@@ -142,13 +143,13 @@ class Host:
     ports: tuple[HostPort, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A cable. ``lower`` is the end nearer to the GPUs, a node or a switch; ``upper`` a switch of the tier ``level``.
 
     ``lower_port`` and ``upper_port`` index the device's ports. ``network`` is the even address of the link's /31: the
     upper end's own address, the lower end has ``network + 1`` (RFC 3021). ``rail`` is None between switches. Where the
-    underlay is unnumbered a link between switches has no /31 and ``network`` is 0.
+    underlay is unnumbered a link between switches has no /31 and ``network`` is 0. A fabric has a quarter of a million
+    links, and a tuple is made twice as fast as a frozen dataclass.
     """
 
     level: int

@@ -72,7 +72,7 @@ def pod(fabric: Fabric, number: int) -> tuple[list[Switch], list[Host], list[Lin
         hosts.append(replace(host, name=names[host.name], number=host.number + 4 * number, stripe=number))
     # Two leaves further on: 64 addresses of hosts and 32 links each.
     links = [
-        replace(link, lower=names[link.lower], upper=names[link.upper], network=link.network + 128 * number)
+        link._replace(lower=names[link.lower], upper=names[link.upper], network=link.network + 128 * number)
         for link in fabric.links
     ]
     return switches, hosts, links

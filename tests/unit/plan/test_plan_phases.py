@@ -298,8 +298,8 @@ def test_a_ring_of_cables_goes_in_one_step() -> None:
     one = next(link for link in links if link.lower == "weave-leaf1")
     two = next(link for link in links if link.lower == "weave-leaf2")
     swapped = {
-        (one.lower, one.lower_port): replace(one, upper_port=two.upper_port),
-        (two.lower, two.lower_port): replace(two, upper_port=one.upper_port),
+        (one.lower, one.lower_port): one._replace(upper_port=two.upper_port),
+        (two.lower, two.lower_port): two._replace(upper_port=one.upper_port),
     }
     head = replace(base, links=tuple(swapped.get((link.lower, link.lower_port), link) for link in base.links))
     (step,) = restriping_steps(base, head)
@@ -311,7 +311,7 @@ def test_a_ring_within_one_bundle_is_refused_with_a_way_out() -> None:
 
     base = weave(2)
     one, two = [link for link in base.links if (link.lower, link.upper) == ("weave-leaf1", "weave-spine1")][:2]
-    swapped = {one: replace(one, upper_port=two.upper_port), two: replace(two, upper_port=one.upper_port)}
+    swapped = {one: one._replace(upper_port=two.upper_port), two: two._replace(upper_port=one.upper_port)}
     head = replace(base, links=tuple(swapped.get(link, link) for link in base.links))
     with pytest.raises(RefusedError, match="rings") as refused:
         restriping_steps(base, head)
