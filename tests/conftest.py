@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 # How many examples a property is tried on: few in `make test`, many in `make properties`. The health checks left out
 # measure the load of the machine, and how many intents the design refuses.
 LEFT_OUT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=LEFT_OUT)
-settings.register_profile("thorough", max_examples=300, deadline=None, suppress_health_check=LEFT_OUT)
+settings.register_profile("quick", max_examples=25, deadline=None, suppress_health_check=LEFT_OUT)
+settings.register_profile("thorough", max_examples=250, deadline=None, suppress_health_check=LEFT_OUT)
 settings.load_profile("quick")
 
 # What is imported stays. It is put aside when all is imported (`pytest_collection_finish`).
