@@ -10,7 +10,7 @@ import socketserver
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,9 @@ from virtual_switch import encoded
 from railweave_switch.packing import packed
 from railweave_switch.rows import tables_of
 
+LIMIT_S = 300.0
+"""After this a process is stuck, on the slowest machine."""
+
 TOOLS = Path(__file__).with_name("switch_tools.py")
 
 
@@ -32,7 +35,7 @@ class Bench:
     root: Path
     rows: dict[str, dict[str, str]]
     python: str = sys.executable
-    started: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    pipes: list[int] = field(default_factory=list)
 
     @property
     def program(self) -> Path:
@@ -51,7 +54,7 @@ class Bench:
         )  # fmt: skip
 
     def call(self, *words: str, stdin: bytes = b"") -> dict[str, Any]:
-        out, err = self.start(*words).communicate(stdin, timeout=60)
+        out, err = self.start(*words).communicate(stdin, timeout=LIMIT_S)
         assert not err, err.decode()
         found: dict[str, Any] = json.loads(out)
         return found
@@ -63,6 +66,21 @@ class Bench:
     def apply(self, document: Mapping[str, Any]) -> dict[str, Any]:
         words, data = self.sent(document)
         return self.call(*words, stdin=data)
+
+    @contextmanager
+    def held(self, command: str) -> Iterator[Callable[[], object]]:
+        """Hold a command of SONiC's until the end of the block; give what waits until it runs, and tells whether."""
+        pipes = [self.root / "reached", self.root / "go"]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        reached, go = (os.open(pipe, os.O_RDWR) for pipe in pipes)
+        (self.root / "held").write_text(command)
+        try:
+            yield lambda: select.select([reached], [], [], LIMIT_S)[0]
+        finally:
+            (self.root / "held").unlink()
+            os.write(go, b".")
+            self.pipes += [reached, go]
 
     def guards(self) -> list[int]:
         """Return the processes of the guard of this folder, the twin first."""
@@ -77,7 +95,7 @@ class Bench:
                     found.append(int(entry.name))
         return sorted(found)
 
-    def guards_ended(self, limit_s: float = 60.0) -> bool:
+    def guards_ended(self, limit_s: float = LIMIT_S) -> bool:
         """Wait until the kernel says that the processes of the guard have ended; False where one outlives the limit."""
         for pid in self.guards():
             try:
@@ -119,6 +137,8 @@ def bench(root: Path) -> Iterator[Bench]:
             with suppress(ProcessLookupError):  # it may be ending
                 os.kill(pid, signal.SIGKILL)
         made.guards_ended()
+        for pipe in made.pipes:
+            os.close(pipe)
         server.shutdown()
         server.server_close()
         thread.join()
