@@ -9,12 +9,16 @@ from typing import Any
 import sonic_sim.commands  # noqa: F401  registers the programs
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import Hash, rows_of
-from sonic_sim.device import CONFIG_FILE, Device
+from sonic_sim.device import CONFIG_FILE, Device, Image
 from sonic_sim.shell.run import Shell
 from sonic_sim.shell.streams import Captured
 from sonic_sim.spec import SimDevice
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "sonic-recorded"
+
+
+_STUB = "/var/log/stub"
+"""Where the recordings' stand-in for systemctl reads what it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,22 @@ def load(name: str) -> dict[str, Any]:
     return dict(json.loads((FOLDER / "scenarios" / f"{name}.json").read_bytes()))
 
 
+class RecordedDevice(Device):
+    """A switch with the software of the recordings."""
+
+    def image(self) -> Image:
+        """Return what ``show version`` names."""
+        return Image(version="SONiC.202505.0-recorded", built_by="recorded@lab")
+
+
 def device_of(scenario: dict[str, Any]) -> Device:
     """Return a switch in the scenario's initial state, without daemons, as in the recording."""
     text = (FOLDER / scenario["initial"]).read_text(encoding="utf-8")
     document = json.loads(text)
-    spec = SimDevice("leaf1", document, "N/A", "52:54:00:12:34:56", scenario.get("asic_type", "vs"))
-    device = Device(spec, Clock(0.0), daemons=False)
+    without = ("systemd", *(("sudo",) if scenario.get("id") == "no-sudo" else ()))
+    without += () if scenario.get("category") == "frr" else ("bgpd",)
+    spec = SimDevice("leaf1", document, "N/A", "52:54:00:12:34:56", scenario.get("asic_type", "vs"), without)
+    device = RecordedDevice(spec, Clock(0.0), daemons=False)
     init = (FOLDER / "initial" / "init_cfg.json").read_bytes()
     device.files.write("/etc/sonic/init_cfg.json", init)
     device.files.write(CONFIG_FILE, text.encode())
@@ -58,19 +72,36 @@ def device_of(scenario: dict[str, Any]) -> Device:
                 device.db.put(key, fields)
             else:
                 device.other.setdefault(int(number), {})[key] = dict(fields)
+    device.files.make_directory(_STUB)
+    if scenario.get("id") == "tables":
+        run(device, {"command": "ip addr add 192.168.122.76/24 dev eth0"})  # the machine of the first two parts
     for command in scenario.get("setup") or ():
         run(device, {"command": command})
+    _follow_stand_ins(device)
     return device
+
+
+def _follow_stand_ins(device: Device) -> None:
+    """Bring the switch's services into the state that a recording told its stand-in of systemctl."""
+    now = device.clock.now()
+    starting = device.files.exists(f"{_STUB}/is-system-running")
+    device.times.frr_up = now + 100 if starting else 0.0
+    device.times.swss_up = now + 1 if device.files.exists(f"{_STUB}/swss-ts") else 0.0
 
 
 def run(device: Device, step: dict[str, Any]) -> Ran:
     """Run one recorded command."""
     before = {key: dict(row) for key, row in device.db.rows.items()}
+    if _STUB in step["command"] and "python3 -c" in step["command"]:
+        # the recording makes up a time since which swss is up
+        step = {**step, "command": f"rm {_STUB}/is-system-running; echo 0 > {_STUB}/swss-ts"}
     user = step.get("user") or "root"
     shell = Shell(device, user, "/root" if user == "root" else "/home/admin", terminal=bool(step.get("terminal")))
     captured = Captured(step.get("stdin") or "")
     captured.streams.terminal = bool(step.get("terminal"))
     status = asyncio.run(asyncio.wait_for(shell.run_line(step["command"], captured.streams), 20))
+    if _STUB in step["command"]:
+        _follow_stand_ins(device)
     return Ran(status, captured.stdout, captured.stderr, difference(before, device.db.rows))
 
 

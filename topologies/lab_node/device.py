@@ -107,6 +107,10 @@ class NodeDevice(Device):
         self.redis = Redis(CONFIG_DB)
         self.read_config()
 
+    def containers(self) -> tuple[str, ...]:
+        """Return what a switch would run in containers and this node runs itself."""
+        return ("bgp",)
+
     def image(self) -> Image:
         """Return what this node is: no SONiC image, whatever its commands are called."""
         debian = Path("/etc/debian_version").read_text().strip()

@@ -132,6 +132,10 @@ class Device:
         """Return a value that changes with everything that is kept on disk."""
         return (self.db.version, self.files.version, self.frr.version, self.faults.version, self.guard is not None)
 
+    def containers(self) -> tuple[str, ...]:
+        """Return the containers that ``docker ps`` lists, of those that programs ask for; none in the recordings."""
+        return ("bgp",) if self.daemons else ()
+
     def image(self) -> Image:
         """Return the software that runs."""
         return Image()

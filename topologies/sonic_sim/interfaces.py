@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sonic_sim.device import Device
+from sonic_sim.device import Device, Link
 
 _MANAGEMENT = "eth0"
 
@@ -18,10 +18,12 @@ def kernel_interfaces(device: Device) -> list[dict[str, Any]]:
         name, bar, prefix = key.partition("|")
         if bar and name == _MANAGEMENT:
             management["addr_info"].append(_address(prefix))
+    management["addr_info"] += map(_address, device.links.get(_MANAGEMENT, Link()).addresses)
     by_name: dict[str, dict[str, Any]] = {}
     mac = device.db.get("DEVICE_METADATA|localhost").get("mac", device.spec.mac)
-    for name, link in device.links.items():
-        up = link.up and (not link.peer or device.links[link.peer].up)
+    made = {name: link for name, link in device.links.items() if name != _MANAGEMENT}
+    for name, link in made.items():
+        up = link.up and link.peer in device.links and device.links[link.peer].up
         by_name[name] = _entry(name, 1500, "UP" if up else "DOWN", mac, _flags(link.up, up))
         by_name[name]["addr_info"] += map(_address, link.addresses)
     if network is None or not device.daemons:

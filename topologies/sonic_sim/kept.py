@@ -50,7 +50,10 @@ def device_to_json(device: Device) -> dict[str, Any]:
 
 
 def _spec_to_json(spec: SimDevice) -> dict[str, Any]:
-    return {"name": spec.name, "factory": spec.factory, "serial": spec.serial, "mac": spec.mac, "asic": spec.asic}
+    return {
+        "name": spec.name, "factory": spec.factory, "serial": spec.serial, "mac": spec.mac, "asic": spec.asic,
+        "without": list(spec.without),
+    }  # fmt: skip
 
 
 def _file_to_json(one: File) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def _file_to_json(one: File) -> dict[str, Any]:
 
 def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     """Return the switch that `device_to_json` described. Raises KeyError, TypeError for another shape."""
-    device = Device(SimDevice(**value["spec"]), clock)
+    device = Device(SimDevice(**{**value["spec"], "without": tuple(value["spec"].get("without", ()))}), clock)
     for key, row in value["rows"].items():
         device.db.put(key, row)
     device.initialized = value["initialized"]

@@ -11,13 +11,14 @@ ConfigDbDocument = dict[str, dict[str, dict[str, FieldValue]]]
 
 @dataclass(frozen=True, slots=True)
 class SimDevice:
-    """A switch: ``factory`` is the CONFIG_DB that it boots with before anybody configures it."""
+    """A switch: ``factory`` is the CONFIG_DB that it boots with; ``without`` names programs that its image lacks."""
 
     name: str
     factory: ConfigDbDocument
     serial: str
     mac: str
     asic: str = "vs"
+    without: tuple[str, ...] = ()
 
     @property
     def hwsku(self) -> str:
@@ -83,7 +84,7 @@ def spec_from_json(text: str | bytes) -> SimSpec:
 def _spec(document: Mapping[str, Any]) -> SimSpec:
     return SimSpec(
         fabric=document["fabric"],
-        devices=tuple(SimDevice(**one) for one in document["devices"]),
+        devices=tuple(SimDevice(**{**one, "without": tuple(one.get("without", ()))}) for one in document["devices"]),
         hosts=tuple(SimHost(**one) for one in document["hosts"]),
         cables=tuple(SimCable(**one) for one in document["cables"]),
     )

@@ -70,7 +70,13 @@ def bgp_summary(device: Device, every_vrf: bool) -> dict[str, Any]:
 
 
 def _clock(milliseconds: int) -> str:
+    """Return a time as FRR prints it: hours, then days, then weeks."""
     seconds = milliseconds // 1000
+    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    if days >= 7:
+        return f"{days // 7:02d}w{days % 7}d{hours:02d}h"
+    if days:
+        return f"{days}d{hours:02d}h{minutes:02d}m"
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
@@ -109,19 +115,46 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
     return {"default": {"vrfId": 0, "vrfName": "default", **peers}} if every_vrf else peers
 
 
+_DISTANCES = {"connected": 0, "static": 1, "bgp": 20}
+
+
 def ip_routes(device: Device, every_vrf: bool) -> dict[str, Any]:
     """Return ``show ip route json``: connected, static and BGP routes with all equal next hops."""
-    routes: dict[str, Any] = {}
+    hops: dict[str, tuple[str, list[dict[str, Any]]]] = {}
     for prefix, kind in local_routes(device).items():
-        routes[prefix] = [{"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": kind, "selected": True,
-                           "installed": True, "nexthops": [{"fib": True, "active": True}]}]  # fmt: skip
+        hops[prefix] = (kind, _local_hops(device, prefix, kind))
     rib = rib_of(device)
-    for prefix, hops in (equal_paths(rib) if rib is not None else {}).items():
-        if prefix not in routes:
-            hop = [_next_hop(device, peer, port) for peer, port in hops]
-            routes[prefix] = [{"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": "bgp",
-                               "selected": True, "installed": True, "distance": 20, "nexthops": hop}]  # fmt: skip
+    for prefix, paths in (equal_paths(rib) if rib is not None else {}).items():
+        hops.setdefault(prefix, ("bgp", [_next_hop(device, peer, port) for peer, port in paths]))
+    uptime = _clock(int((device.clock.now() - device.times.frr_up) * 1000))
+    routes = {
+        prefix: [{"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": kind, "vrfId": 0,
+                  "vrfName": "default", "selected": True, "destSelected": True, "distance": _DISTANCES[kind],
+                  "metric": 0, "installed": True, "uptime": uptime, "nexthops": [
+                      {"flags": 3, "fib": True, **hop, "active": True, "weight": 1} for hop in found]}]
+        for prefix, (kind, found) in hops.items()
+    }  # fmt: skip
     return dict(sorted(routes.items(), key=lambda one: (network(one[0]).version, network(one[0]).network_address)))
+
+
+def _local_hops(device: Device, prefix: str, kind: str) -> list[dict[str, Any]]:
+    """Return the next hops of a connected or static route: an interface, a gateway, or none at all."""
+    if kind == "connected":
+        addresses = device.network.addresses(device) if device.network is not None else ()
+        names = [one.interface for one in addresses if str(network(f"{one.address}/{one.length}")) == prefix]
+        return [{"directlyConnected": True, "interfaceName": name} for name in names[:1]]
+    lines = [line.split() for line in device.frr.root.lines.values() if line.startswith(("ip route ", "ipv6 route "))]
+    found: list[dict[str, Any]] = []
+    for words in lines:
+        if words[2] != prefix:
+            continue
+        if words[3].lower() in ("null0", "blackhole", "reject"):
+            found.append({"unreachable": True, "reject" if words[3] == "reject" else "blackhole": True})
+        elif words[3][0].isalpha():
+            found.append({"directlyConnected": True, "interfaceName": words[3]})
+        else:
+            found.append({"ip": words[3], "afi": "ipv6" if ":" in words[3] else "ipv4"})
+    return found
 
 
 def _next_hop(device: Device, peer: str, port: str) -> dict[str, Any]:
@@ -129,7 +162,7 @@ def _next_hop(device: Device, peer: str, port: str) -> dict[str, Any]:
     unnumbered = peer == port
     address = _link_local(device, port) if unnumbered else peer
     family = "ipv6" if unnumbered else "ipv4"
-    return {"fib": True, "ip": address, "afi": family, "interfaceName": port, "active": True}
+    return {"ip": address, "afi": family, "interfaceName": port}
 
 
 def _link_local(device: Device, port: str) -> str:
@@ -158,23 +191,35 @@ def summary_text(device: Device) -> str:
     return f"{head}\n" + "\n".join(lines) + f"\n\nTotal number of neighbors {len(document['peers'])}\n"
 
 
+_CODES = """Codes: K - kernel route, C - connected, L - local, S - static,
+       R - RIP, O - OSPF, I - IS-IS, B - BGP, E - EIGRP, N - NHRP,
+       T - Table, v - VNC, V - VNC-Direct, A - Babel, F - PBR,
+       f - OpenFabric, t - Table-Direct,
+       > - selected route, * - FIB route, q - queued, r - rejected, b - backup
+       t - trapped, o - offload failure
+
+IPv4 unicast VRF default:
+"""
+
+
 def route_text(device: Device) -> str:
-    """Return ``show ip route`` for a person."""
-    letters = {"connected": "C", "static": "S", "bgp": "B"}
-    lines = [
-        "Codes: K - kernel route, C - connected, S - static, B - BGP,",
-        "       > - selected route, * - FIB route",
-        "",
-    ]
+    """Return ``show ip route`` as zebra prints it."""
+    lines = []
     for prefix, (route,) in ip_routes(device, False).items():
-        hops = [f"via {hop['ip']}, {hop['interfaceName']}" for hop in route["nexthops"] if "ip" in hop] or [
-            "directly connected"
-        ]
-        lines += [
-            f"{letters[route['protocol']]}>* {prefix} {hop}" if place == 0 else f"  *   {hop}"
-            for place, hop in enumerate(hops)
-        ]
-    return "\n".join(lines) + "\n"
+        place = "" if route["protocol"] == "connected" else f" [{route['distance']}/{route['metric']}]"
+        head = f"{route['protocol'][0].upper()}>* {prefix}{place}"
+        for number, hop in enumerate(route["nexthops"]):
+            start = head if number == 0 else "  *" + " " * (len(head) - 3)
+            lines.append(f"{start} {_hop_text(hop)}, weight {hop['weight']}, {route['uptime']}\n")
+    return _CODES + "".join(lines)
+
+
+def _hop_text(hop: dict[str, Any]) -> str:
+    if "unreachable" in hop:
+        return "unreachable (ICMP unreachable)" if "reject" in hop else "unreachable (blackhole)"
+    if "directlyConnected" in hop:
+        return f"is directly connected, {hop['interfaceName']}"
+    return f"via {hop['ip']}" + (f", {hop['interfaceName']}" if "interfaceName" in hop else "")
 
 
 JSON_VIEWS: dict[str, Callable[[Device, bool], dict[str, Any]]] = {

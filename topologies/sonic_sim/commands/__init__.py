@@ -9,6 +9,7 @@ from sonic_sim.commands import (  # noqa: F401
     ecnconfig,
     filetools,
     host,
+    jq,
     netlink,
     pfcwd,
     ping,

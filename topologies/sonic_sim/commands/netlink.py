@@ -46,10 +46,11 @@ def _change(call: Call, words: list[str]) -> Result:
         links[name] = Link(peer)
         if peer:
             links[peer] = Link(name)
-    elif name not in links:
+    elif name not in links and not (name == "eth0" and "address".startswith(words[0])):
         return Result(1, err=f'Cannot find device "{name}"\n')
     elif "address".startswith(words[0]):
-        (links[name].addresses.append if verb == "add" else links[name].addresses.remove)(words[2])
+        held = links.setdefault(name, Link()).addresses
+        (held.append if verb == "add" else held.remove)(words[2])
     elif verb == "set":
         links[name].up = "up" in words or (links[name].up and "down" not in words)
     else:

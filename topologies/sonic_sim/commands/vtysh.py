@@ -114,6 +114,8 @@ def _exec(device: Device, command: str) -> Result:
         return _write(device)
     if command == "write terminal":
         command = "show running-config"
+    if "bgpd" in device.spec.without and command.startswith(("show bgp", "show ip bgp")):
+        return Result(1, err="bgpd is not running\n")
     if command.startswith("show"):
         shown = view(device, command)
         if shown is not None:

@@ -12,6 +12,7 @@ from sonic_sim.gcu.moves import apply_copy
 from sonic_sim.gcu.order import NoOrderError, sorted_moves
 from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch
 from sonic_sim.gcu.rules import refusal
+from sonic_sim.interfaces import kernel_interfaces
 from sonic_sim.yang.check import YangError, check_document
 from sonic_sim.yang.model import MODELS
 
@@ -19,10 +20,13 @@ _FIXED_S, _STEP_S = 1.5, 0.33
 """Seconds of a patch on a fast switch CPU, measured (sonic-facts §3.5)."""
 
 
-def running_document(device: Device) -> dict[str, Any]:
-    """Return CONFIG_DB with ``bgpraw``, empty where FRR does not answer."""
+def running_document(device: Device, complain: Callable[[str], None]) -> dict[str, Any]:
+    """Return CONFIG_DB with ``bgpraw``: what ``sudo rvtysh`` prints, empty where FRR does not answer."""
     document: dict[str, Any] = dict(device.db.document())
     document["bgpraw"] = device.frr.show() if device.frr_answers() else ""
+    if "sudo" in device.spec.without:
+        complain("/bin/sh: 1: sudo: not found")
+        document["bgpraw"] = None
     return document
 
 
@@ -44,6 +48,7 @@ class Applier:
 
     device: Device
     say: Callable[[str], None]
+    complain: Callable[[str], None]
     dry: bool = False
     ignore_without_model: bool = False
     seconds: float = _FIXED_S
@@ -51,7 +56,7 @@ class Applier:
     def precheck(self, patch: list[Operation]) -> None:
         """Try the patch on the running configuration, as apply-patch does first. Raises ApplyError."""
         try:
-            target = apply_patch(running_document(self.device), patch)
+            target = apply_patch(running_document(self.device, self.complain), patch)
             foreign = [name for name in target if name not in MODELS and name != "bgpraw"]
             if foreign:
                 self.say(f"sonic_yang(6):Note: Below table(s) have no YANG models: {', '.join(foreign)}")
@@ -134,7 +139,8 @@ class Applier:
 
     def _write(self, move: Move) -> None:
         """Write the rows of one move: whole rows, as set_entry does."""
-        document = apply_copy(self.device.db.document(), move)
+        before = self.device.db.document()
+        document = apply_copy(before, move)
         table, key = move.parts[0], move.parts[1] if len(move.parts) > 1 else None
         if key is None:
             self.device.db.delete_table(table)
@@ -144,6 +150,16 @@ class Applier:
             self._write_row(f"{table}|{key}", encode_fields(document[table][key]))
         else:
             self.device.db.delete(f"{table}|{key}")
+        if table == "VLAN_INTERFACE":
+            self._flush_neighbors(before)
+
+    def _flush_neighbors(self, before: dict[str, Any]) -> None:
+        """Forget the neighbors of addresses of VLANs that are gone, as the updater's validator does by ``ip``."""
+        links = {link["ifname"] for link in kernel_interfaces(self.device)}
+        for key in before.get("VLAN_INTERFACE", {}):
+            name, bar, _ = key.partition("|")
+            if bar and f"VLAN_INTERFACE|{key}" not in self.device.db.rows and name not in links:
+                self.complain(f'Cannot find device "{name}"')
 
     def _write_row(self, key: str, row: dict[str, str]) -> None:
         """Set the fields of a row and remove the others, keeping the order of those that stay."""

@@ -125,6 +125,8 @@ _PROGRAM_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", 
 
 def find_command(word: str, device: Device) -> Command | None:
     """Return the program that a word starts, or None."""
+    if posixpath.basename(word) in device.spec.without:
+        return None
     if "/" not in word:
         return _commands.get(word)
     if posixpath.dirname(word) not in _PROGRAM_FOLDERS:

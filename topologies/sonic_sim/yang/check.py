@@ -176,6 +176,17 @@ def check_document(document: Document) -> None:
     Checker().check(document)
 
 
+def translation_notes(document: Document) -> Iterator[str]:
+    """Yield what sonic_yang says, when it is asked to, of rows that do not fit a list of their table."""
+    for table, rows in document.items():
+        left = list(rows)
+        for form in MODELS[table].forms if table in MODELS else ():
+            problems = {key: _problem(MODELS[table], form, key, rows[key]) for key in left}
+            left = [key for key, problem in problems.items() if problem is not None]
+            if form.keys:
+                yield from (f"sonic_yang(7):xlateList Exception:{problems[key]}" for key in left)
+
+
 def _by_module(tables: Mapping[str, object]) -> list[str]:
     """Return the tables in the order in which libyang meets them: those of one module together."""
     modules = {MODELS[name].module: place for place, name in reversed(list(enumerate(tables)))}

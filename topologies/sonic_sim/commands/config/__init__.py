@@ -4,6 +4,7 @@ from sonic_sim.commands.config import (  # noqa: F401
     aaa,
     acl,
     bgp,
+    breakout,
     files,
     interface,
     monitoring,

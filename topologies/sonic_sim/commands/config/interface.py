@@ -1,9 +1,6 @@
 """``config interface``: state, addresses, VRFs, PFC."""
 
 import ipaddress
-from typing import Any
-
-import click
 
 from sonic_sim.bgp.views import view
 from sonic_sim.commands.click7 import Choice, PlainGroup, Run, argument, flag, option
@@ -330,21 +327,3 @@ not_simulated(
     queue           Set lossless PGs for the interface
 """,
 )
-
-
-@interface.leaf(
-    "breakout",
-    "Set interface breakout mode",
-    name_argument,
-    argument("mode"),
-    flag("-f", "--force-remove-dependencies", help="Clear all dependencies internally first."),
-    flag("-l", "--load-predefined-config", help="load predefied user configuration (alias, lanes, speed etc) first."),
-    flag("-y", "--yes"),
-    verbose_flag,
-)
-def breakout(one: Run, yes: bool, **others: Any) -> None:
-    if not yes:
-        one.confirm("Do you want to Breakout the port, continue?")
-    # the simulated image has no platform.json; a reload with the new ports does it
-    one.say("[ERROR] Breakout feature is not available without platform.json file")
-    raise click.Abort

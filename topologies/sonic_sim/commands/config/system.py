@@ -206,6 +206,10 @@ clock = config.branch("clock", "Configuring system clock", cls=PlainGroup)
 
 @clock.leaf("timezone", "Set system timezone", argument("timezone", metavar="<timezone_name>"))
 def timezone(one: Run, timezone: str) -> None:
+    if "systemd" in one.device.spec.without:
+        one.complain("System has not been booted with systemd as init system (PID 1). Can't operate.")
+        one.complain("Failed to connect to bus: Host is down")
+        one.stop(f"Timezone {timezone} does not conform format")
     if timezone not in zoneinfo.available_timezones():
         one.stop(f"Timezone {timezone} does not conform format")
     one.db.set_fields(_METADATA, {"timezone": timezone})

@@ -56,7 +56,7 @@ def _painted(one: Run, text: str, color: int) -> str:
 def _applier(one: Run, dry_run: bool, ignore_non_yang_tables: bool) -> Applier:
     if dry_run:
         one.say("** DRY RUN EXECUTION **")
-    return Applier(one.device, one.say, dry=dry_run, ignore_without_model=ignore_non_yang_tables)
+    return Applier(one.device, one.say, one.complain, dry=dry_run, ignore_without_model=ignore_non_yang_tables)
 
 
 @config.leaf(

@@ -11,6 +11,7 @@ from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
 from sonic_sim.commands.tables import grid, table
 from sonic_sim.configdb import Hash, natural_key, to_json
 from sonic_sim.databases import APPL, COUNTERS, STATE, rows_of_database
+from sonic_sim.platform import cages
 from sonic_sim.shell.programs import Call, Result, program
 
 NOT_AVAILABLE = "N/A"
@@ -132,8 +133,19 @@ _mode_group("fec", "fec", ["FEC Oper", "FEC Admin"], ("fec_oper", "fec"))
 )
 def breakout(one: Run) -> None:
     if click.get_current_context().invoked_subcommand is None:
-        # the simulated image has no platform.json
-        one.stop("Can not load port config from platform.json or hwsku.json file")
+        one.say(to_json(_breakouts(one)))
+
+
+def _breakouts(one: Run) -> dict[str, Any]:
+    """Return the entries of platform.json and hwsku.json with the modes that ports are in."""
+    modes, shown = one.db.table("BREAKOUT_CFG"), {}
+    for name, cage in cages(one.device.spec).items():
+        current = modes.get(name, {}).get("brkout_mode", cage.default)
+        speeds = {port: one.db.get(f"PORT|{port}").get("speed") for port in cage.children(current)}
+        there = {port: f"{int(speed) // 1000}G" for port, speed in speeds.items() if speed}
+        shown[name] = {**cage.entry(), "default_brkout_mode": cage.default, "Current Breakout Mode": current,
+                       "child ports": ",".join(there), "child port speeds": ",".join(there.values())}  # fmt: skip
+    return shown
 
 
 @breakout.leaf(

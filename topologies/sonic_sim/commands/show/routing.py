@@ -1,11 +1,13 @@
 """``show ip``, ``show ipv6`` and ``show bgp``: interfaces from the kernel, the rest from FRR."""
 
+import ipaddress
+import json
 from typing import Any
 
 import click
 
 from sonic_sim.bgp.views import view
-from sonic_sim.commands.click7 import Choice, Run, argument, flag
+from sonic_sim.commands.click7 import Choice, Group, Run, argument, flag
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
 from sonic_sim.commands.tables import table
@@ -17,28 +19,34 @@ _address = argument("ipaddress", required=False)
 _info = argument("info_type", type=Choice(["routes", "advertised-routes", "received-routes"]), required=False)
 
 
-ip = show.branch("ip", "Show IP (IPv4) commands")
+class _NeedsFrr(Group):
+    """A group whose ``bgp`` is there only where the list of containers names FRR as the routing stack."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name."""
+        found = super().get_command(ctx, cmd_name)
+        return None if found is not None and found.name == "bgp" and not _has_frr(ctx) else found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names."""
+        return [name for name in super().list_commands(ctx) if name != "bgp" or _has_frr(ctx)]
 
 
-ipv6 = show.branch("ipv6", "Show IPv6 commands")
+def _has_frr(context: click.Context) -> bool:
+    run: Run = context.find_root().obj
+    return "bgp" in run.device.containers()
 
 
-not_simulated(
-    ip,
-    """
-    fib          Show IP FIB table
-    prefix-list  show ip prefix-list
-    protocol     Show IPv4 protocol information
-""",
-)
+ip = show.branch("ip", "Show IP (IPv4) commands", cls=_NeedsFrr)
+ipv6 = show.branch("ipv6", "Show IPv6 commands", cls=_NeedsFrr)
+
+
+not_simulated(ip, "fib  Show IP FIB table")
 not_simulated(
     ipv6,
     """
-    bgp              Show IPv6 BGP (Border Gateway Protocol) information
     fib              Show IP FIB table
     link-local-mode  show ipv6 link-local-mode
-    prefix-list      show ip prefix-list
-    protocol         Show IPv6 protocol information
 """,
 )
 
@@ -54,12 +62,43 @@ def _ask(one: Run, *words: str | None) -> None:
     one.say(text, end="")
 
 
-bgp = ip.branch("bgp", "Show IPv4 BGP (Border Gateway Protocol) information")
+bgp = ip.branch("bgp", "Show IPv4 BGP (Border Gateway Protocol) information", cls=Group)
+bgp6 = ipv6.branch("bgp", "Show IPv6 BGP (Border Gateway Protocol) information", cls=Group)
+_SUMMARY = ("version", "remoteAs", "msgRcvd", "msgSent", "tableVersion", "inq", "outq", "peerUptime")
+_TITLES = ["Neighbhor", "V", "AS", "MsgRcvd", "MsgSent", "TblVer", "InQ", "OutQ", "Up/Down", "State/PfxRcd",
+           "NeighborName"]  # fmt: skip
+"""The titles of SONiC's own table, with its spelling (utilities_common/bgp_util.py)."""
 
 
 @bgp.leaf("summary", "Show summarized information of IPv4 BGP state", *NAMESPACE)
 def summary(one: Run, **others: Any) -> None:
-    _ask(one, "show bgp summary")
+    _summary(one, "ipv4")
+
+
+@bgp6.leaf("summary", "Show summarized information of IPv6 BGP state", *NAMESPACE)
+def summary6(one: Run, **others: Any) -> None:
+    _summary(one, "ipv6")
+
+
+def _summary(one: Run, family: str) -> None:
+    """Print SONiC's own table of the JSON that FRR gives for a family."""
+    if not one.device.frr_answers():
+        one.leave("Exiting: failed to connect to any daemons.")
+    document = json.loads(view(one.device, "show bgp summary json") or "{}").get(f"{family}Unicast")
+    if document is None:
+        one.stop("% BGP instance not found", 0)
+    names = {key: row.get("name", "") for key, row in one.db.table("BGP_NEIGHBOR").items()}
+    rows = []
+    for peer, values in sorted(document["peers"].items(), key=lambda pair: natural_key(pair[0])):
+        state = values["pfxRcd"] if values["state"] == "Established" else values["state"]
+        rows.append([peer, *(str(values[field]) for field in _SUMMARY), str(state), names.get(peer, "NotAvailable")])
+    instance = f"BGP router identifier {document['routerId']}, local AS number {document['as']} vrf-id 0"
+    one.say(f"\nIP{family[2:]} Unicast Summary:\n{instance}\nBGP table version {document['tableVersion']}")
+    one.say(f"RIB entries {document['ribCount']}, using {document['ribMemory']} bytes of memory")
+    one.say(f"Peers {document['peerCount']}, using {document['peerMemory']} KiB of memory")
+    groups = document.get("peerGroupCount", 0), document.get("peerGroupMemory", 0)
+    one.say(f"Peer groups {groups[0]}, using {groups[1]} bytes of memory\n\n")
+    one.say(f"{table(_TITLES, rows)}\n\nTotal number of neighbors {len(rows)}")
 
 
 @bgp.leaf("neighbors", "Show IP (IPv4) BGP neighbors", _address, _info)
@@ -77,14 +116,110 @@ def network(one: Run, ipaddress: str | None, info_type: str | None) -> None:
     _ask(one, "show ip bgp", ipaddress, info_type)
 
 
+_ROUTE_CODES = """Codes: K - kernel route, C - connected, S - static, R - RIP,
+       O - OSPF, I - IS-IS, B - BGP, E - EIGRP, N - NHRP,
+       T - Table, v - VNC, V - VNC-Direct, A - Babel, D - SHARP,
+       F - PBR, f - OpenFabric,
+       > - selected route, * - FIB route, q - queued route, r - rejected route
+"""
+
+
 @ip.leaf("route", "Show IP (IPv4) routing table", _words, VERBOSE, context_settings={"ignore_unknown_options": True})
 def ip_route(one: Run, args: tuple[str, ...], verbose: bool) -> None:
-    _ask(one, "show ip route", *args)
+    _routes(one, "ip", args)
 
 
 @ipv6.leaf("route", "Show IPv6 routing table", _words, VERBOSE, context_settings={"ignore_unknown_options": True})
 def ipv6_route(one: Run, args: tuple[str, ...], verbose: bool) -> None:
-    _ask(one, "show ipv6 route", *args)
+    _routes(one, "ipv6", args)
+
+
+def _routes(one: Run, version: str, args: tuple[str, ...]) -> None:
+    """Print routes as SONiC makes them of FRR's JSON (show/bgp_common.py); other arguments go to FRR as they are."""
+    wanted = [arg for arg in args if _is_network(arg)]
+    if [arg for arg in args if arg != "json" and arg not in wanted]:
+        if view(one.device, " ".join((f"show {version} route", *args))) is None:
+            one.stop(f"% Unknown command: show {version} route {' '.join(args)} ")
+        one.say(":")
+        _ask(one, f"show {version} route", *args)
+        one.say()
+        return
+    if not one.device.frr_answers():
+        one.leave("Exiting: failed to connect to any daemons.")
+    routes = json.loads(view(one.device, f"show {version} route json") or "{}") if version == "ip" else {}
+    if wanted:
+        routes = _matching(routes, wanted[0])
+    if routes and "json" in args:
+        one.say(to_json(routes))
+    elif routes:
+        one.say("" if wanted else f"{_ROUTE_CODES}\n", end="")
+        entries = [entry for same in routes.values() for entry in same]
+        one.say("".join(map(_entry_text if wanted else _lines_text, entries)), end="")
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _matching(routes: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return the route of a prefix, or the longest that an address is in."""
+    if "/" in text:
+        return {text: routes[text]} if text in routes else {}
+    address = ipaddress.ip_address(text)
+    found = [prefix for prefix in routes if address in ipaddress.ip_network(prefix)]
+    best = max(found, key=lambda prefix: ipaddress.ip_network(prefix).prefixlen, default=None)
+    return {} if best is None else {best: routes[best]}
+
+
+def _lines_text(route: dict[str, Any]) -> str:
+    """Return the lines of a route in a list: a hop a line."""
+    connected = route["protocol"] == "connected" and not (route["distance"] or route["metric"])
+    place = "" if connected else f" [{route['distance']}/{route['metric']}]"
+    letters = {"kernel": "K", "connected": "C", "static": "S", "bgp": "B"}
+    text, width = "", 0
+    for number, hop in enumerate(route["nexthops"]):
+        head = f"{letters[route['protocol']]}{'>' if route.get('selected') else ' '}*{route['prefix']}{place}"
+        width = width or len(head)
+        start = head if number == 0 else "  *" + " " * (width - 3)
+        text += f"{start}{_hop_text(hop)} {route['uptime']}\n"
+    return text
+
+
+def _hop_text(hop: dict[str, Any]) -> str:
+    if "ip" in hop:
+        return f" via {hop['ip']}," + (f" {hop['interfaceName']}," if "interfaceName" in hop else "")
+    if "directlyConnected" in hop:
+        return f" is directly connected, {hop['interfaceName']},"
+    return " (ICMP unreachable)" if "reject" in hop else " (blackhole)"
+
+
+def _entry_text(route: dict[str, Any]) -> str:
+    """Return the paragraph of a route that was asked for."""
+    best = ", best" if route.get("selected") else ""
+    known = f'  Known via "{route["protocol"]}", distance {route["distance"]}, metric {route["metric"]}{best}'
+    text = f"Routing entry for {route['prefix']}\n{known}\n  Last update {route['uptime']} ago\n"
+    for hop in route["nexthops"]:
+        if "directlyConnected" in hop:
+            text += f"  * directly connected, {hop['interfaceName']}\n\n"
+        elif "ip" in hop:
+            text += f"  * {hop['ip']}" + (f", via {hop['interfaceName']}" if "interfaceName" in hop else "") + "\n"
+        else:
+            text += f"{_hop_text(hop)}\n"
+    return f"{text}\n"
+
+
+for _group in (ip, ipv6):
+    _word = "ip" if _group is ip else "ipv6"
+    _group.leaf("prefix-list", "show ip prefix-list", argument("prefix_list_name", required=False), VERBOSE)(
+        lambda one, prefix_list_name, verbose, word=_word: _ask(one, f"show {word} prefix-list", prefix_list_name)
+    )
+    _group.leaf("protocol", f"Show IPv{'6' if _group is ipv6 else '4'} protocol information", VERBOSE)(
+        lambda one, verbose, word=_word: _ask(one, f"show {word} protocol")
+    )
 
 
 @ip.branching("interfaces", "Show interfaces IPv4 address", *NAMESPACE, invoke_without_command=True)

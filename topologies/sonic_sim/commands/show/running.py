@@ -24,7 +24,7 @@ not_simulated(
 
 @runningconfiguration.leaf("all", "Show full running configuration", VERBOSE)
 def running_all(one: Run, verbose: bool) -> None:
-    one.say(to_json(running_document(one.device)))
+    one.say(to_json(running_document(one.device, one.complain)))
     one.seconds = 0.5
 
 
@@ -57,7 +57,8 @@ _table("copp", "COPP_TRAP")
 
 def _servers(name: str, config_table: str, title: str) -> None:
     def callback(one: Run, verbose: bool) -> None:
-        keys = sorted(one.db.table(config_table))
+        # it is what the daemons wrote into the services' own files
+        keys = sorted(one.db.table(config_table)) if one.device.daemons or name != "syslog" else []
         one.say(table([f"{title} Servers"], [[f"[{key}]" if name == "syslog" else key] for key in keys]))
 
     runningconfiguration.leaf(name, f"Show {title} running configuration", VERBOSE)(callback)

@@ -1,0 +1,74 @@
+"""``jq``: paths, ``keys``, ``length`` and pipes of them."""
+
+import json
+import re
+from typing import Any
+
+from sonic_sim.commands.filetools import read_for
+from sonic_sim.configdb import to_json
+from sonic_sim.shell.programs import Call, Result, program
+
+_STEP = re.compile(r"""\.?\[(?:"(?P<quoted>[^"]*)"|(?P<index>-?\d+)|)\]|\.(?P<name>[A-Za-z_]\w*)|\.""")
+
+
+class _JqError(Exception):
+    """The program is not one of those that are simulated, or does not fit the document."""
+
+
+def _operands(argv: list[str]) -> list[str]:
+    return [word for word in argv[1:] if not re.fullmatch(r"-[a-zA-Z]+", word)]
+
+
+@program("jq", reads_stdin=lambda argv: len(_operands(argv)) < 2)
+def jq(call: Call) -> Result:
+    """Run ``jq [-c] [-r] [-S] FILTER [FILE]``."""
+    flags = {char for word in call.argv[1:] if re.fullmatch(r"-[a-zA-Z]+", word) for char in word[1:]}
+    text, *names = _operands(call.argv) or ["."]
+    given, error = read_for(call.device, names[0], call.user, call.cwd) if names else (call.stdin, "")
+    if error:
+        return Result(2, err=f"jq: error: Could not open {names[0]}: {error}\n")
+    try:
+        values = [json.loads(given)] if given.strip() else []
+        for part in text.split("|"):
+            values = [found for value in values for found in _apply(value, part.strip())]
+    except json.JSONDecodeError as wrong:
+        return Result(2, err=f"jq: parse error: {wrong}\n")
+    except _JqError as wrong:
+        return Result(5, err=f"jq: error (at <stdin>:0): {wrong}\n")
+    return Result(out="".join(_shown(value, flags) + "\n" for value in values))
+
+
+def _shown(value: Any, flags: set[str]) -> str:
+    if "r" in flags and isinstance(value, str):
+        return value
+    if "c" in flags:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys="S" in flags)
+    return to_json(value, step="  ") if not isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _apply(value: Any, text: str) -> list[Any]:
+    if text == "keys":
+        return [sorted(value) if isinstance(value, dict) else list(range(len(value)))]
+    if text == "length":
+        return [0 if value is None else len(value)]
+    values, place = [value], 0
+    while place < len(text):
+        step = _STEP.match(text, place)
+        if step is None:
+            raise _JqError(f"the simulator has no filter {text}")
+        values, place = [found for one in values for found in _step(one, step)], step.end()
+    return values
+
+
+def _step(value: Any, step: re.Match[str]) -> list[Any]:
+    key = step["name"] or step["quoted"]
+    if key is not None:
+        if not isinstance(value, dict | None):
+            raise _JqError(f'Cannot index {type(value).__name__} with "{key}"')
+        return [(value or {}).get(key)]
+    if step["index"]:
+        number = int(step["index"])
+        return [value[number] if -len(value) <= number < len(value) else None]
+    if step.group().endswith("]"):
+        return list(value.values() if isinstance(value, dict) else value)
+    return [value]
