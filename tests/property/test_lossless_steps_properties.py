@@ -165,6 +165,13 @@ def test_a_class_that_stays_lossless_is_lossless_at_every_moment(device: str, ba
     assert not delta_to(switch, intended), "what SONiC made of it is what was intended"
     fresh = Switch(intended)
     assert switch.watched() == fresh.watched()
+    booted = Orchagent()
+    booted.start(switch.db)
+    for key in intended.config_db()["BUFFER_PG"]:
+        port, _, span = key.partition("|")
+        for group in span.split("-"):
+            profile = fresh.orchagent.profile_of("BUFFER_PG", port, int(group))
+            assert booted.profile_of("BUFFER_PG", port, int(group)) == profile, "what holds after the next boot"
     for key in fresh.orchagent.seen:
         if key.startswith(("SCHEDULER|", "WRED_PROFILE|")):
             assert settled(switch.orchagent.object_of(key)) == settled(fresh.orchagent.object_of(key)), key

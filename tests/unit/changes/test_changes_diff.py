@@ -441,6 +441,25 @@ def test_what_each_group_gets_is_compared_and_not_how_its_rows_are_cut(
     assert sorted(found) == sorted(changes)
 
 
+def test_what_buffermgrd_left_behind_follows_the_groups_that_stay_and_goes_with_the_last() -> None:
+    groups = {f"Ethernet0|{one}": LOSSLESS for one in ("3", "3-4", "4")}
+    device = running({"BUFFER_POOL": POOLS, "BUFFER_PG": groups})
+    other = {"profile": "pg_lossless_100000_5m_profile"}
+    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": other}})
+    assert sorted(lines(compare(device, intent).delta.changes)) == [
+        "remove BUFFER_PG|Ethernet0|4",
+        "update BUFFER_PG|Ethernet0|3-4|profile",
+        "update BUFFER_PG|Ethernet0|3|profile",
+    ]
+    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|5": LOSSLESS}})
+    assert sorted(lines(compare(device, intent).delta.changes)) == [
+        "add BUFFER_PG|Ethernet0|5",
+        "remove BUFFER_PG|Ethernet0|3",
+        "remove BUFFER_PG|Ethernet0|3-4",
+        "remove BUFFER_PG|Ethernet0|4",
+    ]
+
+
 def test_a_range_that_all_gets_another_profile_is_changed_in_place() -> None:
     device = running({"BUFFER_POOL": POOLS, "BUFFER_QUEUE": {"Ethernet0|3-4": {"profile": "lossless"}}})
     intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_QUEUE": {"Ethernet0|0-6": {"profile": "lossy"}}})

@@ -6,7 +6,7 @@ sonic-swss orchagent/bufferorch.cpp). So rows are kept where they say what is in
 intended for all of them, and only what is left is removed and added.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 
 from railweave.sonic.delta.change import Edit, Op
@@ -53,7 +53,10 @@ def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[st
     intended_at = {number: fields for key, fields in intended.items() for number in numbers_of(key)}
     covered: set[int] = set()
     for key, fields in running.items():
-        if _is_left_by_sonic(table, key, running):
+        if _is_left_by_sonic(table, key, running, intended_at.keys()):
+            # It stays, and says at the next boot what holds now.
+            holds = {number: intended_at[number] for number in numbers_of(key) if number in intended_at}
+            yield from row_edits(table, key, fields, next(iter(holds.values())))
             continue
         targets = [intended_at.get(number) for number in numbers_of(key)] or [intended.get(key)]
         target = targets[0]
@@ -71,12 +74,14 @@ def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[st
             yield from row_edits(table, f"{key.partition('|')[0]}|{_span(run)}", None, fields)
 
 
-def _is_left_by_sonic(table: str, key: str, rows: Rows) -> bool:
+def _is_left_by_sonic(table: str, key: str, rows: Rows, intended: Collection[int]) -> bool:
     """Tell whether a row is one that buffermgrd wrote beside ours from ``pfc_enable``, and leaves behind (run on
     202505; sonic-swss cfgmgr/buffermgr.cpp): it holds another one, whose profile its removal would take away."""
     if table != "BUFFER_PG" or not is_made_by_sonic(table, key, rows[key]):
         return False
     own = set(numbers_of(key))
+    if own.isdisjoint(intended):
+        return False
     return any(set() < set(numbers_of(other)) < own for other in rows)
 
 
