@@ -436,9 +436,11 @@ STATE = "/var/lib/railweave/transaction.json"
 
 
 def test_a_damaged_state_is_recovered_and_what_was_restored_is_named(leaf: SonicDriver) -> None:
+    """Its guard is killed too: it would restore what it remembers within a second."""
     before = running(leaf)
     load(leaf, {**CHANGE, "PORT": {"Ethernet4": {"mtu": "9000"}}})
     leaf.commit_config(revert_in=60)
+    leaf.cli([f"sudo -n systemctl kill railweave-switch-{leaf.revert_timer.status().commit_id}"])
     leaf.cli([f"sudo -n sh -c 'echo > {STATE}'"])
     assert leaf.revert_timer.status().status == "damaged"
     found = leaf.revert_timer.recover()

@@ -40,7 +40,7 @@ def reboot(call: Call) -> Result:
 
 @program("systemctl")
 def systemctl(call: Call) -> Result:
-    """Answer ``is-system-running``, ``is-active``, ``show`` and restart ``bgp``."""
+    """Answer ``is-system-running``, ``is-active``, ``show``, restart ``bgp`` and kill the guard of a transaction."""
     words = [word for word in call.argv[1:] if not word.startswith("-")]
     if words[:1] == ["is-system-running"]:
         ready = call.device.clock.now() >= call.device.times.frr_up
@@ -53,6 +53,10 @@ def systemctl(call: Call) -> Result:
         call.device.start_frr()
         call.device.times.frr_up = call.device.clock.now() + call.device.clock.real_s(10)
         return Result(seconds=2.0)
+    guard = call.device.guard
+    if words[:1] == ["kill"] and guard is not None and words[1:] == [f"railweave-switch-{guard.name}"]:
+        guard.host.end(guard.host.me())
+        call.device.guard = None
     return Result()
 
 
