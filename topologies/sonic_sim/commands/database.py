@@ -10,6 +10,7 @@ from sonic_sim.device import Device
 from sonic_sim.shell.programs import Call, Result, program
 
 _INITIALIZED = "CONFIG_DB_INITIALIZED"
+_DATABASES = 23
 _USAGE = r"""usage: sonic-db-cli [-h] [-s] [-n NAMESPACE] db_or_op [cmd [cmd ...]]
 
 SONiC DB CLI:
@@ -75,17 +76,20 @@ def sonic_db_cli(call: Call) -> Result:
 @program("redis-cli", "sonic-redis-cli")
 def redis_cli(call: Call) -> Result:
     """Run ``redis-cli [-n DB] COMMAND…``."""
-    words, number = call.argv[1:], 0
+    words, number, failing = call.argv[1:], 0, False
     while words and words[0].startswith("-"):
         if words[0] == "-n" and len(words) > 1:
             number = int(words[1]) if words[1].isdigit() else 0
+        failing = failing or words[0] == "-e"
         words = words[2:] if words[0] in ("-n", "-s", "-h", "-p") else words[1:]
     if not words:
         return Result()
+    warning = f"SELECT {number} failed: ERR DB index is out of range\n" if number > _DATABASES else ""
     try:
-        return Result(out=_plain_text(execute(call.device, number, words)))
+        return Result(out=_plain_text(execute(call.device, number, words)), err=warning)
     except RedisError as error:
-        return Result(1, out=f"{error}\n\n")
+        # Redis 7.0 fails with -e alone
+        return Result(int(failing), out=f"{error}\n\n", err=warning)
 
 
 @program("sonic-db-dump")
@@ -298,6 +302,11 @@ _COMMANDS: dict[str, tuple[_Function, int, str]] = {
         "hash",
     ),
     "HINCRBY": (_increase_field, 3, "hash"),
+    "HSETNX": (
+        lambda device, number, words: 0 if words[1] in _row(device, number, words[0]) else _hset(device, number, words),
+        3,
+        "hash",
+    ),
     "HSTRLEN": (lambda device, number, words: len(_row(device, number, words[0]).get(words[1], "")), 2, "hash"),
     "UNLINK": (_del, 1, ""),
     "HGET": (lambda device, number, words: _row(device, number, words[0]).get(words[1]), 2, "hash"),
