@@ -16,7 +16,6 @@ from sonic_sim.frr import show
 ALL = None
 NOT_REPLAYED: dict[str, tuple[tuple[int, ...] | None, str]] = {
     # scenario: (steps, or ALL), why
-    "apply-patch/sonicyang": ((1,), "the refusal quotes the configuration in YANG form, which is not simulated"),
     "cfggen/hwinfo": ((1, 2, 3), "sonic-cfggen reads no device folder of an image"),
     "cfggen/preset": (ALL, "sonic-cfggen reads no device folder of an image; factory.py makes the sample"),
     "frr/bgp-summary": (ALL, "the recording's interfaces are devices of a kernel"),

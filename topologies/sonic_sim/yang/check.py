@@ -13,7 +13,7 @@ from sonic_sim.yang.kinds import INVALID
 from sonic_sim.yang.model import MODELS, Condition, Form, Leaf, Model, Target
 from sonic_sim.yang.xpath import Document, Node, as_truth, reach, read
 
-_SEPARATED = {
+SEPARATED = {
     ("MIRROR_SESSION", "src_ip"): ",", ("NTP", "src_intf"): ";", ("PORT", "adv_speeds"): ",",
     ("PORT", "adv_interface_types"): ",", ("BGP_ALLOWED_PREFIXES", "prefixes_v4"): ",",
     ("BGP_ALLOWED_PREFIXES", "prefixes_v6"): ",", ("BUFFER_PORT_EGRESS_PROFILE_LIST", "profile_list"): ",",
@@ -319,7 +319,7 @@ def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: st
         if not leaf.many:
             yield Value(leaf, str(value), f"{path}/{name}", (*here, name), form)
             continue
-        mark = _SEPARATED.get((model.table, name))
+        mark = SEPARATED.get((model.table, name))
         members = [part.strip() for part in value.split(mark)] if mark and isinstance(value, str) else value
         for place, member in enumerate(members):
             index = () if mark and isinstance(value, str) else (str(place),)

@@ -13,7 +13,9 @@ from sonic_sim.commands.config.root import config
 from sonic_sim.configdb import to_json
 from sonic_sim.faults import FaultKind
 from sonic_sim.gcu.apply import Applier, ApplyError
-from sonic_sim.gcu.patch import PatchError, difference, read_patch
+from sonic_sim.gcu.patch import Operation, PatchError, difference, read_patch
+from sonic_sim.gcu.patch import apply_patch as patched
+from sonic_sim.yang.translate import to_yang
 
 _FOLDER = "/etc/sonic/checkpoints"
 _NOT_REFLECTED = "localhost: after applying patch to config, there are still some parts not updated"
@@ -84,6 +86,7 @@ def apply_patch(one: Run, patch_file_path: str, dry_run: bool, ignore_non_yang_t
             raise ApplyError(_NOT_REFLECTED)
         applier.precheck(patch)
         if others.get("format") == "SONICYANG":
+            _patch_yang_form(one, patch)
             raise ApplyError(_NO_YANG_FORM)
         applier.run(patch)
     except PatchError as error:
@@ -95,6 +98,14 @@ def apply_patch(one: Run, patch_file_path: str, dry_run: bool, ignore_non_yang_t
         one.say(error.printed, end="")
         _fail(one, f"Failed to apply patch due to: {reason}", reason, error.libyang)
     _end(one, "Patch applied successfully.", applier.seconds)
+
+
+def _patch_yang_form(one: Run, patch: list[Operation]) -> None:
+    """Try a patch on the configuration in YANG form. Raises ApplyError."""
+    try:
+        patched(to_yang(one.db.document()), patch)
+    except PatchError as error:
+        raise ApplyError(str(error)) from error
 
 
 def _text(one: Run, path: str) -> str:
