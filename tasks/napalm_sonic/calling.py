@@ -5,7 +5,6 @@ a new one, and another session, hours later or from another machine, sees and fi
 """
 
 import base64
-import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +19,8 @@ from napalm.base.exceptions import (
     LockError,
 )
 
+from napalm_sonic.codec import error_text
+from napalm_sonic.decoding import decodes, parse_json
 from napalm_sonic.reading import status_of
 from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from railweave_switch.state import Stage
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "/usr/local/bin/railweave-switch"
 OTHER_PROGRAM = 70
+_PARTS = ("status", "config", "frr", "observed", "found")
+"""What is an object in every answer that has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +75,15 @@ class Caller:
             answer = self._answer_after_loss(name, deadline_s, error)
         self.refuse_busy(answer)
         if answer.get("code") == "damaged" and words[0] != "recover":
-            raise CommitError(f"{self.session.hostname}: {answer['error']}")
+            raise CommitError(f"{self.session.hostname}: {answer.get('error')}")
         return answer
 
     def refuse_busy(self, answer: Mapping[str, Any]) -> None:
         """Raise LockError where an answer says that somebody else is at work."""
         if answer.get("code") == "busy":
-            raise LockError(f"{self.session.hostname}: {answer['error']}")
+            raise LockError(f"{self.session.hostname}: {answer.get('error')}")
 
+    @decodes("its answer")
     def _answer_after_loss(self, name: str, deadline_s: float | None, error: Exception) -> dict[str, Any]:
         """Return the answer to a call whose session was lost: the switch has gone on meanwhile."""
         clock = self.session.clock
@@ -107,6 +111,7 @@ class Caller:
     def _line(self, words: list[str]) -> str:
         return self.session.as_root(f"{PROGRAM} {shlex.join([words[0], '--expect', packed_sha256(), *words[1:]])}")
 
+    @decodes("its answer")
     def _installed(self, found: "Completed", words: list[str], timeout_s: float | None) -> "Completed":
         """Install the program and return the answer to a call of it, in one command."""
         if found.exit_status == OTHER_PROGRAM:
@@ -128,12 +133,17 @@ class Caller:
 
     def _parsed(self, done: "Completed") -> dict[str, Any]:
         try:
-            answer = json.loads(done.stdout)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, Mapping) or "outcome" not in answer:
-            raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {done.error_text()[:400]}")
-        return dict(answer)
+            answer, why = parse_json(done.stdout), "its answer is none of this program"
+        except ValueError as error:
+            answer, why = None, f"its answer is no JSON: {error}"
+        if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
+            said = error_text(done.error_text()) if done.exit_status else why
+            raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {said}")
+        return answer
+
+
+def _misshapen(answer: Mapping[str, Any]) -> bool:
+    return not all(isinstance(answer.get(name) or {}, Mapping) for name in _PARTS)
 
 
 def _is_missing(done: "Completed") -> bool:

@@ -4,13 +4,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
+from napalm_sonic.decoding import decodes, parse_json, refuse_constant
+from railweave.printable import printable
 from railweave.secrets import shown_text
 
 _SHOWN_CHARACTERS = 600
+_MOST_STARTS = 50
+"""Lines on which JSON is looked for: each look may read all that follows."""
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _DIGITS = re.compile(r"(\d+)")
 _SHOWN_INTERFACE = re.compile(r"(Ethernet|PortChannel|Vlan|Loopback|eth|mgmt)[-\w.]*\d")
@@ -37,21 +42,23 @@ def first_json(text: str, command: str) -> Any:
     clean = strip_ansi(text)
     if not clean.strip():
         return {}
-    decoder = json.JSONDecoder()
-    for start in _json_starts(clean):
+    decoder = json.JSONDecoder(parse_constant=refuse_constant)
+    for start in islice(_json_starts(clean), _MOST_STARTS):
         try:
-            return decoder.raw_decode(clean, start)[0]
+            return parse_json(clean[start:], lambda text: decoder.raw_decode(text)[0])
         except ValueError:
             continue
-    raise CommandErrorException(f"{command!r} printed no JSON but: {shown_text(clean.strip().splitlines()[0])[:200]}")
+    said = printable(shown_text(clean.strip().splitlines()[0]))[:200]
+    raise CommandErrorException(f"{command!r} printed no JSON but: {said}")
 
 
 def _json_starts(text: str) -> Iterator[int]:
     """Yield where a line begins with an object or a list: a warning may hold braces inside a line."""
-    for match in re.finditer(r"^\s*([{\[])", text, re.MULTILINE):
+    for match in re.finditer(r"^[ \t]*([{\[])", text, re.MULTILINE):
         yield match.start(1)
 
 
+@decodes("what the databases hold")
 def database_rows(text: str, command: str) -> dict[str, dict[str, str]]:
     """Return ``{key: {field: value}}`` of a ``sonic-db-dump``; keys of other Redis types than a hash are left out."""
     dumped = first_json(text, command)
@@ -103,7 +110,7 @@ def error_of(answer: Mapping[str, Any]) -> str:
 
 def error_text(said: str) -> str:
     """Return the part of an output that tells a person what is wrong: from the last ``Error:`` on, else the end."""
-    text = shown_text(_without_frames(strip_ansi(said)))
+    text = printable(shown_text(_without_frames(strip_ansi(said))))
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("Usage:", 'Try "'))]
     starts = [number for number, line in enumerate(lines) if line.startswith("Error:")]
     told = " / ".join(lines[starts[-1] :] if starts else lines[-4:])

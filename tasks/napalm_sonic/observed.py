@@ -6,6 +6,7 @@ from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
+from napalm_sonic.decoding import decodes
 from napalm_sonic.getters_interfaces import addresses_of, counters_of, interfaces_of, network_links, network_ports
 from napalm_sonic.getters_neighbors import bgp_of, lldp_of
 from railweave_switch.daemons import Unapplied
@@ -54,22 +55,27 @@ class Observed:
     shown: Mapping[str, Any]
     counted: tuple[Counted, ...] = ()
 
+    @decodes("its interfaces")
     def get_interfaces(self) -> dict[str, dict[str, Any]]:
         """Return the state of every interface."""
         return interfaces_of(network_links(self.shown["links"]), network_ports(self.shown["ports"]))
 
+    @decodes("its addresses")
     def get_interfaces_ip(self) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
         """Return the addresses of the interfaces."""
         return addresses_of(network_links(self.shown["links"]))
 
+    @decodes("what LLDP shows")
     def get_lldp_neighbors_detail(self) -> dict[str, list[dict[str, Any]]]:
         """Return what LLDP knows of each neighbor."""
         return lldp_of(self.shown["lldp"])
 
+    @decodes("what its daemons apply")
     def unapplied(self) -> tuple[Unapplied, ...] | None:
         """Return what SONiC's daemons apply that differs from CONFIG_DB; None where that is not known."""
         return unapplied_of(self.shown)
 
+    @decodes("what BGP shows")
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
         """Return the BGP neighbors; raises CommandErrorException where bgpd is silent."""
         if self.shown["bgp"] is None:
@@ -77,12 +83,14 @@ class Observed:
         return bgp_of(self.shown["bgp"])
 
 
+@decodes("what its daemons apply")
 def unapplied_of(shown: Mapping[str, Any]) -> tuple[Unapplied, ...] | None:
     """Return what an answer says that daemons apply that differs from CONFIG_DB; None where it does not know."""
     found = shown.get("unapplied")
     return None if found is None else tuple((row, field, applied, told) for row, field, applied, told in found)
 
 
+@decodes("what it shows")
 def observed_of(hostname: str, answer: Mapping[str, Any]) -> Observed | None:
     """Return what an answer shows beside itself; None where that is nothing."""
     if "observed" not in answer and "counters" not in answer:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import CommandErrorException, CommitConfirmException, CommitError
 
 from napalm_sonic.calling import Caller
+from napalm_sonic.decoding import decodes
 from napalm_sonic.observed import STATE, Look, Observed, observed_of
 from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_of, status_of
 from railweave.secrets import shown_text
@@ -62,6 +63,7 @@ class SwitchProgram:
             raise CommandErrorException(f"{self.hostname}: railweave-switch shows nothing")
         return seen
 
+    @decodes("its answer")
     def status(self) -> Status:
         """Ask the switch; one that never had the program has nothing pending."""
         answer = self.caller.ask(["status"])
@@ -106,6 +108,7 @@ class SwitchProgram:
         self._refuse_unless(Stage.ARMED, answer, "the drain did not end: ")
         return answer
 
+    @decodes("its answer")
     def revert(self, commit: str = "", commit_id: str = "") -> Status:
         """Revert the pending transaction, or ``commit``, a confirmed one; raises CommitError where that fails."""
         words = ["--commit", commit, "--id", new_id()] if commit else ["--id", commit_id]
@@ -113,6 +116,7 @@ class SwitchProgram:
         self._refuse_unless("reverted", answer, "the rollback did not succeed: ")
         return status_of(answer["status"])
 
+    @decodes("its answer")
     def recover(self, *, accept_running: bool = False) -> Recovery:
         """Repair the state and restore what nobody finishes, or keep what runs; by whichever version is there.
 
@@ -134,6 +138,7 @@ class SwitchProgram:
             status_of(found), str(answer["outcome"]), restored, missing, shown_text(answer.get("error") or "")
         )
 
+    @decodes("its answer")
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
         """Return the merge document that restores what a confirmed commit changed, with its secrets.
 

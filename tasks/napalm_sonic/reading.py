@@ -9,6 +9,7 @@ from typing import Any
 
 from napalm.base.exceptions import CommandErrorException, CommitError
 
+from napalm_sonic.decoding import decodes
 from napalm_sonic.observed import Observed, observed_of, unapplied_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
@@ -93,6 +94,7 @@ def refuse_when_pending(hostname: str, status: Status) -> None:
         )
 
 
+@decodes("the status of its last transaction")
 def status_of(told: Mapping[str, Any]) -> Status:
     """Return the status of an answer."""
     return Status(
@@ -101,15 +103,16 @@ def status_of(told: Mapping[str, Any]) -> Status:
         kind=str(told.get("kind") or ""),
         by=str(told.get("by") or ""),
         message=str(told.get("message") or ""),
-        remaining_s=told.get("remaining_s"),
+        remaining_s=None if told.get("remaining_s") is None else float(told["remaining_s"]),
         error=str(told.get("error") or ""),
-        missing=tuple(told.get("missing") or ()),
+        missing=tuple(map(str, told.get("missing") or ())),
         drain=str(told.get("drain") or ""),
         last=str(told.get("last") or ""),
         repair=str(told.get("repair") or ""),
     )
 
 
+@decodes("what runs on it")
 def reading_of(hostname: str, answer: Mapping[str, Any], known: Reading | None) -> Reading:
     """Return what an answer says of what runs: what it leaves out is as ``known``, and the same value again."""
     config, frr = answer["config"], answer["frr"]
@@ -123,6 +126,7 @@ def reading_of(hostname: str, answer: Mapping[str, Any], known: Reading | None) 
     return _read_as(running, known, answer, observed_of(hostname, answer))
 
 
+@decodes("what a change left")
 def learned_of(hostname: str, answer: Mapping[str, Any], known: Reading) -> Reading | None:
     """Return what runs after a change, by what the answer says of it; None where that is not enough."""
     config, frr = answer.get("config") or {}, answer.get("frr") or {}

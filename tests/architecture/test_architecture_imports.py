@@ -26,7 +26,7 @@ SOURCES = {
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer)
     for layer in (
-        {"units", "names", "diagnostics", "errors", "files", "secrets", "jsonable", "wording", "__init__"},
+        {"units", "names", "diagnostics", "errors", "files", "printable", "secrets", "jsonable", "wording", "__init__"},
         {"fabric"},
         {"intent", "catalog", "templates"},
         {"cabling"},
@@ -124,7 +124,7 @@ def allowed(package: str, module: str, name: str) -> bool:
 
 def driver_allowed(name: str) -> bool:
     _, layer, *inner = name.split(".")
-    if layer == "secrets":
+    if layer in {"printable", "secrets"}:
         return True
     return layer == "sonic" and (not inner or inner[0] in DRIVER_MAY_IMPORT)
 

@@ -1,7 +1,7 @@
 """Printing for the commands: results on standard output, as JSON or for a person; messages on standard error."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,7 +9,8 @@ from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     from railweave.plan.model import Plan
 
@@ -79,23 +80,39 @@ def print_plan(
     print_diagnostics(problems)
 
 
-def print_view(view: "RenderableType") -> None:
-    """Print a view on standard output."""
-    console().print(view)
+class _Printable:
+    """A view whose text cannot steer the terminal, whoever chose it."""
+
+    def __init__(self, view: "RenderableType") -> None:
+        self._view = view
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
+        """Yield what the view is made of; rich's own control codes stay."""
+        from rich.segment import Segment
+
+        from railweave.printable import printable
+
+        for one in console.render(self._view, options):
+            yield one if one.control else Segment(printable(one.text), one.style)
+
+
+def print_view(view: "RenderableType", *, stderr: bool = False, soft_wrap: bool = False) -> None:
+    """Print a view on standard output, or on standard error."""
+    console(stderr=stderr).print(_Printable(view), soft_wrap=soft_wrap)
 
 
 def print_error(text: str) -> None:
     """Print one failure on standard error."""
     from rich.text import Text
 
-    console(stderr=True).print(Text.assemble(("error: ", "bold red"), text))
+    print_view(Text.assemble(("error: ", "bold red"), text), stderr=True)
 
 
 def print_note(text: str) -> None:
     """Print a note on standard error: one sentence that stops nothing."""
     from rich.text import Text
 
-    console(stderr=True).print(Text(f"note: {text}", style="yellow"), soft_wrap=True)
+    print_view(Text(f"note: {text}", style="yellow"), stderr=True, soft_wrap=True)
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, stderr: bool = True) -> None:
@@ -104,4 +121,4 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, stderr: bool = True)
 
     found = tuple(diagnostics)
     if found:
-        console(stderr=stderr).print(diagnostics_view(found))
+        print_view(diagnostics_view(found), stderr=stderr)

@@ -1,11 +1,14 @@
 """What reports are made of: paragraphs, tables and verdicts for a terminal, safe cells and tables for markdown."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from railweave.printable import printable
 
 LIMIT_CHARS = 65_536
 """The longest comment of the usual forges."""
@@ -37,16 +40,23 @@ def verdict(good: bool | None, sentence: str) -> Text:
     return Text.assemble(mark, sentence)
 
 
+_MARKUP = {
+    **{"\\": "\\\\", "|": "\\|", "*": "\\*", "]": "\\]"},
+    **{"<": "&lt;", "`": "'", "\n": " ", "@": "@\u200b", "://": ":\u200b//"},
+}
+"""What becomes a cell, a tag, an image, a link or a notification in markdown, and what stands in its place."""
+_MARK = re.compile(r"(?<!\w)@|://|\](?=[(\[:])|[\\|*<`\n]")
+
+
 def cell(text: str) -> str:
-    """Return text that cannot break out of a table cell of markdown or become markup."""
-    for mark, safe in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("`", "'"), ("*", "\\*"), ("\n", " ")):
-        text = text.replace(mark, safe)
-    return text
+    """Return text that cannot break out of a table cell of markdown or become markup, a link or a notification."""
+    return _MARK.sub(lambda mark: _MARKUP[mark[0]], printable(text))
 
 
 def code(text: str) -> str:
     """Return text as code within a table cell of markdown."""
-    return f"`{' '.join(text.replace('`', chr(39)).split()).replace('|', chr(92) + '|')}`" if text else ""
+    plain = " ".join(printable(text).replace("`", "'").split())
+    return f"`{plain.replace('|', chr(92) + '|')}`" if text else ""
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

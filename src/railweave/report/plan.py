@@ -14,6 +14,7 @@ from rich.text import Text
 from railweave.plan.grouping import ChangeGroup, group_changes
 from railweave.plan.headline import headline
 from railweave.plan.model import DeviceState, Plan
+from railweave.printable import printable
 from railweave.report.changes import GLYPHS, change_line, devices, effect, subject
 from railweave.report.layout import LIMIT_CHARS, cell, clipped, code, markdown_list, markdown_table, paragraphs, table
 from railweave.report.plan_parts import disruption_by_role, drained_lines, remarks, unmanaged, wave_lines
@@ -227,7 +228,7 @@ def _block(title: str, delta: Delta, room_chars: int) -> str | None:
     need more room."""
     if len(delta) * _SHORTEST_LINE > room_chars:
         return None
-    lines = (change_line(change).replace("```", "'''") for change in delta)
+    lines = (printable(change_line(change)).replace("```", "'''").replace("\n", "⏎") for change in delta)
     marked = "\n".join(f"!{line[1:]}" if line.startswith("~") else line for line in lines)
     text = _folded(f"{title}: {counted(len(delta), 'change')}", f"```diff\n{marked}\n```\n")
     return text if len(text) <= room_chars else None

@@ -10,6 +10,7 @@ from typing import Any
 from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.clock import Clock
+from napalm_sonic.decoding import decoding
 from napalm_sonic.observed import Counted, Look, Observed
 from nornir_railweave.device.reading import switch_program
 from railweave.plan.health import LossWatch
@@ -85,16 +86,19 @@ def _counted_again(driver: Any, earlier: Counted, seconds: float, clock: Clock) 
 
 
 def _observation(shown: Any) -> Observation:
-    return Observation(
-        ports={
-            name: PortState(bool(one["is_enabled"]), bool(one["is_up"]), int(one["mtu"]))
-            for name, one in shown.get_interfaces().items()
-        },
-        addresses={name: _addresses(families) for name, families in shown.get_interfaces_ip().items()},
-        lldp={port: tuple(map(_neighbor, seen)) for port, seen in shown.get_lldp_neighbors_detail().items()},
-        bgp=_sessions(shown),
-        unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
-    )
+    interfaces, addresses = shown.get_interfaces(), shown.get_interfaces_ip()
+    lldp, instances = shown.get_lldp_neighbors_detail(), _bgp_instances(shown)
+    with decoding("what it shows"):
+        return Observation(
+            ports={
+                name: PortState(bool(one["is_enabled"]), bool(one["is_up"]), int(one["mtu"]))
+                for name, one in interfaces.items()
+            },
+            addresses={name: _addresses(families) for name, families in addresses.items()},
+            lldp={port: tuple(map(_neighbor, seen)) for port, seen in lldp.items()},
+            bgp=_sessions(instances),
+            unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
+        )
 
 
 def _unapplied(shown: Observed) -> tuple[Unapplied, ...] | None:
@@ -126,12 +130,16 @@ def _neighbor(seen: Mapping[str, Any]) -> LldpNeighbor:
     )
 
 
-def _sessions(shown: Any) -> dict[str, BgpSession]:
+def _bgp_instances(shown: Any) -> Mapping[str, Any]:
     try:
-        instances = shown.get_bgp_neighbors()
+        found: Mapping[str, Any] = shown.get_bgp_neighbors()
     except CommandErrorException:
         # bgpd does not run (yet): no session is what can be said, and every check of one says so.
         return {}
+    return found
+
+
+def _sessions(instances: Mapping[str, Any]) -> dict[str, BgpSession]:
     peers = instances.get("global", {}).get("peers", {})
     return {
         peer: BgpSession(int(one["remote_as"]), bool(one["is_up"]), _accepted(one.get("address_family", {}).values()))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from napalm_sonic.decoding import decoding
 from railweave.fabric.model import Fabric
 from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, parse_running
@@ -38,8 +39,9 @@ class Comparer:
         running = running_of(driver, which)
         intended = self.intended(name)
         platform = self.fabric.switch_of[name].panel.platform or None
-        difference = diff(name, running, intended, platform=platform, remove_conflicting=self.remove_conflicting)
-        return Comparison(running, running_sha256(running, intended), difference)
+        with decoding("its configuration"):
+            difference = diff(name, running, intended, platform=platform, remove_conflicting=self.remove_conflicting)
+            return Comparison(running, running_sha256(running, intended), difference)
 
 
 def switch_program(driver: Any) -> Any:

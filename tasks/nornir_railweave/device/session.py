@@ -10,6 +10,7 @@ from nornir.core.task import Task
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.target.inventory import CONNECTION
 from nornir_railweave.target.sessions import close_session
+from railweave.printable import printable
 from railweave.sonic.document import DocumentError
 
 _LONGEST_TEXT = 400
@@ -61,7 +62,7 @@ def session(task: Task) -> Iterator[Session]:
 
 def error_text(fault: BaseException) -> str:
     """Return an exception in one line for a person; its kind where it says nothing or is no device's fault."""
-    text = " ".join(str(fault).split())
+    text = printable(" ".join(str(fault).split()))
     if len(text) > _LONGEST_TEXT:
         text = text[: _LONGEST_TEXT - 1] + "…"
     if not text:
