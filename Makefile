@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
-TARGET ?= sim
+# Another target is named on the command line (`make deploy TARGET=lab`), never by the environment.
+TARGET := sim
 INTENT ?= intent/pod-32.yml
 
 # A lab is small: without INTENT it runs the intent that fits on a laptop.

@@ -10,6 +10,7 @@ import sys
 from railweave_switch import main
 from railweave_switch.guard import Guard
 from railweave_switch.machine import Machine
+from railweave_switch.reader import DeniedError, allowed_command
 
 
 def start(words: list[str]) -> int:
@@ -20,9 +21,21 @@ def start(words: list[str]) -> int:
     host = Machine(os.environ.get("RAILWEAVE_ROOT", ""))
     if words[:1] == ["_guard"] and len(words) == 2:
         return guard(host, words[1])
+    if words == ["reader"]:
+        return read_only(os.environ.get("SSH_ORIGINAL_COMMAND", ""))
     status, text = main.run(host, words, lambda: sys.stdin.buffer.read(main.LONGEST_TRANSACTION))
     (sys.stderr if status == main.EXIT_USAGE else sys.stdout).write(text)
     return status
+
+
+def read_only(asked: str) -> int:
+    """Become the command that the reader's client asked for, without a shell; refuse all but reading."""
+    try:
+        command = allowed_command(asked, main.PROGRAM)
+        os.execvp(command[0], command)  # noqa: S606  no shell: that is the point
+    except (DeniedError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+    return main.EXIT_REFUSED
 
 
 def guard(host: Machine, name: str) -> int:

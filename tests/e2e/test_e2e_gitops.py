@@ -153,6 +153,7 @@ class GitHub:
             "github.repository": "example/fabric",
             "github.token": "token",
             "secrets.RAILWEAVE_SSH_KEY": self.repository.key().read_text(encoding="utf-8"),
+            "secrets.RAILWEAVE_READER_KEY": self.repository.key().read_text(encoding="utf-8"),
             "vars.DEPLOY_FLAGS": self.repository.flags,
         }
         for job in workflow["jobs"].values():
@@ -228,6 +229,7 @@ class GitLab:
             "CI_API_V4_URL": "https://gitlab.example.net/api/v4",
             "GITLAB_USER_LOGIN": "ada",
             "RAILWEAVE_SSH_KEY": str(self.repository.key()),
+            "RAILWEAVE_READER_KEY": str(self.repository.key()),
             "RAILWEAVE_TOKEN": "token",
             "DEPLOY_FLAGS": self.repository.flags,
             **({"CI_MERGE_REQUEST_IID": "7"} if merge_request else {"CI_COMMIT_BRANCH": "main"}),

@@ -113,7 +113,7 @@ def site(project: Any, jump: Jump) -> None:
         },
     }
     (project.folder / "inventory" / "hall.yml").write_text(yaml.safe_dump(target), encoding="utf-8")
-    project.environ |= {"JUMP_PASSWORD": "through", "TARGET": "hall"}
+    project.environ |= {"JUMP_PASSWORD": "through", "RAILWEAVE_TARGET": "hall"}
 
 
 def test_a_site_behind_a_jump_host_is_trusted_deployed_and_found_without_drift(new_project: Any, jump: Jump) -> None:

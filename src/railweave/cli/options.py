@@ -20,7 +20,9 @@ Provision = Annotated[bool, typer.Option("--provision", help="Allow devices to b
 SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
 TargetOption = Annotated[
     str,
-    typer.Option("--target", "-t", envvar="TARGET", metavar="TARGET", help="The target: inventory/TARGET.yml."),
+    typer.Option(
+        "--target", "-t", envvar="RAILWEAVE_TARGET", metavar="TARGET", help="The target: inventory/TARGET.yml."
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
