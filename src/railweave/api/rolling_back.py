@@ -12,7 +12,7 @@ from nornir_railweave.rollout import last_rollout
 from nornir_railweave.rollout.control import GO_ON, ask
 from nornir_railweave.rollout.journal import Journal, RolloutMetadata, refuse_while_running
 from nornir_railweave.rollout.resuming import free_devices
-from nornir_railweave.rollout.rolling_back import newest_change, plan_rollback, roll_back
+from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout
 from railweave.api.auditing import audited
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, state_told
@@ -37,6 +37,8 @@ def rollback(
     """
     fabric = live_fabric(project, target)
     found = _rollout_to_roll_back(rollout, fabric)
+    if not rollout:
+        _tell_of_others(project, found)
     project.operator.require_answer("rollback")
     refuse_while_running(JOURNALS, found.fabric, found.target)
     fabric = fabric_of(found, fabric, project)
@@ -101,6 +103,16 @@ def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
     if refused:
         raise RefusedError(refused)
     return rollout
+
+
+def _tell_of_others(project: Project, found: Rollout) -> None:
+    """Tell the operator, who named no rollout, that this is not the newest one: that one changed nothing."""
+    without = [one.name for one in newer_than(JOURNALS, found) if one.kind is Kind.DEPLOY and not one.changed]
+    if without:
+        project.operator.tell(
+            f"{', '.join(without)} changed nothing; this rolls back an earlier rollout, {found.name}, which "
+            f"{found.by or 'somebody'} started at {found.begun_at}"
+        )
 
 
 def _freed(fabric: LiveFabric, rollout: Rollout, project: Project) -> Rollout:
