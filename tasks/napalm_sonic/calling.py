@@ -19,9 +19,10 @@ from napalm.base.exceptions import (
     LockError,
 )
 
-from napalm_sonic.codec import error_text
 from napalm_sonic.decoding import decodes, parse_json
 from napalm_sonic.reading import status_of
+from railweave.printable import printable
+from railweave.secrets import shown_text
 from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from railweave_switch.state import Stage
 
@@ -137,8 +138,8 @@ class Caller:
         except ValueError as error:
             answer, why = None, f"its answer is no JSON: {error}"
         if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
-            said = error_text(done.error_text()) if done.exit_status else why
-            raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {said}")
+            said = printable(shown_text(done.error_text()[:400]))
+            raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
         return answer
 
 
