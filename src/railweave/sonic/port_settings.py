@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from railweave.fabric.policy import Marking
 from railweave.qos.mapping import DSCP_COUNT
-from railweave.sonic.ownership import MADE_BY_SONIC, RENDERED_TABLES
+from railweave.sonic.ownership import MADE_BY_SONIC, RENDERED_TABLES, is_left_by_sonic, numbers_of
 from railweave.sonic.rows import ConfigDb, Fields
 
 _READ_BESIDE = frozenset({"VLAN_MEMBER", "PORTCHANNEL_MEMBER", "SWITCH_HASH"})
@@ -105,9 +105,9 @@ def switch_port(device: str, tables: ConfigDb, port: str, lanes_intended: int) -
 
 def _with_qos(end: PortSettings, tables: ConfigDb) -> PortSettings:
     maps = tables["PORT_QOS_MAP"].get(end.port, {})
-    queues = {key.partition("|")[2]: row for key, row in tables.get("QUEUE", {}).items() if _is_of(key, end.port)}
-    profiles = {queue: _text(row.get("wred_profile")) for span, row in queues.items() for queue in _span(span)}
-    schedulers = {queue: _text(row.get("scheduler")) for span, row in queues.items() for queue in _span(span)}
+    queues = {key: row for key, row in tables.get("QUEUE", {}).items() if _is_of(key, end.port)}
+    profiles = {queue: _text(row.get("wred_profile")) for key, row in queues.items() for queue in numbers_of(key)}
+    schedulers = {queue: _text(row.get("scheduler")) for key, row in queues.items() for queue in numbers_of(key)}
     types = {name: row.get("type") for name, row in tables.get("SCHEDULER", {}).items()}
     priorities = _map(tables, "DSCP_TO_TC_MAP", maps.get("dscp_to_tc_map"))
     return replace(
@@ -156,15 +156,18 @@ def _is_of(key: str, port: str) -> bool:
 
 
 def _headroom(tables: ConfigDb, port: str) -> frozenset[int] | None:
-    """Return the groups with headroom; unknown where the tables hold no priority groups at all."""
+    """Return the groups with headroom; unknown where the tables hold no priority groups at all. Groups that only a row
+    that SONiC left behind names have it until the next class change, and no traffic: they are not counted."""
     if "BUFFER_PG" not in tables:
         return None
     profiles = tables.get("BUFFER_PROFILE", {})
     found: set[int] = set()
-    for key, row in tables["BUFFER_PG"].items():
+    rows = {key: row for key, row in tables["BUFFER_PG"].items() if _is_of(key, port)}
+    for key, row in rows.items():
         name = _text(row.get("profile")) or ""
-        if _is_of(key, port) and (name == "NULL" or name.startswith(MADE_BY_SONIC) or "xoff" in profiles.get(name, {})):
-            found.update(_span(key.partition("|")[2]))
+        with_headroom = name == "NULL" or name.startswith(MADE_BY_SONIC) or "xoff" in profiles.get(name, {})
+        if with_headroom and not is_left_by_sonic("BUFFER_PG", key, rows):
+            found.update(numbers_of(key))
     return frozenset(found)
 
 
@@ -174,7 +177,7 @@ def _xoff(tables: ConfigDb, port: str) -> dict[int, int]:
     for key, row in tables.get("BUFFER_PG", {}).items():
         xoff = _number(tables.get("BUFFER_PROFILE", {}).get(_text(row.get("profile")) or "", {}).get("xoff"))
         if _is_of(key, port) and xoff is not None:
-            found.update(dict.fromkeys(_span(key.partition("|")[2]), xoff))
+            found.update(dict.fromkeys(numbers_of(key), xoff))
     return found
 
 
@@ -199,11 +202,6 @@ def _map(tables: ConfigDb, table: str, name: object) -> dict[int, int]:
 
 def _numbers(value: object) -> frozenset[int]:
     return frozenset(int(one) for one in str(value or "").split(",") if one.strip().isdigit())
-
-
-def _span(text: str) -> Iterable[int]:
-    first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1) if first.isdigit() and (last or first).isdigit() else ()
 
 
 def _number(value: object) -> int | None:

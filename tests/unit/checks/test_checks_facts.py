@@ -194,6 +194,16 @@ def test_each_of_the_five_failures_of_roce_is_found_on_the_one_device_that_has_i
         assert one.where.file == "facts/pod_leaf1.json"
 
 
+def test_groups_of_a_row_that_buffermgrd_left_behind_count_only_where_they_stand_alone(pod: Pod) -> None:
+    fabric = pod()
+    leaf = running(fabric, "pod-leaf1")
+    leaf["BUFFER_PG"]["Ethernet0|3-4"] = dict(leaf["BUFFER_PG"]["Ethernet0|3"])
+    assert not found(fabric, pod_leaf1=leaf)
+    del leaf["BUFFER_PG"]["Ethernet0|3"]
+    (one,) = found(fabric, pod_leaf1=leaf)
+    assert (one.code, one.message[:44]) == ("H-headroom", "pod-leaf1:Ethernet0 keeps headroom for 3, 4,")
+
+
 @pytest.mark.parametrize(
     "text", ["{", "[]", '{"nics": []}', '{"nics": {"rail0": 3}}', '{"nics": {"rail0": {"mtu": "9000"}}}',
              '{"nics": {"rail0": {"pfc": "3"}}}', '{"nics": {"rail0": {"dscp_to_priority": {"x": 3}}}}']

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from railweave.sonic.delta.change import Edit, Op
-from railweave.sonic.delta.spans import SPANNED, numbers_of, overlap
+from railweave.sonic.delta.spans import SPANNED, overlap
+from railweave.sonic.ownership import numbers_of
 from railweave.sonic.rows import ConfigDb, Fields, Value
 
 PFC_FIELDS = ("pfc_enable", "pfcwd_sw_enable")

@@ -6,25 +6,18 @@ sonic-swss orchagent/bufferorch.cpp). So rows are kept where they say what is in
 intended for all of them, and only what is left is removed and added.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 
 from railweave.sonic.delta.change import Edit, Op
 from railweave.sonic.delta.edits import row_edits
 from railweave.sonic.document import same_fields
-from railweave.sonic.ownership import is_made_by_sonic
+from railweave.sonic.ownership import is_left_by_sonic, numbers_of
 from railweave.sonic.rows import Fields
 
 SPANNED = frozenset({"BUFFER_PG", "BUFFER_QUEUE", "QUEUE"})
 
 Rows = Mapping[str, Fields]
-
-
-def numbers_of(key: str) -> range:
-    """Return the groups or queues of a row, none where its key is no range of one port."""
-    first, _, last = key.partition("|")[2].partition("-")
-    last = last or first
-    return range(int(first), int(last) + 1) if first.isdigit() and last.isdigit() else range(0)
 
 
 def overlap(one: str, other: str) -> bool:
@@ -53,10 +46,10 @@ def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[st
     intended_at = {number: fields for key, fields in intended.items() for number in numbers_of(key)}
     covered: set[int] = set()
     for key, fields in running.items():
-        if _is_left_by_sonic(table, key, running, intended_at.keys()):
+        holds = [intended_at[number] for number in numbers_of(key) if number in intended_at]
+        if holds and is_left_by_sonic(table, key, running):
             # It stays, and says at the next boot what holds now.
-            holds = {number: intended_at[number] for number in numbers_of(key) if number in intended_at}
-            yield from row_edits(table, key, fields, next(iter(holds.values())))
+            yield from row_edits(table, key, fields, holds[0])
             continue
         targets = [intended_at.get(number) for number in numbers_of(key)] or [intended.get(key)]
         target = targets[0]
@@ -72,17 +65,6 @@ def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[st
             yield from () if key in running else row_edits(table, key, None, fields)
         for run in _runs(number for number in numbers_of(key) if number not in covered):
             yield from row_edits(table, f"{key.partition('|')[0]}|{_span(run)}", None, fields)
-
-
-def _is_left_by_sonic(table: str, key: str, rows: Rows, intended: Collection[int]) -> bool:
-    """Tell whether a row is one that buffermgrd wrote beside ours from ``pfc_enable``, and leaves behind (run on
-    202505; sonic-swss cfgmgr/buffermgr.cpp): it holds another one, whose profile its removal would take away."""
-    if table != "BUFFER_PG" or not is_made_by_sonic(table, key, rows[key]):
-        return False
-    own = set(numbers_of(key))
-    if own.isdisjoint(intended):
-        return False
-    return any(set() < set(numbers_of(other)) < own for other in rows)
 
 
 def _runs(numbers: Iterable[int]) -> Iterator[list[int]]:
