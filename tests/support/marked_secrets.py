@@ -27,7 +27,7 @@ def overrides(turn: str) -> dict[str, Any]:
         "LDAP": {"global": {"bind_password": secret("ldap"), "bind_dn": "cn=admin"}},
         "SNMP_COMMUNITY": {secret("community"): {"TYPE": "RO"}},
         "SNMP_USER": {
-            "ops": {
+            "operator": {
                 "SNMP_USER_TYPE": "Priv",
                 "SNMP_USER_PERMISSION": "RO",
                 "SNMP_USER_AUTH_TYPE": "SHA",
@@ -43,6 +43,16 @@ def overrides(turn: str) -> dict[str, Any]:
         "GNMI": {"certs": {"server_key": f"/etc/{secret('gnmi')}.key"}},
         "BGP_PEER_GROUP": {"default|EDGE": {"auth_password": secret("bgp-group")}},
     }
+
+
+_REFUSED = frozenset({"NTP_KEY", "MACSEC_PROFILE", "BGP_PEER_GROUP"})
+"""What no reload takes: sonic_yang_ext.py reads no list of another name than its table (NTP_KEYS_LIST), the keys of
+MACsec are hexadecimal digits, and the peer group needs a BGP_GLOBALS row."""
+
+
+def loadable_overrides(turn: str) -> dict[str, Any]:
+    """Return those overrides that SONiC's YANG models accept."""
+    return {name: rows for name, rows in overrides(turn).items() if name not in _REFUSED}
 
 
 def overrides_of_nobody(turn: str) -> dict[str, Any]:
