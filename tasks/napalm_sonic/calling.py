@@ -80,7 +80,7 @@ class Caller:
         return answer
 
     def refuse_busy(self, answer: Mapping[str, Any]) -> None:
-        """Raise LockError where an answer says that somebody else is at work."""
+        """Raise LockError where an answer says that another transaction holds the lock."""
         if answer.get("code") == "busy":
             raise LockError(f"{self.session.hostname}: {answer.get('error')}")
 

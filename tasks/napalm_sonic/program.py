@@ -120,7 +120,7 @@ class SwitchProgram:
     def recover(self, *, accept_running: bool = False) -> Recovery:
         """Repair the state and restore what nobody finishes, or keep what runs; by whichever version is there.
 
-        Raises LockError where somebody else is at work.
+        Raises LockError where another transaction holds the lock.
         """
         name = new_id()
         words = ["recover", "--id", name, *(["--accept-running"] if accept_running else [])]

@@ -10,7 +10,7 @@ from railweave.units import parse_ipv4
 rule(
     "S-2",
     "switches are managed from outside the fabric that is changed",
-    "A change may take a link of the fabric away, and with it the way to the switch that has to be mended.",
+    "A change may take a link of the fabric away, and with it the path to the switch that needs the fix.",
     "a target with the loopbacks of the switches as their addresses",
 )
 

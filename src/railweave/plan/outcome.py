@@ -111,7 +111,7 @@ class VerifyResult:
 class Progress:
     """How far a rollout came: so many of its waves were done, and the devices that need a word.
 
-    ``undone``: they held the new configuration and were taken back with their wave. ``failed``: with an error of their
+    ``undone``: they held the new configuration and were rolled back with their wave. ``failed``: with an error of their
     own. ``drained``: still drained by the rollout. ``saved``: they ran the new configuration already and would have
     booted the old one, by a rollout that was cut off between confirming and saving.
     """

@@ -49,7 +49,7 @@ class DeviceRecord:
     ``commit_ids`` are all commits made for the rollout and ``commit_id`` the one that was kept. ``held`` is kind and
     subject of the checks that held right before the change. ``step`` is the last step told. ``outcome`` is ``new``,
     ``old``, ``unreachable``, ``not-attempted``, or empty where the rollout was cut off in the middle of the device:
-    then only the device knows. ``drained``: the rollout drained it, and no line tells that the drain was taken back.
+    then only the device knows. ``drained``: the rollout drained it, and no line says that it was undrained.
     """
 
     wave: int = 0

@@ -37,7 +37,7 @@ class ApplyResult:
 
 
 class _UntouchedError(Exception):
-    """Nothing was changed: the device is not as the work expects it, or somebody else is at work on it."""
+    """Nothing was changed: the device is not as the work expects it, or another transaction holds its lock."""
 
 
 class _EndedError(Exception):
@@ -108,7 +108,7 @@ class _Application:
     def _drain(self, attempt: Attempt) -> bool:
         """Take the traffic away where the work needs that; tell whether it was done.
 
-        Raises _UntouchedError where somebody else is at work, _EndedError where traffic would not go.
+        Raises _UntouchedError where another transaction holds the lock, _EndedError where traffic would not go.
         """
         device = self._device
         if not needs_drain(device, attempt.before):

@@ -23,7 +23,7 @@ def groups(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def enough(link: LinkEnds) -> LinkBreaches:
-    """Compare what a group keeps, and the cable that SONiC is told of, with what the link needs."""
+    """Compare the headroom of a group, and the cable length configured in SONiC, with what the link needs."""
     for end in link.switches:
         plan, far = link.plans(end.device), link.far(end)
         room = plan.headroom.get((link.speed_gbps, link.length_m)) if plan else None

@@ -1,4 +1,4 @@
-"""The delta of one device: made of edits, carried out on a value, and taken back.
+"""The delta of one device: made of edits, carried out on a value, and inverted.
 
 Every change of a delta names what it replaces, so its inverse needs nothing else: before and after exchanged, in the
 opposite order. NAPALM's merge documents (``merge``) are one way to write a delta down.

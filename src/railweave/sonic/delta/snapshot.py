@@ -33,7 +33,7 @@ class Snapshot:
 
     ``rows`` is a merge document of the rows that the change touches. ``frr`` is FRR's whole configuration, because a
     document's lines only say what to do to the configuration that they were made for; where it is None FRR is left
-    alone. ``lines`` are those that the change removes or adds, some of them perhaps not ours. ``owned`` tells which
+    alone. ``lines`` are those that the change removes or adds, some of them perhaps unmanaged. ``owned`` tells which
     rows and lines are ours, ``sha256`` is the digest of all of them (``diff.running_sha256``), empty where nobody knows
     it. What is neither ours nor touched may be anything.
     """

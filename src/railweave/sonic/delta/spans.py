@@ -27,7 +27,7 @@ def overlap(one: str, other: str) -> bool:
 
 
 def span_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[str], bool]) -> Iterator[Edit]:
-    """Yield the edits after which every group or queue gets what ``intended`` says; rows not ours stay."""
+    """Yield the edits after which every group or queue gets what ``intended`` says; unmanaged rows stay."""
     had, wants = _by_port(running), _by_port(intended)
     for port in had.keys() | wants.keys():
         before, after = had.get(port, {}), wants.get(port, {})

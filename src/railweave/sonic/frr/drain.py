@@ -42,7 +42,7 @@ def drain_text(document: FrrDocument, peers: Sequence[str] | None) -> str:
 
 
 def undo_text(document: FrrDocument, peers: Sequence[str] | None) -> str:
-    """Return the text that takes back exactly what ``drain_text`` with the same arguments adds."""
+    """Return the text that removes exactly what ``drain_text`` with the same arguments adds."""
     return _text(_removals(_missing(document, peers)))
 
 
