@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sonic_sim.configdb import encode_fields
@@ -13,7 +13,7 @@ from sonic_sim.gcu.order import NoOrderError, sorted_moves
 from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch
 from sonic_sim.gcu.rules import refusal
 from sonic_sim.interfaces import kernel_interfaces
-from sonic_sim.yang.check import YangError, check_document
+from sonic_sim.yang.check import Checker, YangError
 from sonic_sim.yang.model import MODELS
 
 _FIXED_S, _STEP_S = 1.5, 0.33
@@ -52,6 +52,7 @@ class Applier:
     dry: bool = False
     ignore_without_model: bool = False
     seconds: float = _FIXED_S
+    checker: Checker = field(default_factory=Checker)
 
     def precheck(self, patch: list[Operation]) -> None:
         """Try the patch on the running configuration, as apply-patch does first. Raises ApplyError."""
@@ -60,7 +61,7 @@ class Applier:
             foreign = [name for name in target if name not in MODELS and name != "bgpraw"]
             if foreign:
                 self.say(f"sonic_yang(6):Note: Below table(s) have no YANG models: {', '.join(foreign)}")
-            check_document({name: rows for name, rows in target.items() if isinstance(rows, dict)})
+            self.checker.check({name: rows for name, rows in target.items() if isinstance(rows, dict)})
         except PatchError as error:
             raise ApplyError(f"Validate json patch: {json.dumps(patch)} failed due to:{error}", early=True) from error
         except YangError as error:
@@ -106,15 +107,15 @@ class Applier:
         if not self.ignore_without_model and any(name not in MODELS for name in changed):
             raise ApplyError("Given patch is not valid because it has changes to tables without YANG models")
         try:
-            check_document(target)
+            self.checker.check(target)
             check_lanes(target)
         except YangError as error:
             place = "" if "lane is used" in error.message else "Data Loading Failed\n"
             reason = f"Given patch will produce invalid config. Error: {place}{error.message}"
             raise ApplyError(reason) from error
         try:
-            check_document(current)
-            return sorted_moves(current, target)
+            self.checker.check(current)
+            return sorted_moves(current, target, self.checker)
         except YangError as error:
             raise ApplyError(f"Data Loading Failed\n{error.message}") from error
         except NoOrderError as error:

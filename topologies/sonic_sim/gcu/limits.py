@@ -20,10 +20,10 @@ _CREATE_ONLY = {
 class Limits:
     """The checks of a move on the way to a target."""
 
-    def __init__(self, target: Document) -> None:
-        """Begin with nothing checked."""
+    def __init__(self, target: Document, checker: Checker) -> None:
+        """Check states by what a checker already knows."""
         self.target = target
-        self._checker = Checker()
+        self._checker = checker
 
     def allow(self, move: Move, state: Document, after: Document) -> bool:
         """Tell whether a move may be made; the costly check comes last."""

@@ -13,6 +13,7 @@ from typing import Any
 from sonic_sim.gcu.limits import Limits, admin_status, ports_to_shut, raises
 from sonic_sim.gcu.moves import Document, Parts, adding, apply_copy, low_level, removing, replacing
 from sonic_sim.gcu.patch import Move
+from sonic_sim.yang.check import Checker
 
 _MOST_TRIED = 20_000
 
@@ -21,9 +22,9 @@ class NoOrderError(Exception):
     """No order of the moves keeps the configuration valid."""
 
 
-def sorted_moves(current: Document, target: Document) -> list[Move]:
+def sorted_moves(current: Document, target: Document, checker: Checker) -> list[Move]:
     """Return the moves from one configuration to another. Raises NoOrderError."""
-    search = _Search(target)
+    search = _Search(target, Limits(target, checker))
     made: list[Move] = []
     states = [current]
     ahead = [search.moves(current)]
@@ -73,9 +74,9 @@ class _Marks(set[str]):
 class _Search:
     """What could be next on the way to a target."""
 
-    def __init__(self, target: Document) -> None:
+    def __init__(self, target: Document, limits: Limits) -> None:
         self.target = target
-        self.limits = Limits(target)
+        self.limits = limits
 
     def moves(self, state: Document) -> Iterator[Move]:
         """Yield whole rows, then the smallest changes, then what these extend to."""

@@ -1,11 +1,12 @@
 """JSON patches (RFC 6902) as python-jsonpatch reads, applies and makes them."""
 
+import copy
 import json
 from dataclasses import dataclass
 from typing import Any
 
 from jsonpatch import JsonPatch, JsonPatchException, make_patch
-from jsonpointer import JsonPointer, JsonPointerException
+from jsonpointer import JsonPointer, JsonPointerException, unescape
 
 Operation = dict[str, Any]
 
@@ -50,10 +51,15 @@ def read_patch(text: str) -> list[Operation]:
         raise PatchError(str(error)) from error
 
 
-def apply_patch(document: Any, patch: list[Operation]) -> Any:
-    """Return the document after a patch. Raises PatchError."""
+def apply_patch(document: dict[str, Any], patch: list[Operation]) -> Any:
+    """Return the document after a patch; tables that the patch does not name are shared. Raises PatchError."""
     try:
-        return JsonPatch(patch).apply(document)
+        operations = JsonPatch(patch)
+        named = {
+            part for one in operations for name in ("path", "from") for part in f"{one.get(name, '')}".split("/")[1:2]
+        }
+        copied = {name: copy.deepcopy(document[name]) for name in map(unescape, named) if name in document}
+        return operations.apply({**document, **copied}, in_place=True)
     except (JsonPatchException, JsonPointerException) as error:
         raise PatchError(str(error)) from error
 

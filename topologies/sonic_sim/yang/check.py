@@ -11,7 +11,7 @@ from typing import Any
 
 from sonic_sim.yang.kinds import INVALID
 from sonic_sim.yang.model import MODELS, Condition, Form, Leaf, Model, Target
-from sonic_sim.yang.xpath import Document, Node, as_truth, reach, read
+from sonic_sim.yang.xpath import Document, Node, as_truth, is_absolute, reach, read
 
 SEPARATED = {
     ("MIRROR_SESSION", "src_ip"): ",", ("NTP", "src_intf"): ";", ("PORT", "adv_speeds"): ",",
@@ -61,9 +61,8 @@ class Value:
 
 @dataclass(slots=True)
 class _Row:
-    """A row as libyang holds it."""
+    """A row as libyang holds it; of the conditions that look at nothing else, those that do not hold."""
 
-    row: Mapping[str, Any]
     fault: YangError | None = None
     references: list[Value] = field(default_factory=list)
     whens: list[tuple[Condition, Value]] = field(default_factory=list)
@@ -72,13 +71,13 @@ class _Row:
 
 
 class Checker:
-    """Checks documents; what stays the same object from one document to the next is read and tried once."""
+    """Checks documents; tables that stay the same object from one document to the next are read and tried once."""
 
     def __init__(self) -> None:
         """Begin with no rows read."""
-        self._read: dict[str, tuple[Mapping[str, Any], dict[str, _Row]]] = {}
+        self._read: dict[str, tuple[Mapping[str, Any] | None, dict[str, _Row]]] = {}
         self._names: dict[Target, tuple[object, frozenset[str]]] = {}
-        self._held: dict[tuple[int, str], tuple[Value, tuple[object, ...], bool]] = {}
+        self._held: dict[tuple[int, str], tuple[Value | None, tuple[object, ...], bool]] = {}
 
     def check(self, document: Document) -> None:
         """Raise YangError for the first violation."""
@@ -112,29 +111,28 @@ class Checker:
                 yield from row.references
 
     def _rows(self, table: str, rows: Mapping[str, Any]) -> dict[str, _Row]:
-        before, known = self._read.get(table, ({}, {}))
+        before, known = self._read.get(table, (None, {}))
         if before is not rows:
             model = MODELS[table]
             forms = _translate(model, rows)
             known = {
-                key: known[key] if key in known and known[key].row is rows[key] else _read(model, form, key, rows[key])
-                for form in model.forms for key in rows if forms[key] is form
-            }  # fmt: skip
+                key: _row(model, form, key, rows[key]) for form in model.forms for key in rows if forms[key] is form
+            }
             self._read[table] = (rows, known)
         return known
 
     def _holds(self, condition: Condition, value: Value, document: Document) -> bool:
         """Try a condition, unless all that it looks at is as it was."""
         reached = reach(condition.text)
-        seen = (document[value.place[0]], *map(document.get, reached)) if reached is not None else ()
-        mark = (id(value), condition.text)
+        whose = None if is_absolute(condition.text) else value
+        own = (document[value.place[0]],) if whose is not None else ()
+        seen = (*own, *map(document.get, reached)) if reached is not None else ()
+        mark = (id(whose), condition.text)
         known = self._held.get(mark)
-        if known is not None and known[0] is value and all(a is b for a, b in zip(known[1], seen, strict=True)):
+        if known is not None and known[0] is whose and all(a is b for a, b in zip(known[1], seen, strict=True)):
             return known[2]
-        node = value.node(document)
-        node = node.up() if condition.word == "case" else node
-        held = as_truth(read(condition.text)(node, node))
-        self._held[mark] = (value, seen, held)
+        held = _is_true(condition, value, document)
+        self._held[mark] = (whose, seen, held)
         return held
 
     def _dangles(self, value: Value, document: Document) -> bool:
@@ -256,12 +254,28 @@ def _raise_left(model: Model, left: list[str], problems: list[str]) -> None:
     raise YangError(whole, printed=lines)
 
 
+_MOST_ROWS = 20_000
+_ROWS: dict[tuple[str, str, str, str], _Row] = {}
+"""The rows read by this process: most switches have most rows in common, and one change leaves most as they are."""
+
+
+def _row(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
+    mark = (model.table, form.name, key, repr(row))
+    known = _ROWS.get(mark)
+    if known is None:
+        if len(_ROWS) >= _MOST_ROWS:
+            _ROWS.clear()
+        known = _ROWS[mark] = _read(model, form, key, row)
+    return known
+
+
 def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
     """Read a row: the fault of its first bad value, and what is looked at later."""
-    result = _Row(row)
+    result = _Row()
     path = model.path(form, key)
     whole = Value(None, "", path, (model.table, key), form)
-    _keep_conditions(result, form, ".", whole)
+    alone = {model.table: {key: row}}
+    _keep_conditions(result, form, ".", whole, alone)
     seen: set[str] = set()
     for value in _values(model, form, key, row, path):
         leaf = value.leaf or form.keys[0]
@@ -281,10 +295,11 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
             result.later.extend([] if leaf.is_leafref else [(None, value)])
         if fault != ("", "") and result.fault is None:
             result.fault = _value_fault(value, *fault, _path_so_far(model, form, key, value))
-        _keep_conditions(result, form, leaf.name, value)
+        _keep_conditions(result, form, leaf.name, value, alone)
     for name, text in form.defaults.items():
         if name not in row and not any(one.leaf == name and one.word in ("when", "case") for one in form.conditions):
-            _keep_conditions(result, form, name, Value(form.leaves[name], text, f"{path}/{name}", whole.place, form))
+            value = Value(form.leaves[name], text, f"{path}/{name}", whole.place, form)
+            _keep_conditions(result, form, name, value, alone)
     empty = next((name for name, value in row.items() if value == [] and not form.inner), None)
     if empty is not None and result.fault is None:
         result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{empty}")
@@ -294,12 +309,27 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
     return result
 
 
-def _keep_conditions(result: _Row, form: Form, name: str, value: Value) -> None:
+def _keep_conditions(result: _Row, form: Form, name: str, value: Value, alone: Document) -> None:
     for one in form.conditions:
-        if one.leaf == name and one.word in ("when", "case"):
-            result.whens.append((one, value))
-        elif one.leaf == name and one.word == "must":
-            result.later.append((one, value))
+        if (
+            one.leaf != name
+            or one.word not in ("when", "case", "must")
+            or (_is_own(one) and _is_true(one, value, alone))
+        ):
+            continue
+        (result.later if one.word == "must" else result.whens).append((one, value))
+
+
+def _is_own(condition: Condition) -> bool:
+    """Tell whether a condition looks at nothing but its own row."""
+    starts_at_entry = condition.leaf == "." or condition.word == "case"
+    return reach(condition.text) is None and not (starts_at_entry and ".." in condition.text)
+
+
+def _is_true(condition: Condition, value: Value, document: Document) -> bool:
+    node = value.node(document)
+    node = node.up() if condition.word == "case" else node
+    return as_truth(read(condition.text)(node, node))
 
 
 def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: str) -> Iterator[Value]:

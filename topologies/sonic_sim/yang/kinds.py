@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 _SECTIONS = dict(
@@ -21,7 +21,7 @@ INVALID = "invalid"
 """A value outside its base type; any other fault is the constraint that the value does not satisfy."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kind:
     """A type: its text and the model's message for it; the parts of a union; the restrictions that all hold."""
 
@@ -30,7 +30,7 @@ class Kind:
     parts: tuple["Kind", ...] = ()
     every: tuple["Kind", ...] = ()
 
-    @property
+    @cached_property
     def references(self) -> tuple[str, ...]:
         """Return the paths of the leafrefs, alone or in a union."""
         if self.parts:

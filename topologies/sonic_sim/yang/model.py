@@ -33,7 +33,7 @@ class Leaf:
         """What its leafrefs name."""
         return tuple(_target(self.table, path) for path in self.kind.references)
 
-    @property
+    @cached_property
     def is_leafref(self) -> bool:
         """Tell a leafref from a union that has one."""
         return bool(self.kind.references) and not self.kind.parts

@@ -169,6 +169,14 @@ def read(text: str) -> Expression:
 
 
 @lru_cache(maxsize=512)
+def is_absolute(text: str) -> bool:
+    """Tell whether the value of an expression is the same at every node of a document."""
+    reader = _Reader(text)
+    reader.either()
+    return reader.absolute
+
+
+@lru_cache(maxsize=512)
 def reach(text: str) -> tuple[str, ...] | None:
     """Return the tables that an expression looks at besides its own row, None where it stays in its own row."""
     plain = re.sub(r"'[^']*'", "", text)
@@ -187,6 +195,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.tokens = [(found.lastgroup or "", found[found.lastgroup or 0]) for found in _TOKEN.finditer(text.strip())]
         self.place = 0
+        self.absolute = True
+        self._tests = 0
 
     def peek(self) -> str:
         return self.tokens[self.place][1] if self.place < len(self.tokens) else ""
@@ -241,6 +251,7 @@ class _Reader:
         elif word == "/":
             start = _root
         else:
+            self.absolute = self.absolute and self._tests > 0
             start = self.step(lambda node, here: (node,))
         while self.take("/"):
             start = self.step(start)
@@ -253,6 +264,7 @@ class _Reader:
             given.append(self.either())
             self.take(",")
         if name == "current":
+            self.absolute = False
             return lambda node, here: (here,)
         function = _FUNCTIONS[name]
         return lambda node, here: function(*(one(node, here) for one in given))
@@ -265,7 +277,9 @@ class _Reader:
         key: tuple[str, Expression] | None = None
         while self.take("["):
             start_of_test = self.place
+            self._tests += 1
             tests.append(self.either())
+            self._tests -= 1
             key = key or self.key_test(start_of_test)
             self.take("]")
 
@@ -279,7 +293,7 @@ class _Reader:
                     found.append(one.up())
                 else:
                     found.extend(one.down(name, entry))
-            return [one for one in found if all(as_truth(test(one, here)) for test in tests)]
+            return [one for one in found if all(as_truth(test(one, here)) for test in tests)] if tests else found
 
         return walk
 
