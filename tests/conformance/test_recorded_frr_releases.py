@@ -5,13 +5,19 @@ and 202311 build the same version): ``conf`` was loaded with ``vtysh -f`` on a s
 one, ``shown`` is its ``show running-config``.
 """
 
+import re
 from pathlib import Path
 
 import pytest
 
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.intent.load import load_intent_text
 from railweave.sonic.frr import FrrDocument, frr_difference, parse_frr
 from railweave.sonic.frr.ownership import FrrScope
-from railweave.sonic.render.frr_text import FRR_RELEASES
+from railweave.sonic.render.configure import configure
+from railweave.sonic.render.frr_text import FRR_RELEASES, FrrRelease
+from railweave.templates import find_templates
 
 FOLDER = Path(__file__).parent / "frr_releases"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.conf"))
@@ -64,3 +70,30 @@ def test_the_tracking_lines_are_printed_where_the_table_says(name: str) -> None:
     release = FRR_RELEASES[name.partition("-")[0]]
     in_vrf = read(name, "shown").partition("vrf mgmt\n")[2].partition("exit-vrf")[0]
     assert ("ipv6 nht resolve-via-default" in in_vrf) == release.prints_tracking
+
+
+def printed(text: str, release: FrrRelease) -> str:
+    """Return an unnumbered file as the release's bgpd and zebra print it, by their source.
+
+    SONiC 202511 reverts the capability that FRR 10.4.1 gives to unnumbered neighbors, 202605 has a version where it is
+    reverted; both still print a line of every such neighbor that lacks it (FRR, bgpd/bgp_vty.c,
+    bgp_config_write_peer_global; SONiC's patch 0084 in 202511).
+    """
+    if release.version.startswith(("10.4", "10.5")):
+        text = re.sub(r"( neighbor (\S+) interface .*\n)", r"\1 no neighbor \2 capability link-local\n", text)
+    tracking = "ip nht resolve-via-default\nipv6 nht resolve-via-default\n" if release.prints_tracking else ""
+    body = text.removesuffix("end\n")
+    return f"frr version {release.version}\n{body}{tracking}end\n"
+
+
+@pytest.mark.parametrize("switch", ["lab-leaf1", "lab-spine1"])
+@pytest.mark.parametrize("release", FRR_RELEASES)
+def test_what_a_release_prints_of_unnumbered_neighbors_gives_an_empty_delta(release: str, switch: str) -> None:
+    intent = (Path(__file__).parents[2] / "intent" / "lab-4.yml").read_text(encoding="utf-8")
+    intent += f"addressing: {{underlay: unnumbered}}\nsonic: {{release: {release}}}\n"
+    fabric = design(load_intent_text(intent, "unnumbered.yml"), load_catalog()).fabric
+    assert fabric is not None
+    text = configure(fabric, fabric.switch_of[switch], find_templates()).frr
+    shown = printed(text, FRR_RELEASES[release])
+    assert ("capability link-local" in shown) == (release >= "202511")
+    assert frr_difference(parse_frr(shown), parse_frr(text)) == ((), ())

@@ -91,6 +91,10 @@ SAME = [
     (BGP + " neighbor 10.0.0.1 send-community both", BGP),
     (BGP + " address-family ipv4\n  network 10.0.0.0/8", BGP + " address-family ipv4 unicast\n  network 10.0.0.0/8"),
     ("router bgp 1\n address-family ipv4 unicast\n  neighbor 10.0.0.1 activate", "router bgp 1"),
+    (
+        BGP + " neighbor Ethernet0 interface peer-group A\n no neighbor Ethernet0 capability link-local",
+        BGP + " neighbor Ethernet0 interface peer-group A",
+    ),
     ("interface Ethernet0\nexit", ""),
     ("password zebra\nenable password zebra\nlog file x\ndebug bgp updates\nline vty\n exec-timeout 0 0", ""),
     ("ip route  10.0.0.0/24   blackhole", "ip route 10.0.0.0/24 blackhole"),
@@ -154,6 +158,8 @@ exit-vrf
 router bgp 65001
  bgp router-id 10.0.0.1
  neighbor 10.0.0.1 remote-as 65000
+ neighbor Ethernet0 interface remote-as 65000
+ no neighbor Ethernet0 capability link-local
  !
  address-family ipv6 unicast
   neighbor 10.0.0.1 activate

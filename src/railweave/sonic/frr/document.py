@@ -25,6 +25,7 @@ OMITTED = _any_of(
     r"frr defaults ",  # a build option; SONiC's is traditional
     r"hostname |domainname ",  # follows the system's name
     r"(no )?service integrated-vtysh-config$",  # vtysh.conf, set by SONiC's start script
+    r"no neighbor \S+ capability link-local$",  # a default that 10.4 and 10.5 print of every unnumbered neighbor
     r"end$",
 )
 """Lines that say nothing about the configuration."""
