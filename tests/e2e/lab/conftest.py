@@ -153,11 +153,15 @@ class LabRig(CommandRig):
     def fabric(self) -> Any:
         return json.loads((self.rendered() / "fabric.json").read_text(encoding="utf-8"))
 
-    def wait_until(self, condition: Callable[[], Any], seconds: float, what: str) -> float:
-        """Poll ``condition`` until it returns something true; return the seconds that it took."""
+    def wait_until(self, condition: Callable[[], Any], seconds: float, what: str | Callable[[], str]) -> float:
+        """Poll ``condition`` until it returns something true; return the seconds that it took.
+
+        ``what`` says it for the message of a failure; a function looks then.
+        """
         begun = time.monotonic()
         while not condition():
-            assert time.monotonic() - begun < seconds, f"not within {seconds} s: {what}"
+            late = time.monotonic() - begun >= seconds
+            assert not late, f"not within {seconds} s: {what if isinstance(what, str) else what()}"
             time.sleep(0.2)
         return time.monotonic() - begun
 

@@ -148,7 +148,7 @@ def test_a_switch_whose_session_is_cut_goes_back_by_its_own_timer(impatient: Any
         cut = "supervisorctl stop sshd; pkill -KILL sshd"
         impatient.on(LEAF, f"for turn in $(seq 1000); do {armed} && break; sleep 0.1; done; {cut}", status=None)
         impatient.wait_until(lambda: mtu(impatient) == "9216", 30, "the change is in the kernel")
-        seconds = impatient.wait_until(lambda: status(impatient) == "reverted", 70, "the leaf goes back by itself")
+        seconds = impatient.wait_until(lambda: status(impatient) == "reverted", 70, lambda: history(impatient))
         assert held(impatient, LEAF) == before
         assert mtu(impatient) == "9100"
         lost = sum(stream.stop()[1] for stream in untouched)
@@ -160,6 +160,15 @@ def test_a_switch_whose_session_is_cut_goes_back_by_its_own_timer(impatient: Any
     proves(
         f"session cut after the commit: {LEAF} went back by its own timer after {seconds:.0f} s; elsewhere lost {lost}"
     )
+
+
+def history(rig: Any) -> str:
+    """Return what the leaf knows of its transaction: for the message of a revert that did not end."""
+    seen = (
+        "railweave-switch status; date +%s; cat /proc/uptime; cd /var/lib/railweave; ls -la --time-style=+%s;"
+        " cat transaction.json guard.json; ps -eo pid,ppid,lstart,stat,args"
+    )
+    return f"the leaf goes back by itself:\n{rig.on(LEAF, seen, status=None)}"
 
 
 def status(rig: Any) -> str:
