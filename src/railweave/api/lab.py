@@ -70,7 +70,7 @@ class RenderedLab:
         names = [one.switch.name for one in self.lab.switches]
         ports = {one.switch.name: one.ssh_port for one in self.lab.switches} if image.has_ssh else {}
         containers = tuple(names) if image.transport == "docker" else ()
-        return LabFolder(self.folder, self.name, ports, own_image=image.ours, containers=containers)
+        return LabFolder(self.folder, self.name, ports, own_image=image.ours, containers=containers, kind=image.kind)
 
     @property
     def deploy_intent(self) -> Path:

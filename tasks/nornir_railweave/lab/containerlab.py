@@ -1,7 +1,8 @@
 """Containerlab's command line as typed calls: deploy, inspect, exec, destroy.
 
-Checked against version 0.69.3. A failing command inside a node does not fail ``containerlab exec``: its exit status
-stands in the JSON. Faults that people meet (no Docker, no root, no image, a name or port in use) have messages.
+Run with version 0.69.3, read in the sources from 0.45 to 0.79. A failing command inside a node does not fail
+``containerlab exec``: its exit status stands in the JSON. Faults that people meet (no Docker, no root, no image, a name
+or port in use) have messages.
 """
 
 import contextlib
@@ -13,11 +14,15 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from railweave.errors import RailweaveError
 
 CHECKED_VERSION = "0.69.3"
+OLDEST = {"sonic-vs": (0, 45, 0), "sonic-vm": (0, 56, 0)}
+"""By kind of the switches, the first Containerlab that reads what is rendered: links with an MTU, the kind sonic-vm."""
 _DEPLOY_S, _DESTROY_S, _READ_S = 900.0, 300.0, 60.0
 _VERSION = re.compile(r"^\s*version:\s*v?([0-9]+\.[0-9]+\.[0-9]+)", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -79,6 +84,30 @@ class Executed:
     stderr: str
 
 
+class _Inspected(BaseModel):
+    """A container in the JSON of ``containerlab inspect``, which leaves out what is empty."""
+
+    name: str
+    kind: str = ""
+    state: str = ""
+    ipv4_address: str = ""
+    lab_name: str = ""
+
+
+class _Ended(BaseModel):
+    """A command in the JSON of ``containerlab exec``; what a command printed as JSON is decoded there."""
+
+    status: int = Field(alias="return-code")
+    stdout: Any = ""
+    stderr: str = ""
+
+
+# One list named "containers" before 0.68, a list by the name of its lab since.
+_INSPECT = TypeAdapter(dict[str, list[_Inspected]])
+_EXEC = TypeAdapter(dict[str, list[_Ended]])
+_Decoded = TypeVar("_Decoded")
+
+
 class Containerlab:
     """The lab of one topology file."""
 
@@ -94,6 +123,16 @@ class Containerlab:
         if found is None:
             raise ContainerlabError(f"{self.program} version does not say which version it is")
         return found[1]
+
+    def refuse_too_old(self, kind: str) -> None:
+        """Raise ContainerlabError where this Containerlab is too old for switches of a kind, or not installed."""
+        found, oldest = self.version(), OLDEST[kind]
+        if tuple(map(int, found.split("."))) < oldest:
+            wanted = ".".join(map(str, oldest))
+            raise ContainerlabError(
+                f"Containerlab {found} is too old for a lab of kind {kind}, which needs {wanted} or newer (checked "
+                f"with {CHECKED_VERSION}): upgrade it, see https://containerlab.dev/install/"
+            )
 
     def deploy(self) -> tuple[ContainerNode, ...]:
         """Start the lab. What a failed deployment left behind is taken away before the error is raised."""
@@ -114,18 +153,20 @@ class Containerlab:
             if "no containers found" in str(fault):
                 return ()
             raise
-        return self._nodes(answer)
+        start = f"clab-{self.lab}-"
+        found = [one for listed in _decoded(_INSPECT, answer).values() for one in listed if one.lab_name == self.lab]
+        return tuple(
+            ContainerNode(one.name.removeprefix(start), one.name, one.kind, one.state, _address(one.ipv4_address))
+            for one in sorted(found, key=lambda one: one.name)
+        )
 
     def exec(self, node: str, command: str) -> Executed:
         """Run ``command`` (words, no shell) in a node."""
         label = f"clab-node-name={node}"
         words = ("exec", "-t", str(self.topology), "--label", label, "--cmd", command, "-f", "json")
-        answer = _json(self._run(*words, timeout_s=_READ_S))
-        for executed in answer.values():
-            done = executed[0] if isinstance(executed, list) else executed
-            stdout = done["stdout"]
-            text = stdout if isinstance(stdout, str) else json.dumps(stdout)
-            return Executed(int(done["return-code"]), text, done["stderr"])
+        for done, *_ in _decoded(_EXEC, self._run(*words, timeout_s=_READ_S)).values():
+            text = done.stdout if isinstance(done.stdout, str) else json.dumps(done.stdout)
+            return Executed(done.status, text, done.stderr)
         raise ContainerlabError(f"lab {self.lab} has no node {node}")
 
     def destroy(self) -> None:
@@ -140,21 +181,6 @@ class Containerlab:
             yield nodes
         finally:
             self.destroy()
-
-    def _nodes(self, answer: str) -> tuple[ContainerNode, ...]:
-        document = _json(answer)
-        entries: list[Any] = document.get(self.lab) or []
-        start = f"clab-{self.lab}-"
-        return tuple(
-            ContainerNode(
-                name=one["name"].removeprefix(start),
-                container=one["name"],
-                kind=one["kind"],
-                state=one["state"],
-                address=_address(one.get("ipv4_address", "")),
-            )
-            for one in sorted(entries, key=lambda one: str(one["name"]))
-        )
 
     def _run(self, *words: str, timeout_s: float) -> str:
         environ = {**os.environ, "CLAB_VERSION_CHECK": "disable", "CLAB_LABDIR_BASE": str(self.topology.parent)}
@@ -188,11 +214,13 @@ def readable_fault(words: Sequence[str], said: str) -> str:
     return f"containerlab {words[0]} failed:\n{own}"
 
 
-def _json(answer: str) -> Any:
+def _decoded(form: TypeAdapter[_Decoded], answer: str) -> _Decoded:
     try:
-        return json.loads(answer or "{}")
-    except json.JSONDecodeError as fault:
-        raise ContainerlabError(f"Containerlab's answer is no JSON: {fault}") from fault
+        return form.validate_json(answer.strip() or "{}")
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ContainerlabError(f"Containerlab's answer cannot be read: {where or 'JSON'}: {first['msg']}") from None
 
 
 def _address(text: str) -> str:

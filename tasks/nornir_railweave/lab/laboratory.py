@@ -32,7 +32,7 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LabFolder:
-    """A rendered lab: ``ssh_ports`` on 127.0.0.1 by switch; ``own_image``: its switches are railweave's node image.
+    """A rendered lab of switches of ``kind``: ``ssh_ports`` on 127.0.0.1; ``own_image``: they are our node image.
 
     ``containers`` are the switches that are reached by ``docker exec``, none where SSH is the way.
     """
@@ -42,6 +42,7 @@ class LabFolder:
     ssh_ports: Mapping[str, int]
     own_image: bool
     containers: tuple[str, ...] = ()
+    kind: str = "sonic-vs"
 
     @property
     def containerlab(self) -> Containerlab:
@@ -116,6 +117,7 @@ def start(lab: LabFolder, write: Callable[[], None], *, ready_s: float = 120.0) 
     """
     if os.geteuid() != 0:
         raise ContainerlabError("Containerlab needs root: run the command as root or with sudo")
+    lab.containerlab.refuse_too_old(lab.kind)
     if lab.containerlab.inspect():
         raise ContainerlabError(f"a lab {lab.name} runs already: take it down first (`railweave lab down`)")
     refuse_used_ports(lab)

@@ -1,5 +1,6 @@
 """The wrapper of Containerlab's command line, on a stub that answers as version 0.69.3 does."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,27 @@ def test_a_lab_that_does_not_run_has_no_nodes(lab: Any) -> None:
     assert lab(inspect=(0, "{}", "")).inspect() == ()
 
 
+def test_the_list_of_versions_before_0_68_is_read_too_and_other_labs_are_left_out(lab: Any) -> None:
+    other = {"lab_name": "other", "name": "clab-other-gpu1", "kind": "linux", "state": "running"}
+    answer = json.dumps({"containers": [*INSPECTED["pod"], other]})
+    assert lab(inspect=(0, answer, "")).inspect() == NODES
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "meaning"),
+    [
+        ("0.44.3", "sonic-vs", r"0\.44\.3 is too old for a lab of kind sonic-vs, which needs 0\.45\.0"),
+        ("0.55.1", "sonic-vm", r"0\.55\.1 is too old for a lab of kind sonic-vm, which needs 0\.56\.0 or newer"),
+        ("0.55.1", "sonic-vs", ""),
+        ("0.100.0", "sonic-vm", ""),
+    ],
+)
+def test_a_containerlab_too_old_for_the_kind_is_refused(lab: Any, version: str, kind: str, meaning: str) -> None:
+    asked = lab(version=(0, f"    version: {version}\n", ""))
+    with pytest.raises(ContainerlabError, match=meaning) if meaning else contextlib.nullcontext():
+        asked.refuse_too_old(kind)
+
+
 def test_the_status_of_a_command_in_a_node_is_its_own(lab: Any) -> None:
     answer = {"clab-pod-gpu1": [{"cmd": ["false"], "return-code": 3, "stdout": "", "stderr": "no"}]}
     done = lab(exec=(0, json.dumps(answer), "")).exec("gpu1", "false")
@@ -94,9 +116,17 @@ def test_the_version_is_read_from_what_it_prints(lab: Any) -> None:
         lab(version=(0, "nothing", "")).version()
 
 
-def test_an_answer_that_is_no_json_is_a_fault(lab: Any) -> None:
-    with pytest.raises(ContainerlabError, match="no JSON"):
-        lab(inspect=(0, "table", "")).inspect()
+@pytest.mark.parametrize(
+    ("answer", "meaning"),
+    [
+        ("table", "cannot be read: JSON"),
+        ("[]", "cannot be read"),
+        ('{"pod": [{"kind": "linux"}]}', r"pod\.0\.name: Field"),
+    ],
+)
+def test_an_answer_of_another_form_is_a_fault(lab: Any, answer: str, meaning: str) -> None:
+    with pytest.raises(ContainerlabError, match=meaning):
+        lab(inspect=(0, answer, "")).inspect()
 
 
 def test_a_missing_program_is_told_with_the_way_out(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -18,6 +19,34 @@ from railweave.lab.topology import clab_document, lab_diagnostics, management_su
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "lab"
 UPDATE = bool(os.environ.get("RAILWEAVE_UPDATE_GOLDEN"))
+
+
+IMAGES: tuple[dict[str, str], ...] = (
+    {},
+    {"SONIC_IMAGE": "sonic:1"},
+    {"SONIC_IMAGE": "sonic:1", "SONIC_KIND": "sonic-vm"},
+)
+"""The three kinds of switches: our node image, docker-sonic-vs, a virtual machine."""
+
+
+def schemas() -> list[Path]:
+    """Return Containerlab's own schemas: where Go built it, the module of that version has one."""
+    modules = Path(os.environ.get("GOMODCACHE", Path.home() / "go" / "pkg" / "mod"))
+    return sorted(modules.glob("github.com/srl-labs/containerlab@*/schemas/clab.schema.json"))
+
+
+@pytest.mark.skipif(not schemas(), reason="Containerlab's Go module, which has its JSON schema, is not on this machine")
+@pytest.mark.parametrize("environ", IMAGES)
+@pytest.mark.parametrize("intent", sorted(path.name for path in (ROOT / "intent").glob("*.yml")))
+def test_every_topology_is_one_by_containerlabs_own_schema(render_lab: Any, intent: str, environ: Any) -> None:
+    document = clab_document(render_lab(intent, **environ).lab)
+    for path in schemas():
+        # Python's expressions have no Unicode properties; the schema uses them for the zone of an address.
+        schema = json.loads(path.read_text().replace(r"[\\p{N}\\p{L}]", r"\\w"))
+        validator = jsonschema.validators.validator_for(schema)(schema)
+        assert [error.message for error in validator.iter_errors(document)] == [], path
+        wrong = {**document, "topology": {**document["topology"], "links": [{"type": "veth", "endpoints": ["a:eth1"]}]}}
+        assert list(validator.iter_errors(wrong)), "the schema is a schema of topologies"
 
 
 def agrees(name: str, text: str) -> None:
