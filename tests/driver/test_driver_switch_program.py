@@ -1,11 +1,13 @@
 """The program as real processes: detached from the session, guarded twice, on every Python that SONiC ships."""
 
 import base64
+import io
 import json
 import os
 import shutil
 import signal
 import subprocess
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,18 @@ from railweave_switch.rows import repairs, tables_of, unmet
 STATE = "var/lib/railweave/transaction.json"
 
 
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the program as a folder, so that Python compiles it once for all tests."""
+    folder = tmp_path_factory.mktemp("program")
+    with zipfile.ZipFile(io.BytesIO(packed())) as archive:
+        archive.extractall(folder)
+    return folder
+
+
 @pytest.fixture
-def switch(tmp_path: Path) -> Iterator[Bench]:
-    with bench(tmp_path) as made:
+def switch(tmp_path: Path, unpacked: Path) -> Iterator[Bench]:
+    with bench(tmp_path, unpacked) as made:
         yield made
 
 
@@ -149,6 +160,7 @@ def test_it_is_started_out_of_the_input_of_the_command_that_sends_it(switch: Ben
 
 
 def test_a_program_of_another_version_says_so(switch: Bench) -> None:
+    switch.install()
     assert switch.call("status", "--expect", packed_sha256())["outcome"] == "status"
     assert switch.call("status", "--expect", "0" * 64)["outcome"] == "other program"
 
@@ -159,6 +171,7 @@ def test_it_runs_on_every_python_that_sonic_ships(switch: Bench, version: str) -
     if not found[0]:
         pytest.skip(f"no Python {version} here")
     switch.python = str(found[0])
+    switch.install()
     assert switch.apply(change())["outcome"] == "applied"
     assert switch.call("revert")["outcome"] == "reverted"
     assert is_restored(switch)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from examples import few
 from hypothesis import given
 from traffic_classes import class_sets
 
@@ -150,6 +151,7 @@ def delta_to(switch: Switch, intended: DeviceConfig) -> Delta:
 
 
 @pytest.mark.parametrize("device", ["pod1-leaf1", "pod1-spine1"])
+@few
 @given(class_sets(), class_sets())
 def test_a_class_that_stays_lossless_is_lossless_at_every_moment(device: str, base: Classes, head: Classes) -> None:
     switch, intended = Switch(configured(base)[device]), configured(head)[device]

@@ -71,6 +71,7 @@ alike = st.builds(fabric, st.just(2), st.integers(2, 3), st.sampled_from((9000, 
                   st.sampled_from(MORE))  # fmt: skip
 
 
+@few
 @given(alike, alike)
 def test_switches_that_are_compared_together_need_what_each_needs_alone(base: Fabric, head: Fabric) -> None:
     plan = plan_offline(base, head, find_templates())

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +33,6 @@ from railweave.templates import find_templates
 from sonic_sim import control
 
 TARGET = "sim"
-START_S = 30.0
 _SIMULATOR = Path(__file__).with_name("watched_simulator.py")
 _YES = DeployOptions(
     provision=True,
@@ -71,13 +69,10 @@ class WatchedFabric:
         state_dir.mkdir(parents=True)
         with (state_dir / "simulator.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, str(_SIMULATOR), str(state_dir)], stdin=subprocess.PIPE, stdout=log, stderr=log
-            )
-        deadline = time.monotonic() + START_S
-        while not (state_dir / "process.json").exists():
-            assert self._process.poll() is None, (state_dir / "simulator.log").read_text()
-            assert time.monotonic() < deadline, "the watched simulator did not start"
-            time.sleep(0.02)
+                [sys.executable, str(_SIMULATOR), str(state_dir)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+            )  # fmt: skip
+        assert control.is_ready(self._process), (state_dir / "simulator.log").read_text()
 
     def ask(self, verb: str, **arguments: Any) -> dict[str, Any]:
         answer = control._must_ask(self.state_dir, {"verb": verb, **arguments})

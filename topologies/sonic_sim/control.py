@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -23,7 +24,8 @@ from sonic_sim.errors import SimulatorError
 from sonic_sim.kept import write_whole
 from sonic_sim.spec import SimSpec
 
-_START_S = 30.0
+_START_S = 600.0
+"""A simulator that dies is noticed at once; this bounds the wait for one that hangs, however slow the machine is."""
 _ANSWER_S = 120.0
 _STOP_S = 10.0
 
@@ -181,19 +183,24 @@ def _start(folder: Path, options: SimOptions) -> None:
     with (folder / "simulator.log").open("ab") as log:
         command = [sys.executable, "-m", "sonic_sim.daemon", str(folder), str(options.time_scale)]
         child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, close_fds=True
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True
         )
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        if _ask(folder, {"verb": "status"}) is not None:
-            # the process goes on without us; nobody waits for it
-            child.returncode = 0
-            return
-        if child.poll() is not None:
-            break
-        time.sleep(0.02)
+    if is_ready(child):
+        # the process goes on without us; nobody waits for it
+        child.returncode = 0
+        return
+    child.kill()
+    child.wait()
     text = (folder / "simulator.log").read_text(encoding="utf-8", errors="replace").strip()
     raise SimulatorError(f"the simulator did not start: {text.splitlines()[-1] if text else 'no message'}")
+
+
+def is_ready(child: "subprocess.Popen[bytes]") -> bool:
+    """Wait until a simulator says on its standard output that it answers; False where it ends or hangs before."""
+    if child.stdout is None:
+        raise TypeError("its standard output must be a pipe")
+    with child.stdout as said:
+        return bool(select.select([said], [], [], _START_S)[0] and said.readline())
 
 
 def _wait_gone(pid: int) -> None:

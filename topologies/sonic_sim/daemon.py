@@ -1,7 +1,7 @@
 """The background process of a simulated fabric: the event loop, and the socket by which it is controlled.
 
-Started by `sonic_sim.control.up` as ``python -m sonic_sim.daemon FOLDER SCALE``. Requests and answers are one line of
-JSON each; ``{"error": text}`` is a refusal.
+Started by `sonic_sim.control.up` as ``python -m sonic_sim.daemon FOLDER SCALE``; it writes one line to its standard
+output when it answers. Requests and answers are one line of JSON each; ``{"error": text}`` is a refusal.
 """
 
 import asyncio
@@ -91,6 +91,9 @@ class Daemon:
             server = await asyncio.start_unix_server(self.serve, path, limit=_LINE_LIMIT)
             process = {"pid": os.getpid(), "socket": path}
             write_whole(self.folder / "process.json", json.dumps(process).encode())
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
+            os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
             async with server:
                 await self.ended.wait()
             await self.simulation.stop()

@@ -98,8 +98,9 @@ class Orchagent:
         for key in [one for one in self.waiting if not _is_named(one, now)]:
             self.waiting.remove(key)
             self.held.pop(key, None)
-        had, has = _by_place(before), _by_place(now)
-        for place in sorted({_place(key) for key in changed if key.startswith(_SPANNED)}):
+        places = sorted({_place(key) for key in changed if key.startswith(_SPANNED)})
+        had, has = (_by_place(rows) if places else {} for rows in (before, now))
+        for place in places:
             self._take_ranges(place, had.get(place, {}), has.get(place, {}))
         for port in sorted({key.partition("|")[2] for key in changed if key.startswith(("PFC_WD|", "PORT_QOS_MAP|"))}):
             self._take_watchdog(port, before, now)
@@ -113,8 +114,11 @@ class Orchagent:
 
     def profile_of(self, table: str, port: str, number: int) -> str:
         """Return the profile of a group or queue in the ASIC, empty where it has none."""
-        place = f"{table}|{port}"
-        return self.profiles.get(place, _ranges(_by_place(self.seen).get(place, {}))).get(str(number), "")
+        state = self.profiles.get(f"{table}|{port}")
+        if state is None:
+            start = f"{table}|{port}|"
+            state = _ranges({key: row for key, row in self.seen.items() if key.startswith(start)})
+        return state.get(str(number), "")
 
     def watch_of(self, port: str) -> dict[str, str]:
         """Return the queues of a port that the watchdog watches, with its action on each."""
