@@ -7,6 +7,7 @@ chooses the exit status.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Severity(StrEnum):
@@ -20,8 +21,7 @@ class Severity(StrEnum):
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """A place in an input file; ``line`` and ``column`` count from 1, 0 is unknown. ``path`` is the intent path."""
 
     file: str = ""
@@ -48,8 +48,7 @@ class Diagnostic:
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
+class Blocker(NamedTuple):
     """Why something cannot be done, and the fix; the caller knows the place and makes a diagnostic of it."""
 
     message: str

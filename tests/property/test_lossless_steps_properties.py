@@ -49,7 +49,7 @@ def fabric() -> Fabric:
 
 @cache
 def configured(classes: Classes) -> dict[str, DeviceConfig]:
-    made = replace(fabric(), policies=replace(fabric().policies, classes=classes))
+    made = replace(fabric(), policies=fabric().policies._replace(classes=classes))
     configurator = Configurator(made, find_templates())
     return {name: configurator.device(made.switch_of[name]) for name in ("pod1-leaf1", "pod1-spine1")}
 

@@ -168,8 +168,8 @@ def test_no_packet_that_a_node_may_send_is_larger_than_a_hop_of_its_path(
 ) -> None:
     """While switches change one by one each has the old or the new size, and so has each node while nodes do."""
     fabric = small()
-    base = replace(fabric, policies=replace(fabric.policies, mtu=before, classes=classes))
-    head = replace(fabric, policies=replace(fabric.policies, mtu=after, classes=others if remarked else classes))
+    base = replace(fabric, policies=fabric.policies._replace(mtu=before, classes=classes))
+    head = replace(fabric, policies=fabric.policies._replace(mtu=after, classes=others if remarked else classes))
     try:
         steps = phases(base, head)
     except RefusedError:

@@ -1,7 +1,7 @@
 """Work on an intent that needs no device: check, size, render, explain."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ def size(project: Project) -> Sizing:
     if gathered.sizing is None or has_errors(gathered.of_design):
         raise RefusedError(gathered.diagnostics)
     buffers = switch_buffers(gathered.fabric) if gathered.fabric else ()
-    return replace(gathered.sizing, diagnostics=gathered.of_design, buffers=buffers)
+    return gathered.sizing._replace(diagnostics=gathered.of_design, buffers=buffers)
 
 
 def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendered:

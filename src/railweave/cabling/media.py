@@ -4,7 +4,6 @@ The rules are of fabric-facts section 3.3; what each medium can do stands in the
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
@@ -16,8 +15,7 @@ from railweave.units import format_speed
 __all__ = ["Blocker", "LaneEnd", "choose_medium", "linking_pmds", "nic_end", "switch_end"]
 
 
-@dataclass(frozen=True, slots=True)
-class LaneEnd:
+class LaneEnd(NamedTuple):
     """One end of a link as a module sees it.
 
     ``lane_gbps`` are the lane rates at which the end runs its speed; ``form_factors`` the cages that it can come

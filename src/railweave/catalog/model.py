@@ -6,13 +6,12 @@ and in the buffer settings that they ship.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.fabric.buffers import BufferPool, Buffers, HeadroomChip, PgProfile
 
 
-@dataclass(frozen=True, slots=True)
-class Asic:
+class Asic(NamedTuple):
     """The switching chip. ``buffer_bytes`` is its packet buffer, ``ecmp_limit`` the most next hops of a route,
     ``logical_ports`` the most fabric ports, however its lanes are split, ``lossless_classes`` the most priorities that
     it keeps headroom for; None where no source states it. ``headroom`` is what its vendor computes headroom from."""
@@ -31,8 +30,7 @@ class Asic:
         return f"{self.vendor} {self.family}"
 
 
-@dataclass(frozen=True, slots=True)
-class CageType:
+class CageType(NamedTuple):
     """The front-panel cages of a model, all of one type.
 
     ``lanes`` and ``lane_gbps`` are of the chip, which SONiC's PORT.lanes counts; ``module_lanes`` and
@@ -68,8 +66,7 @@ class BreakoutPart:
     lanes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class BreakoutMode:
+class BreakoutMode(NamedTuple):
     """A breakout mode of ``platform.json``; ``text`` is its key, byte for byte, the value of BREAKOUT_CFG.brkout_mode.
 
     ``aliases`` has one pattern a child, ``{cage}`` for the cage's number and ``{port}`` for the child's own.
@@ -82,8 +79,7 @@ class BreakoutMode:
     not_on: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Hwsku:
+class Hwsku(NamedTuple):
     """A HWSKU: native speed and ports of a cage, and what it ships.
 
     ``mode`` is its breakout mode, None on a platform without modes, where ``aliases`` has the patterns instead.
@@ -142,8 +138,7 @@ class SwitchModel:
         return next((one for one in self.hwskus if one.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Pmd:
+class Pmd(NamedTuple):
     """One speed of a medium as a product: its usual name, the lane rates on both sides, and its reach in metres."""
 
     name: str
@@ -153,8 +148,7 @@ class Pmd:
     reach_m: int
 
 
-@dataclass(frozen=True, slots=True)
-class Medium:
+class Medium(NamedTuple):
     """A kind of cable. ``cost_rank`` orders media from the cheapest; ``is_copper`` asks for autonegotiation and link
     training; ``form_factors`` are the cages that it has plugs for."""
 
@@ -167,8 +161,7 @@ class Medium:
     pmds: tuple[Pmd, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NicPorts:
+class NicPorts(NamedTuple):
     """A way to use a NIC: ``ports`` Ethernet ports of ``speed_gbps``, at one of ``lane_gbps`` per lane.
 
     ``shared_gbps`` is what all its ports together can carry.
@@ -180,8 +173,7 @@ class NicPorts:
     shared_gbps: int
 
 
-@dataclass(frozen=True, slots=True)
-class NotSupported:
+class NotSupported(NamedTuple):
     """A combination of ports and speed that people expect and the NIC refuses, with the reason and the fix."""
 
     ports: int
@@ -190,8 +182,7 @@ class NotSupported:
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
-class NicModel:
+class NicModel(NamedTuple):
     """A NIC model. ``form_factors`` are the cages that its cards come with, ``pcie`` the slots it was made for;
     ``reorders`` tells that it takes the packets of a flow in any order, as spraying over several paths brings them."""
 
@@ -218,8 +209,7 @@ Step = Mapping[str, Any]
 """What a vendor's tools read and set of one NIC; see ``data/README.md``."""
 
 
-@dataclass(frozen=True, slots=True)
-class VendorPack:
+class VendorPack(NamedTuple):
     """The tools of one NIC vendor, as ``data/nic_vendors/ID.json`` describes them.
 
     ``nics`` are ids of NIC models. ``rdma_prefix`` begins the kernel's names of RDMA devices. ``firmware`` are settings
@@ -242,8 +232,7 @@ class VendorPack:
     facts: Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class PcieSlot:
+class PcieSlot(NamedTuple):
     """A slot: ``raw_gbps`` is the link after its line coding, the bound for pass or fail.
 
     ``payload_gbps`` is the lower and upper estimate of what is left for data with payloads of 256 and 512 bytes.

@@ -5,9 +5,9 @@ offset, takes the next slice of the parent's lanes, its alias from the mode, and
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
+from typing import NamedTuple
 
 from railweave.catalog.model import BreakoutMode, Cage, Hwsku, SwitchModel
 from railweave.diagnostics import Blocker
@@ -17,16 +17,14 @@ from railweave.units import format_speed
 _PORT_PREFIX = "Ethernet"
 
 
-@dataclass(frozen=True, slots=True)
-class PortGroup:
+class PortGroup(NamedTuple):
     """A run of ``cages`` cages, front to back, whose logical ports all run at ``speed_gbps``."""
 
     cages: int
     speed_gbps: int
 
 
-@dataclass(frozen=True, slots=True)
-class CageUse:
+class CageUse(NamedTuple):
     """How one cage carries a speed: ``ports`` logical ports of ``lanes`` chip lanes each, which run at ``lane_gbps``.
 
     ``mode`` is None on a platform without breakout modes.

@@ -5,7 +5,8 @@ A kind is a panel in a tier: its switches have the same buffer, ports and cables
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
 from railweave.checks.registry import rule
@@ -53,8 +54,7 @@ _POOL_SHARED_WIDELY = 2
 """Headroom of all groups in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(NamedTuple):
     """Switches of one panel and tier. ``cables`` counts (speed, length, level of the link) of the one with the most."""
 
     panel: Panel

@@ -13,7 +13,7 @@ left out, and what is left out is not compared:
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -152,8 +152,7 @@ def _host(fabric: Fabric, facts: _Facts, name: str, index: int) -> PortSettings 
 
 def _as_found(intended: PortSettings, nic: Mapping[str, Any]) -> PortSettings:
     pfc, priorities = nic.get("pfc"), nic.get("dscp_to_priority")
-    return replace(
-        intended,
+    return intended._replace(
         mtu_bytes=nic.get("mtu"),
         speed_gbps=nic.get("speed_gbps"),
         fec=nic.get("fec"),

@@ -7,12 +7,11 @@ that breaks the rule: an intent, the two ends of a link, the tables of a switch,
 
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pkgutil import walk_packages
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.diagnostics import Diagnostic, Severity, Where
 from railweave.fabric.model import Fabric, Host
@@ -28,8 +27,7 @@ Plans = Callable[[str], BufferPlan | None]
 """How a switch divides its buffer, by name; None where its buffer is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkEnds:
+class LinkEnds(NamedTuple):
     """A link: the end nearer to the GPUs, and the other; speed in Gb/s, length in metres and medium are as designed."""
 
     lower: PortSettings
@@ -60,8 +58,7 @@ class LinkEnds:
         return self.upper if end is self.lower else self.lower
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchRead:
+class SwitchRead(NamedTuple):
     """A switch of a fabric and its tables, as they are intended or as they were read."""
 
     fabric: Fabric
@@ -69,8 +66,7 @@ class SwitchRead:
     tables: ConfigDb
 
 
-@dataclass(frozen=True, slots=True)
-class NodePort:
+class NodePort(NamedTuple):
     """A port of a node: what was read, the switch at its other end, and what the ports of its NIC need together."""
 
     name: str
@@ -84,8 +80,7 @@ class NodePort:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRead:
+class NodeRead(NamedTuple):
     """A GPU node and what was read of it."""
 
     fabric: Fabric
@@ -118,8 +113,7 @@ class NodeRead:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Breach:
+class Breach(NamedTuple):
     """What breaks a rule, and the fix. ``path`` is the place in the intent, empty where the check looks at devices."""
 
     path: str
@@ -133,8 +127,7 @@ class Breach:
         return Diagnostic(code, self.severity, self.message, where, self.devices, self.fix)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkBreach:
+class LinkBreach(NamedTuple):
     """What breaks a rule at one end of a link; those of one device and ``kind`` are reported once."""
 
     end: PortSettings
@@ -158,8 +151,7 @@ NODE_CHECKS: list[tuple[str, NodeCheck]] = []
 """Codes of rules with their checks, by what these look at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule: its code, what holds where it is kept, why, an example of what breaks it, and the usual fix."""
 
     code: str

@@ -6,7 +6,7 @@ understood, the route is taken to pass: a check that looks for what must not pas
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from railweave.fabric.policy import Pool
 from railweave.sonic.frr.document import FrrDocument
@@ -19,23 +19,20 @@ _PREFIX_LIST = re.compile(r"ip prefix-list (\S+) (?:seq \d+ )?(permit|deny) (\S+
 _COMMUNITY_LIST = re.compile(r"bgp community-list (?:standard |expanded )?(\S+) (?:seq \d+ )?(permit|deny) (.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """A BGP route: its prefix, and what neighbors have marked it with."""
 
     prefix: Pool
     communities: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     permits: bool
     matches: tuple[str, ...]
     sets: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _PrefixRule:
+class _PrefixRule(NamedTuple):
     permits: bool
     prefix: Pool | None
     shortest: int
@@ -162,7 +159,7 @@ def _marked(route: Route, sets: Iterable[str]) -> Route:
         if kind == "community":
             words = rest.split()
             new = frozenset(word for word in words if word not in {"additive", "none"})
-            route = replace(route, communities=route.communities | new if "additive" in words else new)
+            route = route._replace(communities=route.communities | new if "additive" in words else new)
     return route
 
 

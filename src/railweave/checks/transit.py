@@ -5,7 +5,7 @@ spine sends it what is not its own.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.checks.registry import rule
 from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
@@ -35,8 +35,7 @@ rule(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RouteSources:
+class RouteSources(NamedTuple):
     """What is known of the switches: FRR's lines and the tables by name; ``judged`` are those to be told about."""
 
     documents: Callable[[str], FrrDocument | None]
@@ -44,8 +43,7 @@ class RouteSources:
     judged: Collection[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Valley:
+class _Valley(NamedTuple):
     """Switch ``low`` sends up to ``far`` what came from ``near``, ``sent`` tells what and why."""
 
     low: str
@@ -92,8 +90,7 @@ def _ring(fabric: Fabric, found: list[_Valley], place: Callable[[str], Where]) -
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
+class _Sent(NamedTuple):
     """A route of switch ``origin``, and upper switches to which one policy sends it or not."""
 
     prefix: Pool

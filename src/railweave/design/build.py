@@ -1,7 +1,7 @@
 """Design an intent: sizing and fabric, or every reason why there is none."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
@@ -19,8 +19,7 @@ from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent
 
 
-@dataclass(frozen=True, slots=True)
-class Design:
+class Design(NamedTuple):
     """The outcome of a design.
 
     ``sizing`` is None where the numbers do not come together; ``fabric`` is None then, where any error was found, and
@@ -50,7 +49,7 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     panels, panel_diagnostics = _panels(intent, layout.tiers, hardware)
     sizing = size(Designed(intent, node_ports, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
     found = in_order(sizing.diagnostics)
-    sizing = replace(sizing, diagnostics=found)
+    sizing = sizing._replace(diagnostics=found)
     if has_errors(found) or media is None or panels is None:
         return Design(None, sizing, found)
     fabric = build_fabric(intent, layout, panels, media, sizing)

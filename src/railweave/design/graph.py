@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from railweave.design.hardware import Media
 from railweave.design.identity import (
@@ -21,8 +22,7 @@ from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent, Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Uplink:
+class Uplink(NamedTuple):
     """An uplink of every switch of a tier: its port, the place of its upper switch, and that one's port as ``base`` +
     ``step`` × the lower switch's place."""
 

@@ -4,7 +4,7 @@ A tier is a model of the catalog or, for sizing only, an inline number of ports 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import Catalog
@@ -18,8 +18,7 @@ from railweave.units import format_speed
 _INLINE_PORTS_PER_CAGE = (1, 2, 4, 8)
 
 
-@dataclass(frozen=True, slots=True)
-class TierHardware:
+class TierHardware(NamedTuple):
     """The hardware of a tier. ``model`` is None for an inline one, which can only be sized; ``down`` and ``up`` are the
     breakouts of each direction. ``name`` is the tier's."""
 
@@ -113,8 +112,7 @@ def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class Media(NamedTuple):
     """Media ids: ``access`` by the name of a node entry, ``uplinks`` of each tier's links to the one above."""
 
     access: Mapping[str, str]

@@ -5,14 +5,14 @@ All counts are per plane unless a name says otherwise; indexes count from 0 with
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from railweave.design.split import NO_UPLINKS, Breakout, TierPorts
 from railweave.fabric.model import Tier
 from railweave.intent.model import Nodes, Shape
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGroup:
+class NodeGroup(NamedTuple):
     """An entry of nodes with its place in the fabric.
 
     ``ports_per_plane`` of a node are spread over rails, ``ports_per_leaf`` on each leaf. ``stripe_nodes`` nodes share
@@ -94,8 +94,7 @@ class TierLayout:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """A fabric in numbers: ``tiers`` from the one that attaches the nodes upwards.
 
     ``stripe_leaves`` is the lowest tier's switches of one stripe (rails, or 1 where racks are aligned); ``stripes`` are

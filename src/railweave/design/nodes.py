@@ -1,7 +1,7 @@
 """GPU nodes: how their ports spread over planes, rails and leaves, and in which stripes they stand."""
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from railweave.design.layout import NodeGroup
 from railweave.diagnostics import Diagnostic, error
@@ -10,8 +10,7 @@ from railweave.intent.model import Intent, Nodes, Shape
 from railweave.wording import counted
 
 
-@dataclass(frozen=True, slots=True)
-class NodePorts:
+class NodePorts(NamedTuple):
     """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path."""
 
     entry: Nodes

@@ -1,6 +1,6 @@
 """The reserve: the leaves and spines that panels, address pools and AS ranges must have room for."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.design.identity import host_block_size, spine_asn
 from railweave.design.layout import Layout
@@ -14,8 +14,7 @@ PRIVATE_ASNS = ((64512, 65534), (4200000000, 4294967294))
 """Private AS numbers without the reserved last ones (RFC 6996, RFC 7300)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolNeed:
+class PoolNeed(NamedTuple):
     """What a pool must hold: ``leaves`` leaf indexes of a plane fit into it, ``addresses`` are needed."""
 
     key: str

@@ -2,7 +2,8 @@
 that move are counted."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from railweave.design.graph import count_moves
 from railweave.design.hardware import TierHardware
@@ -27,8 +28,7 @@ ENDS = {
 """What ends growth, as a clause; in the order in which a tie is decided."""
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(NamedTuple):
     """The largest growth without moving a cable: ``stripes`` indexes, with ``nodes`` and ``gpus`` when all are full.
 
     ``first`` is the resource that ends there.
@@ -67,8 +67,7 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Designed:
+class Designed(NamedTuple):
     """A layout together with what it came from, so that a grown one can be designed the same way."""
 
     intent: Intent
@@ -126,7 +125,7 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
 
 def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
     lowest, *above = designed.layout.tiers
-    grown = replace(designed.layout, tiers=(replace(lowest, reserve=leaves), *above))
+    grown = designed.layout._replace(tiers=(replace(lowest, reserve=leaves), *above))
     for need in pool_needs(grown, designed.intent.policies.addressing):
         if need.addresses > need.pool.size:
             yield f"addressing.{need.key} of a /{32 - (need.addresses - 1).bit_length()}"

@@ -4,9 +4,9 @@ Every leaf reaches every spine of its plane with the same number of links; uneve
 that have fewer links towards a leaf (fabric-facts 2.1, rule 5).
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from railweave.design.ratios import asking_text, ratio_text
 from railweave.design.split import TierPorts
@@ -15,16 +15,14 @@ from railweave.intent.model import Intent
 from railweave.wording import counted, either
 
 
-@dataclass(frozen=True, slots=True)
-class SpineTier:
+class SpineTier(NamedTuple):
     """Spines of one plane and the links of one leaf-spine pair."""
 
     spines: int
     links_per_pair: int
 
 
-@dataclass(frozen=True, slots=True)
-class UplinkDemand:
+class UplinkDemand(NamedTuple):
     """The bandwidth in Gb/s of a leaf's downlinks and of one uplink, and the highest ratio of down to up."""
 
     down_gbps: int

@@ -5,13 +5,12 @@ takes whole cages. Downlinks fill the panel from its first port, uplinks its res
 spines there are today, so that adding switches above moves no port.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Breakout:
+class Breakout(NamedTuple):
     """A port speed in Gb/s and the ports of that speed that one cage gives."""
 
     speed_gbps: int
@@ -22,16 +21,14 @@ NO_UPLINKS = Breakout(0, 0)
 """The breakout upwards of a tier that has none above."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(NamedTuple):
     """Downlinks and uplinks of a switch, in logical ports."""
 
     down: int
     up: int
 
 
-@dataclass(frozen=True, slots=True)
-class TierPorts:
+class TierPorts(NamedTuple):
     """The ports of the switches of a tier by their place on the panel.
 
     ``total`` counts logical ports; downlinks are ports 0 to ``down`` - 1, and ``room`` ports for uplinks begin at

@@ -4,10 +4,10 @@ The lowest tier is counted from the nodes, each tier above from the uplinks of t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count as numbers
 from itertools import islice
+from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, NodeGroup, TierLayout
@@ -24,8 +24,7 @@ from railweave.wording import counted
 Faults = tuple[Diagnostic, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Attaching:
+class _Attaching(NamedTuple):
     """The tier that attaches the nodes: the ports of a switch, the groups of nodes and the stripes that have switches.
 
     ``uplinks`` are those of the automatic split, all of them connected, or None with ``links_per_pair`` given.

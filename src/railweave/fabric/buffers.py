@@ -5,12 +5,12 @@ Facts of the catalog, chosen with the HWSKU of a panel. Sizes are bytes.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.policy import BufferModel, Marking
 
 
-@dataclass(frozen=True, slots=True)
-class BufferPool:
+class BufferPool(NamedTuple):
     """A default BUFFER_POOL row; None where the HWSKU's template leaves the field out.
 
     ``xoff_bytes`` is the shared headroom pool within ``size_bytes``."""
@@ -22,8 +22,7 @@ class BufferPool:
     xoff_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class BufferProfile:
+class BufferProfile(NamedTuple):
     """A default BUFFER_PROFILE row: ``size_bytes`` is reserved; ``threshold`` is an exponent of two of the pool's free
     part where ``is_dynamic``, else bytes."""
 
@@ -41,8 +40,7 @@ class BufferProfile:
         return None if pool_bytes is None else int(alpha * pool_bytes / (1 + alpha))
 
 
-@dataclass(frozen=True, slots=True)
-class PgProfile:
+class PgProfile(NamedTuple):
     """A row of ``pg_profile_lookup.ini``: the lossless headroom that the vendor gives for a speed and cable length."""
 
     speed_gbps: int
@@ -54,8 +52,7 @@ class PgProfile:
     xon_offset_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class HeadroomChip:
+class HeadroomChip(NamedTuple):
     """What the headroom of a chip is computed from where its vendor publishes the computation (NVIDIA Spectrum).
 
     ``pipeline_kib`` of a port is on its way before a pause takes effect, ``mac_phy_bytes`` stand in MAC and PHY, and
@@ -93,8 +90,7 @@ class Buffers:
     lossless_classes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
+class Division(NamedTuple):
     """The buffer of a switch in bytes, as it is on the chip with given ports in use.
 
     ``pools`` have their sizes; ``reserved`` is what is set aside beside them, by what takes it. ``headroom_bytes`` is
@@ -118,8 +114,7 @@ class Division:
         return self.headroom_bytes + sum(pool.size_bytes or 0 for pool in self.pools if pool.type == "ingress")
 
 
-@dataclass(frozen=True, slots=True)
-class GroupHeadroom:
+class GroupHeadroom(NamedTuple):
     """The headroom of a lossless group in bytes on ``ports`` ports of a speed in Gb/s with cables of ``length_m``."""
 
     speed_gbps: int
@@ -130,8 +125,7 @@ class GroupHeadroom:
     xoff_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class QueueMarking:
+class QueueMarking(NamedTuple):
     """ECN marking of a class on ports of a speed in Gb/s; ``at_pause`` is the probability in percent that a packet is
     marked where PFC pauses, by traffic pattern."""
 
@@ -143,8 +137,7 @@ class QueueMarking:
     at_pause: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchBuffers:
+class SwitchBuffers(NamedTuple):
     """The buffer of switches that have the same ports in use: as it is divided now, and with all ports in use over the
     longest cables, from which thresholds follow. ``pause_bytes`` is the depth of a queue at which PFC pauses what feeds
     it, by traffic pattern."""

@@ -38,8 +38,7 @@ class SwitchPort:
     fec: str
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(NamedTuple):
     """The fabric ports of one switch model in one breakout; service ports (management 10G) are left out.
 
     ``breakout`` holds (parent port, mode) for BREAKOUT_CFG where the chosen speeds are not the HWSKU's native ones
@@ -95,8 +94,7 @@ class Tier:
         return plural(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(NamedTuple):
     """A switch of a tier. ``number`` is its identity within the tier (design.md section 3), from which name, AS number
     and addresses follow; ``place`` is its index within its plane. ``stripe`` is None above the lowest tier, ``rail``
     also where racks are aligned."""
@@ -113,8 +111,7 @@ class Switch:
     panel: Panel
 
 
-@dataclass(frozen=True, slots=True)
-class HostPort:
+class HostPort(NamedTuple):
     """A fabric port of a GPU node. ``name`` is the persistent interface name (``rail0``, with several ports a NIC
     ``rail0p1``); ``nic`` and ``port`` count from 0. ``pci`` is the PCI address that pins the name and ``rdma`` the
     kernel's name of the RDMA device, both empty where the intent does not state them."""

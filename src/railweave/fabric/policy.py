@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from railweave.units import ipv4_text
 
@@ -17,8 +18,7 @@ class ClassRole(StrEnum):
     BULK = "bulk"
 
 
-@dataclass(frozen=True, slots=True)
-class Marking:
+class Marking(NamedTuple):
     """ECN marking of a queue: it starts at ``minimum_bytes`` of queue and reaches ``probability_percent`` at
     ``maximum_bytes``; all beyond is marked. ``probability_percent`` None is the tool's own."""
 
@@ -27,8 +27,7 @@ class Marking:
     probability_percent: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TrafficClass:
+class TrafficClass(NamedTuple):
     """A traffic class. ``priority`` is its traffic class, queue and PFC priority (0-7).
 
     ``dscp`` lists its code points; the class with ``is_default`` takes every code point that no class names.
@@ -47,24 +46,21 @@ class TrafficClass:
     ecn: Marking | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mtu:
+class Mtu(NamedTuple):
     """IP MTU in bytes of the fabric's ports and of the GPU nodes' NICs."""
 
     fabric_bytes: int
     hosts_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class BgpTimers:
+class BgpTimers(NamedTuple):
     """BGP keepalive and hold time in seconds (hold is at least three keepalives, RFC 4271 section 4.4)."""
 
     keepalive_s: int
     hold_s: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(NamedTuple):
     """An IPv4 address pool: ``first`` is the network address, ``length`` the prefix length."""
 
     first: int
@@ -88,8 +84,7 @@ class Pool:
         return self.holds(other) or other.holds(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Addressing:
+class Addressing(NamedTuple):
     """Pools and AS number bases, from which every identity follows (design rule: no identity depends on a count)."""
 
     unnumbered: bool
@@ -124,8 +119,7 @@ class NetworkBackend(StrEnum):
     NETPLAN = "netplan"
 
 
-@dataclass(frozen=True, slots=True)
-class HostPolicy:
+class HostPolicy(NamedTuple):
     """How GPU nodes are set up. ``vendor`` is the id of a vendor pack, None follows each node's NIC model; ``frontend``
     is the interface of the front end, on which NCCL finds its peers, None where NCCL may choose. Unmanaged nodes are
     rendered only."""
@@ -144,8 +138,7 @@ class WatchdogAction(StrEnum):
     ALERT = "alert"
 
 
-@dataclass(frozen=True, slots=True)
-class WatchdogPolicy:
+class WatchdogPolicy(NamedTuple):
     """The PFC watchdog as the intent states it, times in milliseconds; None is SONiC's own rule."""
 
     enabled: bool = True
@@ -168,16 +161,14 @@ RELEASES = ("202305", "202311", "202405", "202411", "202505", "202511", "202605"
 DEFAULT_RELEASE = "202505"
 
 
-@dataclass(frozen=True, slots=True)
-class SonicPolicy:
+class SonicPolicy(NamedTuple):
     """The SONiC branch that the switches run, and the buffer model; None is what the platform ships with."""
 
     release: str = DEFAULT_RELEASE
     buffer_model: BufferModel | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MarkingPreset:
+class MarkingPreset(NamedTuple):
     """Published ECN thresholds of a vendor: ``by_speed`` holds (from Gb/s, marking), the slowest first."""
 
     name: str
@@ -189,8 +180,7 @@ class MarkingPreset:
         return next(one for least, one in reversed(self.by_speed) if least <= speed_gbps or least == 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Policies:
+class Policies(NamedTuple):
     """Everything of the intent that devices' configurations depend on beside their links."""
 
     classes: tuple[TrafficClass, ...]

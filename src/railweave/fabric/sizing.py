@@ -1,13 +1,12 @@
 """The sizes of a fabric, with every number explained."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic
 from railweave.fabric.buffers import SwitchBuffers
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One step of the design: what was computed, by which formula, with which result."""
 
     name: str
@@ -15,8 +14,7 @@ class Step:
     result: str
 
 
-@dataclass(frozen=True, slots=True)
-class LeafSplit:
+class LeafSplit(NamedTuple):
     """Logical ports of a leaf in use downwards and connected upwards, and their bandwidth in Gb/s."""
 
     down: int
@@ -25,8 +23,7 @@ class LeafSplit:
     up_gbps: int
 
 
-@dataclass(frozen=True, slots=True)
-class LinkCounts:
+class LinkCounts(NamedTuple):
     """Links by kind, totals over planes; ``per_leaf_spine_pair`` is of one pair."""
 
     host_leaf: int
@@ -35,8 +32,7 @@ class LinkCounts:
     per_leaf_spine_pair: int
 
 
-@dataclass(frozen=True, slots=True)
-class Oversubscription:
+class Oversubscription(NamedTuple):
     """Ratios as numbers, 1.0 = 1:1: what was asked, what a leaf has, what is left with one spine lost."""
 
     target: float
@@ -44,8 +40,7 @@ class Oversubscription:
     after_spine_loss: float
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Most GPU nodes without moving a cable, and the resource that ends first: spine_ports, leaf_uplinks, reserve,
     address_pool or asn."""
 
@@ -53,8 +48,7 @@ class Limits:
     first: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoomLeft:
+class RoomLeft(NamedTuple):
     """What fits without moving a cable, and the sentence that names the next step."""
 
     leaves: int
@@ -62,8 +56,7 @@ class RoomLeft:
     next_step: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sizing:
+class Sizing(NamedTuple):
     """Sizes of a fabric. Devices and links are totals over planes; ``buffers`` is empty where no class is lossless."""
 
     fabric: str

@@ -6,7 +6,7 @@ whoever does not bind an address; the default route stays with the front end (fa
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric, Host
@@ -21,8 +21,7 @@ def tos_of(dscp: int) -> int:
     return dscp * 4 + _ECT_0
 
 
-@dataclass(frozen=True, slots=True)
-class NicMarking:
+class NicMarking(NamedTuple):
     """Code points and priorities of a node's NICs. ``cnp_dscp`` is None where no class carries notifications.
 
     ``class_dscp`` holds (DSCP, priority) of every DSCP that a class names, all others have ``rest_priority``;
@@ -80,8 +79,7 @@ FIRST_PRIORITY = 1000
 LINK_PREFIX_LENGTH = 31
 
 
-@dataclass(frozen=True, slots=True)
-class Rail:
+class Rail(NamedTuple):
     """A fabric interface of a node. ``rdma`` is its RDMA device, empty without a vendor pack; ``pci`` the address that
     pins its name, empty where the name is pinned otherwise. ``switch`` is the far end,
     ``gateway`` its address."""
@@ -97,8 +95,7 @@ class Rail:
     plane: int
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """Everything that a node's files are made of. ``vendor`` names the pack of its NICs; ``marking`` is None
     where no class carries RDMA."""
 

@@ -5,7 +5,6 @@ missing keys, mappings and lists in each other's place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -59,7 +58,7 @@ def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagno
     parts: tuple[Part, ...] = detail["loc"]
     found = place_of(document.places, path_text(parts), file)
     path = _shown_path(parts)
-    where = replace(found, path=path)
+    where = found._replace(path=path)
     kind = detail["type"]
     if kind == REFUSED:
         context = detail["ctx"]

@@ -8,7 +8,7 @@ point and gets another priority has no such way.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError
@@ -37,10 +37,10 @@ def accept_both(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> C
         # A class that stays for a while keeps its name and with that its rows; the new one waits for the name.
         name = f"{one.name[:20]}-{one.priority}" if one.name in names else one.name
         if one.lossless:
-            between.append(replace(lossless[one.name], name=name))
+            between.append(lossless[one.name]._replace(name=name))
         else:
             dscp = tuple(each for each in _with_earlier_notifications(one, base, head) if each not in marked)
-            between.append(replace(one, name=name, dscp=dscp, priority=_priority_between(one, base, head)))
+            between.append(one._replace(name=name, dscp=dscp, priority=_priority_between(one, base, head)))
     return (*between, *old)
 
 
@@ -118,7 +118,7 @@ def _with_earlier_dscp(one: TrafficClass, base: Sequence[TrafficClass], head: Se
     earlier = [
         dscp for dscp, priority in _lossless_dscp(base).items() if priority == one.priority and dscp not in after
     ]
-    return replace(one, dscp=(*one.dscp, *sorted(earlier)))
+    return one._replace(dscp=(*one.dscp, *sorted(earlier)))
 
 
 def _with_earlier_notifications(

@@ -185,13 +185,13 @@ def _accepting(base: Fabric, head: Fabric, both: Classes | None) -> Fabric:
     size = max(base.policies.mtu.fabric_bytes, head.policies.mtu.fabric_bytes)
     if both is None and size == head.policies.mtu.fabric_bytes:
         return head
-    mtu = replace(head.policies.mtu, fabric_bytes=size)
-    return replace(head, policies=replace(head.policies, classes=both or head.policies.classes, mtu=mtu))
+    mtu = head.policies.mtu._replace(fabric_bytes=size)
+    return replace(head, policies=head.policies._replace(classes=both or head.policies.classes, mtu=mtu))
 
 
 def _of_switches(fabric: Fabric) -> tuple[object, ...]:
     """Return what the configuration of the switches is made from: all but the sizes that nobody configures."""
-    policies = replace(fabric.policies, mtu=replace(fabric.policies.mtu, hosts_bytes=0))
+    policies = fabric.policies._replace(mtu=fabric.policies.mtu._replace(hosts_bytes=0))
     return policies, fabric.switches, fabric.links, fabric.host_blocks
 
 

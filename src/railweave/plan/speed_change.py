@@ -84,9 +84,9 @@ def _mixed(base: Fabric, head: Fabric, faster: dict[_Key, Link], spines: Collect
             of_leaf.setdefault(link.lower, set()).add(link.lower_port)
     panels = _Panels()
     switches = tuple(
-        replace(one, panel=head.switch_of[one.name].panel)
+        one._replace(panel=head.switch_of[one.name].panel)
         if one.name in spines
-        else replace(one, panel=panels.mixed(one, head.switch_of[one.name], frozenset(of_leaf[one.name])))
+        else one._replace(panel=panels.mixed(one, head.switch_of[one.name], frozenset(of_leaf[one.name])))
         if one.name in of_leaf
         else one
         for one in base.switches
@@ -104,8 +104,7 @@ class _Panels:
         """Return ``before``'s panel with these ports as ``after`` has them."""
         key = (id(before.panel), id(after.panel), ports)
         if key not in self._made:
-            self._made[key] = replace(
-                before.panel,
+            self._made[key] = before.panel._replace(
                 ports=tuple(
                     after.panel.ports[port.index] if port.index in ports else port for port in before.panel.ports
                 ),

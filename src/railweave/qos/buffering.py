@@ -6,7 +6,7 @@ none. What the pools come to on a switch depends on its ports in use: ``BufferPl
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferPool, BufferProfile, Buffers, Division
 from railweave.fabric.model import Panel, SwitchPort, Tier
@@ -19,8 +19,7 @@ _QUEUES_IN_USE = 7
 """Queues 0 to 6 have profiles in every template; 7 where a class uses it."""
 
 
-@dataclass(frozen=True, slots=True)
-class BufferPlan:
+class BufferPlan(NamedTuple):
     """The buffer of the switches of one panel and tier.
 
     ``headroom`` is by (speed in Gb/s, cable in meters), ``lanes`` by speed. ``groups`` are the lossless priority

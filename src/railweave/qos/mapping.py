@@ -7,7 +7,7 @@ the ASIC's own default.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.policy import ClassRole, TrafficClass
 
@@ -21,8 +21,7 @@ CONTROL_DSCP = 48
 """CS6 (RFC 4594): what FRR marks BGP with unless told otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class MapChain:
+class MapChain(NamedTuple):
     """The maps as tuples, indexed by their own key; ``lossless`` lists the priorities that PFC protects."""
 
     dscp_to_tc: tuple[int, ...]

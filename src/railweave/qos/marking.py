@@ -10,7 +10,7 @@ The margin counts before one bandwidth-delay product of a fabric's 8 us (400G: 4
 early slows down for a moment, a pause spreads.
 """
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from railweave.fabric.policy import Marking, MarkingPreset, TrafficClass
 from railweave.qos.buffering import BufferPlan
@@ -25,8 +25,7 @@ _PROBABILITY_PERCENT = 20
 _KB = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenMarking:
+class ChosenMarking(NamedTuple):
     """The thresholds of one queue, and where they come from in words."""
 
     thresholds: Marking
@@ -80,5 +79,5 @@ def _filled(marking: Marking) -> Marking:
     return (
         marking
         if marking.probability_percent is not None
-        else replace(marking, probability_percent=_PROBABILITY_PERCENT)
+        else marking._replace(probability_percent=_PROBABILITY_PERCENT)
     )

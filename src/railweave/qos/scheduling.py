@@ -1,13 +1,12 @@
 """How the egress queues of a port share its bandwidth: strict queues first, the others by weight (DWRR)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.policy import TrafficClass
 
 
-@dataclass(frozen=True, slots=True)
-class QueueShare:
+class QueueShare(NamedTuple):
     """The egress queue of one class, ``name``. ``weight`` is in percent of what strict queues leave and 0 for a strict
     queue; ``lossless`` queues carry ECN marking."""
 

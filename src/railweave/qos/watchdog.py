@@ -5,7 +5,7 @@ watchdog polls all ports in one round. They follow from the panel, never from th
 them alone.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.policy import WatchdogPolicy
 
@@ -15,8 +15,7 @@ _POLL_LIMIT_MS = 1000
 _DETECTION_LIMIT_MS = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class Watchdog:
+class Watchdog(NamedTuple):
     """Times in milliseconds; ``action`` is what happens to the packets of a stormed queue, ``rule`` tells where the
     detection time comes from."""
 

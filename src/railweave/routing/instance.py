@@ -5,7 +5,6 @@ on its own links, the pools and the reserve alone, so that a fabric grows withou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link, Switch, Tier
@@ -70,16 +69,14 @@ LEARNED_COMMUNITY = "64512:1"
 private AS number that the fabric does not use (its own need four bytes)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolRule:
+class PoolRule(NamedTuple):
     """Prefixes of exactly ``length`` inside ``pool``."""
 
     pool: Pool
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class PeerGroup:
+class PeerGroup(NamedTuple):
     """The neighbors of one adjacent tier, which share timers and policy: ``name`` is its (SPINES, LEAVES)."""
 
     name: str
@@ -87,8 +84,7 @@ class PeerGroup:
     maximum_prefixes: int
 
 
-@dataclass(frozen=True, slots=True)
-class BgpSpeaker:
+class BgpSpeaker(NamedTuple):
     """Everything that the FRR file of one switch says. ``groups`` are by name, one for each adjacent tier;
     ``announced`` ascends; ``accepted`` bounds what any neighbor may send; times are in seconds. A switch that
     ``attaches_nodes`` sends up its own prefixes only, any other all but what it has from above. ``release`` is the

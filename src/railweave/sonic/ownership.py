@@ -7,6 +7,7 @@ override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.ownership import FrrScope
@@ -14,8 +15,7 @@ from railweave.sonic.neutral import is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedTable:
+class OwnedTable(NamedTuple):
     """How a table is owned.
 
     ``by_port``: the key begins with a port, and only rows of our ports are ours; ``shared_keys`` are keys of such a

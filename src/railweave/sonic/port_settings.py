@@ -4,7 +4,7 @@ Everything may be unknown (None), because facts of a live device need not tell e
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from railweave.fabric.policy import Marking
 from railweave.qos.mapping import DSCP_COUNT
@@ -20,8 +20,7 @@ _ASIC_DEFAULT = 0
 _MBPS_PER_GBPS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class WatchTimes:
+class WatchTimes(NamedTuple):
     """The times of a port's PFC watchdog in milliseconds; None is a time that is not set."""
 
     detection_ms: int | None
@@ -29,8 +28,7 @@ class WatchTimes:
     poll_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class PortSettings:
+class PortSettings(NamedTuple):
     """A port, of a switch or of a node. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class,
     ``paused_queues`` by PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog,
     ``marked`` the queues with an ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with
@@ -110,8 +108,7 @@ def _with_qos(end: PortSettings, tables: ConfigDb) -> PortSettings:
     schedulers = {queue: _text(row.get("scheduler")) for key, row in queues.items() for queue in numbers_of(key)}
     types = {name: row.get("type") for name, row in tables.get("SCHEDULER", {}).items()}
     priorities = _map(tables, "DSCP_TO_TC_MAP", maps.get("dscp_to_tc_map"))
-    return replace(
-        end,
+    return end._replace(
         priorities={dscp: priorities.get(dscp, _ASIC_DEFAULT) for dscp in range(DSCP_COUNT)},
         queues=_map(tables, "TC_TO_QUEUE_MAP", maps.get("tc_to_queue_map")),
         groups=_map(tables, "TC_TO_PRIORITY_GROUP_MAP", maps.get("tc_to_pg_map")),

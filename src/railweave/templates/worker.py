@@ -17,9 +17,8 @@ import sys
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 from railweave.templates.filling import TemplateFaultError, Templates
 
@@ -29,8 +28,7 @@ _START = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """What one template may take: seconds of CPU time, bytes of memory of the process, bytes of text."""
 
     cpu_s: float = 10

@@ -5,7 +5,7 @@ the shared buffer, a queue marks from its lower threshold on.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -117,9 +117,9 @@ def test_where_check_refuses_pfc_comes_first(pod: Pods, findings: Findings) -> N
 
 def test_a_full_lossy_queue_makes_pfc_come_first_where_check_says_so(pod: Pods) -> None:
     plan = plan_of(pod(), "pod-leaf1")
-    limits = replace(plan.limits, lossy_bytes=plan.limits.shared_bytes // 2)
+    limits = plan.limits._replace(lossy_bytes=plan.limits.shared_bytes // 2)
     (roce,) = [one for one in pod().policies.classes if one.lossless]
-    marking = replace(choose_marking(roce, 400, None, plan).thresholds, minimum_bytes=limits.all_bytes * 3 // 4)
+    marking = choose_marking(roce, 400, None, plan).thresholds._replace(minimum_bytes=limits.all_bytes * 3 // 4)
     assert {one.code for one in marking_rules(marking, limits) if not one.holds} >= {"E-6"}
     assert min(first_pause(limits, all_to_all(limits.ports))) > marking.minimum_bytes
     assert max(first_pause(limits, all_to_all(limits.ports), limits.lossy_bytes)) < marking.minimum_bytes

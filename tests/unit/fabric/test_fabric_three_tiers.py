@@ -57,8 +57,7 @@ def pod(fabric: Fabric, number: int) -> tuple[list[Switch], list[Host], list[Lin
         place = one.number + number * (2 if one.tier.attaches_nodes else STRIDE)
         names[one.name] = f"three-{one.tier.name}{place + 1}"
         switches.append(
-            replace(
-                one,
+            one._replace(
                 name=names[one.name],
                 number=place,
                 place=place,

@@ -116,7 +116,7 @@ def test_ports_and_cables_are_not_changed_together() -> None:
     head = weave(4)
     leaf = head.switch_of["weave-leaf1"]
     ports = tuple(replace(port, speed_gbps=40) for port in leaf.panel.ports)
-    other = replace(leaf, panel=replace(leaf.panel, ports=ports))
+    other = leaf._replace(panel=leaf.panel._replace(ports=ports))
     with pytest.raises(RefusedError, match="the ports of weave-leaf1 change") as refused:
         phases(weave(2), replace(head, switches=(other, *head.switches[1:])))
     assert refused.value.diagnostics[0].code == "RW519"

@@ -1,7 +1,5 @@
 """ECN before PFC: the published examples, number by number."""
 
-from dataclasses import replace
-
 import pytest
 
 from railweave.fabric.policy import ClassRole, Marking, MarkingPreset, TrafficClass, WatchdogAction, WatchdogPolicy
@@ -82,8 +80,8 @@ def test_a_lossy_queue_in_the_same_buffer_lowers_it_further_unless_it_may_take_a
     leaf = PauseLimits(64_739_012, 0, 64, 1, lossy_bytes=3_327_758)
     assert leaf.lossy_all_bytes == round((64_739_012 - 3_327_758) / 65)
     assert ecn_thresholds(400, leaf).minimum_bytes == leaf.lossy_all_bytes // 2 // 1000 * 1000
-    all_of_it = replace(leaf, lossy_bytes=leaf.shared_bytes)
-    assert ecn_thresholds(400, all_of_it) == ecn_thresholds(400, replace(leaf, lossy_bytes=0))
+    all_of_it = leaf._replace(lossy_bytes=leaf.shared_bytes)
+    assert ecn_thresholds(400, all_of_it) == ecn_thresholds(400, leaf._replace(lossy_bytes=0))
     assert not held(ecn_thresholds(400, all_of_it), all_of_it)["E-6"]
 
 

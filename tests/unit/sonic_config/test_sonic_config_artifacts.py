@@ -24,7 +24,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def with_clash(fabric: Fabric) -> Fabric:
     overrides = Overrides({"lab-spine2": {"PORT": {"Ethernet0": {"mtu": "1500"}}}})
-    return replace(fabric, policies=replace(fabric.policies, overrides=overrides))
+    return replace(fabric, policies=fabric.policies._replace(overrides=overrides))
 
 
 def interrupted(out: Path) -> None:

@@ -18,7 +18,7 @@ def codes(fabric: Fabric) -> list[tuple[str, Severity]]:
 
 
 def without_buffers(fabric: Fabric) -> Fabric:
-    switches = tuple(replace(one, panel=replace(one.panel, buffers=None)) for one in fabric.switches)
+    switches = tuple(one._replace(panel=one.panel._replace(buffers=None)) for one in fabric.switches)
     return replace(fabric, switches=switches)
 
 
@@ -34,8 +34,8 @@ def test_a_model_without_buffer_facts_is_refused_in_every_tier(lab_fabric: Lab) 
 
 def test_without_lossless_classes_there_is_nothing_to_prove(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
-    lossy = tuple(replace(one, lossless=False) for one in fabric.policies.classes)
-    assert codes(replace(fabric, policies=replace(fabric.policies, classes=lossy))) == []
+    lossy = tuple(one._replace(lossless=False) for one in fabric.policies.classes)
+    assert codes(replace(fabric, policies=fabric.policies._replace(classes=lossy))) == []
 
 
 def test_overrides_that_change_rendered_fields_are_all_told_at_once(lab_fabric: Lab) -> None:
@@ -44,7 +44,7 @@ def test_overrides_that_change_rendered_fields_are_all_told_at_once(lab_fabric: 
         "leaf": {"PORT": {"Ethernet0": {"mtu": "1500", "speed": "10000"}}},
         "spine": {"NTP_SERVER": {"10.0.0.1": {}}},
     }
-    found = check_config(replace(fabric, policies=replace(fabric.policies, overrides=Overrides(rows))))
+    found = check_config(replace(fabric, policies=fabric.policies._replace(overrides=Overrides(rows))))
     clashes = [one for one in found if one.code == "RW402"]
     assert len(clashes) == 4
     assert {one.devices for one in clashes} == {("lab-leaf1",), ("lab-leaf2",)}

@@ -154,7 +154,7 @@ def test_bgp_names_its_dscp_only_where_it_is_not_frrs_own(lab_fabric: Lab) -> No
     fabric = lab_fabric()
     assert "session-dscp" not in frr_of(fabric, "lab-leaf1")
     routing = TrafficClass("routing", ClassRole.CONTROL, (46,), False, False, 7, True, 0)
-    policies = replace(fabric.policies, classes=(*fabric.policies.classes, routing))
+    policies = fabric.policies._replace(classes=(*fabric.policies.classes, routing))
     assert "\nbgp session-dscp 46\n" in frr_of(replace(fabric, policies=policies), "lab-leaf1")
 
 
@@ -196,8 +196,8 @@ def test_lines_know_their_context(lab_fabric: Lab) -> None:
 
 def test_an_unnumbered_session_runs_over_its_interface_with_the_far_as_number(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
-    addressing = replace(fabric.policies.addressing, unnumbered=True)
-    fabric = replace(fabric, policies=replace(fabric.policies, addressing=addressing))
+    addressing = fabric.policies.addressing._replace(unnumbered=True)
+    fabric = replace(fabric, policies=fabric.policies._replace(addressing=addressing))
     text = configure(fabric, fabric.switch_of["lab-leaf1"], find_templates()).frr
     lines = [line.strip() for line in text.splitlines() if " neighbor Ethernet" in line]
     assert lines == [

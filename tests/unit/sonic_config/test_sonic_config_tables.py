@@ -26,13 +26,13 @@ def tables_of(fabric: Fabric, name: str) -> dict[str, dict[str, Fields]]:
 
 
 def with_asic(fabric: Fabric, switch: Switch, asic: str) -> tuple[Fabric, Switch]:
-    other = replace(switch, panel=replace(switch.panel, asic=asic))
+    other = switch._replace(panel=switch.panel._replace(asic=asic))
     switches = tuple(other if one.name == other.name else one for one in fabric.switches)
     return replace(fabric, switches=switches), other
 
 
 def with_overrides(fabric: Fabric, rows: dict[str, dict[str, dict[str, dict[str, str]]]]) -> Fabric:
-    return replace(fabric, policies=replace(fabric.policies, overrides=Overrides(rows)))
+    return replace(fabric, policies=fabric.policies._replace(overrides=Overrides(rows)))
 
 
 def test_every_row_stands_once_in_natural_order_in_a_table_that_is_ours(lab_fabric: Lab) -> None:
@@ -102,8 +102,8 @@ def test_no_scheduler_has_a_priority_which_orchagent_refuses(lab_fabric: Lab) ->
 
 def test_a_fabric_without_lossless_classes_has_no_pfc_at_all(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
-    lossy = tuple(replace(one, lossless=False) for one in fabric.policies.classes)
-    tables = tables_of(replace(fabric, policies=replace(fabric.policies, classes=lossy)), "lab-leaf1")
+    lossy = tuple(one._replace(lossless=False) for one in fabric.policies.classes)
+    tables = tables_of(replace(fabric, policies=fabric.policies._replace(classes=lossy)), "lab-leaf1")
     assert not {"PFC_WD", "WRED_PROFILE", "MAP_PFC_PRIORITY_TO_QUEUE"} & set(tables)
     assert "pfc_enable" not in tables["PORT_QOS_MAP"]["Ethernet0"]
 
@@ -138,8 +138,8 @@ def test_an_override_of_a_rendered_field_is_refused(lab_fabric: Lab) -> None:
 
 def test_an_unnumbered_link_has_no_address_and_uses_link_local_ones(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
-    addressing = replace(fabric.policies.addressing, unnumbered=True)
-    tables = tables_of(replace(fabric, policies=replace(fabric.policies, addressing=addressing)), "lab-leaf1")
+    addressing = fabric.policies.addressing._replace(unnumbered=True)
+    tables = tables_of(replace(fabric, policies=fabric.policies._replace(addressing=addressing)), "lab-leaf1")
     rows = tables["INTERFACE"]
     assert rows["Ethernet112"] == {"ipv6_use_link_local_only": "enable"}
     assert not [key for key in rows if key.startswith("Ethernet112|")]

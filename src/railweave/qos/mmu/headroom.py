@@ -20,7 +20,7 @@ platform/mellanox/asic_table.j2; peer response in pause quanta of 512 bits by sp
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.buffers import Buffers, HeadroomChip, PgProfile
 from railweave.fabric.policy import RELEASES, BufferModel, SonicPolicy
@@ -40,8 +40,7 @@ _COMPENSATION_BYTES = 2048
 _PEER_QUANTA = {1: 2, 10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
 
 
-@dataclass(frozen=True, slots=True)
-class PortMedium:
+class PortMedium(NamedTuple):
     """What headroom depends on: speed in Gb/s, cable in metres, IP MTU in bytes, lanes of the port."""
 
     speed_gbps: int
@@ -50,8 +49,7 @@ class PortMedium:
     lanes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     """A variant of the computation: share of 64-byte packets, whether ``f`` is rounded up, a fixed port MTU and peer
     response (None: the port's own and the standard's), whether 2 KiB are added for mixed packets, and ``is_first``
     for what the first scripts did otherwise."""
@@ -72,8 +70,7 @@ SCRIPTS = dict(zip(RELEASES, (_FIRST, _FIRST, _MIDDLE, _MIDDLE, _MIDDLE, _MIDDLE
 """What a switch computes for itself (buffer_headroom_mellanox.lua), by SONiC's release."""
 
 
-@dataclass(frozen=True, slots=True)
-class Headroom:
+class Headroom(NamedTuple):
     """Headroom of one priority group in bytes. ``size_bytes`` is reserved for the group itself; ``row_m`` is the cable
     length of the published row, None where it was computed; ``formula`` shows the numbers and names the source."""
 
@@ -86,8 +83,7 @@ class Headroom:
     formula: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoHeadroom:
+class NoHeadroom(NamedTuple):
     """Why no headroom is known for a port, and the fix."""
 
     reason: str

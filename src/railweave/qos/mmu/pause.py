@@ -7,13 +7,12 @@ all egress ports is never paused before they mark (Zhu et al., Congestion Contro
 SIGCOMM 2015, section 4).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.policy import Marking
 
 
-@dataclass(frozen=True, slots=True)
-class PauseLimits:
+class PauseLimits(NamedTuple):
     """What decides when a group pauses: the shared buffer in bytes, the exponent of alpha, the ports of the switch, its
     lossless classes, the most that one egress queue may hold (None: not limited), and what one full lossy queue takes
     of the shared buffer. ``shared`` tells in words what the shared buffer is made of."""
@@ -90,8 +89,7 @@ def marks_text(marking: Marking, limits: PauseLimits) -> str:
     return f"where PFC pauses, a packet is marked: {', '.join(parts)}"
 
 
-@dataclass(frozen=True, slots=True)
-class MarkingRule:
+class MarkingRule(NamedTuple):
     """One of the rules E-1 to E-6: whether it holds, and the numbers in a sentence."""
 
     code: str

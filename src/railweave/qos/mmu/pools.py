@@ -14,7 +14,7 @@ sonic-net/sonic-buildimage device/*/*/*/buffers_defaults_t0.j2 and _t1.j2.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferPool, Buffers, Division, HeadroomChip
 from railweave.fabric.policy import BufferModel
@@ -33,8 +33,7 @@ _MIRROR_BYTES = 10 * _KIB
 _WIDE_LANES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class PortUse:
+class PortUse(NamedTuple):
     """What a number of equal ports in use take: lanes of each, and the headroom of a lossless group."""
 
     ports: int
@@ -42,8 +41,7 @@ class PortUse:
     room: Headroom | NoHeadroom
 
 
-@dataclass(frozen=True, slots=True)
-class Queues:
+class Queues(NamedTuple):
     """How many queues of a port, and lossless priority groups, are lossless and lossy; lossy classes share group 0."""
 
     lossless: int
@@ -75,7 +73,7 @@ def divide(
     # CONFIG_DB leaves out the size of every pool but the one that is the whole buffer (buffers_config.j2).
     parts = 1 if sum(pool.type == "ingress" for pool in stated) == 1 else 2
     each = max(0, -(-(whole - taken - beside) // parts))
-    sized = tuple(one if one.name == EGRESS_LOSSLESS else replace(one, size_bytes=each) for one in stated)
+    sized = tuple(one if one.name == EGRESS_LOSSLESS else one._replace(size_bytes=each) for one in stated)
     less = " and ".join(f"{what} {count}" for what, count in {"headroom": taken, "reserved": beside}.items())
     shared = f"{EGRESS_LOSSLESS} {whole} less {less}{', one half of it' if parts == 2 else ''}"
     return Division(sized, reserved, taken, max(0, whole - beside), False, each, shared, whole)

@@ -6,9 +6,9 @@ reads these keys; it serves rows that are rendered and rows that go, so whoever 
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from railweave.sonic.frr.lines import neighbor_of
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
@@ -26,8 +26,7 @@ class SubjectKind(StrEnum):
     CLASS = "class"
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """What an edit is about; ``port`` is the port of this switch that it concerns, empty where there is no single one.
 
     ``name``: of NEIGHBOR the device at the far end; of LINK the same, where the edit tells it; of ADDRESS the address

@@ -1,7 +1,7 @@
 """The FRR file of a switch: a BGP speaker put into words by the template ``frr/frr.conf.j2``."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.routing.instance import (
     CONNECT_RETRY_S,
@@ -16,8 +16,7 @@ from railweave.templates import Templates
 from railweave.units import ipv4_text
 
 
-@dataclass(frozen=True, slots=True)
-class FrrRelease:
+class FrrRelease(NamedTuple):
     """FRR in one release.
 
     ``fpm``: docker_init.sh appends the fpm lines where a file lacks them. ``kernel_nexthops``: zebra may install

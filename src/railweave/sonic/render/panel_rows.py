@@ -4,7 +4,7 @@ A fabric of thousands of switches has two or three panels, so most rows of a dev
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from railweave.fabric.model import Panel, Tier
 from railweave.fabric.policy import BufferModel, Policies
@@ -29,8 +29,7 @@ from railweave.sonic.render.qos_tables import (
 from railweave.sonic.rows import Block, Fields, Row
 
 
-@dataclass(frozen=True, slots=True)
-class CabledRows:
+class CabledRows(NamedTuple):
     """What a port gives with a cable of one length: its priority groups, and the length configured in SONiC (None
     where no headroom is known)."""
 
@@ -38,8 +37,7 @@ class CabledRows:
     cable: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PortRows:
+class PortRows(NamedTuple):
     """What one port of the panel gives: its PORT row while reserved, and its rows once it is used. ``watchdog`` is
     empty without a lossless class; the buffer rows are empty without a plan of the buffer, ``cabled`` is by length."""
 
@@ -54,8 +52,7 @@ class PortRows:
     cabled: Mapping[int, CabledRows]
 
 
-@dataclass(frozen=True, slots=True)
-class PanelRows:
+class PanelRows(NamedTuple):
     """All shared rows of a panel; ``ports`` is in panel order, ``qos`` holds maps, schedulers, ECN profiles and the
     buffer's pools and profiles. ``buffer_model`` is None without a plan of the buffer."""
 
@@ -89,8 +86,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
+class _Settings(NamedTuple):
     chain: MapChain
     shares: tuple[QueueShare, ...]
     times: Watchdog | None
