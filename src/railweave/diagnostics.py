@@ -5,7 +5,6 @@ chooses the exit status.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -36,14 +35,13 @@ class Where(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """What is wrong, and where. ``code`` is an id of docs/reference/checks.md, ``RW…`` where no check fits."""
 
     code: str
     severity: Severity
     message: str
-    where: Where = field(default_factory=Where)
+    where: Where = Where()
     devices: tuple[str, ...] = ()
     fix: str = ""
 

@@ -10,8 +10,6 @@ from railweave.catalog.load import load_catalog
 from railweave.catalog.model import Hwsku
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.fabric.model import Fabric, Panel, Tier
-from railweave.sonic.ownership import PRIORITY_GROUPS
-from railweave.sonic.render.overrides import override_rows
 from railweave.units import format_speed
 from railweave.wording import listed
 
@@ -57,6 +55,9 @@ def lossless_names(fabric: Fabric) -> str:
 
 
 def _states_groups(fabric: Fabric, name: str) -> bool:
+    from railweave.sonic.ownership import PRIORITY_GROUPS
+    from railweave.sonic.render.overrides import override_rows
+
     rows = override_rows(fabric.policies.overrides, fabric.switch_of[name])
     return any(row.table == PRIORITY_GROUPS for row in rows)
 

@@ -5,7 +5,6 @@ A kind is a panel in a tier: its switches have the same buffer, ports and cables
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
@@ -69,8 +68,8 @@ def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
     What holds for several kinds of switches is one diagnostic with all of their devices."""
     devices: dict[Diagnostic, list[str]] = {}
     for one in _findings(fabric, where):
-        devices.setdefault(replace(one, devices=()), []).extend(one.devices)
-    return tuple(replace(one, devices=tuple(names)) for one, names in devices.items())
+        devices.setdefault(one._replace(devices=()), []).extend(one.devices)
+    return tuple(one._replace(devices=tuple(names)) for one, names in devices.items())
 
 
 def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
@@ -206,10 +205,10 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
             for broken in _broken(marking_rules(marking, plan.limits)):
                 found = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", marking, place, plan, kind)
                 if not stated:
-                    found = replace(found, fix=_WITHOUT_THRESHOLDS.get(broken.code, found.fix))
+                    found = found._replace(fix=_WITHOUT_THRESHOLDS.get(broken.code, found.fix))
                 if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == VIRTUAL:
                     message = f"{found.message}; a virtual switch has no buffer, hardware like this would be refused"
-                    found = replace(found, severity=Severity.WARNING, message=message)
+                    found = found._replace(severity=Severity.WARNING, message=message)
                 yield found
             least = bandwidth_delay_bytes(speed_gbps)
             if stated and marking.minimum_bytes < least:

@@ -2,7 +2,6 @@
 to be written anew under traffic."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from railweave.checks.buffers import buffer_findings
 from railweave.diagnostics import Diagnostic, Severity, Where, in_order, warning
@@ -31,7 +30,7 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
     place = where("traffic_classes")
     known = {(one.code, one.message) for one in buffer_findings(head, where)}
     between_findings = [
-        replace(one, message=f"{'while both markings are served' if phase.marks else phase.title}: {one.message}")
+        one._replace(message=f"{'while both markings are served' if phase.marks else phase.title}: {one.message}")
         for phase in between
         for one in _errors(phase, place)
         if (one.code, one.message) not in known
@@ -42,7 +41,7 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
 def _errors(phase: Phase, place: Where) -> Iterator[Diagnostic]:
     for one in buffer_findings(phase.fabric, lambda _: place):
         if one.severity is Severity.ERROR:
-            yield replace(one, fix=_FIX)
+            yield one._replace(fix=_FIX)
 
 
 def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:

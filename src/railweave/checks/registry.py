@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pkgutil import walk_packages
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railweave.diagnostics import Diagnostic, Severity, Where
 from railweave.fabric.model import Fabric, Host
@@ -19,9 +19,11 @@ from railweave.fabric.policy import Policies
 from railweave.hosts.values import Rail, node_of
 from railweave.intent.model import Intent
 from railweave.qos.buffering import BufferPlan
-from railweave.sonic.port_settings import PortSettings
-from railweave.sonic.rows import ConfigDb
 from railweave.wording import natural_key
+
+if TYPE_CHECKING:  # what checks of an intent alone never need
+    from railweave.sonic.port_settings import PortSettings
+    from railweave.sonic.rows import ConfigDb
 
 Plans = Callable[[str], BufferPlan | None]
 """How a switch divides its buffer, by name; None where its buffer is not known."""
@@ -30,8 +32,8 @@ Plans = Callable[[str], BufferPlan | None]
 class LinkEnds(NamedTuple):
     """A link: the end nearer to the GPUs, and the other; speed in Gb/s, length in metres and medium are as designed."""
 
-    lower: PortSettings
-    upper: PortSettings
+    lower: "PortSettings"
+    upper: "PortSettings"
     speed_gbps: int
     length_m: int
     media: str
@@ -39,12 +41,12 @@ class LinkEnds(NamedTuple):
     plans: Plans
 
     @property
-    def ends(self) -> tuple[PortSettings, PortSettings]:
+    def ends(self) -> "tuple[PortSettings, PortSettings]":
         """Return both ends, the upper one first."""
         return self.upper, self.lower
 
     @property
-    def switches(self) -> tuple[PortSettings, ...]:
+    def switches(self) -> "tuple[PortSettings, ...]":
         """Return the ends that are switches."""
         return tuple(end for end in (self.lower, self.upper) if not end.is_host)
 
@@ -53,7 +55,7 @@ class LinkEnds(NamedTuple):
         """Return the priorities that are to be lossless on it."""
         return frozenset(one.priority for one in self.policies.classes if one.lossless)
 
-    def far(self, end: PortSettings) -> PortSettings:
+    def far(self, end: "PortSettings") -> "PortSettings":
         """Return the other end."""
         return self.upper if end is self.lower else self.lower
 
@@ -63,7 +65,7 @@ class SwitchRead(NamedTuple):
 
     fabric: Fabric
     name: str
-    tables: ConfigDb
+    tables: "ConfigDb"
 
 
 class NodePort(NamedTuple):
@@ -130,7 +132,7 @@ class Breach(NamedTuple):
 class LinkBreach(NamedTuple):
     """What breaks a rule at one end of a link; those of one device and ``kind`` are reported once."""
 
-    end: PortSettings
+    end: "PortSettings"
     kind: str
     message: str
     fix: str
@@ -216,7 +218,7 @@ def unlike(link: LinkEnds, what: str, lower: object, upper: object) -> LinkBreac
 
 
 def not_exactly(
-    link: LinkEnds, end: PortSettings, does: str, means: str, numbers: tuple[frozenset[int] | None, frozenset[int]]
+    link: LinkEnds, end: "PortSettings", does: str, means: str, numbers: tuple[frozenset[int] | None, frozenset[int]]
 ) -> LinkBreaches:
     """Yield where a switch does something for other priorities than the intended ones; ``numbers`` are both."""
     actual, intended = numbers

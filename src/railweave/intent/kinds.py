@@ -112,9 +112,10 @@ class Whole(Kind):
         return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
 
-@dataclass(frozen=True, slots=True)
 class Flag(Kind):
     """``true`` or ``false``; YAML 1.1's other words for them are text here."""
+
+    __slots__ = ()
 
     def read(self, value: object) -> bool:
         """Return the truth value."""
@@ -223,9 +224,10 @@ class Release(Kind):
         return {"enum": [*self.known, *map(int, self.known)]}
 
 
-@dataclass(frozen=True, slots=True)
 class Speed(Kind):
     """A port speed written like ``400G``, read as Gb/s."""
+
+    __slots__ = ()
 
     def read(self, value: object) -> int:
         """Return the speed in Gb/s."""
@@ -241,9 +243,10 @@ class Speed(Kind):
         return {"type": "string", "pattern": f"^{_SPEED}$", "examples": ["400G"]}
 
 
-@dataclass(frozen=True, slots=True)
 class Ratio(Kind):
     """Downlink to uplink bandwidth, ``"2:1"`` or ``"1.5:1"``."""
+
+    __slots__ = ()
 
     def read(self, value: object) -> Fraction:
         """Return the ratio as an exact fraction."""
@@ -262,9 +265,10 @@ class Ratio(Kind):
         return {"type": "string", "pattern": f"^{_RATIO.pattern.replace('?P<down>', '').replace('?P<up>', '')}$"}
 
 
-@dataclass(frozen=True, slots=True)
 class Prefix(Kind):
     """An IPv4 prefix of which the host bits are zero."""
+
+    __slots__ = ()
 
     def read(self, value: object) -> Pool:
         """Return the prefix as a pool of addresses."""
@@ -282,7 +286,6 @@ class Prefix(Kind):
         return {"type": "string", "pattern": f"^{_PREFIX}$", "examples": ["10.32.0.0/11"]}
 
 
-@dataclass(frozen=True, slots=True)
 class CodePoints:
     """A list of DSCPs, or the word ``default`` (read as None) for all that no other class names."""
 
@@ -303,7 +306,6 @@ class CodePoints:
         return {"anyOf": [{"const": "default"}, {"type": "array", "minItems": 1, "items": _DSCP.form()}]}
 
 
-@dataclass(frozen=True, slots=True)
 class FieldValue:
     """A CONFIG_DB field: text, or a list of text."""
 

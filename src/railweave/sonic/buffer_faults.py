@@ -1,10 +1,12 @@
 """What contradicts itself in the buffer rows of a switch, down to the pool and the chip."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.qos.mmu.pools import POOL_EXHAUSTED
-from railweave.sonic.rows import ConfigDb
+
+if TYPE_CHECKING:
+    from railweave.sonic.rows import ConfigDb
 
 _USERS = ("BUFFER_PG", "BUFFER_QUEUE")
 _COMPUTED = "NULL"
@@ -20,7 +22,7 @@ class BufferFault(NamedTuple):
     fix: str
 
 
-def buffer_faults(tables: ConfigDb, chip_bytes: int | None) -> Iterator[BufferFault]:
+def buffer_faults(tables: "ConfigDb", chip_bytes: int | None) -> Iterator[BufferFault]:
     """Yield the faults of a switch's buffer rows; ``chip_bytes`` is its chip's whole buffer, None if unknown."""
     yield from _pools(tables, chip_bytes)
     yield from _profiles(tables)
@@ -28,7 +30,7 @@ def buffer_faults(tables: ConfigDb, chip_bytes: int | None) -> Iterator[BufferFa
     yield from _headroom(tables)
 
 
-def _table(tables: ConfigDb, name: str) -> Mapping[str, Mapping[str, object]]:
+def _table(tables: "ConfigDb", name: str) -> Mapping[str, Mapping[str, object]]:
     return tables.get(name, {})
 
 
@@ -37,7 +39,7 @@ def _bytes(row: Mapping[str, object], field: str) -> int | None:
     return int(value) if isinstance(value, str) and value.isdigit() else None
 
 
-def _pools(tables: ConfigDb, chip: int | None) -> Iterator[BufferFault]:
+def _pools(tables: "ConfigDb", chip: int | None) -> Iterator[BufferFault]:
     for name, row in _table(tables, "BUFFER_POOL").items():
         size, xoff = _bytes(row, "size"), _bytes(row, "xoff")
         if size is not None and xoff is not None and xoff >= size:
@@ -50,7 +52,7 @@ def _pools(tables: ConfigDb, chip: int | None) -> Iterator[BufferFault]:
             )
 
 
-def _profiles(tables: ConfigDb) -> Iterator[BufferFault]:
+def _profiles(tables: "ConfigDb") -> Iterator[BufferFault]:
     pools = _table(tables, "BUFFER_POOL")
     for name, row in _table(tables, "BUFFER_PROFILE").items():
         place, pool = f"BUFFER_PROFILE|{name}", str(row.get("pool"))
@@ -73,7 +75,7 @@ def _profiles(tables: ConfigDb) -> Iterator[BufferFault]:
             yield BufferFault(place, what, f"raise size to {xoff} or more, or state xoff of BUFFER_POOL|{pool}")
 
 
-def _users(tables: ConfigDb) -> Iterator[BufferFault]:
+def _users(tables: "ConfigDb") -> Iterator[BufferFault]:
     """Yield profiles that are named and missing, each once with the number of rows that name it."""
     profiles = _table(tables, "BUFFER_PROFILE")
     computes = _table(tables, "DEVICE_METADATA").get("localhost", {}).get("buffer_model") == "dynamic"
@@ -90,7 +92,7 @@ def _users(tables: ConfigDb) -> Iterator[BufferFault]:
         )
 
 
-def _headroom(tables: ConfigDb) -> Iterator[BufferFault]:
+def _headroom(tables: "ConfigDb") -> Iterator[BufferFault]:
     """Yield headroom pools that a quarter of their groups would exhaust (as H-budget in the design)."""
     profiles, needed = _table(tables, "BUFFER_PROFILE"), dict.fromkeys(_table(tables, "BUFFER_POOL"), 0)
     for key, row in _table(tables, "BUFFER_PG").items():

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from railweave.templates.filling import TemplateFaultError as TemplateFaultError
 from railweave.templates.filling import Templates as Templates
-from railweave.templates.worker import TemplateWorker
+
+FRR_TEMPLATE = "frr/frr.conf.j2"
+"""The template of a switch's FRR file."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SHIPPED = (_PACKAGE / "_templates", _PACKAGE.parents[1] / "templates")
@@ -30,4 +32,6 @@ def _templates_of(project: Path | None) -> Templates:
         return Templates(shipped)
     if own.is_symlink():
         raise TemplateFaultError(f"{own} is a symbolic link: templates are files of the project itself")
+    from railweave.templates.worker import TemplateWorker  # late: most projects have no templates
+
     return Templates([own, *shipped], TemplateWorker([own, *shipped]).fill)

@@ -1,9 +1,13 @@
 """A packet has one code point on its whole way; where an end maps it to another priority, it is not lossless there."""
 
+from typing import TYPE_CHECKING
+
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, NodeRead, rule
 from railweave.fabric.policy import TrafficClass
 from railweave.hosts.values import marking
-from railweave.sonic.port_settings import PortSettings
+
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
 
 RULE = rule(
     "Q-2",
@@ -25,7 +29,7 @@ def priorities(link: LinkEnds) -> LinkBreaches:
                 yield LinkBreach(end, f"dscp {one.name}", _other_priority(end, link.far(end), one, wrong[0]), fix)
 
 
-def _other_priority(end: PortSettings, far: PortSettings, one: TrafficClass, dscp: int) -> str:
+def _other_priority(end: "PortSettings", far: "PortSettings", one: TrafficClass, dscp: int) -> str:
     here, there = (end.priorities or {})[dscp], (far.priorities or {}).get(dscp)
     expected = f"{one.priority} by the intent" if there is None else f"{there} by {far}"
     lossy = f", where it is not lossless on {end}" if one.lossless and here not in (end.pfc or ()) else ""

@@ -9,8 +9,6 @@ from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
-from railweave.sonic.delta.access import decides_access
-from railweave.sonic.ownership import FEATURES_NEEDED, FOUND_ON_HARDWARE, KEPT_EMPTY
 
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _ON = {"enabled", "always_enabled"}
@@ -31,6 +29,11 @@ RULE = rule(
 @RULE.on_intent
 def tables(intent: Intent) -> Breaches:
     """Look for tables and fields that are not the operator's to state."""
+    if intent.policies.overrides.rows:
+        # Late: most intents state no rows, and SONiC's tables take long to import.
+        from railweave.sonic.delta.access import decides_access
+        from railweave.sonic.ownership import KEPT_EMPTY
+
     for scope, by_table in intent.policies.overrides.rows.items():
         for table, rows in by_table.items():
             place = ("overrides", scope, table)
@@ -48,6 +51,8 @@ def tables(intent: Intent) -> Breaches:
 
 
 def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
+    from railweave.sonic.ownership import FEATURES_NEEDED, FOUND_ON_HARDWARE
+
     table = place[-1]
     for key, fields in rows.items():
         if table == "FEATURE" and key in FEATURES_NEEDED and fields.get("state", "enabled") not in _ON:

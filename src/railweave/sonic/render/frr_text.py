@@ -12,7 +12,7 @@ from railweave.routing.instance import (
     PoolRule,
     Session,
 )
-from railweave.templates import Templates
+from railweave.templates import FRR_TEMPLATE, Templates
 from railweave.units import ipv4_text
 
 
@@ -42,9 +42,6 @@ FRR_RELEASES: Mapping[str, FrrRelease] = {
     "202605": FrrRelease("10.5.4", kernel_nexthops=True, suppress_fib=True, prints_tracking=True),
 }
 """By release, oldest first."""
-
-
-FRR_TEMPLATE = "frr/frr.conf.j2"
 
 
 def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
