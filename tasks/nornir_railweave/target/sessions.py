@@ -15,32 +15,51 @@ from nornir_railweave.target.inventory import CONNECTION
 
 
 class OpenSessions:
-    """A Nornir processor: at most ``most`` hosts have an open session, of which the longest unused one is closed first.
+    """A Nornir processor: at most ``most`` hosts have an open session.
 
-    A session that was lost since the task before is closed when the next one begins, which then opens a new one.
+    Where there are too many, those of hosts outside the present run are closed first, the longest unused one before the
+    others: a wave takes the place of the wave before. Within a run, the session used last is closed next, and those of
+    hosts that still wait for their turn are kept to the end: a run of more hosts than may stay open is often repeated
+    in the same order, and each repetition logs in to little more than the surplus. A session that was lost since the
+    task before is closed when the next one begins, which then opens a new one.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._lock = threading.Lock()
+        self._of_run: frozenset[str] = frozenset()
+        self._waiting: set[str] = set()
         self._in_use: set[str] = set()
         self._unused: dict[str, Host] = {}
+
+    def task_started(self, task: Task) -> None:
+        """Note the hosts of the run."""
+        with self._lock:
+            self._of_run = frozenset(task.nornir.inventory.hosts)
+            self._waiting = set(self._of_run)
 
     def task_instance_started(self, task: Task, host: Host) -> None:
         """Close a lost session of this host, and unused ones of others where there are too many."""
         with self._lock:
+            self._waiting.discard(host.name)
             self._unused.pop(host.name, None)
             self._in_use.add(host.name)
-            room = max(0, self.most - len(self._in_use))
+            surplus = len(self._unused) + len(self._in_use) - self.most
             # Taken under the lock: a task that begins on such a host meanwhile opens a session of its own.
-            names = list(self._unused)[: max(0, len(self._unused) - room)]
-            surplus = [self._unused.pop(name).connections.pop(CONNECTION, None) for name in names]
-        for one in surplus:
+            closed = [self._unused.pop(name).connections.pop(CONNECTION, None) for name in self._dispensable(surplus)]
+        for one in closed:
             if one is not None:
                 with suppress(Exception):
                     one.close()
         if not _answers(host):
             close_session(host)
+
+    def _dispensable(self, count: int) -> list[str]:
+        """Return the unused sessions to close, the least needed first."""
+        outside = [name for name in self._unused if name not in self._of_run]
+        served = [name for name in reversed(self._unused) if name in self._of_run and name not in self._waiting]
+        waiting = [name for name in self._unused if name in self._waiting]
+        return [*outside, *served, *waiting][: max(0, count)]
 
     def task_instance_completed(self, task: Task, host: Host, result: MultiResult) -> None:
         """Note whose session is no longer in use."""
@@ -48,9 +67,6 @@ class OpenSessions:
             self._in_use.discard(host.name)
             if CONNECTION in host.connections:
                 self._unused[host.name] = host
-
-    def task_started(self, task: Task) -> None:
-        """Do nothing: sessions are of hosts."""
 
     def task_completed(self, task: Task, result: AggregatedResult) -> None:
         """Do nothing: sessions outlive tasks."""
