@@ -21,7 +21,7 @@ from railweave.api.project import Project, find_target
 from railweave.checks.management import management_findings
 from railweave.diagnostics import Severity, Where, has_errors
 from railweave.errors import RefusedError
-from railweave.plan.expectation import Expecting, expect
+from railweave.plan.expectation import Expecting, expect, skipping
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.sonic.render.configure import Configurator
@@ -132,4 +132,5 @@ def connect(project: Project, designed: Designed, target: str, expecting: Expect
     def intended(device: str) -> DeviceConfig:
         return configurator.device(designed.fabric.switch_of[device])
 
+    expecting = skipping(expecting, chosen.skip_checks) if chosen.skip_checks else expecting
     return LiveFabric(designed, chosen, nornir, shown, intended, expecting)

@@ -4,8 +4,8 @@ Between switches the neighbor, the link and the BGP session are required. A GPU 
 LLDP neighbor must be right where it is seen, and its link may be down.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from railweave.fabric.model import Fabric, Link, Switch, SwitchPort
 from railweave.units import ipv4_text
@@ -54,13 +54,14 @@ class ExpectedAddress:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Everything that must be seen on one device."""
+    """Everything that must be seen on one device. ``skipped`` are kinds of checks left out, and why."""
 
     device: str
     neighbors: tuple[ExpectedNeighbor, ...]
     sessions: tuple[ExpectedSession, ...]
     ports: tuple[ExpectedPort, ...]
     addresses: tuple[ExpectedAddress, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) -> Expectation:
@@ -115,6 +116,11 @@ def _address(switch: Switch, link: Link) -> ExpectedAddress:
 
 Expecting = Callable[[Fabric, Switch], Expectation]
 """What must be seen on a switch of a fabric: ``railweave.plan.expectation.expect``, or less, or only a part of it."""
+
+
+def skipping(expecting: Expecting, skipped: Mapping[str, str]) -> Expecting:
+    """Return ``expecting`` with kinds of checks left out, each with the reason."""
+    return lambda fabric, switch: replace(expecting(fabric, switch), skipped=skipped)
 
 
 def expecting_without(pending: Collection[Link]) -> Expecting:

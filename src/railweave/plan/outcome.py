@@ -79,7 +79,10 @@ class CheckKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VerifyCheck:
-    """One comparison of what a device shows with what the fabric needs."""
+    """One comparison of what a device shows with what the fabric needs.
+
+    ``skipped`` is why the target leaves it out, empty where it is made; a check that is left out fails nothing.
+    """
 
     device: str
     kind: CheckKind
@@ -87,6 +90,7 @@ class VerifyCheck:
     expected: str
     actual: str
     ok: bool
+    skipped: str = ""
 
 
 @dataclass(frozen=True, slots=True)

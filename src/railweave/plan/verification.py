@@ -8,7 +8,7 @@ the same swap, which is reported once.
 """
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, ExpectedNeighbor, ExpectedPort, ExpectedSession
@@ -89,13 +89,15 @@ def check_device(
     expectation: Expectation, seen: Observation, settled: Container[str] = EVERYONE
 ) -> tuple[VerifyCheck, ...]:
     """Return every check of one device that can be judged while only ``settled`` devices stand still."""
-    return (
+    checks = (
         *_ports(expectation, seen, settled),
         *_addresses(expectation, seen),
         *_neighbors(expectation, seen, settled),
         *_sessions(expectation, seen, settled),
         *_daemons(expectation, seen),
     )
+    left_out = expectation.skipped
+    return tuple(replace(one, ok=True, skipped=left_out[one.kind]) if one.kind in left_out else one for one in checks)
 
 
 def unreachable(device: str, reason: str) -> VerifyCheck:

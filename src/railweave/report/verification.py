@@ -1,5 +1,6 @@
 """A verification for a person and as JSON: failing checks one by one, the others counted by kind."""
 
+from collections import Counter
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -28,13 +29,18 @@ _MOST_SHOWN = 60
 
 def verify_json(result: VerifyResult) -> dict[str, Any]:
     """Return the contract of ``verify --json``."""
-    return {"ok": result.ok, "checks": as_json(result.checks), **({"advice": result.advice} if result.advice else {})}
+    checks = as_json(result.checks)
+    for check in checks:
+        if not check["skipped"]:
+            del check["skipped"]
+    return {"ok": result.ok, "checks": checks, **({"advice": result.advice} if result.advice else {})}
 
 
 def verify_view(result: VerifyResult) -> RenderableType:
     """Return the checks by kind with their counts, and a table of those that do not hold."""
     return paragraphs(
         _by_kind(result),
+        [Text(line, style="yellow") for line in _skipped(result)] or None,
         _failed(result) if result.failed else None,
         [*(Text(sentence, style="yellow") for sentence in result.advice if result.failed), _verdict(result)],
     )
@@ -43,12 +49,17 @@ def verify_view(result: VerifyResult) -> RenderableType:
 def _by_kind(result: VerifyResult) -> Table:
     rows = []
     for kind in CheckKind:
-        found = [check for check in result.checks if check.kind is kind]
+        found = [check for check in result.checks if check.kind is kind and not check.skipped]
         if found:
             wrong = sum(not check.ok for check in found)
             passed = Text(f"{len(found) - wrong:,}", style="green")
             rows.append((kind.value, _MEANING[kind], passed, Text(f"{wrong:,}", style="bold red" if wrong else "dim")))
     return table("check", "what", "passed", "failed", rows=rows)
+
+
+def _skipped(result: VerifyResult) -> list[str]:
+    found = Counter((check.kind, check.skipped) for check in result.checks if check.skipped)
+    return [f"{kind.value}: {counted(number, 'check')} skipped: {why}" for (kind, why), number in found.items()]
 
 
 def _failed(result: VerifyResult) -> Group:
@@ -62,8 +73,9 @@ def _failed(result: VerifyResult) -> Group:
 
 
 def _verdict(result: VerifyResult) -> Text:
-    checks, failed = counted(len(result.checks), "check"), result.failed
+    made, failed = sum(not check.skipped for check in result.checks), result.failed
+    checks, skipped = counted(made, "check"), len(result.checks) - made
     devices = counted(len({check.device for check in failed or result.checks}), "device")
     if result.ok:
-        return verdict(True, f"verified: {checks} passed on {devices}")
+        return verdict(True, f"verified: {checks} passed on {devices}{f', {skipped:,} skipped' if skipped else ''}")
     return verdict(False, f"{len(failed):,} of {checks} failed, on {devices}")

@@ -110,7 +110,8 @@ class Target:
     """One target. ``address`` is a pattern over ``{name}``, ``{role}`` and ``{number}``; ``devices`` go before it.
 
     ``driver`` is a NAPALM driver's name and ``options`` its optional arguments beside those that ``login`` gives.
-    ``hosts`` is how GPU nodes are reached, None where they are not.
+    ``skip_checks`` are kinds of checks that its switches cannot pass, each with the reason. ``hosts`` is how GPU nodes
+    are reached, None where they are not.
     """
 
     name: str
@@ -122,4 +123,5 @@ class Target:
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
     rollout: Rollout = field(default_factory=Rollout)
+    skip_checks: Mapping[str, str] = field(default_factory=dict)
     hosts: HostAccess | None = None

@@ -5,7 +5,7 @@ import string
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
@@ -56,6 +56,7 @@ class _Target(BaseModel):
     options: dict[str, Option] = {}
     timeouts: Timeouts = Timeouts()
     rollout: _Rollout = _Rollout()
+    skip_checks: dict[Literal["lldp", "applied"], Text] = {}
     hosts: HostsKeys | None = None
 
     @field_validator("options", mode="after")
@@ -206,5 +207,6 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
             # On a rehearsal nobody's traffic is at stake; on devices that somebody owns it takes a word.
             single_step=parsed.source is not Source.ADDRESSES if rollout.single_step is None else rollout.single_step,
         ),
+        skip_checks={str(kind): why for kind, why in parsed.skip_checks.items()},
         hosts=host_access(parsed.hosts) if parsed.hosts else None,
     )

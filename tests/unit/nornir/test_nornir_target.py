@@ -40,6 +40,13 @@ def test_numbers_of_options_are_numbers() -> None:
     assert target.options == {"reload_poll": 0.5, "apply_timeout": 60, "sudo": False}
 
 
+def test_checks_are_skipped_with_a_reason_or_not_at_all() -> None:
+    assert parse_target("source: lab\nskip_checks: {lldp: no lldpd}", "t", "t").skip_checks == {"lldp": "no lldpd"}
+    for wrong in ("{lldp: ''}", "{bgp: no time}"):
+        ((place, code, _),) = faults(f"source: lab\nskip_checks: {wrong}")
+        assert (place.partition(":")[0], code) == ("t.yml", "RW601")
+
+
 def test_every_fault_is_told_at_its_place() -> None:
     found = faults("source: addresses\nworkers: 3\nssh:\n  usrname: x\n  port: 70000\naddress: 'x{nam}'\n")
     assert [place for place, _, _ in found] == ["t.yml:2:1", "t.yml:4:3", "t.yml:5:9", "t.yml:6:10"]

@@ -1,15 +1,18 @@
 """What verification expects of a device, and when."""
 
+import io
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, expect
 from railweave.plan.health import gate, health
 from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.verification import BgpSession, LldpNeighbor, Observation, PortState, check_device
+from railweave.report.verification import verify_json, verify_view
 from railweave.sonic.delta.change import Change, Op
 from railweave.sonic.delta.methods import needs_both_ends
 
@@ -51,6 +54,31 @@ def test_both_ends_of_a_link_expect_each_other(lab: Fabric, leaf: Expectation) -
     assert f"{to_spine.peer}/31" in {one.address for one in spine.addresses}
     assert f"{to_leaf.peer}/31" in {one.address for one in leaf.addresses}
     assert to_spine.remote_asn == lab.switch_of["lab-spine1"].asn
+
+
+def test_a_check_that_the_target_skips_fails_nothing_and_held_nothing(leaf: Expectation, healthy: Observation) -> None:
+    reason = "this image has no lldpd"
+    without, skipping = replace(healthy, lldp={}), replace(leaf, skipped={"lldp": reason})
+    checks = check_device(skipping, without)
+    assert failed(checks) == []
+    assert {one.kind.value for one in checks if one.skipped == reason} == {"lldp"}
+    assert {one.actual for one in checks if one.skipped} == {"no neighbor"}, "what is there is shown all the same"
+    assert failed(gate(skipping, without, (), health(skipping, healthy))) == []
+    assert not any(kind.value == "lldp" for kind, _ in health(skipping, healthy)), "a rollback requires what held"
+    assert {kind for kind, _ in failed(check_device(leaf, without))} == {"lldp"}
+
+
+def test_skipped_checks_are_reported_with_their_reason_and_counted_apart(
+    leaf: Expectation, healthy: Observation
+) -> None:
+    result = VerifyResult(check_device(replace(leaf, skipped={"lldp": "no lldpd"}), replace(healthy, lldp={})))
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(verify_view(result))
+    told = console.export_text()
+    assert "lldp: 2 checks skipped: no lldpd" in told
+    assert f"verified: {len(result.checks) - 2} checks passed on 1 device, 2 skipped" in told
+    marked = [one["skipped"] for one in verify_json(result)["checks"] if "skipped" in one]
+    assert marked == ["no lldpd"] * 2
 
 
 def test_a_healthy_leaf_passes(leaf: Expectation, healthy: Observation) -> None:
