@@ -99,15 +99,18 @@ class Committer:
         revert_in_s: int | None,
         drain: TemporaryDrain | None = None,
         look: Look | None = None,
+        generation: Mapping[str, Any] | None = None,
     ) -> Applied:
         """Carry out a delta made for the configuration ``before``, as it is.
 
         The switch refuses it where a row that it changes, or FRR, is no longer as in ``before``. ``look`` is what
-        its answer is to show.
+        its answer is to show. ``generation`` is what the switch keeps once it is confirmed (``now``), and the number
+        of the one that the delta was made for (``was``), which the switch must still have.
         """
         try:
             work = Work(new_id(), before, delta, steps_of(delta, before.running))
             transaction = self._transaction(work, message, revert_in_s, drain)
+            transaction["generation"] = dict(generation or {})
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
         answer = self.program.apply(transaction, look)
@@ -117,10 +120,17 @@ class Committer:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
         return applied
 
-    def execute_planned(self, delta: Delta, message: str, revert_in_s: int | None, look: Look | None) -> Applied:
+    def execute_planned(
+        self,
+        delta: Delta,
+        message: str,
+        revert_in_s: int | None,
+        look: Look | None,
+        generation: Mapping[str, Any] | None,
+    ) -> Applied:
         """Carry out a delta made for what was read last."""
         before = self.program.known or self.program.read()
-        return self.execute(delta, before, message, revert_in_s, self._pending_drain(before), look)
+        return self.execute(delta, before, message, revert_in_s, self._pending_drain(before), look, generation)
 
     def confirm_pending(self) -> None:
         """Keep the pending commit and save; raises CommitConfirmException where none waits.
@@ -265,14 +275,23 @@ class Changes:
     def __init__(self, committer: Callable[[], Committer]) -> None:
         self._committer = committer
 
-    def apply(self, delta: Delta, *, message: str = "", revert_in: int | None, look: Look | None = None) -> Applied:
+    def apply(
+        self,
+        delta: Delta,
+        *,
+        message: str = "",
+        revert_in: int | None,
+        look: Look | None = None,
+        generation: Mapping[str, Any] | None = None,
+    ) -> Applied:
         """Carry out exactly this delta, made for what this session read last; ``look`` is what the answer shows.
 
-        Nothing is read or compared before: the switch refuses it where what it changes is not as it was read. Raises
-        what ``commit_config`` does.
+        Nothing is read or compared before: the switch refuses it where what it changes is not as it was read, or where
+        it has not the generation ``generation["was"]``; ``generation["now"]`` is what it keeps with the confirmation.
+        Raises what ``commit_config`` does.
         """
         check_revert_in(revert_in)
-        return self._committer().execute_planned(delta, message, revert_in, look)
+        return self._committer().execute_planned(delta, message, revert_in, look, generation)
 
     def confirm(self, commit_id: str, *, only: Reading | None = None) -> bool:
         """Keep and save this pending commit and no other; raises what ``confirm_commit`` does.

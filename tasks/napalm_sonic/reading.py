@@ -25,7 +25,8 @@ class Status:
     """What the switch says of its last transaction; ``none`` where it knows of none.
 
     ``drain`` is the temporary drain under which a commit waits, ``last`` the last commit that was kept, ``missing``
-    what a revert could not restore, ``repair`` the command on the switch that repairs the state.
+    what a revert could not restore, ``repair`` the command on the switch that repairs the state. ``generation`` is that
+    of the intent which the switch runs: its ``number``, and what the deployment said of it.
     """
 
     status: str
@@ -39,6 +40,7 @@ class Status:
     drain: str = ""
     last: str = ""
     repair: str = ""
+    generation: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def pending(self) -> bool:
@@ -74,13 +76,15 @@ class Recovery:
 class Reading:
     """What runs, with the digests by which a later reading of the same costs no transfer; ``seen`` where asked for.
 
-    ``unapplied`` is what SONiC's daemons apply that differs from CONFIG_DB."""
+    ``earlier`` is the generation before the commit that ``undo`` undoes, ``unapplied`` what SONiC's daemons apply that
+    differs from CONFIG_DB."""
 
     running: RunningConfig
     config_digest: str
     frr_digest: str
     status: Status
     undo: Mapping[str, Any] | None = field(default=None, repr=False)
+    earlier: Mapping[str, Any] = field(default_factory=dict)
     seen: Observed | None = field(default=None, repr=False)
     unapplied: tuple[Unapplied, ...] = ()
 
@@ -109,6 +113,7 @@ def status_of(told: Mapping[str, Any]) -> Status:
         drain=str(told.get("drain") or ""),
         last=str(told.get("last") or ""),
         repair=str(told.get("repair") or ""),
+        generation=dict(told.get("generation") or {}),
     )
 
 
@@ -157,6 +162,7 @@ def _read_as(
         frr_digest=str(frr["digest"] or ""),
         status=status_of(answer["status"]),
         undo=answer.get("undo"),
+        earlier=dict(answer.get("earlier") or {}),
         seen=seen,
         unapplied=unapplied_of(answer) or (),
     )

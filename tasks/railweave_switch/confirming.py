@@ -67,12 +67,12 @@ def _refuse_other(host: Host, asked: Mapping[str, Any]) -> None:
 def confirm_commit(host: Host, state: State, document: Document) -> Answer:
     """Confirm an armed transaction; raises StepError, OSError, and then it is still armed."""
     _end_drain(host, state, document)
-    kept = state.kept
+    kept, generation = state.kept, document.generation or state.generation
     if state.kind != Kind.DRAIN:
         write(host, "pending.json", vars(_lasting(state, document)))
         kept = [*kept, state.id][-KEPT_COMMITS:]
     failure = prepare(host, state)
-    later = conclude(host, state, Stage.CONFIRMED, unsaved=True, error="", kept=kept)
+    later = conclude(host, state, Stage.CONFIRMED, unsaved=True, error="", kept=kept, generation=generation)
     return answer_of(host, Stage.CONFIRMED, **(failure or later))
 
 

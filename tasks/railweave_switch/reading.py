@@ -35,14 +35,15 @@ class UnreadableError(Exception):
 def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return digests of CONFIG_DB and of FRR's text, and each whole unless its digest is the one in ``asked``.
 
-    ``rollback`` adds the merge document that undoes a commit, a look (see ``looked``) what is observed.
+    ``rollback`` adds the merge document that undoes a commit and the generation before it, a look (see ``looked``) what
+    is observed.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host)}
     answer["config"] = _config(host, asked.get("config") or "")
     answer["frr"] = _frr(host, asked.get("frr") or "")
     answer["unapplied"] = _unapplied(host)
     if asked.get("rollback"):
-        answer["undo"] = _undo(host, str(asked["rollback"]))
+        answer.update(_undo(host, str(asked["rollback"])))
     return {**answer, **looked(host, asked)}
 
 
@@ -83,11 +84,12 @@ def _frr(host: Host, known: str) -> dict[str, Any]:
     return {"digest": found} if found == known else {"digest": found, "text": text}
 
 
-def _undo(host: Host, commit: str) -> Any:
+def _undo(host: Host, commit: str) -> dict[str, Any]:
     if f"{commit}.rollback.json" not in host.list_directory():
-        return None
+        return {"undo": None}
     try:
-        return read_document(host, f"{commit}.rollback.json").undo
+        document = read_document(host, f"{commit}.rollback.json")
+        return {"undo": document.undo, "earlier": document.earlier}
     except DamagedError as error:
         raise UnreadableError(str(error)) from error
 

@@ -48,11 +48,15 @@ def settle(host: Host, state: State) -> None:
         return
     journal = journal_of(host, state)
     if journal is not None and replaced(host, journal):
-        ignored = next((one.frr_ignored for one in _documents(host, state)), "")
+        document = next(iter(_documents(host, state)), None)
+        ignored = document.frr_ignored if document else ""
         if journal["frr"] is None or _runs_saved_frr(host, state, journal["frr"], ignored):
             install(host, state)
             if state.status in OPEN:  # it was restored before it was saved
-                state.write(host, status=Stage.REVERTED, kept=_without(state), worker=None, drain="", reason=RESTARTED)
+                rolled_back = document if state.kind == Kind.ROLLBACK else None
+                generation = rolled_back.generation_back(state) if rolled_back else state.generation
+                changes = {"status": Stage.REVERTED, "kept": _without(state), "generation": generation}
+                state.write(host, **changes, worker=None, drain="", reason=RESTARTED)
             finish(host, state)
     elif state.status in OPEN or state.unsaved:
         _close(host, state)
@@ -120,8 +124,12 @@ def _close(host: Host, state: State) -> None:
         # What the commit was is so again: saved, and then it is what booted, or not.
         unsaved, kept = state.unsaved and state.status in OPEN, sorted({*state.kept, state.rolls_back})
         changes.update(id=state.rolls_back, kind=Kind.COMMIT, status=Stage.CONFIRMED, kept=kept, unsaved=unsaved)
+        if state.status == Stage.REVERTED and document.generation:
+            changes.update(generation={**document.generation, "number": state.number + 1})
     elif whole if rolls_back else not runs:
         changes.update(status=Stage.REVERTED, kept=_without(state), drain="")
+        if state.status in (OPEN if rolls_back else {Stage.CONFIRMED}):
+            changes.update(generation=document.generation_back(state))
     elif state.status in OPEN:
         return
     elif state.status == Stage.REVERTED or not whole:

@@ -75,6 +75,7 @@ def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
         state.error = f"not restored: {listed(missing)}; `{REPAIRS[Stage.FAILED]}` tries again"
     elif state.kind == Kind.ROLLBACK:
         state.kept = [one for one in state.kept if one != state.rolls_back]
+        state.generation = document.generation_back(state)
     try:
         conclude(host, state, Stage.FAILED if missing else Stage.REVERTED, unsaved=bool(failure))
     except OSError as error:

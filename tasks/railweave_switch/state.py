@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from railweave_switch.host import Host, Process
@@ -49,6 +49,7 @@ REPAIRS = {
 """The command that repairs a state."""
 
 Step = dict[str, Any]
+Generation = dict[str, Any]
 Lines = list[tuple[str, ...]]
 
 
@@ -58,7 +59,8 @@ class State:
 
     ``has_frr`` tells whether FRR answered when it began, ``frr_added`` and ``frr_removed`` what it changed there (None:
     not known), ``kept`` are the confirmed commits that can be rolled back, ``unsaved`` tells that it ended and the
-    startup files do not yet say so.
+    startup files do not yet say so. ``generation`` is that of the intent which the switch runs: what the client said of
+    it, and a ``number`` that every confirmed deployment and rollback raises.
     """
 
     id: str
@@ -82,6 +84,7 @@ class State:
     error: str = ""
     missing: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    generation: Generation = field(default_factory=dict)
     version: int = VERSION
 
     def write(self, host: Host, **changes: Any) -> None:
@@ -103,6 +106,11 @@ class State:
         if host.alive(self.worker):
             return status
         return Stage.FAILED if status == Stage.REVERTING else Stage.EXPIRED
+
+    @property
+    def number(self) -> int:
+        """Return the number of the generation, 0 where none was ever confirmed."""
+        return int(self.generation.get("number") or 0)
 
     def is_armed(self, host: Host) -> bool:
         """Tell whether it waits for its confirmation, and in time."""
@@ -128,7 +136,8 @@ class Document:
 
     ``after`` are the rows as the transaction leaves them, ``startup`` the digests of the startup files when it began.
     ``frr_lines`` replaces ``frr`` in the rollback of a confirmed commit: other lines have changed since. ``undo`` is
-    the client's own form of it.
+    the client's own form of it. ``generation`` is that of the switch once the transaction is confirmed, empty where it
+    stays ``earlier``, the one before.
     """
 
     id: str
@@ -145,7 +154,13 @@ class Document:
     drain: dict[str, Any] | None = None
     supersedes: str = ""
     ends_s: float | None = None
+    generation: Generation = field(default_factory=dict)
+    earlier: Generation = field(default_factory=dict)
     version: int = VERSION
+
+    def generation_back(self, state: State) -> Generation:
+        """Return the generation of a switch whose confirmed commit went back: the earlier one, under a new number."""
+        return {**self.earlier, "number": state.number + 1} if self.generation else state.generation
 
 
 class DamagedError(Exception):
@@ -217,7 +232,7 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _NUMBER),
     **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), (list, type(None))),
     **dict.fromkeys(("kept", "missing", "notes", "steps"), list),
-    **dict.fromkeys(("rows", "after", "startup"), dict),
+    **dict.fromkeys(("rows", "after", "startup", "generation", "earlier"), dict),
     **dict.fromkeys(("worker", "drain"), (dict, str, type(None))),
     "frr": (str, type(None)),
     "undo": object,
@@ -283,6 +298,7 @@ def report(host: Host) -> dict[str, Any]:
         "drain": known.drain,
         "unsaved": known.unsaved,
         "last": known.last,
+        "generation": known.generation,
         "repair": REPAIRS.get(status, ""),
     }
 
@@ -294,5 +310,14 @@ def kept_on_disk(host: Host) -> list[str]:
 
 
 def stand_in(host: Host, name: str, ends_s: float | None) -> State:
-    """Return a state in the place of one that cannot be read: of a transaction that is to be reverted."""
-    return State(name, Kind.COMMIT, Stage.REVERTING, boot_id=host.boot_id(), ends_s=ends_s, kept=kept_on_disk(host))
+    """Return a state in the place of one that cannot be read: of a transaction that is to be reverted.
+
+    The last confirmed commit that can be read tells the generation.
+    """
+    kept = kept_on_disk(host)
+    generation: Generation = {}
+    for commit in kept:
+        with contextlib.suppress(DamagedError):
+            generation = read_document(host, f"{commit}.rollback.json").generation or generation
+    state = State(name, Kind.COMMIT, Stage.REVERTING, boot_id=host.boot_id(), ends_s=ends_s)
+    return replace(state, kept=kept, generation=generation)

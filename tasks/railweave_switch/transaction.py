@@ -26,6 +26,7 @@ from railweave_switch.state import (
     VERSION,
     DamagedError,
     Document,
+    Generation,
     Kind,
     Stage,
     State,
@@ -68,6 +69,9 @@ def loaded(text: str) -> dict[str, Any]:
     if not wrong:
         unknown = {str(one.get("kind")) for one in (*asked["steps"], *_back(asked))} - KINDS
         wrong = [f"unknown step {one}" for one in sorted(unknown)]
+    generation = asked.get("generation") or {"was": 0, "now": {}}
+    if not isinstance(generation, dict) or not isinstance(generation.get("now"), dict) or "was" not in generation:
+        wrong.append("generation")
     if wrong or asked["kind"] not in (Kind.COMMIT, Kind.DRAIN):
         raise RefusedError(f"not a transaction: {', '.join(wrong)}")
     return asked
@@ -118,6 +122,7 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State, rows: Rows) -
         moved.append("FRR" if text is not None else "FRR (it does not answer)")
     if moved:
         raise RefusedError(f"changed by somebody else since the comparison: {listed(moved)}", "moved")
+    generation = _generation(host, asked, earlier)
     back = _back(asked)
     if why := refuse_losing_mode(host, asked["steps"]):
         raise RefusedError(why)
@@ -133,6 +138,8 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State, rows: Rows) -
         frr=text,
         frr_ignored=asked.get("frr_ignored") or "",
         undo=asked["rollback"].get("undo"),
+        generation=generation,
+        earlier=earlier.generation,
     )
     if not asked.get("supersedes"):
         return document
@@ -144,6 +151,22 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State, rows: Rows) -
         "removed": earlier.frr_removed or [],
     }
     return replace(document, supersedes=pending.id, steps=[*back, *pending.steps], frr=pending.frr, drain=drain)
+
+
+def _generation(host: Host, asked: Mapping[str, Any], earlier: State) -> Generation:
+    """Return the generation after the transaction, empty where it stays; raises RefusedError where another deployment
+    was confirmed since this one was planned, whatever it changed."""
+    asked_for = asked.get("generation") or {}
+    if not asked_for:
+        return {}
+    if asked_for["was"] != earlier.number:
+        by = earlier.generation.get("by") or "somebody"
+        raise RefusedError(
+            f"another deployment or rollback was confirmed since this one was planned: the switch is at generation "
+            f"{earlier.number} (by {by}), the plan saw {asked_for['was']}; plan again",
+            "moved",
+        )
+    return {**asked_for["now"], "number": earlier.number + 1, "by": asked.get("by", ""), "at": host.wall_s()}
 
 
 def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Document) -> State:
@@ -163,6 +186,7 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Docum
         drain=document.supersedes,
         has_frr=document.frr is not None,
         kept=earlier.kept,
+        generation=earlier.generation,
     )
     replaced = read_document(host) if document.supersedes else None
     try:

@@ -74,9 +74,16 @@ class Switch:
         return self.pending
 
     def apply(
-        self, delta: Delta, *, message: str, revert_in: int | None, look: object = None, commit_id: str = "restored"
+        self,
+        delta: Delta,
+        *,
+        message: str,
+        revert_in: int | None,
+        look: object = None,
+        generation: object = None,
+        commit_id: str = "restored",
     ) -> Any:
-        del message, look
+        del message, look, generation
         if self.pending:
             raise CommitError("a commit is pending")
         before = self.running

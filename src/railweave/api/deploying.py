@@ -29,8 +29,8 @@ class DeployOptions:
     ``provision`` allows reloads, ``renumber`` other identities of existing devices; ``skip_unreachable`` leaves out
     devices that do not answer; ``remove_conflicting`` removes unmanaged rows that hold a fabric port; ``single_step``
     deploys in one step what live traffic would need phases for; ``remove_live`` closes ports in use;
-    ``allow_lockout`` changes who can log in to switches. ``max_failures``
-    None is the target's.
+    ``allow_lockout`` changes who can log in to switches; ``discard_newer`` undoes what a newer or another state of
+    the intent brought. ``max_failures`` None is the target's.
     """
 
     provision: bool = False
@@ -40,6 +40,7 @@ class DeployOptions:
     single_step: bool = False
     remove_live: bool = False
     allow_lockout: bool = False
+    discard_newer: bool = False
     max_failures: int | None = None
 
     def policy(self, fabric: LiveFabric, *, remove_conflicting: bool | None = None) -> Policy:
@@ -53,6 +54,7 @@ class DeployOptions:
             single_step=self.single_step,
             remove_live=self.remove_live,
             allow_lockout=self.allow_lockout,
+            discard_newer=self.discard_newer,
             max_failures=self.max_failures,
         )
 

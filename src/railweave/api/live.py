@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from nornir.core import Nornir
 
@@ -17,11 +18,13 @@ from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks import verifying
 from railweave.api.designing import Designed, load_designed, project_templates
+from railweave.api.history import project_history
 from railweave.api.project import Project, find_target
 from railweave.checks.management import management_findings
 from railweave.diagnostics import Severity, Where, has_errors
 from railweave.errors import RefusedError
 from railweave.plan.expectation import Expecting, expect, skipping
+from railweave.plan.lineage import History
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.sonic.render.configure import Configurator
@@ -49,6 +52,14 @@ class LiveFabric:
     expecting: Expecting = expect
     base: str = ""
     phase: int = 0
+
+    @property
+    def history(self) -> History:
+        """Return the state of the project that is deployed, and how others stand to it."""
+        designed = self.designed
+        return project_history(
+            Path(designed.intent.file), designed.intent.sha256, designed.fabric.name, self.target.name
+        )
 
     @contextmanager
     def connected(self) -> Iterator[None]:
@@ -93,6 +104,7 @@ class LiveFabric:
             journal=journal,
             metadata=metadata,
             expecting=self.expecting,
+            history=self.history,
         )
 
     def verify(self, *, wait_s: float = 0) -> VerifyResult:

@@ -6,7 +6,9 @@ from pathlib import Path
 from railweave.api.live import live_fabric
 from railweave.api.phasing import live_phase
 from railweave.api.project import Project
+from railweave.diagnostics import Severity
 from railweave.plan.drift import Drift, judge, load_rules
+from railweave.plan.lineage import discarded
 from railweave.plan.model import Plan
 from railweave.plan.outcome import VerifyResult
 
@@ -22,7 +24,9 @@ def plan(
     """
     fabric = live_phase(project, target, base, phase)
     with fabric.progress():
-        return fabric.plan(remove_conflicting=remove_conflicting)
+        made = fabric.plan(remove_conflicting=remove_conflicting)
+    project.operator.warn([one._replace(severity=Severity.WARNING) for one in discarded(made, fabric.history)])
+    return made
 
 
 def verify(

@@ -85,6 +85,9 @@ def deploy(
     allow_lockout: Annotated[
         bool, typer.Option("--allow-lockout", help="Change who can log in to switches (AAA, ACLs, SSH).")
     ] = False,
+    discard_newer: Annotated[
+        bool, typer.Option("--discard-newer", help="Undo what a newer or another state of the intent brought.")
+    ] = False,
     max_failures: MaxFailures = None,
     base: From = "",
     phase: PhaseNumber = None,
@@ -111,6 +114,7 @@ def deploy(
         single_step=single_step,
         remove_live=remove_live,
         allow_lockout=allow_lockout,
+        discard_newer=discard_newer,
         max_failures=max_failures,
     )
     if base or phase is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric, Link
 from railweave.plan.drain_planner import drains_of_waves, is_disruptive, two_sided_links
-from railweave.plan.model import Conflict, DevicePlan, DeviceState, LivePort, Plan, Unapplied
+from railweave.plan.model import NO_GENERATION, Conflict, DevicePlan, DeviceState, Generation, LivePort, Plan, Unapplied
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.delta import shared
@@ -28,6 +28,7 @@ class Reading:
     out_of_service: bool = False
     live_ports: tuple[LivePort, ...] = ()
     unapplied: tuple[Unapplied, ...] = ()
+    generation: Generation = NO_GENERATION
 
 
 def build_plan(
@@ -117,5 +118,6 @@ def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
         disruptive=disruptive,
         live_ports=reading.live_ports,
         unapplied=reading.unapplied,
+        generation=reading.generation,
         error="; ".join(one.message for one in found.blockers),
     )

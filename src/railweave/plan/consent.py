@@ -46,7 +46,8 @@ class Consent:
     """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
     links have to follow each other. ``single_step`` takes lossless markings from switches whatever the GPU nodes send,
     lowers their MTU likewise, and configures ports for cables that are yet to be moved. ``remove_live`` closes ports
-    for good that are in use. ``allow_lockout`` changes who can log in to switches.
+    for good that are in use. ``allow_lockout`` changes who can log in to switches. ``discard_newer`` undoes what a
+    newer or another state of the intent brought (``plan.lineage``).
     """
 
     provision: bool = False
@@ -54,6 +55,7 @@ class Consent:
     single_step: bool = False
     remove_live: bool = False
     allow_lockout: bool = False
+    discard_newer: bool = False
 
 
 def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> tuple[Diagnostic, ...]:

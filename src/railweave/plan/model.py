@@ -5,7 +5,7 @@ A plan is a value with a file form (``document``). It states what will be done; 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from railweave.diagnostics import Blocker
@@ -72,6 +72,37 @@ class Unapplied:
 
 
 @dataclass(frozen=True, slots=True)
+class Generation:
+    """The state of an intent that a switch runs, or that is deployed.
+
+    ``revision`` is its git commit, empty where the intent is in no git history; ``digest`` is of the intent and the
+    project's templates, ``dirty`` tells that they differ from the commit. ``number`` counts the confirmed deployments
+    and rollbacks of the switch, ``by`` made the last one. Without a digest nothing is known.
+    """
+
+    number: int = 0
+    revision: str = ""
+    digest: str = ""
+    dirty: bool = False
+    by: str = ""
+
+    @property
+    def content(self) -> "Generation":
+        """Return it without what is the switch's own."""
+        return replace(self, number=0, by="")
+
+    @property
+    def shown(self) -> str:
+        """Return it as a person would name it."""
+        if self.revision and not self.dirty:
+            return f"commit {self.revision[:12]}"
+        return f"an uncommitted state {self.digest[:12]}" + (f" of {self.revision[:12]}" if self.revision else "")
+
+
+NO_GENERATION = Generation()
+
+
+@dataclass(frozen=True, slots=True)
 class DevicePlan:
     """One device of a plan.
 
@@ -84,8 +115,8 @@ class DevicePlan:
     nothing is none. ``lossless_removed`` are the code points that are lossless on it and no longer would be.
     ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's
     TSA made of it; a rollout leaves them so. ``live_ports`` are those that close for good although something at their
-    far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB: shown, and no part of
-    the plan's file.
+    far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB, ``generation`` the
+    state of the intent that it runs: neither is part of the plan's file.
     """
 
     state: DeviceState
@@ -105,6 +136,7 @@ class DevicePlan:
     maintenance: Maintenance = Maintenance.NONE
     live_ports: tuple[LivePort, ...] = ()
     unapplied: tuple[Unapplied, ...] = ()
+    generation: Generation = NO_GENERATION
 
 
 @dataclass(frozen=True, slots=True)

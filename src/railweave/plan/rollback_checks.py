@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from railweave.diagnostics import Diagnostic, Where, error
+from railweave.plan.model import NO_GENERATION, Generation
 from railweave.plan.outcome import ConfigState
 from railweave.plan.rollout import DeviceRecord, Rollout
 from railweave.sonic.delta.snapshot import Snapshot
@@ -21,6 +22,7 @@ class DeviceReading:
     ``running`` is what it runs, None where ``error`` says why it could not be read, ``sha256`` its digest. ``pending``:
     a commit waits on it, which the plan refuses. ``commit_id`` is the commit of the rollout that it holds,
     ``snapshot`` what it held before, as its rollback document says; where that is None, ``gone`` says why.
+    ``number`` is that of its generation, and ``earlier`` the generation before the commit.
     """
 
     running: RunningConfig | None = field(default=None, repr=False)
@@ -30,6 +32,8 @@ class DeviceReading:
     snapshot: Snapshot | None = None
     gone: str = ""
     error: str = ""
+    number: int = 0
+    earlier: Generation = NO_GENERATION
 
 
 def nothing_to_roll_back(fabric: str, target: str) -> Diagnostic:

@@ -75,6 +75,7 @@ class DeviceRecord:
 class Rollout:
     """One rollout as its journal tells it.
 
+    ``sources_sha256`` is of the intent and the project's templates.
     ``phase`` is that of a change in phases from ``base``, 0 where the rollout is of a whole intent.
     ``finished``: it came to its planned end. ``stopped``: it ended before that, by a failure or by a person, and
     ``stopped_by`` says why. Neither: it runs (``alive``), or its process was lost. ``torn``: the last line is cut.
@@ -88,6 +89,7 @@ class Rollout:
     target: str = ""
     intent: str = ""
     intent_sha256: str = ""
+    sources_sha256: str = ""
     plan_digest: str = ""
     kind: Kind = Kind.DEPLOY
     of: str = ""
@@ -191,6 +193,7 @@ def _told(path: Path, entries: Iterable[Entry], *, alive: bool, torn: bool, unre
         target=_text(opening, "target"),
         intent=_text(opening, "intent"),
         intent_sha256=_text(opening, "intent_sha256"),
+        sources_sha256=_text(opening, "sources_sha256"),
         plan_digest=_text(opening, "plan_digest"),
         kind=Kind.ROLLBACK if kind == Kind.ROLLBACK else Kind.DEPLOY,
         of=_text(opening, "of"),

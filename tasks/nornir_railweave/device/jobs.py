@@ -4,15 +4,16 @@ A rollout (``rollout.rolling_out``) knows nothing of intents and plans. It carri
 same steps: read, drain, commit with the switch's timer, verify, undrain, then confirm or restore.
 """
 
-from collections.abc import Container
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from nornir_railweave.device.reading import Comparer, running_of
 from railweave.plan.document import change_json
 from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health, gate
-from railweave.plan.model import DevicePlan
+from railweave.plan.lineage import told_generation
+from railweave.plan.model import NO_GENERATION, DevicePlan, Generation
 from railweave.plan.outcome import CheckKind, ConfigState, VerifyCheck
 from railweave.plan.rollout import DeviceRecord
 from railweave.plan.verification import Observation, check_device
@@ -61,6 +62,11 @@ class DeviceJob(Protocol):
     def disconnects(self) -> bool:
         """Tell whether it is certain, before the device is read, that its links and sessions go down with the job."""
 
+    @property
+    def generation(self) -> Mapping[str, Any]:
+        """Return the number of the generation that the job was made for (``was``) and what the switch keeps with the
+        confirmation (``now``); empty where it keeps what it has."""
+
     def read(self, driver: Any, which: str = "running") -> Found:
         """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
 
@@ -91,12 +97,16 @@ def config_state(found: Found, job: DeviceJob) -> ConfigState:
 
 @dataclass(frozen=True, slots=True)
 class DeployJob:
-    """Bring a device to its intended configuration by the changes of a plan, which was made a moment ago."""
+    """Bring a device to its intended configuration by the changes of a plan, which was made a moment ago.
+
+    ``own`` is the state of the intent that is deployed.
+    """
 
     compare: Comparer
     expectation: Expectation
     planned: DevicePlan
     delta: Delta
+    own: Generation = NO_GENERATION
 
     @property
     def device(self) -> str:
@@ -117,6 +127,11 @@ class DeployJob:
     def drain(self) -> tuple[str, ...]:
         """Return what the plan drains."""
         return self.planned.drain
+
+    @property
+    def generation(self) -> Mapping[str, Any]:
+        """Return that of the plan, and the one that is deployed."""
+        return {"was": self.planned.generation.number, "now": told_generation(self.own)} if self.own.digest else {}
 
     def read(self, driver: Any, which: str = "running") -> Found:
         """Compare what the device runs, or boots, with what is intended."""
@@ -158,7 +173,8 @@ class RollbackJob:
     """Restore what a device held before an earlier rollout.
 
     ``earlier`` is what its switch kept of that, with its secrets. ``held`` is what held before the rollout and has to
-    hold again; None where nobody knows it: then links and sessions that stay have to survive.
+    hold again; None where nobody knows it: then links and sessions that stay have to survive. ``generation`` leads to
+    that of before the rollout.
     """
 
     expectation: Expectation
@@ -168,6 +184,7 @@ class RollbackJob:
     reason: str
     drain: tuple[str, ...] = ()
     disconnects: bool = False
+    generation: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def device(self) -> str:

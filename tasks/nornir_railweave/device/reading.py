@@ -1,6 +1,6 @@
 """A device's running configuration against the intended one, through a NAPALM driver."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,12 @@ def damage_of(driver: Any) -> str:
     """Return what is wrong with the state that a device keeps of its transactions, as it was read last; else empty."""
     known = getattr(switch_program(driver), "known", None)
     return str(known.status.error) if known is not None and known.status.status == "damaged" else ""
+
+
+def known_generation(driver: Any) -> Mapping[str, Any]:
+    """Return the generation of the intent that a device says it runs, as it was read last; empty where it says none."""
+    known = getattr(switch_program(driver), "known", None)
+    return {} if known is None else known.status.generation
 
 
 def unapplied_of(driver: Any) -> tuple[tuple[str, str, str, str], ...]:

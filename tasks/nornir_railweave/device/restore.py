@@ -5,7 +5,8 @@ by row. Nothing is concluded from the text of a command or an exception: what th
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from napalm.base.exceptions import CommitError
 
@@ -74,18 +75,25 @@ def revert_commit(device: ReachedDevice, *, pending: bool) -> None:
 
 
 def apply_delta(
-    device: ReachedDevice, delta: Delta, message: str, revert_in: int | None = None, look: Look | None = None
+    device: ReachedDevice,
+    delta: Delta,
+    message: str,
+    revert_in: int | None = None,
+    look: Look | None = None,
+    generation: Mapping[str, Any] | None = None,
 ) -> Applied:
     """Carry out a delta made for what was read last, as it is; return the commit, without an id for no changes.
 
     With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. ``look`` is what our driver's answer
-    shows. Raises what the driver raises.
+    shows, ``generation`` what the switch checks and keeps with it. Raises what the driver raises.
     """
     driver = device.driver
     if switch_program(driver) is not None:
         if not delta:
             return Applied("")
-        applied: Applied = driver.changes.apply(delta, message=message, revert_in=revert_in, look=look)
+        applied: Applied = driver.changes.apply(
+            delta, message=message, revert_in=revert_in, look=look, generation=generation
+        )
         return applied
     driver.load_merge_candidate(config=json.dumps(merge_document(delta)))
     if not driver.compare_config():

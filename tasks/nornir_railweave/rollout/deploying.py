@@ -20,7 +20,8 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
 from railweave.plan.consent import check_consent
 from railweave.plan.expectation import Expecting, expect
-from railweave.plan.model import DeviceState, Plan
+from railweave.plan.lineage import UNKNOWN_HISTORY, History, discarded
+from railweave.plan.model import DeviceState, Generation, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
 from railweave.sonic.delta.change import Delta
 
@@ -37,18 +38,23 @@ def deploy(
     metadata: RolloutMetadata = DEPLOYMENT,
     expecting: Expecting = expect,
     control: Control | None = None,
+    history: History = UNKNOWN_HISTORY,
 ) -> DeployResult:
     """Carry out ``plan``, which was made through ``nr`` a moment ago, and verify the whole fabric afterwards.
 
     ``journal`` is that of a resumed rollout; a new one holds ``metadata``.
     ``expecting`` tells what must be seen on a switch: less than all while cables are in somebody's hands.
-    ``control`` is asked between waves whether to go on; without it the file beside the journal tells.
+    ``control`` is asked between waves whether to go on; without it the file beside the journal tells. ``history`` is of
+    the project that is deployed: what it would discard on switches is refused.
     Raises RefusedError, with nothing done, where the plan holds conflicts or needs consent that ``policy`` does not
     give. Everything that happens on devices is in the result and, step by step, in the journal.
     """
     refused = check_consent(plan, policy.consent, skip_unreachable=policy.skip_unreachable)
+    if not policy.consent.discard_newer:
+        refused = (*refused, *discarded(plan, history))
     if refused:
         raise RefusedError(refused)
+    metadata = replace(metadata, sources_sha256=history.own.digest)
     with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata) as opened:
         announce = Announcer([opened, events])
         announce(opened.opening(plan))
@@ -56,7 +62,7 @@ def deploy(
         policy = replace(policy, message=f"{policy.message} {opened.name}")
         compare = Comparer(fabric, intended, policy.remove_conflicting)
         operator = OperatorControl(control or FileControl(control_file(opened.path)), lambda: opened.fault)
-        result = _Deployment(nr, compare, plan, policy, expecting, operator).run(announce)
+        result = _Deployment(nr, compare, plan, policy, expecting, operator, history.own).run(announce)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
         announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
         return replace(result, journal=str(opened.path), target=plan.target)
@@ -66,7 +72,14 @@ class _Deployment:
     """One deployment on its way: the plan's devices as jobs of a rollout, and their results."""
 
     def __init__(
-        self, nr: Nornir, compare: Comparer, plan: Plan, policy: Policy, expecting: Expecting, operator: OperatorControl
+        self,
+        nr: Nornir,
+        compare: Comparer,
+        plan: Plan,
+        policy: Policy,
+        expecting: Expecting,
+        operator: OperatorControl,
+        own: Generation,
     ) -> None:
         self._nr = nr
         self._compare = compare
@@ -75,6 +88,7 @@ class _Deployment:
         self._policy = policy
         self._expecting = expecting
         self._operator = operator
+        self._own = own
 
     def run(self, announce: Events) -> DeployResult:
         """Return how the deployment ended."""
@@ -102,7 +116,8 @@ class _Deployment:
 
     def _job(self, name: str) -> DeployJob:
         expectation = self._expecting(self._fabric, self._fabric.switch_of[name])
-        return DeployJob(self._compare, expectation, self._plan.devices[name], self._plan.deltas.get(name, Delta()))
+        delta = self._plan.deltas.get(name, Delta())
+        return DeployJob(self._compare, expectation, self._plan.devices[name], delta, self._own)
 
     def _context(self, announce: Events) -> RolloutContext:
         return RolloutContext(

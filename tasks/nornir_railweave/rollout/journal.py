@@ -43,6 +43,7 @@ class RolloutMetadata:
 
     ``remove_conflicting`` is what the plan was made with, which a resumed rollout has to plan with again. A rollout of
     one phase of a change names it: ``phase``, from 1, and ``base``, the intent that the phases lead away from.
+    ``sources_sha256`` is of the intent and the project's templates.
     """
 
     kind: Kind = Kind.DEPLOY
@@ -51,6 +52,7 @@ class RolloutMetadata:
     remove_conflicting: bool = False
     base: str = ""
     phase: int = 0
+    sources_sha256: str = ""
 
 
 DEPLOYMENT = RolloutMetadata()
@@ -183,6 +185,7 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
         "remove_conflicting": metadata.remove_conflicting,
         "base": metadata.base,
         "phase": metadata.phase,
+        "sources_sha256": metadata.sources_sha256,
         **_holder(),
         "devices": {
             name: {

@@ -12,7 +12,15 @@ from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.drained_traffic import QUIET_PACKETS_PER_S, packet_rates
 from nornir_railweave.device.observing import count_over
-from nornir_railweave.device.reading import Comparer, Comparison, IntendedConfig, damage_of, is_pending, unapplied_of
+from nornir_railweave.device.reading import (
+    Comparer,
+    Comparison,
+    IntendedConfig,
+    damage_of,
+    is_pending,
+    known_generation,
+    unapplied_of,
+)
 from nornir_railweave.device.restore import revert_commit
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
@@ -22,6 +30,7 @@ from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.consent import leaving_ports
+from railweave.plan.lineage import generation_of
 from railweave.plan.model import LivePort, Plan, Unapplied
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.sonic.delta.change import Delta
@@ -121,12 +130,16 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
                 # A session that broke off says nothing of the device; one more try does.
                 found, pending = _compared(opened.reconnect(0), compare, name)
             unapplied = tuple(Unapplied(*one) for one in unapplied_of(opened.driver))
+            generation = generation_of(known_generation(opened.driver))
         except DEVICE_ERRORS as fault:
             return _unreadable(task, announce, error_text(fault))
     if found.running.frr is None:
         return _unreadable(task, announce, found.difference.blockers[0].message)
     announce(Event(Step.READ, name, f"{len(found.difference.delta)} changes"))
-    return Result(host=task.host, result=Reading(found.difference, found.sha256, pending, unapplied=unapplied))
+    return Result(
+        host=task.host,
+        result=Reading(found.difference, found.sha256, pending, unapplied=unapplied, generation=generation),
+    )
 
 
 def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:

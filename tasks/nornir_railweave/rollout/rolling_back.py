@@ -29,6 +29,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
 from railweave.plan.expectation import expect
+from railweave.plan.lineage import told_generation
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import (
     ConfigState,
@@ -130,6 +131,7 @@ def _job(fabric: Fabric, rollout: Rollout, reading: DeviceReading, earlier: Snap
         before_sha256=reading.sha256,
         held=held_before(record) if record.before_sha256 else None,
         reason=f"rollback of {rollout.name}",
+        generation={"was": reading.number, "now": told_generation(reading.earlier)},
     )
 
 

@@ -38,6 +38,7 @@ def policy_for(
     single_step: bool = False,
     remove_live: bool = False,
     allow_lockout: bool = False,
+    discard_newer: bool = False,
     max_failures: int | None = None,
     state_dir: Path = STATE_DIR,
 ) -> Policy:
@@ -50,6 +51,7 @@ def policy_for(
             remove_live=remove_live,
             # Nobody is locked out of a rehearsal.
             allow_lockout=allow_lockout or target.source is not Source.ADDRESSES,
+            discard_newer=discard_newer,
         ),
         skip_unreachable=skip_unreachable,
         remove_conflicting=remove_conflicting,

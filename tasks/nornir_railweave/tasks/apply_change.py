@@ -157,7 +157,8 @@ class _Application:
         """Apply what is left to do, as it was planned; the commit has no id where that is nothing."""
         device = self._device
         look = Look(counters=not attempt.drained and bool(attempt.baseline.losses), over_s=device.interval_s)
-        return apply_delta(device, attempt.before.delta, device.order.policy.message, device.revert_in_s, look)
+        message, generation = device.order.policy.message, device.job.generation
+        return apply_delta(device, attempt.before.delta, message, device.revert_in_s, look, generation)
 
     def _settle(self, attempt: Attempt, fault_text: str) -> ApplyResult:
         """Read what the commit left and verify it; what is not as intended is rolled back."""

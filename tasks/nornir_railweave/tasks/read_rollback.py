@@ -7,9 +7,10 @@ from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import ReachedDevice
-from nornir_railweave.device.reading import running_of
+from nornir_railweave.device.reading import known_generation, running_of, switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
+from railweave.plan.lineage import generation_of
 from railweave.plan.rollback_checks import DeviceReading
 from railweave.plan.rollout import Rollout
 from railweave.sonic.delta.diff import running_sha256
@@ -45,6 +46,8 @@ def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> Devic
         commit_id=commit_id,
         snapshot=None if document is None else snapshot_of(document, running, owned, record.before_sha256),
         gone=gone,
+        number=generation_of(known_generation(device.driver)).number,
+        earlier=generation_of(getattr(getattr(switch_program(device.driver), "known", None), "earlier", {})),
     )
 
 

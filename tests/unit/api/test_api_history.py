@@ -1,0 +1,105 @@
+"""The state of a project by git: clean and dirty trees, shallow clones, other lines of history, no git at all."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from railweave.api.history import project_history
+from railweave.plan.lineage import Ancestry, History
+from railweave.plan.model import Generation
+
+INTENT = Path("intent/pod.yml")
+GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "init.defaultBranch=main")
+
+
+def git(*words: str) -> str:
+    return subprocess.run([*GIT, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(text: str) -> str:
+    INTENT.write_text(text)
+    git("add", ".")
+    git("commit", "-qm", text)
+    return git("rev-parse", "HEAD")
+
+
+def history() -> History:
+    return project_history(INTENT, INTENT.read_text(), "pod", "sim")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    for folder in ("intent", "templates/frr"):
+        Path(folder).mkdir(parents=True)
+    INTENT.write_text("one")
+    Path("templates/frr/own.j2").write_text("a")
+    return tmp_path
+
+
+def test_a_project_without_git_has_a_digest_and_no_revision(project: Path) -> None:
+    own = history().own
+    assert own == Generation(digest=own.digest)
+    assert history().own == own
+    Path("templates/frr/own.j2").write_text("b")
+    assert history().own.digest != own.digest, "templates count"
+
+
+def test_an_intent_that_was_never_added_is_in_no_history(project: Path) -> None:
+    git("init", "-q")
+    assert history().own.revision == ""
+    git("commit", "-q", "--allow-empty", "-m", "empty")
+    assert history().own.revision == ""
+
+
+@pytest.mark.parametrize("touched", ["intent/pod.yml", "templates/frr/own.j2", "templates/new.j2"])
+def test_a_tree_is_dirty_where_intent_or_templates_differ(project: Path, touched: str) -> None:
+    git("init", "-q")
+    head = commit("one")
+    assert (history().own.revision, history().own.dirty) == (head, False)
+    Path("notes").write_text("no part of the fabric")
+    assert not history().own.dirty
+    Path(touched).write_text("changed")
+    assert (history().own.revision, history().own.dirty) == (head, True)
+
+
+def test_ancestors_newer_and_diverged_commits_are_told_apart(project: Path) -> None:
+    git("init", "-q")
+    first, second = commit("one"), commit("two")
+    git("checkout", "-q", "-b", "side", first)
+    side = commit("side")
+    assert history().ancestry(second) is Ancestry.DIVERGED
+    git("checkout", "-q", first)
+    assert [history().ancestry(one) for one in (first, second, side)] == [
+        Ancestry.CONTAINED,
+        Ancestry.NEWER,
+        Ancestry.NEWER,
+    ]
+    git("checkout", "-q", second)
+    assert [history().ancestry(one) for one in (first, second, side)] == [
+        Ancestry.CONTAINED,
+        Ancestry.CONTAINED,
+        Ancestry.DIVERGED,
+    ]
+    for odd in ("0" * 40, "--help", "HEAD^{tree}", ""):
+        assert history().ancestry(odd) is Ancestry.UNKNOWN
+
+
+def test_a_shallow_clone_says_that_it_cannot_tell(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git("init", "-q")
+    first, second = commit("one"), commit("two")
+    git("clone", "-q", "--depth", "1", f"file://{project}", "shallow")
+    monkeypatch.chdir(project / "shallow")
+    assert history().ancestry(second) is Ancestry.CONTAINED
+    assert history().ancestry(first) is Ancestry.BEYOND_SHALLOW
+    git("fetch", "-q", "--unshallow")
+    assert history().ancestry(first) is Ancestry.CONTAINED
+
+
+def test_a_machine_without_git_is_a_project_without_git(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git("init", "-q")
+    commit("one")
+    monkeypatch.setenv("PATH", str(project))
+    assert history().own.revision == ""
