@@ -132,7 +132,7 @@ e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric 
 faults: setup ## 10,000 seeded faults in the switch program
 	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py
 
-properties: setup ## every property on ten times as many examples as in `make test`
+properties: setup ## every property on twenty times as many examples as in `make test`
 	@$(PYTEST) $(PARALLEL) -m 'hypothesis and not e2e and not bench' --hypothesis-profile=thorough
 
 ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py

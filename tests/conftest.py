@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from hypothesis import HealthCheck, settings
 # How many examples a property is tried on: few in `make test`, many in `make properties`. The health checks left out
 # measure the load of the machine, and how many intents the design refuses.
 LEFT_OUT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-settings.register_profile("quick", max_examples=25, deadline=None, suppress_health_check=LEFT_OUT)
+settings.register_profile("quick", max_examples=12, deadline=None, suppress_health_check=LEFT_OUT)
 settings.register_profile("thorough", max_examples=250, deadline=None, suppress_health_check=LEFT_OUT)
 settings.load_profile("quick")
+
+# A run in the background inherits that Ctrl-C is ignored; what the tests start must not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What is imported stays. It is put aside when all is imported (`pytest_collection_finish`).
 gc.disable()

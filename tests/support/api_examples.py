@@ -1,6 +1,7 @@
 """The examples of docs/reference/api.md; those marked ``+LAB`` need Containerlab."""
 
 import doctest
+import functools
 import io
 from pathlib import Path
 
@@ -10,6 +11,7 @@ _OPENING = 5
 """Examples at the top of the page, which all others build on."""
 
 
+@functools.cache
 def page_examples() -> list[doctest.Example]:
     """Return all examples in order."""
     return doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8"), str(PAGE))

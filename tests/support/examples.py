@@ -2,4 +2,4 @@
 
 from hypothesis import settings
 
-few = settings(max_examples=settings().max_examples // 3)
+few = settings(max_examples=settings().max_examples // 2)

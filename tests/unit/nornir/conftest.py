@@ -5,7 +5,6 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -526,10 +525,16 @@ def _settled(wanted: DeviceConfig, running: RunningConfig) -> RunningConfig:
     """Return what a switch runs after its deployment, found once for the same start and end."""
     for known, before, after in _SETTLED:
         if known is wanted and before == running:
-            return deepcopy(after)
+            return _copied(after)
     needed = diff(wanted.device, running, wanted)
     _SETTLED.append((wanted, running, merged(merge_document(needed.delta), running)))
-    return deepcopy(_SETTLED[-1][2])
+    return _copied(_SETTLED[-1][2])
+
+
+def _copied(running: RunningConfig) -> RunningConfig:
+    """Return a configuration whose rows a test may change."""
+    tables = {table: {key: dict(row) for key, row in rows.items()} for table, rows in running.config_db.items()}
+    return running.with_tables(tables)
 
 
 @pytest.fixture(scope="session")
