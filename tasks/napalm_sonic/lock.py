@@ -5,6 +5,7 @@ between two calls of a session. The kernel frees it when the session ends, howev
 """
 
 import os
+import posixpath
 import shlex
 import socket
 from contextlib import suppress
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from napalm.base.exceptions import ConnectionClosedException, LockError
 
+from railweave_switch.host import SESSION_LOCK_FILE
+
 if TYPE_CHECKING:
     import paramiko
 
     from napalm_sonic.session import Session
 
-SESSION_LOCK_FILE = "/var/lock/railweave.session"
 _BUSY_EXIT = 75
 _RETRY_S = 1.0
 _RELEASE_S = 5.0
@@ -65,8 +67,9 @@ class Lock:
 
     def _try(self) -> bool:
         hold = f"echo {shlex.quote(who())} >{SESSION_LOCK_FILE}; echo locked; exec cat"
-        command = f"flock -n -E {_BUSY_EXIT} {SESSION_LOCK_FILE} sh -c {shlex.quote(hold)}"
-        channel = self.session.channel(self.session.as_root(command))
+        make = f"mkdir -p -m 700 {posixpath.dirname(SESSION_LOCK_FILE)}"
+        line = f"{make} && exec flock -n -E {_BUSY_EXIT} {SESSION_LOCK_FILE} sh -c {shlex.quote(hold)}"
+        channel = self.session.channel(self.session.as_root(f"sh -c {shlex.quote(line)}"))
         channel.settimeout(self.session.command_timeout_s)
         try:
             first = channel.recv(64)

@@ -30,11 +30,11 @@ class RefusedError(Exception):
 @contextlib.contextmanager
 def locked(host: Host, asked: Mapping[str, Any]) -> Iterator[None]:
     """Hold the lock; raises RefusedError where another transaction or session has it."""
+    host.make_directory()
     holder = host.session_holder()
     if holder and holder != asked.get("session"):
         raise RefusedError(f"the configuration is locked by {holder}", "busy")
     try:
-        host.make_directory()
         with host.lock(float(asked.get("lock_wait_s") or LOCK_S)):
             yield
     except BusyError:

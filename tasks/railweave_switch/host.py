@@ -17,6 +17,13 @@ Process = Mapping[str, Any]
 """What tells a process from all others for as long as the machine runs."""
 
 
+DIRECTORY = "/var/lib/railweave"
+"""Where all that is kept lies, the locks too: root alone may enter it, and root alone can make it."""
+
+LOCK_FILE = f"{DIRECTORY}/lock"
+SESSION_LOCK_FILE = f"{DIRECTORY}/session.lock"
+
+
 class BusyError(Exception):
     """Another transaction holds the lock."""
 
@@ -46,7 +53,7 @@ class Done:
 class Host(Protocol):
     """A machine. Every method may raise OSError for what its operating system refuses."""
 
-    directory: str = "/var/lib/railweave"
+    directory: str = DIRECTORY
     sonic_directory: str = "/etc/sonic"
 
     # Time
@@ -84,7 +91,7 @@ class Host(Protocol):
         """Return the names in ``directory``; none where it is not there."""
 
     def make_directory(self) -> None:
-        """Make ``directory``, for root alone, where it is not there."""
+        """Make ``directory``, for root alone, where it is not there; raises OSError where somebody else made it."""
 
     # SONiC
 

@@ -18,10 +18,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from railweave_switch import main
-from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
+from railweave_switch.host import (
+    LOCK_FILE,
+    SESSION_LOCK_FILE,
+    BusyError,
+    CommandError,
+    DatabaseError,
+    Done,
+    Hash,
+    Host,
+    Process,
+)
 
-LOCK_FILE = "/var/lock/railweave.lock"
-SESSION_LOCK_FILE = "/var/lock/railweave.session"
 REDIS_SOCKETS = ("/var/run/redis/redis.sock", "/run/redis/redis.sock")
 REDIS_ADDRESS = ("127.0.0.1", 6379)
 DATABASES = {"APPL_DB": 0, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STATE_DB": 6}
@@ -106,8 +114,15 @@ class Machine(Host):
             return ()
 
     def make_directory(self) -> None:
-        """Make our directory."""
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        """Make our directory; one that somebody else made, or a link, is not ours."""
+        os.makedirs(os.path.dirname(self.directory), exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self.directory, 0o700)
+        found = os.lstat(self.directory)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, "it is no directory of root's", self.directory)
+        if stat.S_IMODE(found.st_mode) != 0o700:
+            os.chmod(self.directory, 0o700)
 
     @staticmethod
     def _sync(directory: str) -> None:
@@ -161,6 +176,7 @@ class Machine(Host):
     @contextlib.contextmanager
     def lock(self, wait_s: float) -> Iterator[None]:
         """Hold the lock; the kernel gives it back with the process, however that ends."""
+        self.make_directory()
         with open(self.root + LOCK_FILE, "a", encoding="utf-8") as file:
             ends_s = self.now_s() + wait_s
             while not _taken(file.fileno()):

@@ -178,12 +178,13 @@ WORK: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {
 def work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     """Do what survives the session, and keep the answer for a session that comes back."""
     with contextlib.suppress(OSError):
-        host.remove_file(path(host, "answer.json"))
         host.make_directory()
+        host.remove_file(path(host, "answer.json"))
         write(host, "answer.json", {"id": request.get("id"), "worker": host.me()})
     answer = answered(host, lambda: WORK[request["verb"]](host, request))
     with contextlib.suppress(OSError):
         if request.get("id"):
+            host.make_directory()
             write(host, "answer.json", {"id": request["id"], "answer": answer})
     return answer
 

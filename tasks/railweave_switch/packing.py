@@ -11,13 +11,16 @@ _START = "import sys\nfrom railweave_switch.__main__ import start\nsys.exit(star
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 INSTALLER = """\
-import base64, subprocess, sys, tempfile
-with tempfile.NamedTemporaryFile() as file:
-    file.write(base64.b64decode(sys.stdin.buffer.read()))
-    file.flush()
-    sys.exit(subprocess.call([sys.executable, "-I", "-S", file.name, *sys.argv[1:]]))
+import base64, os, subprocess, sys
+file = os.memfd_create("railweave-switch")
+os.write(file, base64.b64decode(sys.stdin.buffer.read()))
+words = [sys.executable, "-I", "-S", f"/proc/self/fd/{file}", *sys.argv[1:]]
+sys.exit(subprocess.call(words, pass_fds=[file]))
 """
-"""What Python on the switch runs to start the program from its standard input, where it stands as Base64."""
+"""What Python on the switch runs to start the program from its standard input, where it stands as Base64.
+
+It lies in memory until it is installed: no directory that others can write to, and no file that they could read.
+"""
 
 
 @functools.cache

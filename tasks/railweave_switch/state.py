@@ -286,7 +286,7 @@ def report(host: Host) -> dict[str, Any]:
     try:
         state = read_state(host)
         status = state.now(host) if state is not None else status
-    except (DamagedError, VersionError) as fault:
+    except (DamagedError, VersionError, NotADirectoryError) as fault:
         status, error = Stage.DAMAGED, str(fault)
     known = state or State("", "", status)
     waits = known.ends_s is not None and status in (Stage.APPLYING, Stage.ARMED)

@@ -110,7 +110,7 @@ def test_the_lock_is_held_by_one_session_and_falls_with_it(session: ContainerSes
 
 
 def test_the_drivers_lock_works_on_it(session: ContainerSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("napalm_sonic.lock.SESSION_LOCK_FILE", "lock")
+    monkeypatch.setattr("napalm_sonic.lock.SESSION_LOCK_FILE", "state/lock")
     lock, late = Lock(session), Lock(session)
     lock.acquire()
     assert lock.held

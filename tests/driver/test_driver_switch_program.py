@@ -1,6 +1,7 @@
 """The program as real processes: detached from the session, guarded twice, on every Python that SONiC ships."""
 
 import base64
+import fcntl
 import io
 import json
 import os
@@ -113,6 +114,58 @@ def test_a_change_goes_on_when_the_session_dies(switch: Bench) -> None:
     assert told["answer"]["outcome"] == "applied"
     assert switch.call("revert")["outcome"] == "reverted"
     assert is_restored(switch)
+
+
+def test_what_others_prepare_where_anybody_can_write_neither_blocks_nor_leads_astray(switch: Bench) -> None:
+    """The locks that anybody could make first: held for ever, and as a link to a file of root's."""
+    (switch.root / "var/lock").mkdir(mode=0o1777)
+    victim = switch.root / "etc/shadow"
+    victim.write_text("root:x")
+    for name in ("railweave.lock", "railweave.session"):
+        (switch.root / "var/lock" / name).symlink_to(victim)
+    with victim.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert switch.apply(change())["outcome"] == "applied"
+        assert switch.call("confirm")["outcome"] == "confirmed"
+    assert victim.read_text() == "root:x"
+    folder = switch.root / "var/lib/railweave"
+    assert {path.name for path in folder.iterdir()} >= {"lock", "transaction.json"}
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("prepared", ["link", "file", "open to all"])
+def test_a_folder_that_somebody_else_prepared_is_not_used(switch: Bench, prepared: str) -> None:
+    folder = switch.root / "var/lib/railweave"
+    elsewhere = switch.root / "elsewhere"
+    elsewhere.mkdir()
+    if prepared == "link":
+        folder.symlink_to(elsewhere)
+    elif prepared == "file":
+        folder.write_text("")
+    else:
+        folder.mkdir()
+        folder.chmod(0o777)
+    answer = switch.apply(change())
+    assert answer["outcome"] == ("applied" if prepared == "open to all" else "failed")
+    if prepared == "open to all":
+        assert folder.stat().st_mode & 0o777 == 0o700, "it is root's own, so it is closed"
+    else:
+        assert "it is no directory of root's" in answer["error"]
+        assert list(elsewhere.iterdir()) == []
+        assert switch.rows["PORT|Ethernet4"] == {"mtu": "9100"}
+
+
+def test_what_is_sent_to_be_installed_is_in_no_folder_meanwhile(switch: Bench, tmp_path: Path) -> None:
+    (tmp_path / "temporary").mkdir()
+    sent = b"import os, sys, tempfile\nprint(sys.argv[0].rstrip('0123456789'), os.listdir(tempfile.gettempdir()))\n"
+    done = subprocess.run(
+        [switch.python, "-I", "-S", "-c", INSTALLER],
+        input=base64.b64encode(sent),
+        env={**switch.environment, "TMPDIR": str(tmp_path / "temporary")},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout.decode().split() == ["/proc/self/fd/", "[]"]
 
 
 def test_no_process_list_and_no_readable_file_shows_a_secret(switch: Bench) -> None:

@@ -118,7 +118,7 @@ class Bench:
 @contextmanager
 def bench(root: Path, unpacked: Path) -> Iterator[Bench]:
     """Give a switch before the change, with the program as a folder; nothing of it outlives the block."""
-    for name in ("bin", "etc/sonic/frr", "var/lock", "var/lib", "var/run/redis"):
+    for name in ("bin", "etc/sonic/frr", "var/lib", "var/run/redis"):
         (root / name).mkdir(parents=True)
     for name in ("config", "vtysh"):
         (root / "bin" / name).write_text(f"#!{sys.executable} -IS\n{TOOLS.read_text()}")

@@ -10,8 +10,17 @@ from typing import Any
 
 from railweave_switch import main
 from railweave_switch.guard import Guard
-from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
-from railweave_switch.machine import LOCK_FILE, SESSION_LOCK_FILE
+from railweave_switch.host import (
+    LOCK_FILE,
+    SESSION_LOCK_FILE,
+    BusyError,
+    CommandError,
+    DatabaseError,
+    Done,
+    Hash,
+    Host,
+    Process,
+)
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind

@@ -44,7 +44,6 @@ END
 
 # A host shares FRR's folder with its bgp container under this name.
 [ -e /etc/sonic/frr ] || ln -s /etc/frr /etc/sonic/frr
-mkdir -p /var/lock
 
 sysctl -q -w net.ipv4.fib_multipath_hash_policy=1 net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0
 

@@ -96,7 +96,7 @@ def test_files_travel_by_sftp_as_the_user_admin(state: Path) -> None:
 
 
 def test_a_lock_is_held_until_its_session_ends(state: Path) -> None:
-    line = "sudo -n flock -n -E 75 /var/lock/railweave.lock sh -c 'echo locked; exec cat'"
+    line = "sudo -n flock -n -E 75 /var/lib/railweave.lock sh -c 'echo locked; exec cat'"
     with login(state, "leaf1") as client:
         stdin, out, _ = client.exec_command(line, timeout=5)
         assert out.readline() == "locked\n"
