@@ -7,18 +7,18 @@ is refused, as is one of another version.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import islice
 from typing import Any
 
-from railweave.diagnostics import Blocker, Where, error
+from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
-from railweave.jsonable import as_json, from_members
+from railweave.jsonable import as_json
 from railweave.plan.headline import headline
-from railweave.plan.model import PLAN_VERSION, Conflict, DevicePlan, DeviceState, LivePort, Plan
+from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan
 from railweave.plan.moves import moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
-from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
-from railweave.sonic.frr.maintenance import Maintenance
+from railweave.sonic.delta.change import Change, Delta
 
 _AGAIN = "make the plan again with `railweave plan -o FILE`"
 
@@ -134,6 +134,8 @@ def parse_plan(text: str, file: str) -> Plan:
     """
     try:
         document = json.loads(text)
+    except RecursionError:
+        raise _refused("this is not a plan: its values lie too deep", file) from None
     except ValueError as exc:
         line, column = (exc.lineno, exc.colno) if isinstance(exc, json.JSONDecodeError) else (1, 1)
         raise _refused(f"this is not JSON: {exc}", file, line, column) from None
@@ -144,9 +146,13 @@ def parse_plan(text: str, file: str) -> Plan:
     if document.get("digest") != _digest(document):
         raise _refused("this plan was changed after it was made: its digest does not match its content", file)
     try:
-        return _plan(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as exc:
+        plan = _plan(document)
+        whole = plan_digest(plan) == document["digest"]
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as exc:
         raise _refused(f"this plan is incomplete: {type(exc).__name__} {exc}", file) from None
+    if not whole:
+        raise _refused("this plan holds what no plan holds", file)
+    return plan
 
 
 def _other_version(version: object) -> str:
@@ -162,42 +168,42 @@ def _refused(message: str, file: str, line: int = 1, column: int = 1) -> Refused
 
 def _plan(document: Mapping[str, Any]) -> Plan:
     return Plan(
-        fabric=str(document["fabric"]),
-        target=str(document["target"]),
-        intent_sha256=str(document["intent_sha256"]),
-        devices={name: _device(device) for name, device in document["devices"].items()},
+        fabric=_read(str, document["fabric"]),
+        target=_read(str, document["target"]),
+        intent_sha256=_read(str, document["intent_sha256"]),
+        devices={name: _read(DevicePlan, device) for name, device in document["devices"].items()},
         deltas=_deltas(document["changes"]),
-        waves=tuple(tuple(wave) for wave in document["waves"]),
-        gone=tuple(document["gone"]),
+        waves=_read(tuple[tuple[str, ...], ...], document["waves"]),
+        gone=_read(tuple[str, ...], document["gone"]),
         policy=_policy(document["policy"]),
-        violations=tuple(from_members(PolicyViolation, one) for one in document["violations"]),
+        violations=_read(tuple[PolicyViolation, ...], document["violations"]),
     )
+
+
+def _read(kind: Any, value: Any) -> Any:
+    """Return the value of a type that a part of a document holds: dataclasses, tuples and enumerations of it.
+
+    Raises ValueError where a part is missing or of another type.
+    """
+    return _reader(kind).validate_python(value)
+
+
+@cache
+def _reader(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def _policy(document: Mapping[str, Any]) -> RolloutPolicy:
-    return RolloutPolicy(
-        spines=_share(document["max_unavailable"]["spines"]),
-        leaves=_share(document["max_unavailable"]["leaves"]),
-        wave_size=document["wave_size"],
-        uplink_floor_percent=document["floor"]["uplinks"],
-        path_floor=document["floor"]["paths"],
-    )
+    shares = {name: _share(document["max_unavailable"][name]) for name in ("spines", "leaves")}
+    floors = {"uplink_floor_percent": document["floor"]["uplinks"], "path_floor": document["floor"]["paths"]}
+    policy: RolloutPolicy = _read(RolloutPolicy, {**shares, **floors, "wave_size": document["wave_size"]})
+    return policy
 
 
 def _share(value: int | str) -> Share:
     return Share(percent=float(value.removesuffix("%"))) if isinstance(value, str) else Share(count=value)
-
-
-def _device(document: Mapping[str, Any]) -> DevicePlan:
-    return from_members(
-        DevicePlan,
-        document,
-        state=DeviceState(document["state"]),
-        conflicts=tuple(from_members(Conflict, one) for one in document["conflicts"]),
-        blockers=tuple(from_members(Blocker, one) for one in document["blockers"]),
-        maintenance=Maintenance(document["maintenance"]),
-        live_ports=tuple(from_members(LivePort, one) for one in document["live_ports"]),
-    )
 
 
 def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
@@ -208,15 +214,9 @@ def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
 
 
 def _change(document: Mapping[str, Any]) -> Change:
-    return from_members(
-        Change,
-        document,
-        op=Op(document["op"]),
-        before=_value(document["before"]),
-        after=_value(document["after"]),
-        disruption=Disruption(document["disruption"]),
-        method=Method(document["method"]),
-    )
+    values = {"before": _value(document["before"]), "after": _value(document["after"])}
+    change: Change = _read(Change, {**document, **values})
+    return change
 
 
 def _value(value: Any) -> Any:
