@@ -15,3 +15,8 @@ _UNPRINTABLE = re.compile(f"[{_CONTROL}]")
 def printable(text: str) -> str:
     """Return text with a replacement character in the place of each control character but tabs and line feeds."""
     return _UNPRINTABLE.sub(REPLACEMENT, text)
+
+
+def printable_json(text: str) -> str:
+    """Return JSON with those characters as escapes, so that it says the same and does nothing to a terminal."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

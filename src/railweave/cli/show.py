@@ -1,5 +1,6 @@
 """Printing for the commands: results on standard output, as JSON or for a person; messages on standard error."""
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,7 +45,13 @@ def print_json(value: Mapping[str, Any]) -> None:
     """Print ``value`` as indented JSON."""
     import orjson
 
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+    from railweave.printable import printable_json
+
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:  # halves of surrogate pairs, integers of more than 64 bits: files of others may hold them
+        text = json.dumps(value, indent=2)
+    sys.stdout.write(printable_json(text) + "\n")
 
 
 def print_document(content: Mapping[str, Any]) -> None:

@@ -60,10 +60,16 @@ def read_audit(lines: Iterable[str]) -> AuditLog:
 def _record(line: str) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     known = isinstance(record, dict) and isinstance(record.get("id"), str) and isinstance(record.get("event"), str)
-    return record if known else None
+    return record if known and _are_outcomes(record.get("devices", {})) else None
+
+
+def _are_outcomes(devices: object) -> bool:
+    return isinstance(devices, dict) and all(
+        isinstance(one, dict) and all(isinstance(text, str) for text in one.values()) for one in devices.values()
+    )
 
 
 def audit_json(log: AuditLog) -> dict[str, Any]:
