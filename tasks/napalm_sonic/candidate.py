@@ -67,7 +67,7 @@ def read_candidate(kind: Kind, filename: str | None, config: str | None) -> Cand
         raise DocumentError("neither a file nor a configuration is given")
     try:
         document = json.loads(config, object_pairs_hook=_unique)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DocumentError(f"not JSON: {error}") from error
     if not isinstance(document, dict):
         raise DocumentError("the document is not a JSON object of tables")
