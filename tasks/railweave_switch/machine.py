@@ -199,9 +199,10 @@ class Machine(Host):
 
     def alive(self, process: Process | None) -> bool:
         """Tell whether a process still runs."""
-        if not process or process.get("boot_id") != self.boot_id():
+        number = process and process.get("pid")
+        if not process or not isinstance(number, int) or process.get("boot_id") != self.boot_id():
             return False
-        started = _started(int(process["pid"]))
+        started = _started(number)
         return started != "" and started == process.get("start")
 
     def end(self, process: Process) -> None:
@@ -354,7 +355,7 @@ class Redis:
         try:
             self._socket.sendall(b"".join(_encoded(words) for words in commands))
             answers = [self._read() for _ in commands]
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, OverflowError, RecursionError) as error:
             raise DatabaseError(f"Redis broke off: {error}") from error
         for answer in answers:
             if isinstance(answer, DatabaseError):
@@ -363,7 +364,7 @@ class Redis:
 
     def rows(self, pattern: str) -> dict[str, Hash]:
         """Return all hashes whose key matches."""
-        keys = sorted(self.call("KEYS", pattern))
+        keys = sorted(_texts(self.call("KEYS", pattern)))
         kinds = self.pipeline([("TYPE", key) for key in keys]) if keys else []
         keys = [key for number, key in enumerate(keys) if kinds[number] == "hash"]
         found = self.pipeline([("HGETALL", key) for key in keys]) if keys else []
@@ -383,8 +384,15 @@ class Redis:
         return int(rest) if kind == b":" else rest
 
 
-def _paired(words: Sequence[str]) -> dict[str, str]:
-    return {words[at]: words[at + 1] for at in range(0, len(words), 2)}
+def _texts(answer: Any) -> list[str]:
+    if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
+        raise DatabaseError("Redis answered no list of texts")
+    return answer
+
+
+def _paired(answer: Any) -> dict[str, str]:
+    words = _texts(answer)
+    return {words[at]: words[at + 1] for at in range(0, len(words) - 1, 2)}
 
 
 def _encoded(words: Sequence[str]) -> bytes:

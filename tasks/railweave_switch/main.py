@@ -215,9 +215,12 @@ def _kept_answer(host: Host, name: str) -> tuple[Process | None, Any]:
     """Return the process at work on a request to a transaction and its answer, each None where there is none."""
     try:
         kept = json.loads(host.read_file(path(host, "answer.json")).decode())
-        return (kept.get("worker"), kept.get("answer")) if kept["id"] == name else (None, None)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, RecursionError):
         return None, None
+    if not isinstance(kept, dict) or kept.get("id") != name:
+        return None, None
+    worker, answer = kept.get("worker"), kept.get("answer")
+    return worker if isinstance(worker, dict) else None, answer if isinstance(answer, dict) else None
 
 
 def install(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:

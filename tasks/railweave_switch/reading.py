@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from railweave_switch.daemons import Unapplied, unapplied
 from railweave_switch.host import CommandError, DatabaseError, Host
@@ -26,6 +26,9 @@ _PEER = ("localAs", "remoteAs", "remoteRouterId", "localRouterId", "bgpState", "
          "bgpTimerUpMsec")  # fmt: skip
 _FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
 _COUNTED = "SAI_PORT_STAT_IF_"
+
+
+T = TypeVar("T")
 
 
 class UnreadableError(Exception):
@@ -97,15 +100,13 @@ def _undo(host: Host, commit: str) -> dict[str, Any]:
 def observed(host: Host) -> dict[str, Any]:
     """Return links with addresses, ports, LLDP neighbors and BGP sessions (None where bgpd is silent), as found, and
     what daemons apply that differs from CONFIG_DB."""
-    links = _printed(host, ADDRESSES)
-    if not isinstance(links, list):
-        raise UnreadableError("`ip -j addr show` printed no list")
+    links = _printed(host, ADDRESSES, lambda found: [_link(one) for one in found if one.get("ifname")])
     try:
         ports, lldp = host.rows("APPL_DB", PORTS), host.rows("APPL_DB", LLDP)
     except (DatabaseError, OSError) as error:
         raise UnreadableError(f"APPL_DB cannot be read: {error}") from error
     return {
-        "links": [_link(one) for one in links if one.get("ifname")],
+        "links": links,
         "ports": {key.partition(":")[2]: dict(row) for key, row in ports.items()},
         "lldp": {key.partition(":")[2]: dict(row) for key, row in lldp.items()},
         "bgp": _bgp(host),
@@ -129,10 +130,13 @@ def _link(link: Mapping[str, Any]) -> dict[str, Any]:
 
 def _bgp(host: Host) -> dict[str, Any] | None:
     try:
-        instances = _printed(host, BGP)
+        return _printed(host, BGP, _instances)
     except UnreadableError:
         return None
-    return {vrf: _instance(one) for vrf, one in instances.items() if isinstance(one, dict)}
+
+
+def _instances(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {vrf: _instance(one) for vrf, one in found.items() if isinstance(one, dict)}
 
 
 def _instance(instance: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,15 +167,18 @@ def _counters(row: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in row.items() if name.startswith(_COUNTED)}
 
 
-def _printed(host: Host, words: tuple[str, ...]) -> Any:
+def _printed(host: Host, words: tuple[str, ...], read: Callable[[Any], T]) -> T:
+    """Return what ``read`` makes of the JSON that a command prints; raises UnreadableError."""
     told = " ".join(words)
     try:
         done = host.run(words, READ_S)
         if done.exit_status != 0:
             raise UnreadableError(f"`{told}`: {done.words()}")
         start = min((at for at in (done.out.find("{"), done.out.find("[")) if at >= 0), default=0)
-        return json.loads(done.out[start:] or "{}")
+        return read(json.loads(done.out[start:] or "{}"))
     except CommandError as error:
         raise UnreadableError(str(error)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableError(f"`{told}` printed no JSON: {error}") from error
+    except (AttributeError, LookupError, TypeError) as error:
+        raise UnreadableError(f"`{told}` printed JSON of another form: {error}") from error

@@ -23,7 +23,7 @@ STEP_LIMIT_S = 3600.0
 FRR_STARTS_S = 180.0
 """How long FRR may take to answer after a reload."""
 
-FAULTS = (StepError, CommandError, DatabaseError, OSError, KeyError, TypeError, ValueError)
+FAULTS = (StepError, CommandError, DatabaseError, OSError, AttributeError, KeyError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)

@@ -143,10 +143,18 @@ def journal_of(host: Host, state: State) -> dict[str, Any] | None:
     """Return what was prepared for a transaction, or alone after it; None where nothing was or all is in place."""
     try:
         found = json.loads(host.read_file(path(host, JOURNAL)).decode())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    valid = isinstance(found, dict) and found.get("id") == state.id and (state.unsaved or found.get("alone"))
-    return found if valid else None
+    valid = isinstance(found, dict) and all(known(found.get(name)) for name, known in _FORMS.items())
+    return found if valid and found["id"] == state.id and (state.unsaved or found.get("alone")) else None
+
+
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("config_db", "frr"), lambda value: value is None or isinstance(value, str)),
+    **dict.fromkeys(("boot_id", "frr_ignored"), lambda value: value is None or isinstance(value, str)),
+    "id": lambda value: isinstance(value, str),
+    "write_memory": lambda value: isinstance(value, bool),
+}
 
 
 def replaced(host: Host, journal: dict[str, Any]) -> bool:

@@ -12,6 +12,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -208,7 +211,7 @@ T = TypeVar("T", State, Document)
 def _read(kind: type[T], data: bytes, where: str) -> T:
     try:
         found = json.loads(data.decode())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedError(f"{where} cannot be read: {error}") from None
     if not isinstance(found, dict) or not found:
         raise DamagedError(f"{where} is empty")
@@ -218,7 +221,7 @@ def _read(kind: type[T], data: bytes, where: str) -> T:
             raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
         raise DamagedError(f"{where} has no version")
     known = {one.name: found[one.name] for one in fields(kind) if one.name in found}
-    wrong = [name for name, value in known.items() if not isinstance(value, _TYPES.get(name, str))]
+    wrong = [name for name, value in known.items() if not _FORMS.get(name, _is_text)(value)]
     try:
         if not wrong:
             return kind(**known)
@@ -227,18 +230,72 @@ def _read(kind: type[T], data: bytes, where: str) -> T:
     raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
 
 
-_NUMBER = (int, float, type(None))
-_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _NUMBER),
-    **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), (list, type(None))),
-    **dict.fromkeys(("kept", "missing", "notes", "steps"), list),
-    **dict.fromkeys(("rows", "after", "startup", "generation", "earlier"), dict),
-    **dict.fromkeys(("worker", "drain"), (dict, str, type(None))),
-    "frr": (str, type(None)),
-    "undo": object,
-    "has_frr": bool,
-    "unsaved": bool,
-    "version": int,
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float)) and math.isfinite(value))
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_lines(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(map(_are_texts, value)))
+
+
+def _are_steps(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) and _is_text(one.get("kind")) for one in value)
+
+
+def _is_part(value: Any) -> bool:
+    """Tell whether a value is a part of CONFIG_DB as ``rows`` describes it."""
+    return isinstance(value, dict) and all(
+        isinstance(rows, dict) and all(fields is None or _are_fields(fields) for fields in rows.values())
+        for rows in value.values()
+    )
+
+
+def _are_fields(value: Any) -> bool:
+    return isinstance(value, dict) and all(one is None or _is_text(one) or _are_texts(one) for one in value.values())
+
+
+def _is_drain(value: Any) -> bool:
+    """Tell whether a value is the name of a drain, in a state, or what undoes one, in a document."""
+    return value is None or _is_text(value) or (isinstance(value, dict) and _are_steps(value.get("steps")))
+
+
+def _is_generation(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(one, int) if name == "number" else _is_text(one) for name, one in value.items()
+    )
+
+
+def _is_pattern(value: Any) -> bool:
+    try:
+        re.compile(value)
+    except (TypeError, re.error, RecursionError, OverflowError):
+        return False
+    return _is_text(value)
+
+
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _is_number),
+    **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), _are_lines),
+    **dict.fromkeys(("kept", "missing", "notes"), _are_texts),
+    **dict.fromkeys(("rows", "after"), _is_part),
+    **dict.fromkeys(("has_frr", "unsaved"), lambda value: isinstance(value, bool)),
+    **dict.fromkeys(("generation", "earlier"), _is_generation),
+    "startup": _are_fields,
+    "steps": _are_steps,
+    "worker": lambda value: value is None or isinstance(value, dict),
+    "drain": _is_drain,
+    "frr": lambda value: value is None or _is_text(value),
+    "frr_ignored": _is_pattern,
+    "undo": lambda value: True,
+    "version": lambda value: isinstance(value, int),
 }
 """What a field may hold where that is no text."""
 
@@ -274,10 +331,10 @@ def guarded(host: Host, name: str = "") -> bool:
     """Tell whether the guard of a transaction runs, without a name that of any."""
     try:
         found = json.loads(host.read_file(path(host, "guard.json")).decode())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     known = isinstance(found, dict) and (not name or found.get("id") == name)
-    return bool(known and host.alive(found.get("process")))
+    return bool(known and isinstance(found.get("process"), dict) and host.alive(found["process"]))
 
 
 def report(host: Host) -> dict[str, Any]:

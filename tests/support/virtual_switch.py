@@ -381,7 +381,7 @@ class VirtualHost(Host):
         self.step()
         if not process or process.get("boot") != self.world.boot:
             return False
-        return self.world.processes[int(process["pid"]) - 1].alive
+        return any(one.alive for one in self.world.processes if one.pid == process.get("pid"))
 
     def end(self, process: Process) -> None:
         self.step()

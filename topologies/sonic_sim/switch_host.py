@@ -164,7 +164,7 @@ class SimulatedHost(Host):
     def alive(self, process: Process | None) -> bool:
         """Tell whether a process still runs."""
         known = process is not None and process.get("boot_id") == self.boot_id()
-        return bool(known and process is not None and process["number"] in self.device.processes)
+        return bool(known and process is not None and process.get("number") in self.device.processes)
 
     def end(self, process: Process) -> None:
         """Forget a process: here none is ever stuck."""
