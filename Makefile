@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom fabric deploy diff verify test check coverage e2e faults properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom fabric deploy diff verify test check coverage e2e faults fuzz properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -134,6 +134,11 @@ faults: setup ## 10,000 seeded faults in the switch program
 
 properties: setup ## every property on twenty times as many examples as in `make test`
 	@$(PYTEST) $(PARALLEL) -m 'hypothesis and not e2e and not bench' --hypothesis-profile=thorough
+
+FUZZ_SECONDS ?= 600
+
+fuzz: setup ## mutated intents, plans, inventories, journals, answers and state files; FUZZ_SECONDS=600, FUZZ="--seed 7 --only plan"
+	@$(GUARDED) $(BIN)/python tests/support/fuzz.py --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
 
