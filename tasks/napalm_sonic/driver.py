@@ -17,7 +17,6 @@ from napalm_sonic.calling import Caller
 from napalm_sonic.candidate import Candidate, Kind, read_candidate
 from napalm_sonic.commit import Changes, Committer
 from napalm_sonic.compare import difference
-from napalm_sonic.decoding import decodes
 from napalm_sonic.drain import Drainer, Traffic, check_revert_in
 from napalm_sonic.lock import Lock
 from napalm_sonic.options import DOCKER, Options, parse_options
@@ -129,57 +128,46 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
 
     # Getters
 
-    @decodes("its facts")
     def get_facts(self) -> dict[str, Any]:
         """Return NAPALM's facts."""
         return getters_facts.get_facts(self.device)
 
-    @decodes("its interfaces")
     def get_interfaces(self) -> dict[str, dict[str, Any]]:
         """Return state, MTU, speed (Mbit/s), description and MAC address of every interface."""
         return getters_interfaces.get_interfaces(self.device)
 
-    @decodes("its addresses")
     def get_interfaces_ip(self) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
         """Return the addresses that the kernel really has."""
         return getters_interfaces.get_interfaces_ip(self.device)
 
-    @decodes("its counters")
     def get_interfaces_counters(self) -> dict[str, dict[str, int]]:
         """Return packet, octet, error and discard counters of the front-panel ports."""
         return getters_interfaces.get_interfaces_counters(self.device)
 
-    @decodes("what LLDP shows")
     def get_lldp_neighbors(self) -> dict[str, list[dict[str, str]]]:
         """Return the LLDP neighbor of each port."""
         return getters_neighbors.get_lldp_neighbors(self.device)
 
-    @decodes("what LLDP shows")
     def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, list[dict[str, Any]]]:
         """Return all that LLDP knows of each neighbor."""
         return getters_neighbors.get_lldp_neighbors_detail(self.device, interface)
 
-    @decodes("what BGP shows")
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
         """Return the BGP neighbors of every VRF."""
         return getters_neighbors.get_bgp_neighbors(self.device)
 
-    @decodes("its ARP table")
     def get_arp_table(self, vrf: str = "") -> list[dict[str, Any]]:
         """Return the ARP entries of a VRF."""
         return getters_tables.get_arp_table(self.device, vrf)
 
-    @decodes("its MAC addresses")
     def get_mac_address_table(self) -> list[dict[str, Any]]:
         """Return the MAC addresses that the switch has learned."""
         return getters_tables.get_mac_address_table(self.device)
 
-    @decodes("its sensors")
     def get_environment(self) -> dict[str, Any]:
         """Return fans, power, temperature, processor and memory."""
         return getters_environment.get_environment(self.device)
 
-    @decodes("what ping printed")
     def ping(
         self,
         destination: str,
@@ -195,7 +183,6 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         command = ping_command(destination, source or source_interface, ttl, timeout, size, count, vrf or "")
         return ping(self.device, command, float(count * (timeout + 1)))
 
-    @decodes("its configuration")
     def get_config(
         self,
         retrieve: str = "all",

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from napalm.base.exceptions import CommandErrorException
 
+from napalm_sonic.decoding import decodes
 from napalm_sonic.running import as_text, running_document, running_text, startup_document
 from railweave.secrets import shown_document
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _KINDS = ("running", "startup", "candidate")
 
 
+@decodes("its configuration")
 def get_config(
     session: "Session", candidate: "Mapping[str, Any] | None", retrieve: str, sanitized: bool
 ) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from napalm_sonic.codec import database_rows, natural
+from napalm_sonic.decoding import decodes
 
 if TYPE_CHECKING:
     from napalm_sonic.session import Session
@@ -21,6 +22,7 @@ PROCESSORS = "cat /proc/cpuinfo"
 _UNKNOWN = -1.0
 
 
+@decodes("its sensors")
 def get_environment(session: "Session") -> dict[str, Any]:
     """Return ``{fans, temperature, power, cpu, memory}``; -1.0 where a value is not measured, memory in bytes.
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from napalm_sonic.codec import labeled
+from napalm_sonic.decoding import decodes
 from napalm_sonic.getters_interfaces import kernel_interfaces
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ FQDN = "hostname -f"
 _ABSENT = frozenset({"", "N/A", "None"})
 
 
+@decodes("its facts")
 def get_facts(session: "Session") -> dict[str, Any]:
     """Return hostname, fqdn, vendor, model, serial_number, os_version, uptime (seconds) and interface_list.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.codec import counter, database_rows, first_json, is_network_interface, natural
+from napalm_sonic.decoding import decodes
 
 if TYPE_CHECKING:
     from napalm_sonic.session import Session
@@ -35,6 +36,7 @@ _COUNTED = {
 }
 
 
+@decodes("its interfaces")
 def get_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
     """Return ``{name: {is_up, is_enabled, description, last_flapped, mtu, speed, mac_address}}``; speed in Mbit/s."""
     return interfaces_of(kernel_interfaces(session), read_ports(session))
@@ -47,6 +49,7 @@ def interfaces_of(
     return {name: _interface(links.get(name, {}), ports.get(name)) for name in sorted({*links, *ports}, key=natural)}
 
 
+@decodes("its addresses")
 def get_interfaces_ip(session: "Session") -> dict[str, dict[str, dict[str, dict[str, int]]]]:
     """Return ``{name: {ipv4|ipv6: {address: {prefix_length}}}}`` of the interfaces that have an address."""
     return addresses_of(kernel_interfaces(session))
@@ -64,6 +67,7 @@ def addresses_of(links: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, 
     return found
 
 
+@decodes("its counters")
 def get_interfaces_counters(session: "Session") -> dict[str, dict[str, int]]:
     """Return NAPALM's twelve counters of every port, -1 where the switch does not count."""
     names = database_rows(session.run_checked(COUNTER_NAMES), COUNTER_NAMES).get("COUNTERS_PORT_NAME_MAP", {})

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from napalm_sonic.codec import database_rows, first_json, lldp_capabilities, natural
+from napalm_sonic.decoding import decodes
 
 if TYPE_CHECKING:
     from napalm_sonic.session import Session
@@ -17,6 +18,7 @@ _FAMILIES = {"ipv4Unicast": "ipv4", "ipv6Unicast": "ipv6", "l2VpnEvpn": "l2vpn"}
 _UNKNOWN = -1
 
 
+@decodes("what LLDP shows")
 def get_lldp_neighbors(session: "Session") -> dict[str, list[dict[str, str]]]:
     """Return ``{local port: [{hostname, port}]}``; port is the id that it sends (a SONiC peer: its alias)."""
     return {
@@ -25,6 +27,7 @@ def get_lldp_neighbors(session: "Session") -> dict[str, list[dict[str, str]]]:
     }
 
 
+@decodes("what LLDP shows")
 def get_lldp_neighbors_detail(session: "Session", interface: str) -> dict[str, list[dict[str, Any]]]:
     """Return all that LLDP knows, of one local port where ``interface`` is not empty."""
     return {port: found for port, found in lldp_of(_lldp_rows(session)).items() if interface in ("", port)}
@@ -35,6 +38,7 @@ def lldp_of(rows: Mapping[str, Mapping[str, str]]) -> dict[str, list[dict[str, A
     return {port: [_lldp_detail(rows[port])] for port in sorted(rows, key=natural)}
 
 
+@decodes("what BGP shows")
 def get_bgp_neighbors(session: "Session") -> dict[str, dict[str, Any]]:
     """Return ``{vrf: {router_id, peers: {address or port: …}}}``; the default VRF is called ``global``."""
     command = session.as_root(BGP)

@@ -4,6 +4,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from napalm_sonic.codec import database_rows, first_json, natural
+from napalm_sonic.decoding import decodes
 
 if TYPE_CHECKING:
     from napalm_sonic.session import Session
@@ -17,6 +18,7 @@ _UNKNOWN = -1
 _UNKNOWN_S = -1.0
 
 
+@decodes("its ARP table")
 def get_arp_table(session: "Session", vrf: str) -> list[dict[str, Any]]:
     """Return ``[{interface, mac, ip, age}]`` of a VRF, "" the default one; the age is unknown (-1.0)."""
     command = f"{ARP} vrf {shlex.quote(vrf)}" if vrf else ARP
@@ -29,6 +31,7 @@ def get_arp_table(session: "Session", vrf: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: (natural(one["interface"]), natural(one["ip"])))
 
 
+@decodes("its MAC addresses")
 def get_mac_address_table(session: "Session") -> list[dict[str, Any]]:
     """Return ``[{mac, interface, vlan, static, active, moves, last_move}]``; moves are unknown (-1)."""
     rows = database_rows(session.run_checked(MACS), MACS)

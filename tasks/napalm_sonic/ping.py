@@ -5,6 +5,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from napalm_sonic.codec import strip_ansi
+from napalm_sonic.decoding import decodes
 
 if TYPE_CHECKING:
     from napalm_sonic.session import Session
@@ -24,6 +25,7 @@ def ping_command(destination: str, source: str, ttl: int, timeout_s: int, size: 
     return f"ip vrf exec {shlex.quote(vrf)} {command}" if vrf else command
 
 
+@decodes("what ping printed")
 def ping(session: "Session", command: str, limit_s: float) -> dict[str, Any]:
     """Return ``{"success": {…}}`` with times in milliseconds, or ``{"error": text}`` where ping could not be sent."""
     command = session.as_root(command)
