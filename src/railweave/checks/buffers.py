@@ -5,10 +5,12 @@ A kind is a panel in a tier: its switches have the same buffer, ports and cables
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
 from railweave.checks.registry import rule
+from railweave.checks.rules.e1_thresholds import SEVERITY, broken_thresholds
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
 from railweave.fabric.buffers import Division
 from railweave.fabric.model import Fabric, Panel, Switch, Tier
@@ -16,7 +18,7 @@ from railweave.fabric.policy import BufferModel, Marking, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom
-from railweave.qos.mmu.pause import MarkingRule, marking_rules, marks_text
+from railweave.qos.mmu.pause import MarkingRule, broken_rules, marks_text
 from railweave.qos.mmu.pools import POOL_EXHAUSTED
 from railweave.units import format_speed
 from railweave.wording import counted
@@ -26,20 +28,28 @@ _LATE = (
 )
 _EXAMPLE = "traffic_classes: [{{name: roce, dscp: [26], lossless: true, priority: 3, ecn: {{min_kb: {}, max_kb: {}}}}}]"
 
-rule(
-    "E-3",
-    "ECN marks everything before a single congested priority group pauses",
-    _LATE,
-    _EXAMPLE.format(200, 90_000),
-)
-rule("E-4", "ECN marks before PFC pauses with every port congested", _LATE, _EXAMPLE.format(8_000, 90_000))
-rule("E-5", "ECN marks before PFC even when one ingress port feeds all egress ports", _LATE, _EXAMPLE.format(800, 3200))
-rule(
-    "E-6",
-    "ECN marks before PFC while a lossy queue is full",
-    "Where lossy groups share the buffer of lossless ones, a full best-effort queue lowers where PFC pauses.",
-    _EXAMPLE.format(950, 3800),
-)
+for _rule in (
+    rule(
+        "E-3",
+        "ECN marks everything before a single congested priority group pauses",
+        _LATE,
+        _EXAMPLE.format(200, 90_000),
+    ),
+    rule("E-4", "ECN marks before PFC pauses with every port congested", _LATE, _EXAMPLE.format(8_000, 90_000)),
+    rule(
+        "E-5",
+        "ECN marks before PFC even when one ingress port feeds all egress ports",
+        _LATE,
+        _EXAMPLE.format(800, 3200),
+    ),
+    rule(
+        "E-6",
+        "ECN marks before PFC while a lossy queue is full",
+        "Where lossy groups share the buffer of lossless ones, a full best-effort queue lowers where PFC pauses.",
+        _EXAMPLE.format(950, 3800),
+    ),
+):
+    _rule.on_link(partial(broken_thresholds, code=_rule.code))
 rule(
     "RW403",
     "marking starts above what one flow at line rate has on its way",
@@ -172,14 +182,6 @@ def _pooled(found: Division, text: str, kind: _Kind, place: Where, fix: str) -> 
         yield Diagnostic("H-budget", Severity.INFO, message, place, kind.devices)
 
 
-_SEVERITY = {
-    "E-1": Severity.ERROR,
-    "E-2": Severity.ERROR,
-    "E-3": Severity.WARNING,
-    "E-4": Severity.WARNING,
-    "E-5": Severity.INFO,
-    "E-6": Severity.INFO,
-}
 _MEANING = {
     "E-1": "the thresholds do not rise or do not fit the queue",
     "E-2": "PFC always fires before ECN",
@@ -202,7 +204,7 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
             stated = one.ecn is not None or fabric.policies.marking is not None
             place = where(_place(fabric, index, one))
             subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
-            for broken in _broken(marking_rules(marking, plan.limits)):
+            for broken in broken_rules(marking, plan.limits):
                 found = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", marking, place, plan, kind)
                 if not stated:
                     found = found._replace(fix=_WITHOUT_THRESHOLDS.get(broken.code, found.fix))
@@ -215,17 +217,6 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
                 message = f"{subject}: marking starts at {marking.minimum_bytes} bytes, below the {least} that one flow"
                 message = f"{message} at line rate has on its way"
                 yield Diagnostic("RW403", Severity.INFO, message, place, kind.devices)
-
-
-_IMPLIED = {"E-2": {"E-3", "E-4", "E-5", "E-6"}, "E-4": {"E-5", "E-6"}}
-"""Where a rule does not hold, these cannot hold either."""
-
-
-def _broken(found: tuple[MarkingRule, ...]) -> list[MarkingRule]:
-    """Return the rules that do not hold, without those that another one implies."""
-    broken = [one for one in found if not one.holds]
-    implied = {code for one in broken for code in _IMPLIED.get(one.code, ())}
-    return [one for one in broken if one.code not in implied]
 
 
 def _place(fabric: Fabric, index: int, one: TrafficClass) -> str:
@@ -258,4 +249,4 @@ def _not_held(
     message = f"{subject}: {broken.numbers}"
     if broken.code != "E-1":
         message = f"{message}; {marks_text(marking, limits)}"
-    return Diagnostic(broken.code, _SEVERITY[broken.code], message, place, kind.devices, fix)
+    return Diagnostic(broken.code, SEVERITY[broken.code], message, place, kind.devices, fix)

@@ -1,7 +1,8 @@
 """Live devices against the intent: what was read from switches and nodes, compared link by link (``check --facts``).
 
-A switch's facts are what ``show runningconfiguration all`` prints. A node's facts are one JSON object; all of it may be
-left out, and what is left out is not compared:
+A switch's facts are what ``show runningconfiguration all`` prints: of a whole CONFIG_DB a table that is missing is
+empty, of a selection it is unknown. A node's facts are one JSON object. What was read and lacks a setting is a finding,
+what was not read (``nccl``, an interface, all RDMA settings of one) is named and not compared:
 
     {"nics": {"rail0": {"mtu": 9000, "speed_gbps": 400, "fec": "rs", "autoneg": "off", "trust": "dscp", "pfc": [3],
                         "dscp_to_priority": {"26": 3, "48": 6}, "roce_tos": 106, "cnp_dscp": 48, "pcie": "gen5x16",
@@ -12,7 +13,7 @@ left out, and what is left out is not compared:
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -29,6 +30,7 @@ from railweave.sonic.port_settings import PortSettings, decides_links
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import ConfigDb
 from railweave.sonic.static_routes import STATIC_ROUTE
+from railweave.wording import first_few
 
 rule(
     "RW404",
@@ -72,11 +74,41 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
     checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host(fabric, facts, name, index))
     found += checker.diagnostics(known, place)
     found += transit_diagnostics(fabric, _routes_of(fabric, configurator, switches), place)
+    found += (_left_out(name, lacks, place(name)) for name, lacks in _unknown_tables(checker, tables) if lacks)
     for name, document in hosts.items():
         node = NodeRead(fabric, fabric.host_of[name], document)
+        if lacks := list(_unknown_facts(node)):
+            found.append(_left_out(name, lacks, place(name)))
         for code, check in NODE_CHECKS:
             found += (one.diagnostic(code, place(name)) for one in check(node))
     return in_order(found)
+
+
+def _unknown_tables(checker: LinkChecker, tables: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    for name in tables:
+        read, design = checker.read(name), checker.design(name)
+        yield name, sorted(table for table in design.tables if decides_links(table) and not read.knows(table))
+
+
+def _unknown_facts(node: NodeRead) -> Iterator[str]:
+    """Yield what was not read of a node, as far as checks of traffic classes need it."""
+    yield from (key for key in ("nics", "nccl") if key not in node.document)
+    for port in node.ports if "nics" in node.document else ():
+        name = port.name.partition(":")[2]
+        if name not in node.document["nics"]:
+            yield f"nics.{name}"
+        elif port.readable and port.readable.isdisjoint(port.facts):
+            yield f"RDMA settings of nics.{name}"
+
+
+def _left_out(name: str, lacks: Sequence[str], where: Where) -> Diagnostic:
+    return warning(
+        "RW404",
+        f"the facts of {name} do not tell {first_few(lacks, 4)}: what these decide was not checked",
+        where,
+        fix="collect them again: `railweave facts collect`, or write the whole `show runningconfiguration all`",
+        devices=(name,),
+    )
 
 
 def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str, RunningConfig]) -> RouteSources:

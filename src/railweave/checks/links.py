@@ -9,7 +9,7 @@ from functools import cache
 
 from railweave.checks import rules
 from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach, LinkEnds, SwitchRead
-from railweave.diagnostics import Diagnostic, Where, error
+from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric, Host, Link
 from railweave.hosts.values import marking
 from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
@@ -17,6 +17,7 @@ from railweave.qos.mapping import DSCP_COUNT
 from railweave.sonic.port_settings import PortSettings, decides_links, switch_port
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import override_rows
+from railweave.sonic.resolved import ResolvedTables, is_whole
 from railweave.sonic.rows import ConfigDb
 
 __all__ = ["LinkChecker", "host_port", "overridden_findings", "rules"]
@@ -68,12 +69,13 @@ class LinkChecker:
         tables: Mapping[str, ConfigDb] | None = None,
         hosts: HostPorts = lambda _name, _index: None,
     ) -> None:
-        """Keep the fabric; nothing is compared yet."""
+        """Keep the fabric; without ``tables``, what overrides make of switches is compared with what is rendered."""
         self._fabric = fabric
         self._configurator = configurator
-        self._read = tables or {}
+        self._found = tables
         self._hosts = hosts
-        self._tables = cache(self._tables_of)
+        self.read = cache(self._read_of)
+        self.design = cache(self._design_of)
         self._plans = cache(self._plan_of)
 
     def diagnostics(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
@@ -83,7 +85,7 @@ class LinkChecker:
     def _of_switches(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
         for name in devices:
             if name in self._fabric.switch_of:
-                switch = SwitchRead(self._fabric, name, self._tables(name))
+                switch = SwitchRead(self._fabric, name, self.read(name), self.design(name))
                 for code, check in SWITCH_CHECKS:
                     yield from (one.diagnostic(code, place(name)) for one in check(switch))
 
@@ -101,23 +103,50 @@ class LinkChecker:
             first, more = alike[0][0], len(alike) - 1
             message = first.message + (f" (and on {more} more links)" if more else "")
             names = tuple(dict.fromkeys((device, *(far for _, far in alike))))
-            yield error(code, message, place(device), fix=first.fix, devices=names)
+            yield Diagnostic(code, first.severity, message, place(device), names, first.fix)
 
     def _ends(self, link: Link) -> LinkEnds:
         if link.is_access:
             host = self._fabric.host_of[link.lower]
-            lower = self._hosts(link.lower, link.lower_port) or host_port(self._fabric, host, link.lower_port)
+            lower_design = host_port(self._fabric, host, link.lower_port)
+            lower = self._hosts(link.lower, link.lower_port) or lower_design
         else:
-            lower = self._switch(link.lower, link.lower_port)
-        upper = self._switch(link.upper, link.upper_port)
-        return LinkEnds(lower, upper, link.speed_gbps, link.length_m, link.media, self._fabric.policies, self._plans)
+            lower, lower_design = self._switch(link.lower, link.lower_port)
+        upper, upper_design = self._switch(link.upper, link.upper_port)
+        return LinkEnds(
+            lower=lower,
+            upper=upper,
+            lower_design=lower_design,
+            upper_design=upper_design,
+            speed_gbps=link.speed_gbps,
+            length_m=link.length_m,
+            media=link.media,
+            policies=self._fabric.policies,
+            plans=self._plans,
+        )
 
-    def _switch(self, name: str, port: int) -> PortSettings:
-        designed = self._fabric.switch_of[name].panel.ports[port]
-        return switch_port(name, self._tables(name), designed.name, lane_count(designed))
+    def _switch(self, name: str, port: int) -> tuple[PortSettings, PortSettings]:
+        """Return a switch port as it is set and as it is designed."""
+        one = self._fabric.switch_of[name].panel.ports[port]
+        read, design = self.read(name), self.design(name)
+        designed = switch_port(name, design, one.name, lane_count(one))
+        return (designed if read is design else switch_port(name, read, one.name, lane_count(one))), designed
 
-    def _tables_of(self, name: str) -> ConfigDb:
-        return self._read.get(name) or self._configurator.effective(self._fabric.switch_of[name])
+    def _read_of(self, name: str) -> ResolvedTables:
+        if self._found is None:
+            switch = self._fabric.switch_of[name]
+            overridden = any(decides_links(row.table) for row in self._configurator.overrides(switch))
+            return ResolvedTables(self._configurator.effective(switch)) if overridden else self.design(name)
+        found, design = self._found.get(name), self.design(name)
+        if found is None:
+            return design
+        # What SONiC prints has no table without rows: one that is missing is empty, not unknown.
+        return ResolvedTables({**{name: {} for name in design.tables}, **found} if is_whole(found) else found)
+
+    def _design_of(self, name: str) -> ResolvedTables:
+        switch = self._fabric.switch_of[name]
+        whole = self._found is not None
+        return ResolvedTables(self._configurator.effective(switch) if whole else self._configurator.designed(switch))
 
     def _plan_of(self, name: str) -> BufferPlan | None:
         switch = self._fabric.switch_of[name]

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railweave.diagnostics import Diagnostic, Severity, Where
 from railweave.fabric.model import Fabric, Host
-from railweave.fabric.policy import Policies
-from railweave.hosts.values import Rail, node_of
+from railweave.fabric.policy import Policies, TrafficClass
+from railweave.hosts.facts import readable_facts
+from railweave.hosts.values import Rail, host_vendor, node_of
 from railweave.intent.model import Intent
 from railweave.qos.buffering import BufferPlan
 from railweave.wording import natural_key
 
 if TYPE_CHECKING:  # what checks of an intent alone never need
     from railweave.sonic.port_settings import PortSettings
+    from railweave.sonic.resolved import ResolvedTables
     from railweave.sonic.rows import ConfigDb
 
 Plans = Callable[[str], BufferPlan | None]
@@ -30,10 +32,13 @@ Plans = Callable[[str], BufferPlan | None]
 
 
 class LinkEnds(NamedTuple):
-    """A link: the end nearer to the GPUs, and the other; speed in Gb/s, length in metres and medium are as designed."""
+    """A link: the end nearer to the GPUs, and the other, as they are set and as they are designed; speed in Gb/s,
+    length in metres and medium are as designed."""
 
     lower: "PortSettings"
     upper: "PortSettings"
+    lower_design: "PortSettings"
+    upper_design: "PortSettings"
     speed_gbps: int
     length_m: int
     media: str
@@ -55,31 +60,54 @@ class LinkEnds(NamedTuple):
         """Return the priorities that are to be lossless on it."""
         return frozenset(one.priority for one in self.policies.classes if one.lossless)
 
+    @property
+    def lossless_classes(self) -> tuple[TrafficClass, ...]:
+        """Return the classes that are to be lossless on it."""
+        return tuple(one for one in self.policies.classes if one.lossless)
+
+    def design(self, end: "PortSettings") -> "PortSettings":
+        """Return an end as it is designed."""
+        return self.lower_design if end is self.lower else self.upper_design
+
     def far(self, end: "PortSettings") -> "PortSettings":
         """Return the other end."""
         return self.upper if end is self.lower else self.lower
 
 
 class SwitchRead(NamedTuple):
-    """A switch of a fabric and its tables, as they are intended or as they were read."""
+    """A switch of a fabric and its tables, as they are set or were read, and as they are designed."""
 
     fabric: Fabric
     name: str
-    tables: "ConfigDb"
+    read: "ResolvedTables"
+    design: "ResolvedTables"
+
+    @property
+    def tables(self) -> "ConfigDb":
+        """Return the tables as they are set or were read."""
+        return self.read.tables
 
 
 class NodePort(NamedTuple):
-    """A port of a node: what was read, the switch at its other end, and what the ports of its NIC need together."""
+    """A port of a node: what was read, the switch at its other end, what the ports of its NIC need together, and which
+    facts the tools of its vendor tell."""
 
     name: str
     facts: Mapping[str, Any]
     far: str
     devices: tuple[str, ...]
     nic_gbps: int
+    readable: frozenset[str]
 
     def __str__(self) -> str:
         """Return ``device:port``."""
         return self.name
+
+    def absent(self, facts: Mapping[str, str]) -> Iterator[str]:
+        """Yield the words for those of ``facts`` that the vendor's tools tell of a NIC and did not of this one,
+        although they ran: they told others."""
+        if not self.readable.isdisjoint(self.facts):
+            yield from (what for fact, what in facts.items() if fact in self.readable and fact not in self.facts)
 
 
 class NodeRead(NamedTuple):
@@ -93,11 +121,13 @@ class NodeRead(NamedTuple):
     def ports(self) -> Iterator[NodePort]:
         """Yield the node's ports in their order."""
         far_of = {link.lower_port: link.upper for link in self.fabric.links_of[self.host.name]}
+        readable = readable_facts(host_vendor(self.fabric, self.host))
         for index, port in enumerate(self.host.ports):
             far = far_of.get(index, "")
             devices = (self.host.name, far) if far else (self.host.name,)
             needed = sum(one.speed_gbps for one in self.host.ports if one.nic == port.nic)
-            yield NodePort(f"{self.host.name}:{port.name}", self.nic(port.name), far, devices, needed)
+            name = f"{self.host.name}:{port.name}"
+            yield NodePort(name, self.nic(port.name), far, devices, needed, readable)
 
     @property
     def rails(self) -> tuple[Rail, ...]:
@@ -136,6 +166,7 @@ class LinkBreach(NamedTuple):
     kind: str
     message: str
     fix: str
+    severity: Severity = Severity.ERROR
 
 
 Breaches = Iterator[Breach]

@@ -92,3 +92,9 @@ _KINDS: Mapping[str, tuple[str, Callable[[object], object]]] = {
     "cnp_dscp": ("cnp_dscp", _number),
 }
 """The name of a fact in the document, and how its value is read; all others are words."""
+
+
+def readable_facts(vendor: str | None) -> frozenset[str]:
+    """Return the facts of RDMA settings that the tools of a vendor tell, by their names in the document."""
+    facts = load_catalog().vendor_pack(vendor).facts if vendor else ()
+    return frozenset(_KINDS[fact][0] if fact in _KINDS else fact for fact in facts)

@@ -21,6 +21,11 @@ def tos_of(dscp: int) -> int:
     return dscp * 4 + _ECT_0
 
 
+def same_class(tos: int, other: int) -> bool:
+    """Tell whether two ToS bytes have one code point: the last two bits are ECN's."""
+    return tos // 4 == other // 4
+
+
 class NicMarking(NamedTuple):
     """Code points and priorities of a node's NICs. ``cnp_dscp`` is None where no class carries notifications.
 

@@ -13,7 +13,7 @@ from railweave.fabric.model import Panel, SwitchPort, Tier
 from railweave.fabric.policy import BufferModel, Policies
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom, PortMedium, buffer_model, headroom
 from railweave.qos.mmu.pause import PauseLimits
-from railweave.qos.mmu.pools import INGRESS_LOSSLESS, PortUse, Queues, divide
+from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS, PortUse, Queues, divide
 
 _QUEUES_IN_USE = 7
 """Queues 0 to 6 have profiles in every template; 7 where a class uses it."""
@@ -24,7 +24,7 @@ class BufferPlan(NamedTuple):
 
     ``headroom`` is by (speed in Gb/s, cable in meters), ``lanes`` by speed. ``groups`` are the lossless priority
     groups, neighbors joined (``3-4``), ``lossy_queues`` the other queues likewise. ``full`` is the division with all
-    ports in use over the longest cables of the tier, from which the ``limits`` follow.
+    ports in use over the longest cables of the tier (``uses``), from which the ``limits`` follow.
     """
 
     buffers: Buffers
@@ -35,6 +35,7 @@ class BufferPlan(NamedTuple):
     groups: tuple[str, ...]
     lossy_queues: tuple[str, ...]
     queues: Queues
+    uses: tuple[PortUse, ...]
     full: Division
     limits: PauseLimits
 
@@ -42,6 +43,30 @@ class BufferPlan(NamedTuple):
         """Return the division with the given number of ports in use by (speed in Gb/s, cable in meters)."""
         uses = (PortUse(ports, self.lanes[key[0]], self.headroom[key]) for key, ports in cables.items())
         return divide(self.buffers, self.model, self.pools, self.queues, uses)
+
+    def limits_with(
+        self, pools: Mapping[str, BufferPool], model: BufferModel, dynamic_th: int, queue: BufferProfile | None
+    ) -> PauseLimits | None:
+        """Return the limits of a switch that was found with these pools, buffer model, alpha of the lossless groups and
+        profile of the lossless queues; None where the pools are not those that SONiC needs."""
+        if not {INGRESS_LOSSLESS, EGRESS_LOSSLESS} <= pools.keys():
+            return None
+        size = pools[INGRESS_LOSSLESS].size_bytes
+        if (model is BufferModel.DYNAMIC and self.buffers.chip is None) or (
+            model is BufferModel.TRADITIONAL and size is None
+        ):
+            return None
+        full = divide(self.buffers, model, tuple(pools.values()), self.queues, self.uses)
+        # A pool with a size keeps it in the dynamic model too (buffer_pool_mellanox.lua).
+        shared = full.shared_bytes if size is None or model is BufferModel.TRADITIONAL else size
+        pool_bytes = pools[queue.pool].size_bytes if queue and queue.pool in pools else None
+        return self.limits._replace(
+            shared_bytes=max(0, shared),
+            dynamic_th=dynamic_th,
+            queue_bytes=queue.limit_bytes(pool_bytes) if queue else None,
+            lossy_bytes=_lossy_bytes(self.buffers, full),
+            shared=full.shared,
+        )
 
 
 def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> BufferPlan | None:
@@ -67,7 +92,7 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
     queues = Queues(len(lossless), used - len(lossless))
     longest = max(lengths_m, default=0)
     speeds = Counter(port.speed_gbps for port in panel.ports if longest)
-    each = [PortUse(ports, lanes[speed], rooms[speed, longest]) for speed, ports in speeds.items()]
+    each = tuple(PortUse(ports, lanes[speed], rooms[speed, longest]) for speed, ports in speeds.items())
     full = divide(buffers, model, pools, queues, each)
     return BufferPlan(
         buffers=buffers,
@@ -78,6 +103,7 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
         groups=ranges(lossless),
         lossy_queues=ranges(set(range(used)) - set(lossless)),
         queues=queues,
+        uses=each,
         full=full,
         limits=PauseLimits(
             shared_bytes=full.shared_bytes,

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.qos.mmu.pools import POOL_EXHAUSTED
 
 if TYPE_CHECKING:
+    from railweave.sonic.resolved import ResolvedTables
     from railweave.sonic.rows import ConfigDb
 
 _USERS = ("BUFFER_PG", "BUFFER_QUEUE")
 _COMPUTED = "NULL"
+_SHARED = ("BUFFER_POOL", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN")
+"""Tables of which every row counts for all ports."""
 _ROUNDING = 1.05
 """Vendors publish a chip's buffer in rounded megabytes; templates state up to 1 % more."""
 
@@ -28,6 +31,27 @@ def buffer_faults(tables: "ConfigDb", chip_bytes: int | None) -> Iterator[Buffer
     yield from _profiles(tables)
     yield from _users(tables)
     yield from _headroom(tables)
+
+
+def buffer_differences(read: "ResolvedTables", design: "ResolvedTables") -> Iterator[BufferFault]:
+    """Yield what a switch shares out otherwise than designed, where the design says how: rows that count for all ports,
+    and the buffer model."""
+    if not design.table("BUFFER_POOL"):
+        return
+    if read.knows("DEVICE_METADATA") and read.model is not design.model:
+        what = f"is {read.model}, by design {design.model}"
+        yield BufferFault(
+            "the buffer model", what, f"set DEVICE_METADATA|localhost|buffer_model {design.model}, reload"
+        )
+    for table in (name for name in _SHARED if name in design.tables and read.knows(name)):
+        for key in {**design.table(table), **read.table(table)}:
+            has, wants = ({k: v for k, v in one.row(table, key).items() if v != "0"} for one in (read, design))
+            other = [name for name in {**wants, **has} if has.get(name) != wants.get(name)]
+            told = "; ".join(f"{one} {has.get(one, 'not set')}, by design {wants.get(one, 'not set')}" for one in other)
+            what = f"has {told}" if key in read.table(table) else "is not there"
+            what = what if key in design.table(table) else "is no row of the design"
+            if other:
+                yield BufferFault(f"{table}|{key}", what, "write it as rendered, and reload,")
 
 
 def _table(tables: "ConfigDb", name: str) -> Mapping[str, Mapping[str, object]]:

@@ -1,42 +1,51 @@
 """How a port is set: what a switch does with it by the tables of its CONFIG_DB.
 
-Everything may be unknown (None), because facts of a live device need not tell everything.
+What was not read is unknown (None); a table that was read and lacks a row says that nothing is set.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from railweave.fabric.policy import Marking
+from railweave.fabric.buffers import BufferPool
+from railweave.fabric.policy import BufferModel
 from railweave.qos.mapping import DSCP_COUNT
-from railweave.sonic.ownership import MADE_BY_SONIC, RENDERED_TABLES, is_left_by_sonic, numbers_of
-from railweave.sonic.rows import ConfigDb, Fields
+from railweave.sonic.ownership import RENDERED_TABLES
+from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, number, text
+from railweave.sonic.rows import ConfigDb, Value
 
 _READ_BESIDE = frozenset({"VLAN_MEMBER", "PORTCHANNEL_MEMBER", "SWITCH_HASH"})
 """Tables that railweave renders no rows of and that decide what a link does."""
 
+PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
+
 _ASIC_DEFAULT = 0
 """The traffic class of a code point that no map lists."""
+
+_DEFAULT_MTU = "9100"
+"""What portmgrd sets where a port states none (sonic-swss cfgmgr/portmgr.h)."""
 
 _MBPS_PER_GBPS = 1000
 
 
 class WatchTimes(NamedTuple):
-    """The times of a port's PFC watchdog in milliseconds; None is a time that is not set."""
+    """The PFC watchdog of a port: times in milliseconds and what it does in a storm; None is what is not set."""
 
     detection_ms: int | None
     restoration_ms: int | None
-    poll_ms: int
+    poll_ms: int | None
+    action: str | None
 
 
 class PortSettings(NamedTuple):
     """A port, of a switch or of a node. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class,
-    ``paused_queues`` by PFC priority. ``pfc`` are the paused priorities, ``watched`` those under the watchdog,
-    ``marked`` the queues with an ECN profile (``thresholds``), ``strict`` the strict ones, ``headroom`` the groups with
-    headroom, ``xoff_bytes`` of those whose profile states it; ``cable_m`` is the length configured in SONiC.
+    ``paused_queues`` and ``paused_groups`` by PFC priority. ``pfc`` are the paused priorities, ``watched`` those under
+    the watchdog. ``schedulers``, ``wreds`` and ``queue_buffers`` are by queue, ``group_buffers`` by priority group,
+    ``port_buffers`` by the table that lists them; a reference to nothing is None. ``port_scheduler`` is that of the
+    whole port. ``cable_m`` is the length configured in SONiC. ``pools`` and ``buffer_model`` are the switch's.
     ``sonic_type`` is DEVICE_METADATA.type, which seeds a switch's hash. ``lanes`` are the port's as it is set,
     ``lanes_intended`` as it is designed. ``domains`` are the VLANs that the port is a member of, itself or by its port
     channel; ``drops_lossless`` tells that the watchdog's red switch is on, ``is_asymmetric`` that the port sends no
-    pauses.
+    pauses, ``is_missing`` that the switch has no such port.
     """
 
     device: str
@@ -46,14 +55,18 @@ class PortSettings(NamedTuple):
     queues: Mapping[int, int] | None = None
     groups: Mapping[int, int] | None = None
     paused_queues: Mapping[int, int] | None = None
+    paused_groups: Mapping[int, int] | None = None
     pfc: frozenset[int] | None = None
     watched: frozenset[int] | None = None
-    marked: frozenset[int] | None = None
-    strict: frozenset[int] | None = None
-    headroom: frozenset[int] | None = None
-    xoff_bytes: Mapping[int, int] | None = None
+    schedulers: Mapping[int, Scheduler | None] | None = None
+    port_scheduler: Scheduler | None = None
+    wreds: Mapping[int, Wred | None] | None = None
+    group_buffers: Mapping[int, BufferUse | None] | None = None
+    queue_buffers: Mapping[int, BufferUse | None] | None = None
+    port_buffers: Mapping[str, tuple[BufferUse | None, ...] | None] = {}
+    pools: Mapping[str, BufferPool] | None = None
+    buffer_model: BufferModel | None = None
     cable_m: int | None = None
-    thresholds: Mapping[int, Marking] | None = None
     mtu_bytes: int | None = None
     speed_gbps: int | None = None
     lanes: int | None = None
@@ -65,10 +78,25 @@ class PortSettings(NamedTuple):
     watch_times: WatchTimes | None = None
     drops_lossless: bool = False
     is_asymmetric: bool = False
+    is_missing: bool = False
 
     def __str__(self) -> str:
         """Return ``device:port``."""
         return f"{self.device}:{self.port}"
+
+    @property
+    def marked(self) -> frozenset[int] | None:
+        """Return the queues in which ECN marks, and the others that a WRED profile drops in."""
+        return None if self.wreds is None else frozenset(queue for queue, one in self.wreds.items() if one)
+
+    @property
+    def headroom(self) -> frozenset[int] | None:
+        """Return the groups with headroom."""
+        if self.group_buffers is None:
+            return None
+        return frozenset(
+            group for group, one in self.group_buffers.items() if one and (one.is_computed or one.xoff_bytes)
+        )
 
 
 def decides_links(table: str) -> bool:
@@ -76,51 +104,50 @@ def decides_links(table: str) -> bool:
     return table in RENDERED_TABLES or table in _READ_BESIDE or table.startswith("ARS_")
 
 
-def switch_port(device: str, tables: ConfigDb, port: str, lanes_intended: int) -> PortSettings:
-    """Return a switch port as the tables of its CONFIG_DB set it; QoS is unknown where the port has no PORT_QOS_MAP and
-    the tables hold none at all."""
-    row = tables.get("PORT", {}).get(port, {})
+def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: int) -> PortSettings:
+    """Return a switch port as the tables of its CONFIG_DB set it."""
+    row = read.row("PORT", port)
     basics = PortSettings(
         device=device,
         port=port,
         is_host=False,
-        mtu_bytes=_number(row.get("mtu")),
+        mtu_bytes=number(row.get("mtu", _DEFAULT_MTU)) if row else None,
         speed_gbps=_gbps(row.get("speed")),
         lanes=_lanes(row.get("lanes")),
         lanes_intended=lanes_intended,
-        fec=_text(row.get("fec")) or "none" if row else None,
-        autoneg=_text(row.get("autoneg")) or "off" if row else None,
-        sonic_type=_text(tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("type")),
-        domains=frozenset(_domains(tables, port)),
-        watch_times=_watch_times(tables, port),
-        drops_lossless=tables.get("PFC_WD", {}).get("GLOBAL", {}).get("BIG_RED_SWITCH") == "enable",
+        fec=text(row.get("fec")) or "none" if row else None,
+        autoneg=text(row.get("autoneg")) or "off" if row else None,
+        sonic_type=text(read.row("DEVICE_METADATA", "localhost").get("type")),
+        domains=frozenset(_domains(read.tables, port)),
+        watch_times=_watch_times(read, port),
+        drops_lossless=read.row("PFC_WD", "GLOBAL").get("BIG_RED_SWITCH") == "enable",
         is_asymmetric=row.get("pfc_asym") == "on",
+        is_missing=not row and read.is_whole,
     )
-    if "PORT_QOS_MAP" not in tables:
-        return basics
-    return _with_qos(basics, tables)
+    return _with_qos(basics, read) if read.knows("PORT_QOS_MAP") else basics
 
 
-def _with_qos(end: PortSettings, tables: ConfigDb) -> PortSettings:
-    maps = tables["PORT_QOS_MAP"].get(end.port, {})
-    queues = {key: row for key, row in tables.get("QUEUE", {}).items() if _is_of(key, end.port)}
-    profiles = {queue: _text(row.get("wred_profile")) for key, row in queues.items() for queue in numbers_of(key)}
-    schedulers = {queue: _text(row.get("scheduler")) for key, row in queues.items() for queue in numbers_of(key)}
-    types = {name: row.get("type") for name, row in tables.get("SCHEDULER", {}).items()}
-    priorities = _map(tables, "DSCP_TO_TC_MAP", maps.get("dscp_to_tc_map"))
+def _with_qos(end: PortSettings, read: ResolvedTables) -> PortSettings:
+    port, row = end.port, read.row("PORT_QOS_MAP", end.port)
+    priorities = read.map_of("DSCP_TO_TC_MAP", port, "dscp_to_tc_map")
+    every = range(DSCP_COUNT)
     return end._replace(
-        priorities={dscp: priorities.get(dscp, _ASIC_DEFAULT) for dscp in range(DSCP_COUNT)},
-        queues=_map(tables, "TC_TO_QUEUE_MAP", maps.get("tc_to_queue_map")),
-        groups=_map(tables, "TC_TO_PRIORITY_GROUP_MAP", maps.get("tc_to_pg_map")),
-        paused_queues=_map(tables, "MAP_PFC_PRIORITY_TO_QUEUE", maps.get("pfc_to_queue_map")),
-        pfc=_numbers(maps.get("pfc_enable")),
-        watched=_numbers(maps.get("pfcwd_sw_enable")) if end.port in tables.get("PFC_WD", {}) else frozenset(),
-        marked=frozenset(queue for queue, profile in profiles.items() if profile),
-        strict=frozenset(queue for queue, name in schedulers.items() if types.get(name or "") == "STRICT"),
-        headroom=_headroom(tables, end.port),
-        xoff_bytes=_xoff(tables, end.port),
-        cable_m=_metres(tables.get("CABLE_LENGTH", {}).get("AZURE", {}).get(end.port)),
-        thresholds=_thresholds(tables, profiles),
+        priorities=None if priorities is None else {dscp: priorities.get(dscp, _ASIC_DEFAULT) for dscp in every},
+        queues=read.map_of("TC_TO_QUEUE_MAP", port, "tc_to_queue_map"),
+        groups=read.map_of("TC_TO_PRIORITY_GROUP_MAP", port, "tc_to_pg_map"),
+        paused_queues=read.map_of("MAP_PFC_PRIORITY_TO_QUEUE", port, "pfc_to_queue_map"),
+        paused_groups=read.map_of("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", port, "pfc_to_pg_map"),
+        pfc=_numbers(row.get("pfc_enable")),
+        watched=_watched(read, port),
+        schedulers=read.schedulers(port),
+        port_scheduler=read.scheduler(row.get("scheduler")),
+        wreds=read.wreds(port),
+        group_buffers=read.group_buffers(port),
+        queue_buffers=read.queue_buffers(port),
+        port_buffers={table: read.port_buffers(table, port) for table in PROFILE_LISTS},
+        pools=read.pools if read.knows("BUFFER_POOL") else None,
+        buffer_model=read.model,
+        cable_m=_metres(read.row("CABLE_LENGTH", "AZURE").get(port)),
     )
 
 
@@ -140,75 +167,31 @@ def _domains(tables: ConfigDb, port: str) -> Iterable[str]:
             yield from (one.partition("|")[0] for one in tables.get("VLAN_MEMBER", {}) if one.endswith(f"|{channel}"))
 
 
-def _watch_times(tables: ConfigDb, port: str) -> WatchTimes | None:
-    rows = tables.get("PFC_WD", {})
-    poll_ms = _number(rows.get("GLOBAL", {}).get("POLL_INTERVAL"))
-    if port not in rows or poll_ms is None:
+def _watch_times(read: ResolvedTables, port: str) -> WatchTimes | None:
+    row = read.row("PFC_WD", port)
+    if not row:
         return None
-    return WatchTimes(_number(rows[port].get("detection_time")), _number(rows[port].get("restoration_time")), poll_ms)
+    poll_ms = number(read.row("PFC_WD", "GLOBAL").get("POLL_INTERVAL"))
+    times = (number(row.get("detection_time")), number(row.get("restoration_time")))
+    return WatchTimes(*times, poll_ms, text(row.get("action")))
 
 
-def _is_of(key: str, port: str) -> bool:
-    return key.partition("|")[0] == port
-
-
-def _headroom(tables: ConfigDb, port: str) -> frozenset[int] | None:
-    """Return the groups with headroom; unknown where the tables hold no priority groups at all. Groups that only a row
-    that SONiC left behind names have it until the next class change, and no traffic: they are not counted."""
-    if "BUFFER_PG" not in tables:
+def _watched(read: ResolvedTables, port: str) -> frozenset[int] | None:
+    if not read.knows("PFC_WD"):
         return None
-    profiles = tables.get("BUFFER_PROFILE", {})
-    found: set[int] = set()
-    rows = {key: row for key, row in tables["BUFFER_PG"].items() if _is_of(key, port)}
-    for key, row in rows.items():
-        name = _text(row.get("profile")) or ""
-        with_headroom = name == "NULL" or name.startswith(MADE_BY_SONIC) or "xoff" in profiles.get(name, {})
-        if with_headroom and not is_left_by_sonic("BUFFER_PG", key, rows):
-            found.update(numbers_of(key))
-    return frozenset(found)
+    row = read.row("PORT_QOS_MAP", port)
+    return _numbers(row.get("pfcwd_sw_enable")) if port in read.table("PFC_WD") else frozenset()
 
 
-def _xoff(tables: ConfigDb, port: str) -> dict[int, int]:
-    """Return the headroom of each group whose profile states it; a switch that computes it keeps it to itself."""
-    found = {}
-    for key, row in tables.get("BUFFER_PG", {}).items():
-        xoff = _number(tables.get("BUFFER_PROFILE", {}).get(_text(row.get("profile")) or "", {}).get("xoff"))
-        if _is_of(key, port) and xoff is not None:
-            found.update(dict.fromkeys(numbers_of(key), xoff))
-    return found
+def _metres(value: Value | None) -> int | None:
+    return number(value.removesuffix("m")) if isinstance(value, str) else None
 
 
-def _metres(value: object) -> int | None:
-    return _number(value.removesuffix("m")) if isinstance(value, str) else None
+def _numbers(value: Value | None) -> frozenset[int]:
+    members = value.split(",") if isinstance(value, str) else value or ()
+    return frozenset(int(one) for one in members if one.strip().isdigit())
 
 
-def _thresholds(tables: ConfigDb, profiles: Mapping[int, str | None]) -> dict[int, Marking]:
-    found = {}
-    for queue, name in profiles.items():
-        row = tables.get("WRED_PROFILE", {}).get(name or "", {})
-        low, high = _number(row.get("green_min_threshold")), _number(row.get("green_max_threshold"))
-        if low is not None and high is not None:
-            found[queue] = Marking(low, high, _number(row.get("green_drop_probability")))
-    return found
-
-
-def _map(tables: ConfigDb, table: str, name: object) -> dict[int, int]:
-    row: Fields = tables.get(table, {}).get(str(name), {})
-    return {int(key): int(str(value)) for key, value in row.items() if key.isdigit() and str(value).isdigit()}
-
-
-def _numbers(value: object) -> frozenset[int]:
-    return frozenset(int(one) for one in str(value or "").split(",") if one.strip().isdigit())
-
-
-def _number(value: object) -> int | None:
-    return int(value) if isinstance(value, str) and value.isdigit() else None
-
-
-def _gbps(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None else number // _MBPS_PER_GBPS
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+def _gbps(value: Value | None) -> int | None:
+    found = number(value)
+    return None if found is None else found // _MBPS_PER_GBPS

@@ -75,8 +75,10 @@ def test_devices_that_are_as_intended_show_nothing(pod: Pod) -> None:
         ({"mtu": 4200}, "M-3", ("gpu1:rail0", "4200", "pod-leaf1", "9000")),
         ({"pfc": [4]}, "Q-3", ("gpu1:rail0 pauses 4", "pod-leaf1:Ethernet0 3")),
         ({"pfc": []}, "Q-3", ("gpu1:rail0 pauses no priority", "pod-leaf1:Ethernet0 3")),
-        ({"dscp_to_priority": {"26": 0}}, "Q-2", ("priority 0 by gpu1:rail0", "3 by pod-leaf1:Ethernet0")),
-        ({"dscp_to_priority": {"48": 7}}, "Q-2", ("priority 7 by gpu1:rail0", "6 by pod-leaf1:Ethernet0")),
+        ({"dscp_to_priority": {"26": 0, "48": 6}}, "Q-2", ("priority 0 by gpu1:rail0", "3 by pod-leaf1:Ethernet0")),
+        ({"dscp_to_priority": {"26": 3, "48": 7}}, "Q-2", ("priority 7 by gpu1:rail0", "6 by pod-leaf1:Ethernet0")),
+        ({"dscp_to_priority": {"26": 3}}, "Q-2", ("DSCP 48 of cnp is no priority by gpu1:rail0", "6 by pod-leaf1")),
+        ({"dscp_to_priority": {"26": 3, "48": 6, "34": 3}}, "Q-1", ("DSCP 34", "roce on gpu1:rail0", "pod-leaf1")),
         ({"trust": "pcp"}, "Q-2", ("gpu1:rail0", "pod-leaf1")),
         ({"roce_tos": 98}, "Q-2", ("gpu1:rail0", "98", "pod-leaf1", "106")),
         ({"cnp_dscp": 46}, "Q-2", ("gpu1:rail0", "46", "pod-leaf1", "48")),
@@ -100,12 +102,32 @@ def test_a_node_that_is_set_otherwise_is_found_with_both_ends(
     assert one.fix
 
 
-def test_nccls_own_traffic_class_is_compared_too(pod: Pod) -> None:
-    (one,) = found(pod(), gpu1={**NODE, "nccl": {"NCCL_IB_TC": "104"}})
+@pytest.mark.parametrize("nccl", [{"NCCL_IB_TC": "98"}, {"NCCL_IB_TC": "x"}, {}])
+def test_nccls_own_traffic_class_is_compared_too(pod: Pod, nccl: dict[str, str]) -> None:
+    (one,) = found(pod(), gpu1={**NODE, "nccl": nccl})
     assert one.code == "N-4"
-    assert "104" in one.message
+    assert nccl.get("NCCL_IB_TC", "without a traffic class") in one.message
     assert "106" in one.message
     assert one.devices == ("gpu1", "pod-leaf1", "pod-leaf2")
+
+
+@pytest.mark.parametrize("same", ["104", "105", "107", "0x6a"])
+def test_the_bits_of_ecn_make_no_other_class(pod: Pod, same: str) -> None:
+    node = nic(roce_tos=int(same, 0))
+    assert not found(pod(), gpu1={**node, "nccl": {"NCCL_IB_TC": same}})
+
+
+@pytest.mark.parametrize(
+    ("fact", "code"),
+    [("trust", "Q-2"), ("dscp_to_priority", "Q-2"), ("roce_tos", "Q-2"), ("cnp_dscp", "Q-2"), ("pfc", "Q-3")],
+)
+def test_an_rdma_setting_that_was_read_and_is_absent_is_found(pod: Pod, fact: str, code: str) -> None:
+    node = nic()
+    del node["nics"]["rail0"][fact]
+    (one,) = found(pod(), gpu1=node)
+    assert (one.code, one.severity) == (code, Severity.ERROR)
+    assert "gpu1:rail0 has no" in one.message
+    assert "pod-leaf1" in one.message
 
 
 def test_sysctls_of_a_node_are_compared_too(pod: Pod) -> None:
@@ -218,9 +240,33 @@ def test_facts_of_a_stranger_are_told(pod: Pod) -> None:
     assert (one.code, one.severity) == ("RW404", Severity.WARNING)
 
 
-def test_what_facts_leave_out_is_not_compared(pod: Pod) -> None:
-    assert not found(pod(), gpu1={"nics": {"rail0": {}}})
-    assert not found(pod(), pod_leaf1={"PORT": {"Ethernet0": {"mtu": "9100"}}})
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({}, "the facts of gpu1 do not tell nics, nccl:"),
+        ({"nics": {"rail0": {}}}, "the facts of gpu1 do not tell nccl, RDMA settings of nics.rail0, nics.rail1:"),
+    ],
+)
+def test_what_was_not_read_of_a_node_is_named_and_not_compared(pod: Pod, document: Any, words: str) -> None:
+    (one,) = found(pod(), gpu1=document)
+    assert (one.code, one.severity, one.devices) == ("RW404", Severity.WARNING, ("gpu1",))
+    assert words in one.message
+
+
+@pytest.mark.parametrize("document", [{}, {"PORT": {"Ethernet0": {"mtu": "9100"}}}])
+def test_tables_that_were_not_read_of_a_switch_are_named_and_not_compared(pod: Pod, document: Any) -> None:
+    (one,) = found(pod(), pod_leaf1=document)
+    assert (one.code, one.severity, one.devices) == ("RW404", Severity.WARNING, ("pod-leaf1",))
+    assert "the facts of pod-leaf1 do not tell BREAKOUT_CFG, BUFFER_PG, BUFFER_POOL, BUFFER_PROFILE" in one.message
+
+
+def test_a_table_that_was_not_read_is_unknown_beside_others_that_were(pod: Pod) -> None:
+    fabric = pod()
+    leaf = running(fabric, "pod-leaf1")
+    part = {table: leaf[table] for table in ("PORT", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "QUEUE", "SCHEDULER")}
+    assert {one.code for one in found(fabric, pod_leaf1=part)} == {"RW404"}
+    part["DSCP_TO_TC_MAP"] = {}
+    assert {one.code for one in found(fabric, pod_leaf1=part)} == {"RW404", "Q-2"}
 
 
 def test_check_takes_facts_from_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,3 +280,90 @@ def test_check_takes_facts_from_a_folder(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_folder_without_facts_is_wrong_usage(tmp_path: Path) -> None:
     intent = Path(__file__).resolve().parents[3] / "intent" / "lab-4.yml"
     assert main(["check", str(intent), "--facts", str(tmp_path)]) == 64
+
+
+Tables = dict[str, dict[str, dict[str, str]]]
+
+
+def take(*tables: str) -> Callable[[Tables], None]:
+    def change(read: Tables) -> None:
+        for table in tables:
+            del read[table]
+
+    return change
+
+
+def put(table: str, key: str, **fields: str | None) -> Callable[[Tables], None]:
+    def change(read: Tables) -> None:
+        row = read.setdefault(table, {}).setdefault(key, {})
+        for name, value in fields.items():
+            if value is None:
+                del row[name]
+            else:
+                row[name] = value
+
+    return change
+
+
+def take_qos(read: Tables) -> None:
+    for table in [table for table in read if table not in ("PORT", "DEVICE_METADATA", "INTERFACE")]:
+        del read[table]
+
+
+WRED, ROCE, GROUP = "roce-400g", "pg_lossless_400000_40m_profile", "Ethernet0|3"
+POOL = "ingress_lossless_pool"
+MISMATCHES: dict[str, tuple[str, Callable[[Tables], object], str, str]] = {
+    "no QoS": ("leaf", take_qos, "Q-3", "gpu1:rail0"),
+    "no QoS of a spine": ("spine", take_qos, "Q-1", "pod-leaf1"),
+    "no WRED rows": ("leaf", take("WRED_PROFILE"), "Q-5", "marks with ECN no priority, while 3 is lossless between"),
+    "WRED of another name": ("leaf", put("QUEUE", GROUP, wred_profile="roce"), "Q-5", "gpu1:rail0"),
+    "ecn_none": ("leaf", put("WRED_PROFILE", WRED, ecn="ecn_none"), "Q-5", "ecn is ecn_none"),
+    "one color": ("leaf", put("WRED_PROFILE", WRED, wred_green_enable="false"), "Q-5", "on for yellow, red"),
+    "probability 0": ("leaf", put("WRED_PROFILE", WRED, green_drop_probability="0"), "E-1", "with up to 0 %"),
+    "constant marking": ("leaf", put("WRED_PROFILE", WRED, green_max_threshold="472000"), "E-1", "to 472000 bytes"),
+    "alpha": ("leaf", put("BUFFER_PROFILE", ROCE, dynamic_th="-8"), "E-2", "alpha 0.00390625"),
+    "alpha of a spine": ("spine", put("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE", default_dynamic_th="-8"), "E-2",
+                         "alpha 0.00390625"),
+    "wrong queue": ("leaf", put("TC_TO_QUEUE_MAP", "FABRIC", **{"3": "0"}), "Q-1", "queue (TC_TO_QUEUE_MAP)"),
+    "wrong group": ("leaf", put("TC_TO_PRIORITY_GROUP_MAP", "FABRIC", **{"3": "0"}), "Q-1", "priority group"),
+    "a lossy class in the lossless queue": ("leaf", put("TC_TO_QUEUE_MAP", "FABRIC", **{"0": "3"}), "Q-1", "0 and the"),
+    "CNP to queue 0": ("leaf", put("TC_TO_QUEUE_MAP", "FABRIC", **{"6": "0"}), "Q-4", "of cnp is 0 on pod-leaf1"),
+    "a pause of another group": ("spine", put("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "FABRIC", **{"3": "4"}), "Q-1",
+                                 "pausing group"),
+    "lossless queue on a lossy profile": ("leaf", put("BUFFER_QUEUE", GROUP, profile="egress_lossy_profile"), "H-pools",
+                                          "queue 3 of pod-leaf1:Ethernet0, towards gpu1:rail0, has profile e"),
+    "profile missing": ("leaf", put("BUFFER_PG", GROUP, profile="no_such"), "H-headroom", "no priority, while 3"),
+    "profile NULL": ("leaf", put("BUFFER_PG", GROUP, profile="NULL"), "H-headroom", "no priority, while 3"),
+    "no headroom group": ("spine", put("BUFFER_PG", GROUP, profile=None), "H-headroom", "no priority, while 3"),
+    "pool shrunk": ("leaf", put("BUFFER_POOL", POOL, size="60000000"), "H-pools", "size 60000000, by design 113143792"),
+    "pool so small that PFC comes first": ("leaf", put("BUFFER_POOL", POOL, size="49000000"), "E-2", "marking starts"),
+    "no pools": ("leaf", take("BUFFER_POOL"), "H-pools", "is not there"),
+    "no buffer tables": ("leaf", take("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG"), "H-headroom", "gpu1"),
+    "shared headroom pool": ("spine", put("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE", over_subscribe_ratio="2"),
+                             "H-pools", "over_subscribe_ratio 2, by design not set"),
+    "watchdog action": ("leaf", put("PFC_WD", "Ethernet0", action="forward"), "W-1", "does forward"),
+    "watchdog time": ("leaf", put("PFC_WD", "Ethernet0", detection_time="5000"), "W-2", "5000 ms, by design 400 ms"),
+    "watchdog poll": ("leaf", put("PFC_WD", "GLOBAL", POLL_INTERVAL=None), "W-2", "POLL_INTERVAL of the watchdog of"),
+    "share 1 against 99": ("leaf", lambda read: read["SCHEDULER"].update(
+        {"roce": {"type": "DWRR", "weight": "1"}, "best-effort": {"type": "DWRR", "weight": "99"}}), "Q-6",
+        "roce 1 % (by design 90 %), best-effort 99 % (by design 10 %)"),
+    "bulk strict": ("leaf", put("SCHEDULER", "best-effort", type="STRICT"), "Q-6", "is served STRICT, not DWRR"),
+    "rate cap": ("leaf", put("SCHEDULER", "roce", meter_type="bytes", pir="1250000000"), "Q-6", "pir 1250000000"),
+    "rate cap of the port": ("leaf", lambda read: (put("SCHEDULER", "cap", type="STRICT", pir="9")(read), put(
+        "PORT_QOS_MAP", "Ethernet0", scheduler="cap")(read)), "Q-6", "all queues together have a rate limit"),
+    "no scheduler": ("leaf", put("QUEUE", GROUP, scheduler=None), "Q-6", "queue 3 of roce has no scheduler"),
+    "no cable length": ("spine", take("CABLE_LENGTH"), "H-headroom", "has no cable length"),
+    "no port": ("leaf", lambda read: read["PORT"].pop("Ethernet0"), "P-3", "pod-leaf1 has no port Ethernet0"),
+    "no map of the switch": ("leaf", put("PORT_QOS_MAP", "global", dscp_to_tc_map=None), "Q-2", "with DSCP 26 of roce"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISMATCHES)
+def test_a_mismatch_of_a_running_switch_is_found(pod: Pod, name: str) -> None:
+    tier, change, code, words = MISMATCHES[name]
+    switch, fabric = f"pod-{tier}1", pod()
+    read = running(fabric, switch)
+    change(read)
+    told = [one for one in found(fabric, **{switch.replace("-", "_"): read}) if one.code == code]
+    assert any(words in one.message for one in told), told
+    assert all(switch in one.message and one.fix for one in told)

@@ -1,8 +1,19 @@
-"""Marking starts at the lower threshold and is complete at the upper one, which the queue must be able to reach."""
+"""Marking starts at the lower threshold and is complete at the upper one, which the queue must be able to reach. Ports
+of one speed mark alike: a switch that marks later, or less, than the others lets PFC do the work there."""
+
+from typing import TYPE_CHECKING
 
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
+from railweave.diagnostics import Severity
+from railweave.fabric.buffers import BufferProfile
+from railweave.fabric.policy import Marking
 from railweave.intent.model import Intent
-from railweave.qos.mmu.pause import marking_rules
+from railweave.qos.buffering import BufferPlan
+from railweave.qos.mmu.pause import MarkingRule, PauseLimits, broken_rules
+
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
+    from railweave.sonic.resolved import BufferUse, Wred
 
 RULE = rule(
     "E-1",
@@ -25,22 +36,90 @@ def intended(intent: Intent) -> Breaches:
             yield Breach(f"traffic_classes[{index}].ecn.min_kb", message, swap if low > high else more)
 
 
+SEVERITY = {
+    "E-1": Severity.ERROR,
+    "E-2": Severity.ERROR,
+    "E-3": Severity.WARNING,
+    "E-4": Severity.WARNING,
+    "E-5": Severity.INFO,
+    "E-6": Severity.INFO,
+}
+
+
 @RULE.on_link
 def set_ends(link: LinkEnds) -> LinkBreaches:
-    """Look at the thresholds of each queue as they are set."""
+    """Look at the thresholds of each lossless queue as they are set."""
     yield from broken_thresholds(link, "E-1")
 
 
+@RULE.on_link
+def as_designed(link: LinkEnds) -> LinkBreaches:
+    """Compare the marking of each lossless queue with the design's."""
+    for end in link.switches:
+        for one in link.lossless_classes:
+            found, design = wred_of(end, one.priority), wred_of(link.design(end), one.priority)
+            if found is None or design is None or not found.is_marking:
+                continue
+            for color in found.colors:
+                if found.colors[color] != design.colors.get(color):
+                    message = (
+                        f"queue {one.priority} of {end}, from which {link.far(end)} receives {one.name}, marks {color}"
+                        f" packets {_marks(found.colors[color])}, by design {_marks(design.colors.get(color))}"
+                    )
+                    fix = f"set WRED_PROFILE|{found.name} of {end.device} as rendered"
+                    yield LinkBreach(end, f"marks {one.name}", message, fix)
+                    break
+
+
+def _marks(marking: Marking | None) -> str:
+    if marking is None:
+        return "never"
+    rise = f"from {marking.minimum_bytes} to {marking.maximum_bytes} bytes"
+    return f"{rise} with up to {marking.probability_percent} %"
+
+
+def wred_of(end: "PortSettings", queue: int) -> "Wred | None":
+    """Return the WRED profile of a queue, None where there is none or it is not known."""
+    return (end.wreds or {}).get(queue)
+
+
 def broken_thresholds(link: LinkEnds, code: str) -> LinkBreaches:
-    """Yield the queues whose thresholds break a rule of marking."""
+    """Yield the lossless queues whose thresholds break a rule of marking that they keep by design, which is checked for
+    itself."""
     for end in link.switches:
         plan = link.plans(end.device)
-        if plan is None:
+        design = link.design(end)
+        if plan is None or end == design:
             continue
-        for queue, marking in (end.thresholds or {}).items():
-            for one in marking_rules(marking, plan.limits):
-                if one.code == code and not one.holds:
-                    message = f"queue {queue} of {end}, from which {link.far(end)} receives: {one.numbers}"
-                    start = min(plan.limits.single_bytes, plan.limits.all_bytes)
+        for one in link.lossless_classes:
+            known = {found.code for found, _ in _broken(plan, design, one.priority)}
+            for found, limits in _broken(plan, end, one.priority):
+                if found.code == code and code not in known:
+                    message = f"queue {one.priority} of {end}, from which {link.far(end)} receives: {found.numbers}"
+                    start = min(limits.single_bytes, limits.all_bytes)
                     fix = f"start marking below {start} bytes, and end it above that"
-                    yield LinkBreach(end, f"queue {queue}", message, fix)
+                    yield LinkBreach(end, f"queue {one.priority}", message, fix, SEVERITY[code])
+
+
+def _broken(plan: BufferPlan, end: "PortSettings", queue: int) -> list[tuple[MarkingRule, PauseLimits]]:
+    wred, limits = wred_of(end, queue), pause_limits(plan, end, queue)
+    if limits is None or wred is None:
+        return []
+    broken = {one.code: one for color in wred.colors.values() for one in broken_rules(color, limits)}
+    return [(one, limits) for one in broken.values()]
+
+
+def pause_limits(plan: BufferPlan, end: "PortSettings", priority: int) -> PauseLimits | None:
+    """Return what decides when a lossless group of a port pauses, by the pools and profiles that it has; None where
+    these are not known, or the group has no alpha."""
+    group = (end.group_buffers or {}).get(priority)
+    queue = (end.queue_buffers or {}).get(priority)
+    if end.pools is None or end.buffer_model is None or group is None or group.dynamic_th is None:
+        return None
+    return plan.limits_with(end.pools, end.buffer_model, group.dynamic_th, _profile(queue) if queue else None)
+
+
+def _profile(use: "BufferUse") -> BufferProfile:
+    is_dynamic = use.static_th is None
+    threshold = (use.dynamic_th if is_dynamic else use.static_th) or 0
+    return BufferProfile(use.profile, use.pool, use.size_bytes or 0, is_dynamic, threshold)

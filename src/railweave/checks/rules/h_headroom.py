@@ -29,15 +29,26 @@ def enough(link: LinkEnds) -> LinkBreaches:
         room = plan.headroom.get((link.speed_gbps, link.length_m)) if plan else None
         if not isinstance(room, Headroom):
             continue
-        if end.cable_m is not None and end.cable_m < link.length_m:
+        design_m = link.design(end).cable_m
+        if design_m is not None and end.group_buffers is not None and end.cable_m in (None, 0):
+            message = f"SONiC of {end} has no cable length, and {link.length_m} m lead to {far}: it keeps no headroom"
+            yield LinkBreach(end, "cable", message, f"set CABLE_LENGTH|AZURE|{end.port} to {design_m}m")
+        elif end.cable_m is not None and end.cable_m < link.length_m:
             message = (
                 f"SONiC of {end} computes with {end.cable_m} m of cable and {link.length_m} m lead to {far}: its"
                 " headroom is too small"
             )
             fix = f"set CABLE_LENGTH|AZURE|{end.port} to {room.row_m or link.length_m}m"
             yield LinkBreach(end, "cable", message, fix)
-        for group, xoff in (end.xoff_bytes or {}).items():
-            if xoff < room.xoff_bytes:
+        elif end.cable_m is not None and design_m is not None and end.cable_m > design_m:
+            message = (
+                f"SONiC of {end} computes with {end.cable_m} m of cable to {far}, by design {design_m} m: its headroom"
+                " takes buffer from all ports"
+            )
+            yield LinkBreach(end, "cable", message, f"set CABLE_LENGTH|AZURE|{end.port} to {design_m}m")
+        for group, use in (end.group_buffers or {}).items():
+            xoff = use.xoff_bytes if use else None
+            if xoff and xoff < room.xoff_bytes:
                 message = (
                     f"group {group} of {end} keeps {xoff} bytes of headroom, and {link.length_m} m of cable at"
                     f" {format_speed(link.speed_gbps)} to {far} take {room.xoff_bytes}: {room.formula}"

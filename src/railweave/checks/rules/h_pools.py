@@ -1,9 +1,17 @@
 """orchagent waits for ever for what a buffer row names and nobody wrote, and a lossless profile without room behind it
-drops: rows of overrides and of live switches are resolved down to the pool and the chip."""
+drops: rows of overrides and of live switches are resolved down to the pool and the chip. What a switch shares out
+otherwise than designed moves the depth at which PFC pauses."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
-from railweave.sonic.buffer_faults import buffer_faults
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
+from railweave.sonic.buffer_faults import buffer_differences, buffer_faults
+
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
+    from railweave.sonic.resolved import BufferUse
 
 RULE = rule(
     "H-pools",
@@ -19,3 +27,44 @@ def rows(read: SwitchRead) -> Breaches:
     model = load_catalog().find_switch(read.fabric.switch_of[read.name].panel.model)
     for row, what, fix in buffer_faults(read.tables, model.asic.buffer_bytes if model else None):
         yield Breach("", f"{row} of {read.name} {what}", fix, devices=(read.name,))
+
+
+@RULE.on_switch
+def shared(switch: SwitchRead) -> Breaches:
+    """Compare what holds for all ports with the design: pools, their sizes, and what headroom is computed from."""
+    for row, what, fix in buffer_differences(switch.read, switch.design):
+        yield Breach("", f"{row} of {switch.name} {what}", f"{fix} on {switch.name}", devices=(switch.name,))
+
+
+@RULE.on_link
+def as_designed(link: LinkEnds) -> LinkBreaches:
+    """Compare the buffer of every group, queue and port with the design, by meaning: names may differ."""
+    for end in link.switches:
+        for what, found, design in _uses(end, link.design(end)):
+            if found != design:
+                message = f"{what} of {end}, towards {link.far(end)}, has {_words(found)}, by design {_words(design)}"
+                yield LinkBreach(end, what, message, f"set the buffer rows of {end} as rendered")
+
+
+Uses = tuple["BufferUse | None", ...]
+
+
+def _uses(end: "PortSettings", design: "PortSettings") -> Iterator[tuple[str, Uses, Uses]]:
+    """Yield what has a buffer by design, with what it has; headroom that lacks is told by H-headroom."""
+    for group, wants in (design.group_buffers or {}).items():
+        has = (end.group_buffers or {}).get(group)
+        lacks = wants and wants.xoff_bytes and has and (has.xoff_bytes or 0) < wants.xoff_bytes
+        told = wants and (wants.is_computed or wants.xoff_bytes) and group not in (end.headroom or ())
+        if end.group_buffers is not None and not lacks and not told:
+            yield f"priority group {group}", (has,), (wants,)
+    for queue, wants in (design.queue_buffers or {}).items():
+        if end.queue_buffers is not None:
+            yield f"queue {queue}", (end.queue_buffers.get(queue),), (wants,)
+    for table, intended in design.port_buffers.items():
+        found = end.port_buffers.get(table)
+        if found is not None and intended is not None:
+            yield table, found, intended
+
+
+def _words(uses: Uses) -> str:
+    return " and ".join(str(one) if one else "no buffer profile" for one in uses) or "no buffer profile"

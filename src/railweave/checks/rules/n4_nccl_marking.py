@@ -2,7 +2,7 @@
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.fabric.policy import ClassRole
-from railweave.hosts.values import marking
+from railweave.hosts.values import marking, same_class
 from railweave.intent.model import Intent
 
 RULE = rule(
@@ -28,11 +28,24 @@ def intended(intent: Intent) -> Breaches:
 @RULE.on_node
 def read(node: NodeRead) -> Breaches:
     """Compare NCCL's traffic class."""
-    intended, actual = marking(node.fabric.policies.classes), node.document.get("nccl", {}).get("NCCL_IB_TC")
-    if intended is not None and actual is not None and str(actual) != str(intended.tos):
+    intended, nccl = marking(node.fabric.policies.classes), node.document.get("nccl")
+    if intended is None or nccl is None:
+        return
+    actual = nccl.get("NCCL_IB_TC")
+    number = _number(actual)
+    if number is None or not same_class(number, intended.tos):
+        marks = "without a traffic class (no NCCL_IB_TC)" if actual is None else f"with NCCL_IB_TC {actual}"
         message = (
-            f"NCCL of {node.host.name} marks with NCCL_IB_TC {actual}; {', '.join(node.switches)} take {intended.tos}"
+            f"NCCL of {node.host.name} marks {marks}; {', '.join(node.switches)} take {intended.tos}"
             f" (DSCP {intended.dscp} x 4 + ECT) for RDMA"
         )
         fix = f"set NCCL_IB_TC={intended.tos} in /etc/nccl.conf"
         yield Breach("", message, fix, devices=(node.host.name, *node.switches))
+
+
+def _number(value: object) -> int | None:
+    """Return a number as NCCL reads it: decimal, or hexadecimal with 0x."""
+    try:
+        return int(str(value), 0)
+    except ValueError:
+        return None

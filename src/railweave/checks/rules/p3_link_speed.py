@@ -18,6 +18,15 @@ def speed(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
+def missing(link: LinkEnds) -> LinkBreaches:
+    """Look for links that end at a port which a switch does not have."""
+    for end in link.switches:
+        if end.is_missing:
+            message = f"{end.device} has no port {end.port}, which a cable leads to from {link.far(end)}"
+            yield LinkBreach(end, "missing", message, "break it out as BREAKOUT_CFG of the rendered configuration says")
+
+
+@RULE.on_link
 def lanes(link: LinkEnds) -> LinkBreaches:
     """Compare the lanes of a port with those of its breakout."""
     for end in link.switches:

@@ -1,10 +1,16 @@
 """A pause stops a priority: whatever else shares it, its queue or its group is paused too. Group 0 holds all that is
 not lossless (fabric-facts section 4.2)."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.checks.traffic_classes import shared_priorities
 from railweave.intent.model import Intent
 from railweave.wording import first_few
+
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
 
 RULE = rule(
     "Q-1",
@@ -38,34 +44,56 @@ def shared(intent: Intent) -> Breaches:
 def maps(link: LinkEnds) -> LinkBreaches:
     """Look whether traffic class, queue, group and PFC priority of a lossless class are one number."""
     for end in link.switches:
-        if end.queues is None or end.groups is None or end.paused_queues is None:
-            continue
-        for one in link.policies.classes:
-            steps = {
-                "queue (TC_TO_QUEUE_MAP)": end.queues.get(one.priority),
-                "priority group (TC_TO_PRIORITY_GROUP_MAP)": end.groups.get(one.priority),
-                "paused queue (MAP_PFC_PRIORITY_TO_QUEUE)": end.paused_queues.get(one.priority),
-            }
-            for step, number in steps.items():
-                if one.lossless and number != one.priority:
+        for one in link.lossless_classes:
+            for step, pairs in _steps(end, link.design(end)).items():
+                number = pairs.get(one.priority)
+                if number != one.priority:
                     between = f"{one.name} has priority {one.priority} between {end} and {link.far(end)}"
                     message = f"{between}, its {step} on {end} is {'nothing' if number is None else number}"
                     fix = f"map {one.priority} to {one.priority} on {end.device}"
                     yield LinkBreach(end, f"{step} {one.name}", message, fix)
 
 
+def _steps(end: "PortSettings", design: "PortSettings") -> Mapping[str, Mapping[int, int]]:
+    """Return the maps after the traffic class that are known, by what they lead to."""
+    steps = {
+        "queue (TC_TO_QUEUE_MAP)": end.queues,
+        "priority group (TC_TO_PRIORITY_GROUP_MAP)": end.groups,
+        "paused queue (MAP_PFC_PRIORITY_TO_QUEUE)": end.paused_queues,
+        # Only some chips take this map (qos_config.j2: Mellanox and Barefoot).
+        "pausing group (PFC_PRIORITY_TO_PRIORITY_GROUP_MAP)": end.paused_groups if design.paused_groups else None,
+    }
+    return {step: pairs for step, pairs in steps.items() if pairs is not None}
+
+
+@RULE.on_link
+def shared_steps(link: LinkEnds) -> LinkBreaches:
+    """Look for other traffic classes and priorities that lead to the queue or group of a lossless class."""
+    for end in link.switches:
+        for one in link.lossless_classes:
+            for step, pairs in _steps(end, link.design(end)).items():
+                others = [str(number) for number, to in pairs.items() if to == one.priority and number != one.priority]
+                if others:
+                    message = (
+                        f"{', '.join(others)} and the lossless {one.priority} of {one.name} have one {step} on {end},"
+                        f" towards {link.far(end)}: a pause stops both"
+                    )
+                    fix = f"map {', '.join(others)} to another number than {one.priority} on {end.device}"
+                    yield LinkBreach(end, f"shared {step} {one.name}", message, fix)
+
+
 @RULE.on_link
 def mixed(link: LinkEnds) -> LinkBreaches:
     """Look for other traffic in a lossless priority."""
     rest = next((one.priority for one in link.policies.classes if one.is_default), 0)
-    for end in link.switches:
-        for one in link.policies.classes:
+    for end in link.ends:
+        for one in link.lossless_classes:
             others = [
                 str(dscp)
                 for dscp, priority in (end.priorities or {}).items()
                 if priority == one.priority and dscp not in one.dscp
             ]
-            if one.lossless and others:
+            if others:
                 message = (
                     f"DSCP {first_few(others, 8)} use the lossless priority {one.priority} of {one.name} on {end},"
                     f" towards {link.far(end)}: other traffic pauses RDMA, and is dropped where the queue marks"

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, NodeRead, rule
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, NodeRead, SwitchRead, rule
+from railweave.diagnostics import Severity
 from railweave.fabric.policy import TrafficClass
-from railweave.hosts.values import marking
+from railweave.hosts.values import marking, same_class
 
 if TYPE_CHECKING:
     from railweave.sonic.port_settings import PortSettings
@@ -22,19 +23,44 @@ def priorities(link: LinkEnds) -> LinkBreaches:
     """Look whether every code point of a class has the class's priority at both ends."""
     for end in link.ends:
         for one in link.policies.classes:
-            actual = end.priorities or {}
-            wrong = [dscp for dscp in one.dscp if actual.get(dscp, one.priority) != one.priority]
-            if wrong:
+            wrong = [dscp for dscp in one.dscp if (end.priorities or {}).get(dscp) != one.priority]
+            if end.priorities is not None and wrong:
                 fix = f"map DSCP {', '.join(map(str, wrong))} to {one.priority} on {end.device}"
                 yield LinkBreach(end, f"dscp {one.name}", _other_priority(end, link.far(end), one, wrong[0]), fix)
 
 
+@RULE.on_switch
+def switch_wide(switch: SwitchRead) -> Breaches:
+    """Look at the map of what the switch itself sends and receives; ports have their own."""
+    pairs = switch.read.switch_priorities()
+    if pairs is None:
+        return
+    for one in switch.fabric.policies.classes:
+        wrong = [str(dscp) for dscp in one.dscp if pairs.get(dscp) != one.priority]
+        if wrong:
+            message = (
+                f"{switch.name} takes what it sends itself with DSCP {', '.join(wrong)} of {one.name} for another"
+                f" priority than {one.priority}"
+            )
+            fix = f"set the switch-wide DSCP map of {switch.name} (PORT_QOS_MAP|global) as rendered"
+            yield Breach("", message, fix, Severity.WARNING, (switch.name,))
+
+
 def _other_priority(end: "PortSettings", far: "PortSettings", one: TrafficClass, dscp: int) -> str:
-    here, there = (end.priorities or {})[dscp], (far.priorities or {}).get(dscp)
+    here, there = ((port.priorities or {}).get(dscp) for port in (end, far))
     expected = f"{one.priority} by the intent" if there is None else f"{there} by {far}"
     lossy = f", where it is not lossless on {end}" if one.lossless and here not in (end.pfc or ()) else ""
     azure = " (SONiC's default map AZURE sends all but six code points to 1)" if here == 1 and not end.is_host else ""
-    return f"DSCP {dscp} of {one.name} is priority {here} by {end} and {expected}{lossy}{azure}"
+    found = f"priority {here}" if here is not None else "no priority"
+    return f"DSCP {dscp} of {one.name} is {found} by {end} and {expected}{lossy}{azure}"
+
+
+_ABSENT = {
+    "trust": "trust in DSCP",
+    "dscp_to_priority": "map from DSCP to priority",
+    "roce_tos": "traffic class for RDMA",
+    "cnp_dscp": "DSCP for congestion notifications",
+}
 
 
 @RULE.on_node
@@ -49,10 +75,14 @@ def marks(node: NodeRead) -> Breaches:
         if nic.get("trust", "dscp") != "dscp":
             message = f"{port} trusts {nic['trust']} and {far} DSCP: they sort packets differently"
             wrong.append((message, f"let {port} trust DSCP"))
-        if nic.get("roce_tos", tos) != tos:
+        if not same_class(nic.get("roce_tos", tos), tos):
             message = f"{port} sends RDMA with ToS {nic['roce_tos']} and {far} expects {tos}"
             wrong.append((message, f"set the RoCE traffic class of {port} to {tos}"))
         if cnp is not None and nic.get("cnp_dscp", cnp) != cnp:
             message = f"{port} sends congestion notifications with DSCP {nic['cnp_dscp']} and {far} expects {cnp}"
             wrong.append((message, f"set the CNP DSCP of {port} to {cnp}"))
+        wrong += [
+            (f"{port} has no {what}, which {far} goes by", f"set it on {port}: `railweave hosts apply`")
+            for what in port.absent(_ABSENT)
+        ]
         yield from (Breach("", message, fix, devices=port.devices) for message, fix in wrong)

@@ -50,3 +50,6 @@ def pauses(node: NodeRead) -> Breaches:
                 f" ({', '.join(on)}), which stops every class"
             )
             yield Breach("", message, "ethtool -A INTERFACE rx off tx off", devices=port.devices)
+        for what in port.absent({"pfc": "PFC"} if any(one.lossless for one in node.fabric.policies.classes) else {}):
+            message = f"{port} has no {what}, and {port.devices[-1]} pauses it: what it sends on is lost"
+            yield Breach("", message, f"set it on {port}: `railweave hosts apply`", devices=port.devices)

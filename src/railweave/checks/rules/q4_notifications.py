@@ -1,10 +1,16 @@
 """Congestion notifications tell senders to slow down: paused by the congestion that they report, or behind other
 classes, they come too late."""
 
+from typing import TYPE_CHECKING
+
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.diagnostics import Severity
-from railweave.fabric.policy import ClassRole
+from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.intent.model import Intent
+from railweave.wording import first_few
+
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
 
 RULE = rule(
     "Q-4",
@@ -53,6 +59,33 @@ def set_ends(link: LinkEnds) -> LinkBreaches:
                     " report"
                 )
                 yield LinkBreach(end, "paused", message, f"take {one.priority} out of pfc_enable of {end}")
-            if one.strict and end.strict is not None and one.priority not in end.strict:
+            served = (end.schedulers or {}).get(one.priority)
+            if one.strict and end.schedulers is not None and not (served and served.is_strict):
                 message = f"queue {one.priority} of {one.name} is not strict on {end} towards {far}"
                 yield LinkBreach(end, "strict", message, f"give QUEUE|{end.port}|{one.priority} a strict scheduler")
+            yield from _another_way(link, end, one)
+
+
+def _another_way(link: LinkEnds, end: "PortSettings", one: TrafficClass) -> LinkBreaches:
+    """Yield where notifications lead to another queue or group than designed, or others to their queue."""
+    design, far = link.design(end), link.far(end)
+    for what, actual, intended in (
+        ("queue (TC_TO_QUEUE_MAP)", end.queues, design.queues),
+        ("priority group (TC_TO_PRIORITY_GROUP_MAP)", end.groups, design.groups),
+    ):
+        if actual is None or intended is None:
+            continue
+        number, right = actual.get(one.priority), intended.get(one.priority)
+        if number != right:
+            message = f"{what} of {one.name} is {number} on {end} towards {far}, not {right}"
+            yield LinkBreach(end, what, message, f"map {one.priority} to {right} on {end.device}")
+    others = [
+        *(f"DSCP {dscp}" for dscp, to in (end.priorities or {}).items() if to == one.priority and dscp not in one.dscp),
+        *(f"class {tc}" for tc, to in (end.queues or {}).items() if to == one.priority and tc != one.priority),
+    ]
+    if one.strict and others:
+        message = (
+            f"{first_few(others, 8)} use the strict queue {one.priority} of {one.name} on {end} towards {far}, and go"
+            " before RDMA"
+        )
+        yield LinkBreach(end, "mixed", message, f"map them to another queue on {end.device}")

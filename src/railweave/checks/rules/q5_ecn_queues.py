@@ -1,7 +1,7 @@
 """ECN marks packets of RDMA before their queue fills; a queue of other traffic would drop packets there instead,
 because they cannot be marked."""
 
-from railweave.checks.registry import Breach, Breaches, LinkBreaches, LinkEnds, not_exactly, rule
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, not_exactly, rule
 from railweave.intent.model import Intent
 
 RULE = rule(
@@ -29,3 +29,13 @@ def queues(link: LinkEnds) -> LinkBreaches:
     """Compare the marking queues with the lossless ones."""
     for end in link.switches:
         yield from not_exactly(link, end, "marks with ECN", "WRED profiles", (end.marked, link.lossless))
+        for one in link.lossless_classes:
+            found = (end.wreds or {}).get(one.priority)
+            if found and not found.is_marking:
+                message = (
+                    f"WRED profile {found.name} of queue {one.priority} of {one.name} on {end}, towards"
+                    f" {link.far(end)}, drops instead of marking: ecn is {found.ecn}, on for"
+                    f" {', '.join(found.colors) or 'no color'}"
+                )
+                fix = f"set ecn_all and thresholds of all colors in WRED_PROFILE|{found.name} of {end.device}"
+                yield LinkBreach(end, f"unmarked {one.name}", message, fix)

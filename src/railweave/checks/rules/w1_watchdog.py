@@ -25,6 +25,24 @@ def watched(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
+def action(link: LinkEnds) -> LinkBreaches:
+    """Compare what the watchdog does in a storm with the design."""
+    for end in link.switches:
+        found, design = end.watch_times, link.design(end).watch_times
+        if found and design and found.action != design.action:
+            message = (
+                f"the watchdog of {end} towards {link.far(end)} is to {design.action} what a storm holds up, and"
+                f" {f'does {found.action}' if found.action else 'has no action'}"
+            )
+            yield LinkBreach(
+                end,
+                "action",
+                message,
+                f"set PFC_WD|{end.port}|action to {design.action}: delete the row and write it anew",
+            )
+
+
+@RULE.on_link
 def red_switch(link: LinkEnds) -> LinkBreaches:
     """Look for switches that drop lossless packets whether or not there is a storm."""
     for end in link.switches:

@@ -1,7 +1,13 @@
 """The watchdog looks once a poll interval and cannot detect what is shorter (sonic-pfcwd.yang)."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.intent.model import Intent
+
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import WatchTimes
 
 RULE = rule(
     "W-2", "the PFC watchdog's times are consistent", __doc__, "pfc_watchdog: {detection_ms: 200, poll_ms: 400}"
@@ -27,10 +33,31 @@ def set_ends(link: LinkEnds) -> LinkBreaches:
         if times is None:
             continue
         for name, time_ms in (("detection_time", times.detection_ms), ("restoration_time", times.restoration_ms)):
-            if time_ms is not None and time_ms < times.poll_ms:
+            if time_ms is not None and times.poll_ms is not None and time_ms < times.poll_ms:
                 message = (
                     f"the watchdog of {end} towards {link.far(end)} looks every {times.poll_ms} ms and cannot tell"
                     f" {time_ms} ms ({name})"
                 )
                 fix = f"raise PFC_WD|{end.port}|{name} to {times.poll_ms} or more, or lower PFC_WD|GLOBAL|POLL_INTERVAL"
                 yield LinkBreach(end, name, message, fix)
+
+
+@RULE.on_link
+def as_designed(link: LinkEnds) -> LinkBreaches:
+    """Compare the times of a port with the design: a longer detection lets a storm spread, a shorter one drops what is
+    merely congested."""
+    for end in link.switches:
+        found, design = end.watch_times, link.design(end).watch_times
+        for name, row, actual_ms, right_ms in _times(end.port, found, design) if found and design else ():
+            if actual_ms != right_ms:
+                message = (
+                    f"{name} of the watchdog of {end} towards {link.far(end)} is"
+                    f" {'not set' if actual_ms is None else f'{actual_ms} ms'}, by design {right_ms} ms"
+                )
+                yield LinkBreach(end, f"{name} {actual_ms}", message, f"set PFC_WD|{row}|{name} to {right_ms}")
+
+
+def _times(port: str, found: "WatchTimes", design: "WatchTimes") -> Iterator[tuple[str, str, int | None, int | None]]:
+    yield "detection_time", port, found.detection_ms, design.detection_ms
+    yield "restoration_time", port, found.restoration_ms, design.restoration_ms
+    yield "POLL_INTERVAL", "GLOBAL", found.poll_ms, design.poll_ms

@@ -97,6 +97,17 @@ class MarkingRule(NamedTuple):
     numbers: str
 
 
+_IMPLIED = {"E-2": {"E-3", "E-4", "E-5", "E-6"}, "E-4": {"E-5", "E-6"}}
+"""Where a rule does not hold, these cannot hold either."""
+
+
+def broken_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ...]:
+    """Return the rules of "ECN before PFC" that a queue breaks, without those that another one implies."""
+    broken = [one for one in marking_rules(marking, limits) if not one.holds]
+    implied = {code for one in broken for code in _IMPLIED.get(one.code, ())}
+    return tuple(one for one in broken if one.code not in implied)
+
+
 def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ...]:
     """Return the rules of "ECN before PFC" for one queue."""
     low, high = marking.minimum_bytes, marking.maximum_bytes

@@ -14,15 +14,13 @@ from railweave.fabric.policy import BufferModel
 from railweave.qos.buffering import BufferPlan
 from railweave.qos.mmu.headroom import LOSSLESS_MTU_BYTES, SMALL_PACKET_PERCENT, Headroom
 from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS
+from railweave.sonic.resolved import COMPUTED
 from railweave.sonic.rows import Row
 from railweave.wording import natural_key
 
 CABLE_TABLE = "CABLE_LENGTH"
 CABLE_ROW = "AZURE"
 """The row that buffermgrd reads; SONiC's templates have no other."""
-
-COMPUTED = "NULL"
-"""The profile of a priority group whose headroom the switch computes."""
 
 _MBPS_PER_GBPS = 1000
 

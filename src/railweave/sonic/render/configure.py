@@ -90,11 +90,15 @@ class Configurator:
 
     def effective(self, switch: Switch) -> ConfigDb:
         """Return the tables of ``switch`` as they would be if every override were written over what is rendered."""
-        tables = {table: dict(rows) for table, rows in _tables(_rows(self._own_blocks(switch))).items()}
+        tables = self.designed(switch)
         for row in self.overrides(switch):
             rows = tables.setdefault(row.table, {})
             rows[row.key] = {**rows.get(row.key, {}), **row.fields}
         return tables
+
+    def designed(self, switch: Switch) -> dict[str, dict[str, Fields]]:
+        """Return the tables of ``switch`` without overrides."""
+        return _tables(_rows(self._own_blocks(switch)))
 
     def overrides(self, switch: Switch) -> tuple[Row, ...]:
         """Return the rows that the intent's overrides ask for on ``switch``."""

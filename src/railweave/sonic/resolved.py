@@ -1,0 +1,302 @@
+"""The QoS tables of a switch by meaning: references resolved, one row for each port and number, in every form.
+
+Images write a reference as a name or as ``[TABLE|key]`` (before 202106, and after an upgrade), and a key may name
+several ports and numbers (``Ethernet0,Ethernet4|3-4``). A reference to a row that is not there resolves to nothing, as
+orchagent waits for it for ever.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from railweave.fabric.buffers import BufferPool
+from railweave.fabric.policy import BufferModel, Marking
+from railweave.qos.mmu.pools import INGRESS_LOSSLESS
+from railweave.sonic.ownership import CABLE_LENGTH, OWNED, PRIORITY_GROUPS, is_left_by_sonic, numbers_of
+from railweave.sonic.rows import ConfigDb, Fields, Table, Value
+
+COMPUTED = "NULL"
+"""The profile of a priority group whose headroom the switch computes."""
+COLORS = ("green", "yellow", "red")
+_MARKS_ALL = "ecn_all"
+_RATES = ("cbs", "cir", "meter_type", "pbs", "pir")
+_SAI_PROBABILITY = 100
+"""The percentage of a WRED profile that states none (sonic-swss orchagent/qosorch.cpp)."""
+
+QOS_TABLES = frozenset(
+    table
+    for table, owned in OWNED.items()
+    if owned.buffers or owned.definition or table in ("PORT_QOS_MAP", "QUEUE", "PFC_WD")
+) | {CABLE_LENGTH}
+"""The tables that decide how traffic classes are treated."""
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_EXPONENT = re.compile(r"-[1-8]|[0-7]")
+_MOST_NUMBERS = 64
+"""Queues and groups that a row may name; no chip has more."""
+_REFERENCE = re.compile(r"\[\w+\|([^\]]*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """How a queue is served: SONiC's word for the kind, the weight of one that is not strict, and rates as stated."""
+
+    name: str = field(compare=False)
+    kind: str
+    weight: int
+    rates: tuple[tuple[str, str], ...]
+
+    @property
+    def is_strict(self) -> bool:
+        """Tell whether the queue goes before all that have a weight."""
+        return self.kind == "STRICT"
+
+
+@dataclass(frozen=True, slots=True)
+class Wred:
+    """What WRED does in a queue: SONiC's word for the colors that it marks, and the thresholds of each color in use."""
+
+    name: str = field(compare=False)
+    ecn: str
+    colors: Mapping[str, Marking]
+
+    @property
+    def is_marking(self) -> bool:
+        """Tell whether it marks packets of every color, and drops none of them."""
+        return self.ecn == _MARKS_ALL and self.colors.keys() == set(COLORS)
+
+
+@dataclass(frozen=True, slots=True)
+class BufferUse:
+    """What a priority group, a queue or a port takes of a pool, in bytes; ``dynamic_th`` is the exponent of alpha.
+
+    ``is_computed``: the switch computes headroom and size. A value that no row states is None.
+    """
+
+    profile: str = field(compare=False)
+    pool: str
+    size_bytes: int | None = None
+    xon_bytes: int | None = None
+    xon_offset_bytes: int | None = None
+    xoff_bytes: int | None = None
+    dynamic_th: int | None = None
+    static_th: int | None = None
+    is_computed: bool = False
+    discards: str = "drop"
+
+    def __str__(self) -> str:
+        """Return ``profile NAME (pool, bytes, threshold)``."""
+        parts = [self.pool, "headroom computed" if self.is_computed else f"{self.size_bytes or 0} bytes"]
+        parts += [f"xoff {self.xoff_bytes}"] if self.xoff_bytes else []
+        parts += [f"xon {self.xon_bytes}"] if self.xon_bytes else []
+        parts += [f"xon offset {self.xon_offset_bytes}"] if self.xon_offset_bytes else []
+        parts += [f"alpha 2^{self.dynamic_th}"] if self.dynamic_th is not None else []
+        parts += [f"at most {self.static_th}"] if self.static_th is not None else []
+        parts += [self.discards] if self.discards != "drop" else []
+        return f"profile {self.profile} ({', '.join(parts)})"
+
+
+ByNumber = Mapping[int, Fields]
+
+
+class ResolvedTables:
+    """The tables of one switch, resolved once for all of its ports. ``tables`` has one row for each port and range,
+    ``pools`` are the buffer pools by name."""
+
+    def __init__(self, tables: ConfigDb) -> None:
+        """Resolve the tables."""
+        self.tables: ConfigDb = {name: _plain(rows) if name in QOS_TABLES else rows for name, rows in tables.items()}
+        self._rows = {name: _by_port(name, self.tables) for name in ("QUEUE", "BUFFER_QUEUE", PRIORITY_GROUPS)}
+        self._profiles = self._read_profiles()
+        self.pools = {
+            name: BufferPool(
+                name, number(row.get("size")), text(row.get("type")), text(row.get("mode")), number(row.get("xoff"))
+            )
+            for name, row in self.table("BUFFER_POOL").items()
+        }
+
+    def knows(self, *tables: str) -> bool:
+        """Tell whether all of these tables were read."""
+        return all(table in self.tables for table in tables)
+
+    def table(self, name: str) -> Table:
+        """Return a table, empty where it was not read."""
+        return self.tables.get(name, {})
+
+    def row(self, table: str, key: str) -> Fields:
+        """Return a row, empty where it is not there."""
+        return self.table(table).get(key, {})
+
+    @property
+    def model(self) -> BufferModel:
+        """Return the buffer model; SONiC's own is the traditional one."""
+        stated = self.row("DEVICE_METADATA", "localhost").get("buffer_model")
+        return BufferModel.DYNAMIC if stated == "dynamic" else BufferModel.TRADITIONAL
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether this is a whole CONFIG_DB, in which a table that is missing has no rows."""
+        return is_whole(self.tables)
+
+    def map_of(self, table: str, port: str, reference: str) -> dict[int, int] | None:
+        """Return the map that a port refers to, empty where it has none, None where the tables were not read."""
+        if not self.knows("PORT_QOS_MAP", table):
+            return None
+        row = self.row(table, str(self.row("PORT_QOS_MAP", port).get(reference)))
+        pairs = ((number(key), number(value)) for key, value in row.items())
+        return {key: value for key, value in pairs if key is not None and value is not None}
+
+    def switch_priorities(self) -> dict[int, int] | None:
+        """Return the traffic class by DSCP of what the switch itself sends and receives; None where that was not read,
+        or is the map of a port."""
+        maps = {key: row.get("dscp_to_tc_map") for key, row in self.table("PORT_QOS_MAP").items()}
+        own = maps.pop("global", None)
+        return None if own and own in maps.values() else self.map_of("DSCP_TO_TC_MAP", "global", "dscp_to_tc_map")
+
+    def schedulers(self, port: str) -> dict[int, Scheduler | None] | None:
+        """Return how each queue of a port is served, None where that was not read."""
+        if not self.knows("QUEUE", "SCHEDULER"):
+            return None
+        return {queue: self.scheduler(row.get("scheduler")) for queue, row in self._of("QUEUE", port).items()}
+
+    def scheduler(self, reference: Value | None) -> Scheduler | None:
+        """Return the scheduler that is referred to."""
+        row = self.row("SCHEDULER", str(reference))
+        if not row:
+            return None
+        kind = text(row.get("type")) or ""
+        weight = 0 if kind == "STRICT" else number(row.get("weight")) or 1
+        rates = tuple((name, str(row[name])) for name in _RATES if row.get(name, "0") != "0")
+        return Scheduler(str(reference), kind, weight, rates)
+
+    def wreds(self, port: str) -> dict[int, Wred | None] | None:
+        """Return the WRED profile of each queue of a port, None where that was not read."""
+        if not self.knows("QUEUE", "WRED_PROFILE"):
+            return None
+        return {queue: self._wred(row.get("wred_profile")) for queue, row in self._of("QUEUE", port).items()}
+
+    def _wred(self, reference: Value | None) -> Wred | None:
+        row = self.row("WRED_PROFILE", str(reference))
+        colors = {color: found for color in COLORS if (found := _color(row, color))}
+        return Wred(str(reference), text(row.get("ecn")) or "ecn_none", colors) if row else None
+
+    def group_buffers(self, port: str) -> dict[int, BufferUse | None] | None:
+        """Return the buffer of each priority group of a port, None where that was not read."""
+        return self._buffers(PRIORITY_GROUPS, port)
+
+    def queue_buffers(self, port: str) -> dict[int, BufferUse | None] | None:
+        """Return the buffer of each queue of a port, None where that was not read."""
+        return self._buffers("BUFFER_QUEUE", port)
+
+    def _buffers(self, table: str, port: str) -> dict[int, BufferUse | None] | None:
+        if not self.knows(table, "BUFFER_PROFILE"):
+            return None
+        return {index: self.profile(row.get("profile"), table) for index, row in self._of(table, port).items()}
+
+    def port_buffers(self, table: str, port: str) -> tuple[BufferUse | None, ...] | None:
+        """Return the buffers of a whole port by a table of profile lists, None where that was not read."""
+        if not self.knows(table, "BUFFER_PROFILE"):
+            return None
+        value = self.row(table, port).get("profile_list", "")
+        names = value.split(",") if isinstance(value, str) else value
+        found = [self.profile(name.strip(), table) for name in names if name.strip()]
+        return tuple(sorted(found, key=lambda one: str(one and replace(one, profile=""))))
+
+    def profile(self, reference: Value | None, table: str) -> BufferUse | None:
+        """Return the buffer profile that a row of ``table`` refers to; without its pool it is nothing."""
+        if reference == COMPUTED and table == PRIORITY_GROUPS and self.model is BufferModel.DYNAMIC:
+            stated = _exponent(self.row("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE").get("default_dynamic_th"))
+            found: BufferUse | None = BufferUse(COMPUTED, INGRESS_LOSSLESS, dynamic_th=stated, is_computed=True)
+        else:
+            found = self._profiles.get(str(reference))
+        if found is None or (self.knows("BUFFER_POOL") and found.pool not in self.table("BUFFER_POOL")):
+            return None
+        return found
+
+    def _read_profiles(self) -> dict[str, BufferUse]:
+        dynamic = self.model is BufferModel.DYNAMIC
+        return {
+            name: BufferUse(
+                profile=name,
+                pool=text(row.get("pool")) or "",
+                size_bytes=number(row.get("size")),
+                xon_bytes=number(row.get("xon")),
+                xon_offset_bytes=number(row.get("xon_offset")),
+                xoff_bytes=number(row.get("xoff")),
+                dynamic_th=_exponent(row.get("dynamic_th")),
+                static_th=number(row.get("static_th")),
+                is_computed=dynamic and row.get("headroom_type") == "dynamic",
+                discards=text(row.get("packet_discard_action")) or "drop",
+            )
+            for name, row in self.table("BUFFER_PROFILE").items()
+        }
+
+    def _of(self, table: str, port: str) -> ByNumber:
+        return self._rows[table].get(port, {})
+
+
+def is_whole(tables: ConfigDb) -> bool:
+    """Tell whether these are all tables of a switch: every CONFIG_DB says what it is of, and has ports.
+
+    SONiC prints no table without rows, so one that is missing is empty; a selection of tables may have left it out.
+    """
+    return "localhost" in tables.get("DEVICE_METADATA", {}) and "PORT" in tables
+
+
+def _plain(rows: Table) -> Table:
+    """Return rows with references as names, one row for each port of a key."""
+    return {
+        port + rest: {name: _names(value) for name, value in fields.items()}
+        for key, fields in rows.items()
+        for ports, rest in [_split(key)]
+        for port in ports
+    }
+
+
+def _split(key: str) -> tuple[list[str], str]:
+    ports, bar, rest = key.partition("|")
+    return ports.split(","), bar + rest
+
+
+def _names(value: Value) -> Value:
+    if not isinstance(value, str):
+        return tuple(_REFERENCE.sub(r"\1", member) for member in value)
+    return _REFERENCE.sub(r"\1", value) if "[" in value else value
+
+
+def _by_port(table: str, tables: ConfigDb) -> dict[str, dict[int, Fields]]:
+    """Return the rows of a table by port and number, without those that buffermgrd left behind: groups that only such a
+    row names have headroom until the next class change, and no traffic."""
+    rows_of: dict[str, dict[str, Fields]] = {}
+    for key, fields in tables.get(table, {}).items():
+        rows_of.setdefault(key.partition("|")[0], {})[key] = fields
+    return {port: dict(_numbered(table, rows)) for port, rows in rows_of.items()}
+
+
+def _numbered(table: str, rows: Table) -> Iterator[tuple[int, Fields]]:
+    for key, fields in rows.items():
+        if not is_left_by_sonic(table, key, rows):
+            yield from ((index, fields) for index in numbers_of(key)[:_MOST_NUMBERS])
+
+
+def _color(row: Fields, color: str) -> Marking | None:
+    low, high = (number(row.get(f"{color}_{bound}_threshold")) for bound in ("min", "max"))
+    if row.get(f"wred_{color}_enable") != "true" or low is None or high is None:
+        return None
+    percent = number(row.get(f"{color}_drop_probability"))
+    return Marking(low, high, _SAI_PROBABILITY if percent is None else percent)
+
+
+def number(value: Value | None) -> int | None:
+    """Return a number that is not negative, None where the field is none."""
+    return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else None
+
+
+def _exponent(value: Value | None) -> int | None:
+    """Return the exponent of an alpha, None where the field is none that SONiC takes (-8 to 7)."""
+    return int(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else None
+
+
+def text(value: Value | None) -> str | None:
+    """Return the text of a field, None where there is none."""
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,101 @@
+"""Facts of live devices are judged by meaning: what changes a lossless class is found, and what does not is not."""
+
+import json
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from seeded_mismatches import RENAMED, REWRITINGS, Document, Mismatch, mismatches, rename
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.facts import fact_findings
+from railweave.design.build import design
+from railweave.diagnostics import Diagnostic, Severity
+from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent_text
+from railweave.sonic.render.configure import Configurator
+from railweave.templates import find_templates
+
+SWITCHES = ("pod-leaf1", "pod-spine1")
+"""A leaf in the traditional buffer model with a headroom pool, a spine in the dynamic one."""
+
+
+@cache
+def fabric() -> Fabric:
+    text = """
+fabric: pod
+workload: {kind: pretraining}
+nodes:
+  - {name: gpu, count: 4, gpus: 8, nics: {count: 2, speed: 400G, model: connectx-7}}
+topology:
+  stripe: 4
+  links_per_pair: 1
+  oversubscription: "64:1"
+  leaf: {model: nokia-ixr7220-h4-64d, count: 2, downlink_speed: 400G, uplink_speed: 400G}
+  spine: {model: nvidia-sn4700, count: 2}
+"""
+    made = design(load_intent_text(text, "pod.yml"), load_catalog()).fabric
+    assert made is not None
+    return made
+
+
+@cache
+def rendered(name: str) -> Document:
+    tables = Configurator(fabric(), find_templates()).device(fabric().switch_of[name]).config_db()
+    document: Document = json.loads(json.dumps(tables))
+    return document
+
+
+def found(name: str, document: Document) -> list[Diagnostic]:
+    files = {name: (f"{name}.json", json.dumps(document))}
+    return list(fact_findings(fabric(), files, Configurator(fabric(), find_templates())))
+
+
+@cache
+def seeds(name: str) -> list[Mismatch]:
+    return mismatches(rendered(name))
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_what_is_rendered_shows_nothing(name: str) -> None:
+    assert not found(name, rendered(name))
+
+
+@given(st.data())
+def test_every_mismatch_that_touches_a_lossless_class_is_found_on_its_device(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(SWITCHES))
+    seed = data.draw(st.sampled_from(seeds(name)))
+
+    told = [one for one in found(name, seed.apply(rendered(name))) if one.severity is not Severity.INFO]
+
+    assert told, seed
+    assert all(name in one.message and name in one.devices for one in told)
+
+
+@given(st.data())
+def test_other_words_for_the_same_show_nothing(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(SWITCHES))
+    document = rendered(name)
+    for table in data.draw(st.lists(st.sampled_from(RENAMED), max_size=3, unique=True)):
+        if rows := document.get(table):
+            document = rename(document, table, data.draw(st.sampled_from(sorted(rows))))
+    for rewriting in data.draw(st.lists(st.sampled_from(sorted(REWRITINGS)), max_size=3, unique=True)):
+        document = REWRITINGS[rewriting](document)
+
+    assert not found(name, document)
+
+
+@given(st.data())
+def test_a_mismatch_is_found_in_any_words(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(SWITCHES))
+    seed = data.draw(st.sampled_from(seeds(name)))
+    document = seed.apply(rendered(name))
+    for rewriting in data.draw(
+        st.lists(
+            st.sampled_from(["in brackets", "split ranges", "joined ports", "reversed order"]), max_size=2, unique=True
+        )
+    ):
+        document = REWRITINGS[rewriting](document)
+
+    assert [one for one in found(name, document) if name in one.devices], seed
