@@ -9,7 +9,6 @@ from railweave.plan.drain_planner import drains_of_waves, is_disruptive, two_sid
 from railweave.plan.model import NO_GENERATION, Conflict, DevicePlan, DeviceState, Generation, LivePort, Plan, Unapplied
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
-from railweave.sonic.delta.delta import shared
 from railweave.sonic.delta.diff import DeviceDiff
 
 
@@ -45,7 +44,7 @@ def build_plan(
     Its waves keep to ``policy``; what of it no order can keep stands in the plan.
     """
     found = {switch.name: readings[switch.name].difference for switch in fabric.switches}
-    deltas = shared({name: one.delta for name, one in found.items() if one is not None and one.delta})
+    deltas = {name: one.delta for name, one in found.items() if one is not None and one.delta}
     unprovisioned = {name for name, one in found.items() if one is not None and one.unprovisioned}
     disruptive = {
         name

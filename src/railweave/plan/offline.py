@@ -1,6 +1,7 @@
 """A plan without devices: what the intent ``head`` would change where the intent ``base`` runs everywhere."""
 
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 
 from railweave.design.renumbering import renumbered
 from railweave.diagnostics import error
@@ -11,6 +12,7 @@ from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.routing.instance import BgpSpeaker
 from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.delta.subject import is_peer
 from railweave.sonic.document import RunningConfig
@@ -57,12 +59,13 @@ class _Differences:
         self._before, self._after = before, after
         self._known: dict[Hashable, DeviceDiff] = {}
         self._stays: dict[tuple[int, int], bool] = {}
+        self._share = Sharing()
 
     def of(self, old: Switch | None, switch: Switch) -> DeviceDiff:
         """Return what turns ``old``, None for an empty device, into ``switch``."""
         before, after = self._before, self._after
         if old is None:
-            return diff(switch.name, RunningConfig({}, ""), after.device(switch))
+            return self._diff(RunningConfig({}, ""), after.device(switch))
         own, speakers = after.own(switch), (before.speaker(old), after.speaker(switch))
         routes = None if speakers[0] == speakers[1] else speakers
         if before.own(old) != own:
@@ -91,7 +94,11 @@ class _Differences:
         texts = [frr_text(one, of.templates) for one, of in zip(routes or (), (before, after), strict=False)]
         frr = _of_differing_neighbors(*texts) if texts else ("", "")
         running = RunningConfig(DeviceConfig(old.name, had, "").config_db(), frr[0])
-        return diff(switch.name, running, DeviceConfig(switch.name, has, frr[1]))
+        return self._diff(running, DeviceConfig(switch.name, has, frr[1]))
+
+    def _diff(self, running: RunningConfig, intended: DeviceConfig) -> DeviceDiff:
+        found = diff(intended.device, running, intended)
+        return replace(found, delta=self._share(found.delta))
 
 
 def _of_differing_neighbors(before: str, after: str) -> tuple[str, str]:

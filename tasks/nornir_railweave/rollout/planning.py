@@ -35,6 +35,7 @@ from railweave.plan.model import LivePort, Plan, Unapplied
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.closing import ClosingPort
+from railweave.sonic.delta.delta import Sharing
 
 _POLL_S = 1.0
 _COUNTERS_S = 1.0
@@ -64,17 +65,17 @@ def plan(
     ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
-    compare = Comparer(fabric, intended, remove_conflicting)
+    compare, share = Comparer(fabric, intended, remove_conflicting), Sharing()
     announce(
         Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
     )
-    readings = _read(nr, [switch.name for switch in fabric.switches], compare, announce)
+    readings = _read(nr, [switch.name for switch in fabric.switches], compare, share, announce)
     deadline = clock.monotonic() + pending_wait_s
     while (waiting := _pending(readings)) and clock.monotonic() < deadline:
         announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
         clock.sleep(_POLL_S)
         run_on(nr, waiting, revert_expired_commit, announce=announce)
-        readings |= _read(nr, waiting, compare, announce)
+        readings |= _read(nr, waiting, compare, share, announce)
     readings |= _dark(nr, fabric, readings)
     readings |= _in_use(nr, fabric, readings, quiet_packets_per_s, clock)
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
@@ -114,12 +115,14 @@ def _pending(readings: dict[str, Reading]) -> list[str]:
     return [name for name, reading in readings.items() if reading.pending]
 
 
-def _read(nr: Nornir, names: Collection[str], compare: Comparer, announce: Events) -> dict[str, Reading]:
-    found = run_on(nr, names, read_running, compare=compare, announce=announce)
+def _read(
+    nr: Nornir, names: Collection[str], compare: Comparer, share: Sharing, announce: Events
+) -> dict[str, Reading]:
+    found = run_on(nr, names, read_running, compare=compare, share=share, announce=announce)
     return {name: one or Reading(error="not attempted") for name, one in found.items()}
 
 
-def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
+def read_running(task: Task, compare: Comparer, share: Sharing, announce: Events) -> Result:
     """Return a ``Reading``; its error says why a device could not be read."""
     name = task.host.name
     with session(task) as opened:
@@ -136,9 +139,10 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
     if found.running.frr is None:
         return _unreadable(task, announce, found.difference.blockers[0].message)
     announce(Event(Step.READ, name, f"{len(found.difference.delta)} changes"))
+    difference = replace(found.difference, delta=share(found.difference.delta))
     return Result(
         host=task.host,
-        result=Reading(found.difference, found.sha256, pending, unapplied=unapplied, generation=generation),
+        result=Reading(difference, found.sha256, pending, unapplied=unapplied, generation=generation),
     )
 
 

@@ -44,6 +44,7 @@ from railweave.plan.rollback_checks import DeviceReading, config_state, rollback
 from railweave.plan.rollout import Kind, Rollout
 from railweave.plan.verification import Observation
 from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.snapshot import Snapshot
 
@@ -145,10 +146,12 @@ def _plan(
 ) -> Plan:
     """Return the plan of the devices of the rollout; the others stand in it for nothing and are left out."""
     readings = {switch.name: Reading(_NOTHING) for switch in fabric.switches}
+    share = Sharing()
     for name, one in found.items():
         difference = _NOTHING
         if name in jobs and one.running is not None:
             difference = jobs[name].earlier.difference(one.running, jobs[name].reason)
+            difference = replace(difference, delta=share(difference.delta))
         readings[name] = (
             Reading(error=one.error, out_of_service=True)
             if one.running is None

@@ -4,7 +4,7 @@ Every change of a delta names what it replaces, so its inverse needs nothing els
 opposite order. NAPALM's merge documents (``merge``) are one way to write a delta down.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from railweave.sonic.delta.change import Change, Delta, Disruption, Edit, Method, Op
 from railweave.sonic.delta.edits import removal_edits
@@ -59,23 +59,28 @@ def _exchanged(change: Change) -> Iterator[Change]:
             yield _change(edit, treatment.disruption, treatment.method, change.reason)
 
 
-def shared(deltas: Mapping[str, Delta]) -> dict[str, Delta]:
-    """Return the same deltas with one object for equal ones, and one for equal changes of others: a fabric's switches
-    have most of them in common."""
-    changes: dict[Change, Change] = {}
-    known: dict[tuple[int, ...], Delta] = {}
-    found: dict[int, Delta] = {}
+class Sharing:
+    """Keeps one object for equal deltas of many devices, and one for equal changes: a fabric's switches have most of
+    them in common, and what factories leave on them too. Use one as long as deltas are being found."""
 
-    def kept(change: Change) -> Change:
-        # Whole rows hold their fields, which are shared where they are rendered.
-        whole = isinstance(change.before, Mapping) or isinstance(change.after, Mapping)
-        return change if whole else changes.setdefault(change, change)
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._changes: dict[Hashable, Change] = {}
+        self._deltas: dict[tuple[int, ...], Delta] = {}
 
-    for delta in deltas.values():
-        if id(delta) not in found:
-            own = tuple(map(kept, delta))
-            found[id(delta)] = known.setdefault(tuple(map(id, own)), Delta(own))
-    return {name: found[id(delta)] for name, delta in deltas.items()}
+    def __call__(self, delta: Delta) -> Delta:
+        """Return a delta that is equal to ``delta``."""
+        own = tuple(self._changes.setdefault(_identity(change), change) for change in delta)
+        return self._deltas.setdefault(tuple(map(id, own)), Delta(own))
+
+
+def _identity(change: Change) -> Hashable:
+    """Return what is equal for equal changes; a row's fields have no hash of their own."""
+    before, after = change.before, change.after
+    if not isinstance(before, dict) and not isinstance(after, dict):
+        return change
+    had, has = (tuple(one.items()) if isinstance(one, dict) else one for one in (before, after))
+    return (change.op, change.table, change.key, had, has, change.disruption, change.method, change.reason)
 
 
 def lines_of(edits: Iterable[Edit]) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
