@@ -1,7 +1,6 @@
 """Checks of what the devices would be told: what the design leaves open and a switch would not take."""
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
@@ -9,7 +8,8 @@ from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
 from railweave.routing.instance import MAXIMUM_PATHS
-from railweave.templates import FRR_TEMPLATE, Templates, find_templates
+from railweave.sonic.render.frr_text import own_frr_template
+from railweave.templates import Templates, find_templates
 
 rule(
     "B-6",
@@ -34,7 +34,7 @@ def check_config(
     """Return all diagnostics of the configuration of ``fabric``, errors first; pass ``intent.where`` for places and a
     project's own ``templates``."""
     templates = templates or find_templates()
-    own = _own_frr_template(templates)
+    own = own_frr_template(templates)
     additions: Iterable[Diagnostic] = ()
     if own or fabric.policies.overrides.rows:
         # Late: most intents add nothing, and SONiC's tables and FRR's lines take as long to import as all that is
@@ -64,14 +64,3 @@ def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
                 where(tier_path(tier)),
                 fix=f"look up the ECMP group width of the {tier.name}'s ASIC, or use fewer, faster uplinks",
             )
-
-
-def _own_frr_template(templates: Templates) -> Path | None:
-    """Return the FRR template of the project where it is another one than railweave's."""
-    used, shipped = (
-        next((folder / FRR_TEMPLATE for folder in one.folders if (folder / FRR_TEMPLATE).is_file()), None)
-        for one in (templates, find_templates())
-    )
-    if used is None or shipped is None or used.read_bytes() == shipped.read_bytes():
-        return None
-    return used

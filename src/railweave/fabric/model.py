@@ -274,7 +274,11 @@ class Fabric:
 
     def fabric_links_of(self, device: str) -> tuple[Link, ...]:
         """Return a switch's links to other switches; none for a device that is not there."""
-        return tuple(link for link in self.links_of.get(device, ()) if link.level)
+        return self._fabric_links_of.get(device, ())
+
+    @cached_property
+    def _fabric_links_of(self) -> Links:
+        return {name: tuple(link for link in links if link.level) for name, links in self.links_of.items()}
 
     def nodes_on(self, device: str) -> tuple[str, ...]:
         """Return the GPU nodes that are attached to a switch, each once."""

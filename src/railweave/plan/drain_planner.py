@@ -7,7 +7,6 @@ uplink at that moment of the rollout: the traffic would stay, and the rollout wo
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link, Switch
@@ -29,8 +28,7 @@ class _Uplink(NamedTuple):
     peer: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Touched:
+class _Touched(NamedTuple):
     """What changes are about: all, or ``links`` between switches, ports of GPU nodes (``nodes``), and
     ``unknown_peers``: peers that the intent has no session with."""
 
@@ -75,8 +73,8 @@ def _has_other_ways(
     fabric: Fabric, switch: Switch, peers: Collection[str], out: Collection[str], down: Collection[Link]
 ) -> bool:
     """Tell whether every leaf on the drained links keeps another uplink that is up."""
-    uplinks = _uplinks(fabric, switch)
-    drained = {one.link for one in uplinks if peers == WHOLE or one.peer in peers}
+    links = fabric.fabric_links_of(switch.name)
+    drained = {*links} if peers == WHOLE else {one.link for one in _uplinks(fabric, switch) if one.peer in peers}
     affected = {link.lower for link in drained - set(down)} - (set(out) - {switch.name})
     # A switch that is drained as a whole needs no way up of its own.
     lowers = affected - {switch.name} if peers == WHOLE else affected
@@ -94,9 +92,8 @@ def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple
     disturbing = _disturbing(changes)
     if not disturbing:
         return ()
-    uplinks = _uplinks(fabric, switch)
-    touched = _touched(fabric, switch, uplinks, disturbing)
-    if touched.everything or (uplinks and len(touched.links) == len(uplinks)):
+    touched = _touched(fabric, switch, disturbing)
+    if touched.everything or (touched.links and len(touched.links) == len(fabric.fabric_links_of(switch.name))):
         return () if switch.tier.attaches_nodes else WHOLE
     return (*(uplink.peer for uplink in touched.links), *touched.unknown_peers)
 
@@ -109,7 +106,7 @@ def is_disruptive(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> 
     disturbing = _disturbing(changes)
     if not disturbing:
         return False
-    touched = _touched(fabric, switch, _uplinks(fabric, switch), disturbing)
+    touched = _touched(fabric, switch, disturbing)
     return touched.everything or touched.nodes or bool(touched.links)
 
 
@@ -126,9 +123,9 @@ def two_sided_links(
         needing = [change for change in own if needs_both_ends((change,))]
         if needing and name not in unprovisioned:
             switch = fabric.switch_of[name]
-            uplinks = _uplinks(fabric, switch)
-            touched = _touched(fabric, switch, uplinks, needing)
-            found[name] = {one.link for one in (uplinks if touched.everything else touched.links)}
+            touched = _touched(fabric, switch, needing)
+            every = fabric.fabric_links_of(name) if touched.everything else ()
+            found[name] = {*every, *(one.link for one in touched.links)}
     return {link for name, links in found.items() for link in links if link.upper == name} & {
         link for name, links in found.items() for link in links if link.lower == name
     }
@@ -147,7 +144,7 @@ def _port_of(switch: Switch, link: Link) -> str:
     return switch.panel.ports[link.port_of(switch.name)].name
 
 
-def _touched(fabric: Fabric, switch: Switch, uplinks: Sequence[_Uplink], changes: Iterable[Change]) -> _Touched:
+def _touched(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> _Touched:
     """Return what ``changes`` are about; what names neither port nor peer is about everything."""
     ports = {port.name for port in switch.panel.ports}
     named: set[str] = set()
@@ -156,6 +153,7 @@ def _touched(fabric: Fabric, switch: Switch, uplinks: Sequence[_Uplink], changes
         if not told:
             return _Touched(everything=True)
         named.add(told)
+    uplinks = _uplinks(fabric, switch)
     met = tuple(uplink for uplink in uplinks if uplink.port in named or uplink.peer in named)
     known = ports | {uplink.peer for uplink in uplinks}
     return _Touched(

@@ -1,6 +1,6 @@
 """A plan without devices: what the intent ``head`` would change where the intent ``base`` runs everywhere."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 
 from railweave.design.renumbering import renumbered
@@ -14,11 +14,9 @@ from railweave.routing.instance import BgpSpeaker
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff, diff
-from railweave.sonic.delta.subject import is_peer
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.frr.lines import defined_neighbor, neighbor_of
 from railweave.sonic.render.configure import Configurator, use_of
-from railweave.sonic.render.frr_text import frr_text
+from railweave.sonic.render.frr_text import frr_text, own_frr_template
 from railweave.sonic.render.panel_rows import PanelRows
 from railweave.sonic.rows import DeviceConfig, Row
 from railweave.templates import Templates
@@ -60,6 +58,7 @@ class _Differences:
         self._known: dict[Hashable, DeviceDiff] = {}
         self._stays: dict[tuple[int, int], bool] = {}
         self._share = Sharing()
+        self._own_template = own_frr_template(after.templates) is not None
 
     def of(self, old: Switch | None, switch: Switch) -> DeviceDiff:
         """Return what turns ``old``, None for an empty device, into ``switch``."""
@@ -91,8 +90,9 @@ class _Differences:
     def _found(self, old: Switch, switch: Switch, routes: _Routes | None, rows: _Rows | None = None) -> DeviceDiff:
         before, after = self._before, self._after
         had, has = rows or (before.rows(old), after.rows(switch))
-        texts = [frr_text(one, of.templates) for one, of in zip(routes or (), (before, after), strict=False)]
-        frr = _of_differing_neighbors(*texts) if texts else ("", "")
+        if routes and not self._own_template:
+            routes = _of_differing_sessions(*routes)
+        frr = [frr_text(one, after.templates) for one in routes] if routes else ["", ""]
         running = RunningConfig(DeviceConfig(old.name, had, "").config_db(), frr[0])
         return self._diff(running, DeviceConfig(switch.name, has, frr[1]))
 
@@ -101,36 +101,15 @@ class _Differences:
         return replace(found, delta=self._share(found.delta))
 
 
-def _of_differing_neighbors(before: str, after: str) -> tuple[str, str]:
-    """Return two FRR files without the lines of single neighbors that say the same in both, which most lines do.
-
-    Where a neighbor or group is defined in another way all lines stay, since its members go and come with it.
+def _of_differing_sessions(before: BgpSpeaker, after: BgpSpeaker) -> _Routes:
+    """Return two speakers without the sessions that are the same in both, as most are: in the template of railweave a
+    session has lines of its own. Where the router or a group is another one all stay, since they come and go with it.
     """
-    texts = list(_placed(before)), list(_placed(after))
-    had, has = ({place for place, _, _ in lines} for lines in texts)
-    differing = {line for _, _, line in had ^ has}
-    if any(map(defined_neighbor, differing)):
+    if [before.asn, *(one.name for one in before.groups)] != [after.asn, *(one.name for one in after.groups)]:
         return before, after
-    telling = set(map(neighbor_of, differing))
-    names = {name for lines in texts for _, _, name in lines}
-    alike = {name for name in names - telling if is_peer(name)}
-    lean = ("\n".join(raw for _, raw, name in lines if name not in alike) for lines in texts)
-    return next(lean), next(lean)
-
-
-def _placed(text: str) -> Iterator[tuple[tuple[str, str, str], str, str]]:
-    """Yield every line after its block and address family, then as it was written, and its neighbor."""
-    block, family = "", ""
-    for raw in text.splitlines():
-        line = raw.strip()
-        name = ""
-        if raw[:1] != " ":
-            block, family = line, ""
-        elif line.startswith("neighbor "):
-            name = line.split(" ", 2)[1]
-        elif line.startswith(("address-family ", "exit-address-family")):
-            family = line
-        yield (block, family, line), raw, name
+    alike = {*before.sessions} & {*after.sessions}
+    had, has = (tuple(one for one in each.sessions if one not in alike) for each in (before, after))
+    return before._replace(sessions=had), after._replace(sessions=has)
 
 
 def _hashable(rows: Iterable[Row]) -> Hashable:

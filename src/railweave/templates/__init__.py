@@ -11,9 +11,6 @@ from pathlib import Path
 from railweave.templates.filling import TemplateFaultError as TemplateFaultError
 from railweave.templates.filling import Templates as Templates
 
-FRR_TEMPLATE = "frr/frr.conf.j2"
-"""The template of a switch's FRR file."""
-
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SHIPPED = (_PACKAGE / "_templates", _PACKAGE.parents[1] / "templates")
 """Where a wheel and where a source checkout keep the templates."""

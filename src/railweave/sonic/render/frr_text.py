@@ -1,6 +1,7 @@
 """The FRR file of a switch: a BGP speaker put into words by the template ``frr/frr.conf.j2``."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from railweave.routing.instance import (
@@ -12,7 +13,7 @@ from railweave.routing.instance import (
     PoolRule,
     Session,
 )
-from railweave.templates import FRR_TEMPLATE, Templates
+from railweave.templates import Templates, find_templates
 from railweave.units import ipv4_text
 
 
@@ -44,6 +45,9 @@ FRR_RELEASES: Mapping[str, FrrRelease] = {
 """By release, oldest first."""
 
 
+FRR_TEMPLATE = "frr/frr.conf.j2"
+
+
 def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
     """Return the whole FRR configuration of ``speaker``."""
     return templates.fill(
@@ -69,6 +73,17 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "release": FRR_RELEASES[speaker.release],
         },
     )
+
+
+def own_frr_template(templates: Templates) -> Path | None:
+    """Return the FRR template of the project where it is another one than railweave's."""
+    used, shipped = (
+        next((folder / FRR_TEMPLATE for folder in one.folders if (folder / FRR_TEMPLATE).is_file()), None)
+        for one in (templates, find_templates())
+    )
+    if used is None or shipped is None or used.read_bytes() == shipped.read_bytes():
+        return None
+    return used
 
 
 def peer_text(session: Session) -> str:
