@@ -47,10 +47,14 @@ class Diagnostic(NamedTuple):
 
 
 class Blocker(NamedTuple):
-    """Why something cannot be done, and the fix; the caller knows the place and makes a diagnostic of it."""
+    """Why something cannot be done, and the fix; the caller knows the place and makes a diagnostic of it.
+
+    ``code`` is the diagnostic's where it is not the caller's.
+    """
 
     message: str
     fix: str
+    code: str = ""
 
 
 def error(

@@ -17,6 +17,7 @@ from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_
 from railweave.secrets import shown_text
 from railweave.sonic.frr.document import never_compared
 from railweave_switch.packing import packed_sha256
+from railweave_switch.reload_check import Rejected
 from railweave_switch.state import KEPT_COMMITS, Stage
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class SwitchProgram:
         self.known = reading_of(self.hostname, self._read(["read", *words]), known)
         return self.known
 
-    def _read(self, words: list[str]) -> dict[str, Any]:
-        answer = self.caller.call(words)
+    def _read(self, words: list[str], data: bytes = b"") -> dict[str, Any]:
+        answer = self.caller.call(words, data)
         if answer.get("outcome") != "read":
             raise CommandErrorException(f"{self.hostname}: {answer.get('error')}")
         return answer
@@ -62,6 +63,17 @@ class SwitchProgram:
         if seen is None:
             raise CommandErrorException(f"{self.hostname}: railweave-switch shows nothing")
         return seen
+
+    @decodes("what a reload would refuse")
+    def rejected_by_reload(self, config_db: Mapping[str, Any]) -> tuple[Rejected, ...]:
+        """Return what ``config reload`` of these tables would refuse, by the switch's own YANG models.
+
+        Nothing where the switch has no models that tell. It changes nothing and takes one command.
+        """
+        data = json.dumps(config_db).encode()
+        words = ["check", "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
+        found = self._read(words, data).get("rejected") or ()
+        return tuple((str(table), str(key), str(field), str(said)) for table, key, field, said in found)
 
     @decodes("its answer")
     def status(self) -> Status:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from railweave_switch import main
+from railweave_switch import main, reload_check
 from railweave_switch.guard import Guard
 from railweave_switch.machine import Machine
 from railweave_switch.reader import DeniedError, allowed_command
@@ -21,6 +21,10 @@ def start(words: list[str]) -> int:
     host = Machine(os.environ.get("RAILWEAVE_ROOT", ""))
     if words[:1] == ["_guard"] and len(words) == 2:
         return guard(host, words[1])
+    if words[:1] == ["_check"] and len(words) == 2:
+        ends_s = host.now_s() + float(words[1])
+        sys.stdout.write(reload_check.check(sys.stdin.read(), lambda: host.now_s() < ends_s))
+        return main.EXIT_OK
     if words == ["reader"]:
         return read_only(os.environ.get("SSH_ORIGINAL_COMMAND", ""))
     status, text = main.run(host, words, lambda: sys.stdin.buffer.read(main.LONGEST_TRANSACTION))

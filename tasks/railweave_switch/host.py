@@ -104,6 +104,13 @@ class Host(Protocol):
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
         """Run one of the switch's commands; raises CommandError where it cannot run or does not end in time."""
 
+    def rejected_by_reload(self, config_db: Mapping[str, Any], timeout_s: float) -> list[Sequence[str]] | None:
+        """Return what ``config reload`` of a file would refuse (``reload_check``), None where nothing can tell.
+
+        Raises CommandError where that does not end in time.
+        """
+        return None
+
     # Processes
 
     @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """The verbs: each prints one line of JSON and exits with 0 (done), 1 (failed), 3 (refused) or 64 (wrong usage).
 
-railweave-switch read|observe|apply|amend|confirm|save|undrain|revert|status|recover|install
+railweave-switch read|observe|check|apply|amend|confirm|save|undrain|revert|status|recover|install
 """
 
 from __future__ import annotations
@@ -56,7 +56,11 @@ def parser() -> argparse.ArgumentParser:
         reading.add_argument(name, default="")
     _add_look(reading)
     _add_look(verb("observe", "interfaces, addresses, LLDP and BGP, or the ports' counters"))
-    for name, help_text in (("apply", "carry out a transaction"), ("amend", "further steps under an armed one")):
+    for name, help_text in (
+        ("apply", "carry out a transaction"),
+        ("amend", "further steps under an armed one"),
+        ("check", "what `config reload` would refuse of a CONFIG_DB; changes nothing"),
+    ):
         one = verb(name, f"{help_text}, read as JSON from standard input")
         _add_look(one)
         one.add_argument("--length", type=int, required=True)
@@ -143,8 +147,20 @@ def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes
     if verb == "observe":
         asked = asked if asked["counters"] else {**asked, "observe": True}
         return {"outcome": "read", "status": report(host), **looked(host, asked)}
+    if verb == "check":
+        return {"outcome": "read", "rejected": host.rejected_by_reload(_tables(received(stdin(), asked)), CHECK_S)}
     settle_if_free(host)
     return read(host, asked) if verb == "read" else status(host, asked)
+
+
+def _tables(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise RefusedError(f"the configuration is not JSON: {error}") from error
+    if not isinstance(found, dict) or not all(isinstance(rows, dict) for rows in found.values()):
+        raise RefusedError("the configuration is no CONFIG_DB")
+    return found
 
 
 def _seen_after(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,6 +205,8 @@ def work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+CHECK_S = 120.0
+"""How long the check by SONiC's YANG models may take: loading them took 1.5 s, a whole configuration 1 s more (run)."""
 BEGINS_S = 5.0
 """How long a process may take to say that it is at work on a transaction."""
 

@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +39,7 @@ class Counted:
 
     asked: dict[str, Counter[str]] = field(default_factory=dict)
     commands: dict[str, list[str]] = field(default_factory=dict)
+    devices: Mapping[str, Device] = field(default_factory=dict)
 
     def clear(self) -> None:
         self.asked.clear()
@@ -69,6 +70,7 @@ def deployed_fabric(folder: Path, intent: str) -> Iterator[Counted]:
         patched.setattr(simulation.keeper, "save_device", lambda device: None)
         run(simulation.start())
         run(_deployed(simulation, outcome.fabric))
+        counted.devices = simulation.network.devices
         yield counted
         run(simulation.stop())
 

@@ -21,12 +21,14 @@ from railweave_switch.host import (
     Host,
     Process,
 )
+from railweave_switch.reload_check import rejected
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Call, Wait, find_command
 from sonic_sim.traffic import pass_seconds
+from sonic_sim.yang.reload_rule import ReloadRule
 
 _numbers = itertools.count(1)
 
@@ -138,6 +140,10 @@ class SimulatedHost(Host):
         self.switch_s += float(result.seconds)
         device.react()
         return Done(result.exit, result.out, result.err)
+
+    def rejected_by_reload(self, config_db: Mapping[str, Any], timeout_s: float) -> list[Sequence[str]] | None:
+        """Check by the simulator's models, with the check that its own ``config reload`` makes."""
+        return [*rejected(config_db, ReloadRule())]
 
     @contextlib.contextmanager
     def lock(self, wait_s: float) -> Iterator[None]:

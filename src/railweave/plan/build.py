@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric, Link
 from railweave.plan.drain_planner import drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import NO_GENERATION, Conflict, DevicePlan, DeviceState, Generation, LivePort, Plan, Unapplied
@@ -108,7 +107,7 @@ def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
         running_sha256=reading.running_sha256,
         unmanaged=found.unmanaged,
         conflicts=tuple(Conflict(one.table, one.key, one.port, one.reason) for one in found.conflicts),
-        blockers=tuple(Blocker(one.message, one.fix) for one in found.blockers),
+        blockers=found.blockers,
         unprovisioned=found.unprovisioned,
         pending=reading.pending,
         lossless_removed=found.lossless_removed,

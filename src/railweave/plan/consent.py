@@ -82,11 +82,11 @@ def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True
 def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
     """Return why parts of ``plan`` cannot be carried out whatever is agreed to; these are errors of planning already.
 
-    A device that is not what the intent takes it for, unmanaged rows that conflict with managed ones, and a
-    rollout policy that no order can keep.
+    A device that is not what the intent takes it for or that would refuse a reload, unmanaged rows that conflict with
+    managed ones, and a rollout policy that no order can keep.
     """
     refused = tuple(
-        error("RW509", f"{name}: {one.message}", devices=(name,), fix=one.fix)
+        error(one.code or "RW509", f"{name}: {one.message}", devices=(name,), fix=one.fix)
         for name, device in plan.devices.items()
         for one in device.blockers
     )

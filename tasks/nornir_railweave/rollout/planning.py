@@ -21,6 +21,7 @@ from nornir_railweave.device.reading import (
     known_generation,
     unapplied_of,
 )
+from nornir_railweave.device.reload_check import refused_reload
 from nornir_railweave.device.restore import revert_commit
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
@@ -148,10 +149,13 @@ def read_running(task: Task, compare: Comparer, share: Sharing, announce: Events
 
 def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:
     found = compare(driver, name)
+    blockers = found.difference.blockers
     if damage := damage_of(driver):
-        blocker = Blocker(f"its transaction state is damaged: {damage}", f"railweave recover {name}")
-        difference = replace(found.difference, delta=Delta(), blockers=(*found.difference.blockers, blocker))
-        found = replace(found, difference=difference)
+        blockers += (Blocker(f"its transaction state is damaged: {damage}", f"railweave recover {name}"),)
+    elif found.difference.delta.reloads:
+        blockers += tuple(refused_reload(driver, found, compare.intended(name)))
+    if blockers != found.difference.blockers:
+        found = replace(found, difference=replace(found.difference, delta=Delta(), blockers=blockers))
     return found, is_pending(driver)
 
 

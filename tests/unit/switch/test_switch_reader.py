@@ -7,7 +7,7 @@ from railweave_switch.main import EXIT_REFUSED, PROGRAM
 from railweave_switch.reader import DeniedError, allowed_command
 
 
-@pytest.mark.parametrize("verb", ["read", "observe", "status"])
+@pytest.mark.parametrize("verb", ["read", "observe", "check", "status"])
 def test_what_changes_nothing_goes_on_to_sudo(verb: str) -> None:
     asked = f"sudo -n {PROGRAM} {verb} --expect abc --config 'a b'"
     assert allowed_command(asked, PROGRAM) == ["sudo", "-n", PROGRAM, verb, "--expect", "abc", "--config", "a b"]

@@ -13,7 +13,7 @@ _SENT = "/run/railweave-sent"
 
 
 def _reads(argv: list[str]) -> bool:
-    return any(verb in argv[1:] for verb in ("apply", "amend"))
+    return any(verb in argv[1:] for verb in ("apply", "amend", "check"))
 
 
 @program("railweave-switch", reads_stdin=_reads)

@@ -11,8 +11,7 @@ from sonic_sim.commands.config.root import config
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, SWSS_READY_S, Device, Effect
 from sonic_sim.faults import FaultKind
 from sonic_sim.shell.programs import ProgramError
-from sonic_sim.yang.check import YangError, check_document
-from sonic_sim.yang.model import MODELS
+from sonic_sim.yang.reload_rule import ReloadRule
 
 LOCK = "/etc/sonic/reload.lock"
 _NOT_READY = "SwSS container is not ready. Retry later or use -f to avoid system checks"
@@ -122,15 +121,14 @@ def _validate(one: Run, path: str, document: Any) -> None:
     """Refuse a file that YANG refuses, or that has a table without a model."""
     if not isinstance(document, dict):
         return
-    try:
-        check_document(document)
-    except YangError as error:
+    rule = ReloadRule()
+    error = rule.violation(document)
+    if error is not None:
         one.say(error.printed, end="")
         one.say(f"{path} fails YANG validation! Error: Data Loading Failed\n{error.message}")
         one.err.append(error.libyang)
-        raise click.Abort from error
-    unknown = [table for table in document if table not in MODELS and table != "bgpraw"]
-    if unknown:
+        raise click.Abort
+    if unknown := rule.unmodelled(document):
         one.say(f"Config tables are missing yang models: dict_keys({unknown})")
         raise click.Abort
 

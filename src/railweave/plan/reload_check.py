@@ -1,0 +1,56 @@
+"""What a switch would refuse of a plan's reload, as blockers that name the row, the reason and the way out."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from railweave.diagnostics import Blocker
+from railweave.secrets import is_secret_key, secret_values, shown_key, shown_text
+from railweave.sonic.delta.change import Delta, Method
+from railweave.sonic.rows import ConfigDb
+from railweave.wording import first_few
+
+CODE = "RW527"
+_LISTED = 3
+"""Rows of a table that are named one by one."""
+
+
+def reload_blockers(
+    rejected: Sequence[tuple[str, str, str, str]], delta: Delta, candidate: ConfigDb, intended: ConfigDb
+) -> Iterator[Blocker]:
+    """Yield why the reload of ``delta`` would abort.
+
+    ``rejected`` are table, key, field and SONiC's words, an empty key for a whole table and an empty table where the
+    place is not known. ``candidate`` is what the reload would load.
+    """
+    causes = dict.fromkeys(
+        f"{one.table}|{shown_key(one.table, one.key)}" for one in delta if one.method is Method.RELOAD
+    )
+    for table, key, field, said in rejected:
+        rows = candidate.get(table, {})
+        place = table and (f"{table}|{shown_key(table, key)} {field}".rstrip() if key else f"table {table}")
+        reason = shown_text(said, [*secret_values({table: rows}), *(rows if is_secret_key(table) else ())])
+        ours = intended.get(table, {}).get(key)
+        if not table:
+            remedy = "read the words of SONiC"
+        elif ours is not None and (not field or field in ours):
+            remedy = "correct it in the intent (`railweave explain` shows what it follows from)"
+        else:
+            remedy = f"remove it on the switch: `{_removal(table, key, field, candidate)}`"
+        yield Blocker(
+            f"`config reload` would refuse {place or 'the configuration'}: {reason}",
+            f"{remedy}; or leave out the changes that need the reload ({first_few(causes, most=_LISTED)})",
+            CODE,
+        )
+
+
+def _removal(table: str, key: str, field: str, candidate: ConfigDb) -> str:
+    """Return the command on the switch that removes a table, a row or a field."""
+    rows = candidate.get(table, {})
+    if field:
+        listed = "" if isinstance(rows[key].get(field), str) else "@"
+        return shlex.join(["sonic-db-cli", "CONFIG_DB", "HDEL", f"{table}|{shown_key(table, key)}", f"{field}{listed}"])
+    keys = [key] if key else list(rows)
+    if len(keys) <= _LISTED and not is_secret_key(table):
+        return shlex.join(["sonic-db-cli", "CONFIG_DB", "DEL", *(f"{table}|{one}" for one in keys)])
+    every = shlex.join(["sonic-db-cli", "CONFIG_DB", "KEYS", f"{table}|*"])
+    return f"{every} | xargs -d '\\n' sonic-db-cli CONFIG_DB DEL"

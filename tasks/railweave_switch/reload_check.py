@@ -1,0 +1,184 @@
+"""What ``config reload`` would refuse of a configuration, found without one and without changing anything.
+
+From 202405 on SONiC checks the file of a reload by its YANG models before it stops a service (sonic-utilities
+config/main.py, ``config_file_yang_validation``): one row that fails, or one table without a model, aborts it. SONiC
+names the first failure alone, so what is faulty is taken out and the rest is checked again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib.util
+import io
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+YANG_MODELS = "/usr/local/yang-models"
+MOST = 10
+"""Failures that are looked for."""
+NO_MODEL = "the table has no YANG model"
+
+Tables = Mapping[str, Mapping[str, Any]]
+Rejected = tuple[str, str, str, str]
+"""Table, key, field and SONiC's words; an empty field is the whole row, an empty key the whole table."""
+
+_PATH = re.compile(
+    r"\(path: /[^/]+/(?P<table>[^/\[]+)/(?P<form>[^/\[]+)(?P<keys>(?:\[[^=]+='.*?'\])*)(?P<below>/.*)?\)$"
+)
+_KEY = re.compile(r"\[[^=]+='(.*?)'\]")
+_UNPARSED = re.compile(r"All Keys are not parsed in (\S+)\ndict_keys\(\[(.*)\]\)\nexceptionList:(.*)")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+_DANGLING = re.compile(r"""value "(.*)" (?:points to a non-existing|in ".*" element)""")
+
+
+class Checker(Protocol):
+    """The YANG models of a switch."""
+
+    def unmodelled(self, tables: Tables) -> list[str]:
+        """Return the tables without a model for which a reload aborts."""
+
+    def failure(self, tables: Tables) -> tuple[str, str]:
+        """Return what sonic_yang raises and what libyang prints of the first failure, both empty where there is none.
+
+        Tables without a model are left out.
+        """
+
+
+def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
+    """Return what a reload of ``config_db`` would refuse, as far as it is found while ``in_time``."""
+    found: list[Rejected] = [(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
+    rest = {table: dict(rows) for table, rows in config_db.items() if (table, "", "", NO_MODEL) not in found}
+    lost: set[str] = set()  # keys of rows that were taken out: what refers to them is not to blame
+    while len(found) < MOST and in_time():
+        said, printed = checker.failure(rest)
+        if not said:
+            break
+        places = list(_places(said, printed, rest) or _searched(said, rest, checker))
+        for table, key, field, reason in places:
+            rows, dangling = rest[table], _DANGLING.search(reason)
+            told = any(one[:2] == (table, key) for one in found)
+            if not told and not (dangling and dangling[1] in lost):
+                found.append((table, key, field, reason))
+            # A copy each time: a checker may know tables and rows that are the same objects.
+            rest[table] = {name: row for name, row in rows.items() if name != key}
+            if not told and field:
+                rest[table][key] = {name: value for name, value in rows[key].items() if name != field}
+            else:
+                lost |= {key, *key.split("|")}
+        if not places:
+            found.append(("", "", "", _words(said)))
+            break
+    return found
+
+
+def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
+    """Return where a failure lies, with what is said of it; none where that is not told."""
+    if unparsed := _UNPARSED.search(said):
+        table, quoted, reasons = unparsed.groups()
+        names = ["".join(parts) for parts in _QUOTED.findall(quoted)]
+        words = f"the YANG model of its table has no list or field for it {reasons}".removesuffix(" []")
+        return [
+            (table, key, "" if name == key else name, words)
+            for key, row in tables[table].items()
+            for name in names
+            if name == key or (key not in names and name in row)
+        ]
+    lines = printed.splitlines()
+    place = _PATH.search(lines[-1]) if lines else None
+    rows = tables.get(place["table"], {}) if place else {}
+    if place is None:
+        return []
+    # Of an entry that is still being read libyang knows the first keys alone.
+    wanted = "|".join(_KEY.findall(place["keys"])) or place["form"]
+    key = wanted if wanted in rows else next((one for one in rows if one.startswith(f"{wanted}|")), None)
+    if key is None:
+        return []
+    below = place["below"] or ""
+    named = (*re.findall(r"/([^/\[]+)", below), *_KEY.findall(below))
+    return [(place["table"], key, next((name for name in named if name in rows[key]), ""), _words(said))]
+
+
+def _searched(said: str, tables: Tables, checker: Checker) -> list[Rejected]:
+    """Return the first row that fails by itself with the same words: of some failures nobody tells the place."""
+    for table, rows in tables.items():
+        if checker.failure({table: rows})[0] == said:
+            alone = (key for key in rows if checker.failure({table: {key: rows[key]}})[0] == said)
+            return [(table, key, "", _words(said)) for key in alone][:1]
+    return []
+
+
+def _words(said: str) -> str:
+    """Return SONiC's words without the headings of its own."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return (
+        " ".join(line for line in lines if not line.startswith(("Data Loading Failed", "Failed to validate"))) or said
+    )
+
+
+class SonicYang:
+    """The models of this machine, by SONiC's own library; raises ImportError where it has none."""
+
+    def __init__(self) -> None:
+        rule = _rule_of_reload()
+        self._checks, self._knows_tables = bool(rule), "tablesWithOutYang" in rule
+        if self._checks:
+            self._yang = importlib.import_module("sonic_yang").SonicYang(YANG_MODELS)
+            with _printed():
+                self._yang.loadYangModel()
+
+    def unmodelled(self, tables: Tables) -> list[str]:
+        """Return the tables that no model is of; none where the reload of this release does not mind."""
+        known = self._yang.confDbYangMap if self._knows_tables else tables
+        return [table for table in tables if table not in known and table != "bgpraw"]
+
+    def failure(self, tables: Tables) -> tuple[str, str]:
+        """Load and validate as the reload does."""
+        if not self._checks:
+            return "", ""
+        said = ""
+        with _printed() as lines:
+            try:
+                self._yang.loadData(configdbJson=copy.deepcopy(tables))
+                self._yang.validate_data_tree()
+            except Exception as error:  # sonic_yang raises what it likes, and a reload aborts for all of it
+                said = str(error) or repr(error)
+        return said, "\n".join(line for line in lines if line.startswith("libyang"))
+
+
+def _rule_of_reload() -> str:
+    """Return the source of the function by which the release's reload checks a file, empty where it has none."""
+    folder = importlib.util.find_spec("config")
+    for place in (folder and folder.submodule_search_locations) or ():
+        with contextlib.suppress(OSError), open(os.path.join(place, "main.py"), encoding="utf-8") as file:
+            found = re.search(r"^def config_file_yang_validation\(.*?(?=^\S)", file.read(), re.MULTILINE | re.DOTALL)
+            return found[0] if found else ""
+    raise ImportError("SONiC's management code is not installed")
+
+
+@contextlib.contextmanager
+def _printed() -> Iterator[list[str]]:
+    """Drop what Python prints; give the lines that libyang, which is C, writes to stderr, once that is over."""
+    lines: list[str] = []
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file, contextlib.redirect_stdout(io.StringIO()):
+        os.dup2(file.fileno(), 2)
+        try:
+            yield lines
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            lines += file.read().decode("utf-8", "replace").splitlines()
+
+
+def check(text: str, in_time: Callable[[], bool]) -> str:
+    """Return as JSON what a reload of the configuration in ``text`` would refuse, null where nothing here can tell."""
+    try:
+        return json.dumps(rejected(json.loads(text), SonicYang(), in_time))
+    except ImportError:
+        return "null"

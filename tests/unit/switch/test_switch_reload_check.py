@@ -1,0 +1,151 @@
+"""The check of a reload on the switch: SONiC's own library is asked, and every row that fails is named."""
+
+import json
+import os
+import sys
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railweave_switch import __main__ as started
+from railweave_switch import reload_check
+from railweave_switch.machine import Machine
+from railweave_switch.reload_check import MOST, NO_MODEL, SonicYang, check, rejected
+from sonic_sim.yang.reload_rule import ReloadRule
+
+RULE = """
+def config_file_yang_validation(filename):
+    if len(sy.tablesWithOutYang):
+        raise click.Abort()
+
+def config(ctx):
+    pass
+"""
+
+
+class StandIn:
+    """``sonic_yang.SonicYang`` in as much as a reload uses it, over the simulator's models; it prints as SONiC's."""
+
+    def __init__(self, folder: str) -> None:
+        assert folder == "/usr/local/yang-models"
+        self.confDbYangMap: dict[str, object] = {}
+
+    def loadYangModel(self) -> None:  # noqa: N802
+        print("loading")
+        self.confDbYangMap = {"PORT": 1, "VLAN": 1, "VLAN_MEMBER": 1, "NTP_KEY": 1, "DEVICE_METADATA": 1}
+
+    def loadData(self, configdbJson: dict[str, Any]) -> None:  # noqa: N802, N803
+        said, printed = ReloadRule().failure({name: configdbJson[name] for name in configdbJson if name != "STP"})
+        if said:
+            print("sonic_yang(3):Data Loading Failed")
+            os.write(2, printed.encode())
+            raise RuntimeError(said)
+
+    def validate_data_tree(self) -> None:
+        """Nothing is left to find."""
+
+
+@pytest.fixture
+def sonic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of packages with SONiC's management code."""
+    module = types.ModuleType("sonic_yang")
+    vars(module)["SonicYang"] = StandIn
+    monkeypatch.setitem(sys.modules, "sonic_yang", module)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "__init__.py").touch()
+    (tmp_path / "config" / "main.py").write_text(RULE)
+    return tmp_path
+
+
+def refused(tables: Mapping[str, Any]) -> Any:
+    return json.loads(check(json.dumps(tables), lambda: True))
+
+
+def test_every_row_that_sonic_refuses_is_named_and_nothing_is_printed_beside_it(
+    sonic: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert sonic.exists()
+    found = refused(
+        {
+            "STP": {"GLOBAL": {"priority": "1"}},
+            "NTP_KEY": {"1": {"type": "md5"}},
+            "VLAN": {"Vlan300": {"vlanid": "301"}, "Vlan4": {"vlanid": "4"}},
+            "DEVICE_METADATA": {"localhost": {"foo": "1"}},
+        }
+    )
+    assert [one[:3] for one in found] == [
+        ["STP", "", ""],
+        ["NTP_KEY", "1", ""],
+        ["DEVICE_METADATA", "localhost", "foo"],
+        ["VLAN", "Vlan300", "vlanid"],
+    ]
+    assert (found[0][3], found[3][3]) == (NO_MODEL, "The vlanid must correspond to the VLAN name")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_release_whose_reload_checks_nothing_refuses_nothing(sonic: Path) -> None:
+    (sonic / "config" / "main.py").write_text("def config(ctx):\n    pass\n")
+    assert refused({"STP": {"GLOBAL": {}}, "VLAN": {"Vlan300": {"vlanid": "301"}}}) == []
+
+
+def test_a_release_whose_reload_does_not_mind_tables_without_models_refuses_rows_alone(sonic: Path) -> None:
+    (sonic / "config" / "main.py").write_text(RULE.replace("tablesWithOutYang", "nothing"))
+    assert [one[:2] for one in refused({"STP": {"GLOBAL": {}}, "VLAN": {"Vlan300": {"vlanid": "301"}}})] == [
+        ["VLAN", "Vlan300"]
+    ]
+
+
+def test_a_machine_without_sonic_cannot_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "config", raising=False)
+    assert refused({"STP": {"GLOBAL": {}}}) is None
+
+
+def test_what_refers_to_a_row_that_is_refused_is_not_blamed_and_the_search_ends() -> None:
+    ports = {"Ethernet0": {"lanes": "1", "speed": "fast"}, "Ethernet4": {"lanes": "2", "speed": "400000"}}
+    members = {"Vlan4|Ethernet0": {"tagging_mode": "tagged"}, "Vlan4|Ethernet4": {"tagging_mode": "tagged"}}
+    tables: dict[str, dict[str, Any]] = {"PORT": ports, "VLAN": {"Vlan4": {"vlanid": "4"}}, "VLAN_MEMBER": members}
+    assert [one[:3] for one in rejected(tables, ReloadRule())] == [("PORT", "Ethernet0", "")]
+    many: dict[str, dict[str, Any]] = {"VLAN": {f"Vlan{number}": {"vlanid": "1"} for number in range(2, 40)}}
+    assert len(rejected(many, ReloadRule())) == MOST
+    assert rejected(many, ReloadRule(), lambda: False) == []
+
+
+class Mute:
+    """A checker that tells no place."""
+
+    def unmodelled(self, tables: Mapping[str, Any]) -> list[str]:
+        return []
+
+    def failure(self, tables: Mapping[str, Any]) -> tuple[str, str]:
+        bad = [key for rows in tables.values() for key, row in rows.items() if "bad" in row]
+        return ("Data Loading Failed\nno idea", "") if bad else ("", "")
+
+
+def test_a_failure_without_a_place_is_searched_for() -> None:
+    tables: dict[str, dict[str, Any]] = {"A": {"1": {}}, "B": {"1": {}, "2": {"bad": "x"}, "3": {"bad": "y"}}}
+    assert rejected(tables, Mute()) == [("B", "2", "", "no idea"), ("B", "3", "", "no idea")]
+
+
+def test_the_program_asks_in_a_process_that_sees_the_packages_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "program"
+    script.write_text("import sys, json\nprint(json.dumps([[sys.argv[1], sys.flags.no_site == 0, '', '']]))\n")
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    assert Machine().rejected_by_reload({"PORT": {}}, 20) == [["_check", True, "", ""]]
+    monkeypatch.setattr(reload_check, "check", lambda text, in_time: f"{text} {in_time()}")
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(read=lambda: "{}"))
+    assert started.start(["_check", "60"]) == 0
+    assert capsys.readouterr().out == "{} True"
+
+
+def test_sonic_without_its_models_is_an_error_of_the_check(sonic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sonic.exists()
+    monkeypatch.delattr(sys.modules["sonic_yang"], "SonicYang")
+    with pytest.raises(AttributeError):
+        SonicYang()
