@@ -8,10 +8,18 @@ from functools import lru_cache
 _DIGITS = re.compile(r"([0-9]+)")
 
 
-@lru_cache(maxsize=65536)
-def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a sort key under which ``Ethernet8`` comes before ``Ethernet16``."""
-    return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in _DIGITS.split(name) if part)
+_AFTER_WORDS = "\U0010ffff"
+"""Stands before a number with which a name begins."""
+
+
+@lru_cache(maxsize=16384)
+def natural_key(name: str) -> tuple[str | int, ...]:
+    """Return a sort key under which ``Ethernet8`` comes before ``Ethernet16``: words and numbers in turn."""
+    parts: list[str | int] = list(_DIGITS.split(name))
+    parts[1::2] = map(int, parts[1::2])
+    if len(parts) > 1 and not parts[0]:
+        parts[0] = _AFTER_WORDS
+    return tuple(parts)
 
 
 _NUMBERED = re.compile(r"^(.*?)([0-9]+)$")

@@ -10,14 +10,16 @@ from railweave.fabric.model import Fabric, Switch
 from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave.routing.instance import BgpSpeaker
+from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator, use_of
 from railweave.sonic.render.frr_text import frr_text, own_frr_template
+from railweave.sonic.render.metadata import metadata_row
 from railweave.sonic.render.panel_rows import PanelRows
+from railweave.sonic.render.ports import attachments
 from railweave.sonic.rows import DeviceConfig, Row
 from railweave.templates import Templates
 from railweave.wording import first_few
@@ -38,9 +40,10 @@ def plan_offline(
     No digest stands for what runs, since nothing was read: such a plan is for reading, never for deploying.
     Raises RefusedError when an existing device would be renumbered, unless ``renumber`` allows it.
     """
-    if not renumber:
+    wired_alike = _are_wired_alike(base, head)
+    if not (renumber or wired_alike):
         _refuse_renumbering(base, head)
-    differences = _Differences(Configurator(base, templates), Configurator(head, templates))
+    differences = _Differences(Configurator(base, templates), Configurator(head, templates), wired_alike=wired_alike)
     readings = {one.name: Reading(differences.of(base.switch_of.get(one.name), one)) for one in head.switches}
     gone = tuple(switch.name for switch in base.switches if switch.name not in head.switch_of)
     return build_plan(head, readings, target="", intent_sha256="", gone=gone, policy=policy)
@@ -53,8 +56,9 @@ class _Differences:
     panel, tier and overrides change is the same for many switches, so that it is found once.
     """
 
-    def __init__(self, before: Configurator, after: Configurator) -> None:
+    def __init__(self, before: Configurator, after: Configurator, *, wired_alike: bool) -> None:
         self._before, self._after = before, after
+        self._wired_alike = wired_alike
         self._known: dict[Hashable, DeviceDiff] = {}
         self._stays: dict[tuple[int, int], bool] = {}
         self._share = Sharing()
@@ -65,21 +69,31 @@ class _Differences:
         before, after = self._before, self._after
         if old is None:
             return self._diff(RunningConfig({}, ""), after.device(switch))
-        own, speakers = after.own(switch), (before.speaker(old), after.speaker(switch))
-        routes = None if speakers[0] == speakers[1] else speakers
-        if before.own(old) != own:
-            return self._found(old, switch, routes)
+        routes = self._routes(old, switch)
         shared, extra = (before.shared(old), after.shared(switch)), (before.overrides(old), after.overrides(switch))
+        same_model = shared[0].buffer_model == shared[1].buffer_model
+        if not (self._wired_alike and same_model) and before.own(old) != after.own(switch):
+            return self._found(old, switch, routes)
         if self._is_equal(*shared) and extra[0] == extra[1]:
             # Of rows that stay only the one that says who the switch is has a say in what its FRR lines mean.
-            who = (own.metadata,)
+            who = (metadata_row(switch, shared[1].buffer_model),)
             return self._found(old, switch, routes, (who, who)) if routes else _NOTHING
         if routes:
             return self._found(old, switch, routes)
-        kind = (id(shared[0]), id(shared[1]), use_of(own.used), *map(_hashable, extra))
+        kind = (id(shared[0]), id(shared[1]), use_of(attachments(after.fabric, switch)), *map(_hashable, extra))
         if kind not in self._known:
             self._known[kind] = self._found(old, switch, None)
         return self._known[kind]
+
+    def _routes(self, old: Switch, switch: Switch) -> _Routes | None:
+        """Return what the FRR files say, None where that is the same; without sessions that both have, where each has
+        lines of its own, as in the template of railweave."""
+        lines_of_their_own = not self._own_template
+        none = () if self._wired_alike and lines_of_their_own else None
+        before, after = bgp_speaker(self._before.fabric, old, none), bgp_speaker(self._after.fabric, switch, none)
+        if before == after:
+            return None
+        return _of_differing_sessions(before, after) if lines_of_their_own else (before, after)
 
     def _is_equal(self, before: PanelRows, after: PanelRows) -> bool:
         pair = (id(before), id(after))
@@ -90,8 +104,6 @@ class _Differences:
     def _found(self, old: Switch, switch: Switch, routes: _Routes | None, rows: _Rows | None = None) -> DeviceDiff:
         before, after = self._before, self._after
         had, has = rows or (before.rows(old), after.rows(switch))
-        if routes and not self._own_template:
-            routes = _of_differing_sessions(*routes)
         frr = [frr_text(one, after.templates) for one in routes] if routes else ["", ""]
         running = RunningConfig(DeviceConfig(old.name, had, "").config_db(), frr[0])
         return self._diff(running, DeviceConfig(switch.name, has, frr[1]))
@@ -102,14 +114,25 @@ class _Differences:
 
 
 def _of_differing_sessions(before: BgpSpeaker, after: BgpSpeaker) -> _Routes:
-    """Return two speakers without the sessions that are the same in both, as most are: in the template of railweave a
-    session has lines of its own. Where the router or a group is another one all stay, since they come and go with it.
-    """
+    """Return two speakers without the sessions that are the same in both, as most are. Where the router or a group is
+    another one all stay, since they come and go with it."""
     if [before.asn, *(one.name for one in before.groups)] != [after.asn, *(one.name for one in after.groups)]:
         return before, after
     alike = {*before.sessions} & {*after.sessions}
     had, has = (tuple(one for one in each.sessions if one not in alike) for each in (before, after))
     return before._replace(sessions=had), after._replace(sessions=has)
+
+
+def _are_wired_alike(base: Fabric, head: Fabric) -> bool:
+    """Tell whether two designs have the same switches, nodes, cables and addresses: then nothing is renumbered, and
+    what follows from the cables of a switch is the same."""
+    return (base.switches, base.hosts, base.links, base.host_blocks, base.policies.addressing) == (
+        head.switches,
+        head.hosts,
+        head.links,
+        head.host_blocks,
+        head.policies.addressing,
+    )
 
 
 def _hashable(rows: Iterable[Row]) -> Hashable:

@@ -221,7 +221,7 @@ def _cable(a: End, b: End) -> tuple[End, End]:
     return first, second
 
 
-def _order(end: End) -> tuple[tuple[int, int, str], ...]:
+def _order(end: End) -> tuple[str | int, ...]:
     return natural_key(end)
 
 

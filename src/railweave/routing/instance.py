@@ -105,8 +105,8 @@ class BgpSpeaker(NamedTuple):
     release: str
 
 
-def bgp_speaker(fabric: Fabric, switch: Switch) -> BgpSpeaker:
-    """Return the BGP speaker of ``switch``."""
+def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None = None) -> BgpSpeaker:
+    """Return the BGP speaker of ``switch``, with ``own`` sessions in place of all that it has."""
     policies = fabric.policies
     announced = own_prefixes(fabric, switch)
     return BgpSpeaker(
@@ -118,7 +118,7 @@ def bgp_speaker(fabric: Fabric, switch: Switch) -> BgpSpeaker:
         hold_s=policies.bgp.hold_s,
         dscp=control_dscp(policies.classes),
         groups=peer_groups(fabric, switch.tier),
-        sessions=sessions(fabric, switch),
+        sessions=sessions(fabric, switch) if own is None else own,
         announced=tuple(sorted(announced, key=lambda one: one.first)),
         host_block=announced[1] if len(announced) > 1 else None,
         accepted=accepted_prefixes(fabric),

@@ -52,7 +52,7 @@ class Configurator:
         self._panels: dict[tuple[int, int], PanelRows] = {}
         self._uses: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[Block, ...]] = {}
         self._switch_metadata: dict[str, Row] = {}
-        self._order: dict[str, tuple[tuple[int, int, str], ...]] = {}
+        self._order: dict[str, tuple[str | int, ...]] = {}
 
     def device(self, switch: Switch) -> DeviceConfig:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
