@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom fabric deploy diff verify test check coverage e2e faults fuzz properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom fabric deploy diff verify test check coverage e2e faults fuzz chaos properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -139,6 +139,10 @@ FUZZ_SECONDS ?= 600
 
 fuzz: setup ## mutated intents, plans, inventories, journals, answers and state files; FUZZ_SECONDS=600, FUZZ="--seed 7 --only plan"
 	@$(GUARDED) $(BIN)/python tests/support/fuzz.py --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+# CHAOS='--first 0 --trials 1000 --seconds 60 --log FILE': see its --help.
+chaos: setup ## 1,000 trials: killed processes, full disks, two clones, rebooting and hostile switches; takes an hour
+	@$(GUARDED) $(BIN)/python tests/support/chaos.py $(CHAOS)
 
 ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
 

@@ -34,10 +34,8 @@ from sonic_sim import control
 
 TARGET = "sim"
 _SIMULATOR = Path(__file__).with_name("watched_simulator.py")
-_YES = DeployOptions(
-    provision=True,
-    single_step=True,
-)
+# A trial begins on switches that were put back to what another project deployed.
+_YES = DeployOptions(provision=True, single_step=True, discard_newer=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +82,10 @@ class WatchedFabric:
         self._process.stdin.close()
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(300)
+            self._process.wait(10)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(300)
+            self._process.wait(10)
 
 
 class Operator:

@@ -22,6 +22,7 @@ import itertools
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -176,7 +177,9 @@ class WatchedDaemon(Daemon):
     async def run_command(self, shell: Shell, line: str, streams: Streams) -> int:
         """Run a command as the simulator does, and note it."""
         name = shell.device.name
-        await self.pull_triggers(name)
+        garbage = await self.pull_triggers(name)
+        if garbage is not None:
+            streams = Streams(streams.stdin, _said_instead(streams, garbage), streams.err, terminal=streams.terminal)
         number, before = next(_numbers), config_revision(shell.device)
         self.tell(device=name, begins=line, number=number)
         ended: int | str = "cut"
@@ -192,7 +195,9 @@ class WatchedDaemon(Daemon):
             self.tell(device=name, ends=line, number=number, status=ended, changed=changed)
         return ended
 
-    async def pull_triggers(self, name: str) -> None:
+    async def pull_triggers(self, name: str) -> str | None:
+        """Let what is due strike; return what the command is to print in the place of its own, None for its own."""
+        garbage = None
         for trigger in [one for one in self.watch.triggers if one.device == name]:
             trigger.after -= 1
             if trigger.after > 0:
@@ -203,11 +208,15 @@ class WatchedDaemon(Daemon):
             if kind == "write":
                 self.write(name, details["rows"])
                 continue
+            if kind == "garbage":
+                garbage = str(details["text"])
+                continue
             self.tell(device=name, fault=kind)
             await self.simulation.fault(name, kind, details)
             self.look("")
             if kind == FaultKind.UNREACHABLE:
                 raise SessionDroppedError
+        return garbage
 
     def look(self, by: str, **more: Any) -> None:
         """Note which sessions went or came, and which ports were set so that a link flaps."""
@@ -236,6 +245,16 @@ class WatchedDaemon(Daemon):
         now = {port: tuple(row.get(name, "") for name in _FLAP_FIELDS) for port, row in device.db.table("PORT").items()}
         before, self.watch.ports[device.name] = self.watch.ports.get(device.name, now), now
         return [port for port in now if port in before and before[port] != now[port]]
+
+
+def _said_instead(streams: Streams, garbage: str) -> Callable[[str], None]:
+    said = [garbage]
+
+    def out(text: str) -> None:
+        if said:
+            streams.out(said.pop())
+
+    return out
 
 
 def config_revision(device: Device) -> tuple[int, int]:
