@@ -12,6 +12,7 @@ from napalm.base.exceptions import CommandErrorException
 from napalm_sonic.decoding import decodes, parse_json, refuse_constant
 from railweave.printable import printable
 from railweave.secrets import shown_text
+from railweave_switch.steps import headline
 
 _SHOWN_CHARACTERS = 600
 _MOST_STARTS = 50
@@ -109,24 +110,10 @@ def error_of(answer: Mapping[str, Any]) -> str:
 
 
 def error_text(said: str) -> str:
-    """Return the part of an output that tells a person what is wrong: from the last ``Error:`` on, else the end."""
-    text = printable(shown_text(_without_frames(strip_ansi(said))))
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("Usage:", 'Try "'))]
-    starts = [number for number, line in enumerate(lines) if line.startswith("Error:")]
-    told = " / ".join(lines[starts[-1] :] if starts else lines[-4:])
+    """Return the part of an output that tells a person what is wrong (``headline``), without secrets."""
+    told = headline(printable(shown_text(strip_ansi(said))))
     shown = told if len(told) <= _SHOWN_CHARACTERS else f"{told[:_SHOWN_CHARACTERS]} …"
     return shown or "it said nothing"
-
-
-def _without_frames(text: str) -> str:
-    """Return ``text`` with each Python traceback cut to its last line, the exception: frames tell nobody anything."""
-    kept: list[str] = []
-    inside = False
-    for line in text.splitlines():
-        inside = line.startswith("Traceback (most recent call last)") or (inside and line.startswith((" ", "\t")))
-        if not inside:
-            kept.append(line)
-    return "\n".join(kept)
 
 
 def some(items: list[str]) -> str:

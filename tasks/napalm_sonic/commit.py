@@ -20,6 +20,7 @@ from napalm_sonic.lock import who
 from napalm_sonic.observed import Look
 from napalm_sonic.program import SwitchProgram, new_id
 from napalm_sonic.reading import Reading, status_of
+from railweave.printable import printable
 from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import applied, inverse, lines_of
@@ -35,10 +36,14 @@ from railweave_switch.state import VERSION, Kind
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A commit under its timer: its id, and what the switch said of itself right after it, None where that is lost."""
+    """A commit under its timer: its id, and what the switch said of itself right after it, None where that is lost.
+
+    ``complaint`` is the error of a reload whose rows are there all the same.
+    """
 
     commit_id: str
     reading: Reading | None = None
+    complaint: str = ""
 
 
 UNATTENDED_S = 300.0
@@ -75,10 +80,11 @@ class Committer:
         """Return the name that messages begin with."""
         return self.program.hostname
 
-    def commit(self, candidate: Candidate, compared: Delta | None, message: str, revert_in_s: int | None) -> None:
-        """Apply the candidate; raises CommitError, with the earlier configuration restored unless it says otherwise.
+    def commit(self, candidate: Candidate, compared: Delta | None, message: str, revert_in_s: int | None) -> str:
+        """Apply the candidate; return the commit's id, empty where it changes nothing.
 
-        ``compared`` is what it changed in the last comparison, if there was one.
+        Raises CommitError, with the earlier configuration restored unless it says otherwise. ``compared`` is what it
+        changed in the last comparison, if there was one.
         """
         before = self.program.read()
         drain = self._pending_drain(before)
@@ -89,7 +95,8 @@ class Committer:
         if compared is not None:
             self._refuse_when_moved(delta, compared)
         if delta:
-            self.execute(delta, before, message, revert_in_s, drain)
+            return self.execute(delta, before, message, revert_in_s, drain).commit_id
+        return ""
 
     def execute(
         self,
@@ -115,7 +122,8 @@ class Committer:
             raise CommitError(f"{self.hostname}: {error}") from error
         answer = self.program.apply(transaction, look)
         self._judge(self._with_frr(work, answer, transaction, look), work)
-        applied = Applied(work.commit_id, self.program.known)
+        complaint = shown_text(error_of(answer), _secrets(work)) if answer.get("refused") else ""
+        applied = Applied(work.commit_id, self.program.known, complaint)
         if revert_in_s is None:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
         return applied
@@ -144,9 +152,15 @@ class Committer:
             )
         raise_unsaved(self.hostname, self.program.confirm(status.commit_id))
 
-    def rollback(self) -> None:
-        """Revert a pending or unfinished commit, else undo the last one; raises CommitError where there is none."""
+    def rollback(self, only: str | None = None) -> None:
+        """Revert a pending or unfinished commit, else undo the last one; raises CommitError where there is none.
+
+        With ``only`` nothing is undone but that commit, or the drain of this session, while it is pending.
+        """
         status = self.program.status()
+        own = (only, "" if self.drain is None else self.drain.commit_id)
+        if only is not None and not (status.pending and status.commit_id in filter(None, own)):
+            return
         if status.pending:
             self.program.revert(commit_id=status.commit_id)
         elif status.last:
@@ -248,18 +262,19 @@ class Committer:
         if outcome == "applied":
             return
         secrets = _secrets(work)
-        told = shown_text(error_of(answer), secrets)
-        if outcome == "reverted":
-            raise CommitError(f"{self.hostname}: {told}; the earlier configuration is restored")
-        if outcome == "failed" and answer.get("missing"):
-            raise CommitError(
-                f"{self.hostname}: {told}; the earlier configuration could not be restored, missing: "
-                f"{shown_text(some(list(answer['missing'])), secrets)}; rollback() tries again"
-            )
         status = answer.get("status")
-        if status and status_of(status).pending and answer.get("code") == "pending":
-            raise CommitError(f"{self.hostname}: {told}; confirm_commit() keeps it, rollback() undoes it")
-        raise CommitError(f"{self.hostname}: {told}; nothing was applied")
+        ended = "nothing was applied"
+        if outcome == "reverted":
+            ended = "the earlier configuration is restored"
+        elif outcome == "failed" and answer.get("missing"):
+            missing = shown_text(some(list(answer["missing"])), secrets)
+            ended = f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
+        elif status and status_of(status).pending and answer.get("code") == "pending":
+            ended = "confirm_commit() keeps it, rollback() undoes it"
+        fault = CommitError(f"{self.hostname}: {shown_text(error_of(answer), secrets)}; {ended}")
+        if said := (answer.get("refused") or {}).get("said"):
+            fault.add_note(printable(shown_text(str(said), secrets)))
+        raise fault
 
 
 def _secrets(work: Work) -> frozenset[str]:

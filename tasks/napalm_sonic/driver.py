@@ -51,6 +51,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self.revert_timer = SwitchProgram(Caller(self.device, self._options), self._lock)
         self._candidate: Candidate | None = None
         self._compared: Delta | None = None
+        self._made, self._changed_nothing = "", False
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.revert_timer))
         self.changes = Changes(self._committer)
@@ -106,7 +107,8 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         if self._candidate is None:
             raise CommitError("no candidate is loaded")
         check_revert_in(revert_in)
-        self._committer().commit(self._candidate, self._compared, message, revert_in)
+        made = self._committer().commit(self._candidate, self._compared, message, revert_in)
+        self._made, self._changed_nothing = made or self._made, not made
         self.discard_config()
 
     def has_pending_commit(self) -> bool:
@@ -122,8 +124,11 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self._candidate = self._compared = None
 
     def rollback(self) -> None:
-        """Revert a pending commit now; with none pending undo the last commit, of this or an earlier session."""
-        self._committer().rollback()
+        """Revert a pending commit now; with none pending undo the last commit, of this or an earlier session.
+
+        After a commit of this session that changed nothing only a commit of this session that still waits is undone.
+        """
+        self._committer().rollback(self._made if self._changed_nothing else None)
         self.traffic.temporary = None
 
     # Getters

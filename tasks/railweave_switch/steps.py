@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,9 @@ TAKEN_S, TAKEN_PAUSE_S = 20.0, 0.05
 SETTLES_S = 2.0
 """How long is waited where no database tells that a removal was taken; orchagent tries again every second."""
 _QUOTED_CHARACTERS = 4000
+_HEADLINE_CHARACTERS = 300
+_ERROR = re.compile(r"(?:^|\s)Error: |^(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: |$)|missing yang models")
+_ALWAYS_PRINTED = ("Usage:", 'Try "', "Acquired lock on", "Released lock on", "Aborted!")
 _DAEMONS_AWAY = ("is not running", "failed to connect")
 """vtysh also says `Failure to communicate[13]`, of a line that a daemon refuses: that one is there."""
 
@@ -40,9 +44,24 @@ class StepError(Exception):
     """A step failed; ``command`` is the switch's own, ``said`` what it printed."""
 
     def __init__(self, command: str, said: str) -> None:
-        super().__init__(f"{command}: {said.strip()[-300:]}")
+        super().__init__(f"{command}: {headline(said)[:_HEADLINE_CHARACTERS]}")
         self.command = command
         self.said = said[-_QUOTED_CHARACTERS:]
+
+
+def headline(said: str) -> str:
+    """Return the part of an output that tells a person what is wrong: from its first error on, else its end.
+
+    Of a Python traceback only the exception is kept, and nothing of what commands always print.
+    """
+    lines: list[str] = []
+    inside = False
+    for line in said.partition("\nDuring handling of the above exception")[0].splitlines():
+        inside = line.startswith("Traceback (most recent call last)") or (inside and line.startswith((" ", "\t")))
+        if not inside and line.strip() and not line.startswith(_ALWAYS_PRINTED):
+            lines.append(line.strip())
+    first = next((number for number, line in enumerate(lines) if _ERROR.search(line)), max(0, len(lines) - 4))
+    return " / ".join(lines[first:])
 
 
 def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:

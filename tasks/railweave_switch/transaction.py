@@ -222,27 +222,28 @@ def _disarm(host: Host, state: State, earlier: State, replaced: Document | None)
 
 def _carry_out(host: Host, asked: Mapping[str, Any], state: State, document: Document, rows: Rows) -> Answer:
     """Carry out the steps of an armed transaction, which found ``rows``; whatever fails reverts it at once."""
-    failure = _failure_of_steps(host, asked, state)
+    failure, complaint = _failure_of_steps(host, asked, state)
     if not failure and state.over(host):
         failure = {"error": TOO_LATE}
     if not failure:
         try:
-            return _held(host, state, document, rows)
+            return {**_held(host, state, document, rows), **complaint}
         except DEVICE_ERRORS as error:
             failure = {"error": f"the change could not be kept under its timer: {error}"}
     return {**revert_to(host, state, document, str(failure["error"])), **failure}
 
 
-def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> Answer:
-    """Run the steps and read back; return the failure, empty where there is none.
+def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
+    """Run the steps and read back; return the failure and the complaint of the last step, empty where there is none.
 
-    A step that is refused and whose effect is there after all is none, where rows can tell.
+    A step that is refused and whose effect is there after all has not failed, where rows can tell; a reload may have
+    left services stopped all the same, so what it said goes with the answer.
     """
     failure: Answer = {}
     steps, limit_s = asked["steps"], float(asked.get("step_timeout_s") or 1800.0)
     for number, step in enumerate(steps):
         if state.over(host):
-            return {"error": TOO_LATE}
+            return {"error": TOO_LATE}, {}
         try:
             run_step(host, step, limit_s)
         except StepError as error:
@@ -250,17 +251,14 @@ def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> Ans
         except (CommandError, DatabaseError, OSError) as error:
             failure = {"error": f"step {number + 1}: {error}"}
         if failure and (step["kind"] == "vtysh" or number < len(steps) - 1):
-            return failure
+            return failure, {}
     reloads = any(step["kind"] == "reload" for step in steps)
     within_s = 0.0 if failure else RELOAD_SETTLES_S if reloads else READ_BACK_S
     left = settled(host, lambda: _unmet(host, asked, reloads=reloads), within_s, READ_BACK_PAUSE_S)
     if not left:
-        return {}
-    return {
-        **failure,
-        "error": failure.get("error") or f"not as intended when read back: {listed(left)}",
-        "unmet": left,
-    }
+        return {}, {"refused": failure["refused"]} if reloads and "refused" in failure else {}
+    error = failure.get("error") or f"not as intended when read back: {listed(left)}"
+    return {**failure, "error": error, "unmet": left}, {}
 
 
 def _unmet(host: Host, asked: Mapping[str, Any], *, reloads: bool) -> list[str]:

@@ -429,6 +429,34 @@ def test_rollback_undoes_the_last_commit_of_an_earlier_session_and_saves(
     assert frr_lines(switch) == frr
 
 
+def test_rollback_after_a_commit_that_changed_nothing_undoes_nothing_of_another_session(
+    driver: SonicDriver, switch: Any, served: Any
+) -> None:
+    with served.driver() as other:
+        load(other, MTU)
+        other.commit_config()
+    load(driver, MTU)
+    driver.commit_config()
+    driver.rollback()
+    assert switch.tables["PORT"]["Ethernet0"]["mtu"] == "9000"
+    load(driver, QOS)
+    driver.commit_config()
+    driver.rollback()
+    assert switch.tables["PORT"]["Ethernet0"]["mtu"] == "9000"
+    assert switch.tables["DSCP_TO_TC_MAP"]["AZURE"]["26"] == "3"
+
+
+def test_rollback_after_a_commit_that_changed_nothing_reverts_an_own_commit_that_waits(
+    driver: SonicDriver, switch: Any
+) -> None:
+    before = copy.deepcopy(switch.tables)
+    for _ in range(2):
+        load(driver, MTU)
+        driver.commit_config(revert_in=60)
+    driver.rollback()
+    assert switch.tables == before
+
+
 def test_rollback_with_no_commit_is_refused(driver: SonicDriver) -> None:
     with pytest.raises(CommitError, match="no commit"):
         driver.rollback()
@@ -500,6 +528,49 @@ def test_a_reload_comes_back_with_all_rows_and_frr_lines(driver: SonicDriver, sw
     assert switch.tables["TACPLUS"] == {"global": {"passkey": "s3cret"}}
     assert "neighbor 10.0.0.1 description spine1" in switch.frr
     assert "neighbor 10.0.0.1 remote-as 65000" in switch.frr
+
+
+CRASH = """Stopping SONiC target ...
+Running command: /usr/local/bin/db_migrator.py -o migrate
+Traceback (most recent call last):
+  File "/usr/local/bin/db_migrator.py", line 1350, in main
+    result = getattr(dbmgtr, operation)()
+KeyError: 'profile'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/usr/local/bin/db_migrator.py", line 1360, in <module>
+    sys.exit(1)
+SystemExit: 1
+Released lock on /etc/sonic/reload.lock
+"""
+
+
+def test_the_error_of_a_reload_is_told_although_its_rows_are_there(driver: SonicDriver, switch: Any) -> None:
+    load(driver, provision(switch))
+    assert driver.compare_config()
+
+    def loads_and_fails(command: str) -> None:
+        if command.startswith("config reload"):
+            switch.tables = json.loads(switch.files[command.split()[-1]])
+
+    switch.on_command = loads_and_fails
+    switch.refuse["config reload"] = (1, CRASH, "")
+    assert driver._compared is not None
+    applied = driver.changes.apply(driver._compared, revert_in=60)
+    assert applied.complaint == "config reload -y: KeyError: 'profile'"
+
+
+def test_a_reload_that_fails_names_its_first_error_and_keeps_the_rest_beside_it(
+    driver: SonicDriver, switch: Any
+) -> None:
+    load(driver, provision(switch))
+    switch.refuse["config reload"] = (1, CRASH, "")
+    with pytest.raises(CommitError, match="config reload -y: KeyError: 'profile'; ") as caught:
+        driver.commit_config()
+    assert "Traceback" not in str(caught.value)
+    assert "db_migrator.py" in caught.value.__notes__[0]
 
 
 def test_a_reload_that_cuts_the_session_is_followed_over_a_new_one(driver: SonicDriver, switch: Any) -> None:

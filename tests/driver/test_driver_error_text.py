@@ -20,5 +20,17 @@ def test_a_traceback_of_the_switch_is_cut_to_its_exception() -> None:
     )
 
 
+def test_the_first_error_is_told_without_what_commands_always_print() -> None:
+    text = (
+        "libyang[0]: Not satisfied. (path: /sonic-port:sonic-port/PORT)\n"
+        "Aborted!\n"
+        "Acquired lock on /etc/sonic/reload.lock\n"
+        "/tmp/step.json fails YANG validation! Error: Data Loading Failed\n"
+        "Not satisfied.\n"
+        "Released lock on /etc/sonic/reload.lock\n"
+    )
+    assert error_text(text) == "/tmp/step.json fails YANG validation! Error: Data Loading Failed / Not satisfied."
+
+
 def test_nothing_printed_is_told_so() -> None:
     assert error_text("") == "it said nothing"

@@ -53,7 +53,8 @@ class Attempt:
 
     ``commit_id`` is the driver's name of the commit, empty where it is not known, and ``earlier_id`` that of the commit
     before it. ``ends_at_s`` is when the switch's own timer ends at the earliest, on this machine's steady clock.
-    ``after`` is what was read back and verified, None where our driver did not read it.
+    ``after`` is what was read back and verified, None where our driver did not read it. ``complaint`` is what a reload
+    said that failed and whose rows are there all the same.
     """
 
     before: Found
@@ -64,6 +65,7 @@ class Attempt:
     drained: bool = False
     ends_at_s: float = 0.0
     after: Reading | None = field(default=None, repr=False)
+    complaint: str = ""
 
     def made(self, last: LastCommit) -> bool:
         """Tell whether a switch's last commit is this attempt's."""

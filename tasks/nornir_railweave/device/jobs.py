@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from nornir_railweave.device.reading import Comparer, running_of
+from railweave.diagnostics import Blocker
 from railweave.plan.document import change_json
 from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health, gate
@@ -41,6 +42,12 @@ class Found:
     done: bool
     disconnects: bool = False
     drained: tuple[str, ...] = ()
+    blockers: tuple[Blocker, ...] = ()
+
+    @property
+    def remaining(self) -> list[str]:
+        """Return what is still to be done, and why it cannot be, as a person may see it."""
+        return [*(one.message for one in self.blockers), *(one.unmet for one in self.delta)]
 
 
 class DeviceJob(Protocol):
@@ -144,6 +151,7 @@ class DeployJob:
             done=not delta and not found.difference.blockers,
             disconnects=found.difference.unprovisioned or needs_both_ends(delta),
             drained=found.difference.drained,
+            blockers=found.difference.blockers,
         )
 
     def moved(self, found: Found) -> str:

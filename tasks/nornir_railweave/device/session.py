@@ -60,6 +60,12 @@ def session(task: Task) -> Iterator[Session]:
         raise
 
 
+def said_of(fault: BaseException) -> dict[str, str]:
+    """Return all that a device printed of a fault, for the journal; nothing where it is not known."""
+    notes = "\n".join(getattr(fault, "__notes__", ()))
+    return {"said": notes} if notes else {}
+
+
 def error_text(fault: BaseException) -> str:
     """Return an exception in one line for a person; its kind where it says nothing or is no device's fault."""
     text = printable(" ".join(str(fault).split()))

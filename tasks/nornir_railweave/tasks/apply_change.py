@@ -19,10 +19,11 @@ from nornir_railweave.device.jobs import Found, config_state
 from nornir_railweave.device.observing import observe_over, seen_of
 from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.restore import apply_delta, roll_back
-from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, said_of, session
 from nornir_railweave.events import Step
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, ConfigState, DeviceOutcome, Outcome
+from railweave.wording import first_few
 
 _OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
 _LOCKED = (LockError, SessionLockedException)
@@ -141,16 +142,16 @@ class _Application:
         attempt = replace(attempt, ends_at_s=device.order.policy.clock.monotonic() + device.revert_in_s)
         try:
             applied = self._apply(attempt)
-            attempt = replace(attempt, commit_id=applied.commit_id, after=applied.reading)
+            attempt = replace(attempt, commit_id=applied.commit_id, after=applied.reading, complaint=applied.complaint)
         except _LOCKED as fault:
             if attempt.drained:
                 raise _EndedError(self._roll_back_drain(attempt, error_text(fault))) from fault
             raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
         except DEVICE_ERRORS as fault:
             # Only reading the device tells in which state that leaves it.
-            device.say(Step.LOST, error_text(fault))
+            device.say(Step.LOST, error_text(fault), **said_of(fault))
             return error_text(fault), attempt
-        device.say(Step.APPLIED, commit_id=attempt.commit_id)
+        device.say(Step.APPLIED, attempt.complaint, commit_id=attempt.commit_id)
         return "", attempt
 
     def _apply(self, attempt: Attempt) -> Applied:
@@ -168,18 +169,18 @@ class _Application:
         except DEVICE_ERRORS as fault:
             return ApplyResult(outcome=device.lost(fault_text or error_text(fault)))
         if config_state(found, device.job) is not ConfigState.AFTER:
-            why = fault_text or "the device does not hold what was committed"
+            left = first_few(found.remaining, separator="; ") or "its digest is another"
+            why = fault_text or f"the device does not hold what was committed: {left}"
             return ApplyResult(outcome=roll_back(device, attempt, why))
         attempt = replace(attempt, after_sha256=found.sha256)
         try:
             wrong, after = self._verify(attempt)
         except DEVICE_ERRORS as fault:
             wrong, after = f"could not be verified: {error_text(fault)}", None
-        return (
-            ApplyResult(outcome=roll_back(device, attempt, wrong))
-            if wrong
-            else ApplyResult(replace(attempt, after=after))
-        )
+        if wrong:
+            # The switch's own words come first: what is missing after a reload that failed follows from that.
+            return ApplyResult(outcome=roll_back(device, attempt, "; ".join(filter(None, (attempt.complaint, wrong)))))
+        return ApplyResult(replace(attempt, after=after))
 
     def _read_again(self, attempt: Attempt, *, reconnect: bool) -> Found:
         """Read what the commit left, over a new session where the old one is in doubt or breaks off."""

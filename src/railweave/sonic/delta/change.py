@@ -91,6 +91,18 @@ class Edit:
             return HIDDEN if self.field is not None and is_secret(self.table, self.field) else value
         return shown_row(self.table, value)
 
+    @property
+    def unmet(self) -> str:
+        """Return in words how the row, field or line of FRR is other than the edit makes it, as it may be shown."""
+        one = self.shown
+        if one.table == FRR_TABLE:
+            place = f"FRR {one.key} / {one.field}" if one.key else f"FRR {one.field}"
+            return f"{place} is {'there' if one.op is Op.REMOVE else 'missing'}"
+        place = f"{one.table}|{one.key} {one.field or ''}".rstrip()
+        if one.field is None or one.op is Op.REMOVE:
+            return f"{place} is {'missing' if one.op is Op.ADD else 'there'}"
+        return f"{place} is {one.before or 'missing'}, not {one.after}"
+
     def __repr__(self) -> str:
         """Return the edit as it may be shown."""
         shown = self.shown
