@@ -257,8 +257,8 @@ def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> tup
     left = settled(host, lambda: _unmet(host, asked, reloads=reloads), within_s, READ_BACK_PAUSE_S)
     if not left:
         return {}, {"refused": failure["refused"]} if reloads and "refused" in failure else {}
-    error = failure.get("error") or f"not as intended when read back: {listed(left)}"
-    return {**failure, "error": error, "unmet": left}, {}
+    why = failure.get("error") or f"not as intended when read back: {listed(left)}"
+    return {**failure, "error": why, "unmet": left}, {}
 
 
 def _unmet(host: Host, asked: Mapping[str, Any], *, reloads: bool) -> list[str]:

@@ -553,7 +553,7 @@ def test_the_error_of_a_reload_is_told_although_its_rows_are_there(driver: Sonic
 
     def loads_and_fails(command: str) -> None:
         if command.startswith("config reload"):
-            switch.tables = json.loads(switch.files[command.split()[-1]])
+            switch.tables = json.loads(switch.files[command.rsplit(maxsplit=1)[-1]])
 
     switch.on_command = loads_and_fails
     switch.refuse["config reload"] = (1, CRASH, "")

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Edit, Method, Op
 from railweave.sonic.delta.delta import inverse
 from railweave.sonic.delta.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, running_sha256
 from railweave.sonic.delta.merge import apply, delta_of, merge_document
 from railweave.sonic.delta.snapshot import snapshot_before, snapshot_of
 from railweave.sonic.document import RunningConfig, running_from
-from railweave.sonic.rows import DeviceConfig, Row
+from railweave.sonic.rows import FRR_TABLE, DeviceConfig, Row
 
 PLATFORM = "x86_64-kvm_x86_64-r0"
 FRR = "router bgp 65001\n no bgp default ipv4-unicast\n"
@@ -485,3 +485,20 @@ def test_cable_lengths_of_other_ports_stay_and_those_of_removed_ports_go() -> No
         "remove CABLE_LENGTH|AZURE|Ethernet2",
     ]
     assert not found.conflicts
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (Edit(Op.ADD, "VLAN", "Vlan1", None, None, {"vlanid": "1"}), "VLAN|Vlan1 is missing"),
+        (Edit(Op.REMOVE, "VLAN", "Vlan1", None, {"vlanid": "1"}, None), "VLAN|Vlan1 is there"),
+        (Edit(Op.UPDATE, "PORT", "E", "adv_speeds", ("1", "2"), "2"), "PORT|E adv_speeds is 1,2, not 2"),
+        (Edit(Op.ADD, "PORT", "E", "mtu", None, "2"), "PORT|E mtu is missing, not 2"),
+        (Edit(Op.REMOVE, "PORT", "E", "mtu", "1", None), "PORT|E mtu is there"),
+        (Edit(Op.ADD, "TACPLUS", "global", "passkey", None, "t"), "TACPLUS|global passkey is missing, not (hidden)"),
+        (Edit(Op.ADD, FRR_TABLE, "router bgp 1", "bgp x", None, "bgp x"), "FRR router bgp 1 / bgp x is missing"),
+        (Edit(Op.REMOVE, FRR_TABLE, "", "x", "x", None), "FRR x is there"),
+    ],
+)
+def test_an_edit_says_how_a_device_is_other_than_it_makes_it(edit: Edit, told: str) -> None:
+    assert edit.unmet == told

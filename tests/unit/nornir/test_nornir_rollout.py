@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from napalm.base.exceptions import CommitError, ConnectionClosedException, ConnectTimeoutError, LockError
 
+from napalm_sonic.commit import Applied
+from nornir_railweave.device.restore import apply_delta
 from nornir_railweave.events import Step
 from nornir_railweave.rollout.journal import Journal
+from nornir_railweave.tasks import apply_change
 from railweave.fabric.model import Fabric
 
 if TYPE_CHECKING:
@@ -319,6 +322,45 @@ def test_every_session_is_closed_after_soaks_and_waves(wide: "Bench") -> None:
     wide.deploy()
     for one in wide.world.switches.values():
         assert one.calls.count("open") == one.calls.count("close")
+
+
+def test_what_a_device_does_not_hold_after_its_commit_is_named(wide: "Bench") -> None:
+    one = switch(wide, "lab-spine1")
+
+    def another() -> None:
+        tables = dict(one.running.config_db)
+        tables["PORT"] = {**tables["PORT"], "Ethernet0": {**tables["PORT"]["Ethernet0"], "mtu": "1500"}}
+        one.running = type(one.running)(tables, one.running.frr)
+
+    one.faults["committed"] = [another]
+    result = wide.deploy()
+    told = "the device does not hold what was committed: PORT|Ethernet0 mtu is 1500, not 9216"
+    assert result.devices["lab-spine1"].error == told
+
+
+def test_the_switchs_own_error_comes_before_what_follows_from_it(
+    wide: "Bench", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaks_bgp(switch(wide, "lab-spine1"))
+
+    def complaining(*arguments: Any) -> Applied:
+        return replace(apply_delta(*arguments), complaint="config reload: KeyError: 'profile'")
+
+    monkeypatch.setattr(apply_change, "apply_delta", complaining)
+    result = wide.deploy()
+    error = result.devices["lab-spine1"].error
+    assert error.startswith("config reload: KeyError: 'profile'; verification failed")
+    assert "config reload: KeyError: 'profile'" in texts(wide, Step.APPLIED)
+
+
+def test_all_that_a_device_printed_of_a_fault_is_for_the_journal(wide: "Bench") -> None:
+    fault = CommitError("config load: KeyError: 'x'")
+    fault.add_note("a long output")
+    switch(wide, "lab-spine1").faults["commit"] = [fault]
+    wide.deploy()
+    lost = [event for event in wide.events if event.step is Step.LOST and event.device == "lab-spine1"]
+    assert lost[0].text == "config load: KeyError: 'x'"
+    assert lost[0].details == {"said": "a long output"}
 
 
 def test_an_earlier_commit_is_not_taken_back_for_one_that_never_was(wide: "Bench") -> None:
