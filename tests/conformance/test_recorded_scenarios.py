@@ -16,8 +16,7 @@ from sonic_sim.frr import show
 ALL = None
 NOT_REPLAYED: dict[str, tuple[tuple[int, ...] | None, str]] = {
     # scenario: (steps, or ALL), why
-    "cfggen/hwinfo": ((1, 2, 3), "sonic-cfggen reads no device folder of an image"),
-    "cfggen/preset": (ALL, "sonic-cfggen reads no device folder of an image; factory.py makes the sample"),
+    "cfggen/hwinfo": ((1,), "no device folder says how many sensors its ASIC has"),
     "frr/bgp-summary": (ALL, "the recording's interfaces are devices of a kernel"),
     "frr/routes": (ALL, "the recording's interfaces are devices of a kernel"),
     "frr/vtysh-forms": (ALL, "the recording's containers share the files of the host"),
@@ -26,8 +25,6 @@ NOT_REPLAYED: dict[str, tuple[tuple[int, ...] | None, str]] = {
     "qos/reload-mellanox": (ALL, "config qos reload needs the templates of the image"),
     "qos/reload-ports": (ALL, "config qos reload needs the templates of the image"),
     "qos/reload-leaf": (ALL, "config qos reload needs the templates of the image"),
-    "reload/lock": (ALL, "the recording holds the lock by a subshell; test_sim_reload.py holds it itself"),
-    "reload/lock-gcu": (ALL, "the recording holds the lock by a subshell; test_sim_reload.py holds it itself"),
     "show/route-nobgpd": ((3, 4, 5), "FRR's own lists of filters and protocols are not simulated"),
 }
 RECORDED_FRR = "8.4.4"

@@ -58,7 +58,7 @@ def device_of(scenario: dict[str, Any]) -> Device:
     without = ("systemd", *(("sudo",) if scenario.get("id") == "no-sudo" else ()))
     without += () if scenario.get("category") == "frr" else ("bgpd",)
     spec = SimDevice("leaf1", document, "N/A", "52:54:00:12:34:56", scenario.get("asic_type", "vs"), without)
-    device = RecordedDevice(spec, Clock(0.0), daemons=False)
+    device = RecordedDevice(spec, Clock(1e-6), daemons=False)  # sleeps take nothing and keep their order
     init = (FOLDER / "initial" / "init_cfg.json").read_bytes()
     device.files.write("/etc/sonic/init_cfg.json", init)
     device.files.write(CONFIG_FILE, text.encode())

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from sonic_sim.commands.merge import merge_into, read_document
 from sonic_sim.commands.parsing import Parser
 from sonic_sim.configdb import to_json
+from sonic_sim.platform import cages
+from sonic_sim.presets import PRESETS, sample
 from sonic_sim.shell.programs import Call, ProgramError, Result, Wait, program
 
 if TYPE_CHECKING:
     import jinja2
 
 _SECONDS = 0.15
-_PRESETS = ("t1", "l2", "t1-smartswitch", "empty", "l1", "l3")
 _TEMPLATES = ("/usr/share/sonic/templates", "/usr/files/build_templates")
 
 
@@ -40,7 +41,7 @@ def _parser() -> Parser:
     parser.add_argument("-T", "--template_dir", help="search base for the template files", action="store")
     group.add_argument("-v", "--var", help="print the value of a variable, support jinja2 expression")
     group.add_argument("--var-json", help="print the value of a variable, in json format")
-    group.add_argument("--preset", help="generate sample configuration from a preset template", choices=_PRESETS)
+    group.add_argument("--preset", help="generate sample configuration from a preset template", choices=list(PRESETS))
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--print-data", help="print all data", action="store_true")
     group.add_argument("-w", "--write-to-db", help="write config into configdb", action="store_true")
@@ -57,8 +58,7 @@ def cfggen(call: Call) -> Result:
     parsed = _PARSER.parse(call.argv[1:])
     if isinstance(parsed, Result):
         return parsed
-    unknown = ("minigraph", "yang", "device_description", "preset", *(() if parsed.port_config else ("hwsku",)))
-    for option in unknown:
+    for option in ("minigraph", "yang", "device_description"):
         if getattr(parsed, option) is not None:
             return Result(1, err=f"sonic-cfggen --{option.replace('_', '-')}: this option is not simulated\n")
     if parsed.from_db and not call.device.initialized:
@@ -67,7 +67,7 @@ def cfggen(call: Call) -> Result:
         return Result(out=_output(call, parsed, _data(call, parsed)), seconds=_SECONDS)
     except ProgramError as error:
         return Result(1, err=error.traceback())
-    except (TypeError, AttributeError, IndexError) as error:
+    except (TypeError, AttributeError, LookupError, ZeroDivisionError) as error:
         # what a document of another shape does to the program
         return Result(1, err=ProgramError(f"{type(error).__name__}: {error}").traceback())
 
@@ -76,7 +76,10 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
     data: dict[str, Any] = {}
     if parsed.hwsku is not None:
         _update(data, {"DEVICE_METADATA": {"localhost": {"hwsku": parsed.hwsku}}})
-        _update(data, {"PORT": _ports(_read(call, parsed.port_config))})
+        if parsed.port_config:
+            _update(data, {"PORT": _ports(_read(call, parsed.port_config))})
+        else:
+            _update(data, _ports_of_sku(call, parsed.hwsku))
     for path in parsed.json:
         _update(data, _with_tuples(read_document(_read(call, path))))
     if parsed.additional_data is not None:
@@ -87,6 +90,16 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
         hardware = {"platform": call.device.platform, "mac": call.device.spec.mac}
         _update(data, {"DEVICE_METADATA": {"localhost": hardware}})
     return data
+
+
+def _ports_of_sku(call: Call, hwsku: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Return PORT and BREAKOUT_CFG of the switch's own SKU; of any other the image has no folder, which is no error."""
+    spec = call.device.spec
+    if hwsku != spec.hwsku:
+        return {"PORT": {}}
+    known = cages(spec)
+    ports = {name: row for cage in known.values() for name, row in cage.children(cage.default).items()}
+    return {"PORT": ports, "BREAKOUT_CFG": {name: {"brkout_mode": cage.default} for name, cage in known.items()}}
 
 
 def _ports(text: str) -> dict[str, dict[str, str]]:
@@ -157,6 +170,8 @@ def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str
         merge_into(call.device.db, {name: _with_keys(rows) for name, rows in data.items()})
     if parsed.print_data:
         out += to_json(_with_keys(data)) + "\n"
+    if parsed.preset is not None:
+        out += to_json(_with_keys(sample(data, parsed.preset))) + "\n"
     return out
 
 

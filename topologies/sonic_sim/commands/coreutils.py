@@ -25,7 +25,7 @@ def printf(call: Call) -> Result:
     return Result(out=text)
 
 
-@program("true", ":", "stty", "terminal", "set", "export", "unset", "umask", "trap", "reset", "clear", "wait", "ulimit")
+@program("true", ":", "stty", "terminal", "set", "export", "unset", "umask", "trap", "reset", "clear", "ulimit")
 def true(call: Call) -> Result:
     """Do nothing, well."""
     return Result()

@@ -3,6 +3,7 @@
 import asyncio
 
 from sonic_sim.commands.filetools import read_for
+from sonic_sim.device import Holder, Locks
 from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Shell, runner
 from sonic_sim.shell.streams import Captured, Streams
@@ -82,10 +83,20 @@ async def sleep(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0
 
 
+@runner("wait")
+async def wait(shell: Shell, argv: list[str], streams: Streams) -> int:
+    """Wait for what this shell has started in the background."""
+    await asyncio.gather(*shell.jobs, return_exceptions=True)
+    return 0
+
+
 @runner("flock")
 async def flock(shell: Shell, argv: list[str], streams: Streams) -> int:
-    """Hold a lock while a command runs: ``flock [-n] [-w S] [-E N] FILE COMMAND…`` or ``FILE -c LINE``."""
-    words, conflict, wait_s = argv[1:], 1, float("inf")
+    """Hold a lock while a command runs: ``flock [-n] [-w S] [-E N] FILE COMMAND…`` or ``FILE -c LINE``.
+
+    ``flock NUMBER`` locks an open file until it is closed, or with ``-u`` until then.
+    """
+    words, conflict, wait_s, unlock = argv[1:], 1, float("inf"), False
     while words and words[0].startswith("-"):
         option = words.pop(0)
         if option in ("-E", "--conflict-exit-code") and words:
@@ -94,24 +105,45 @@ async def flock(shell: Shell, argv: list[str], streams: Streams) -> int:
             wait_s = float(words.pop(0))
         elif option in ("-n", "--nonblock", "--nb"):
             wait_s = 0.0
+        unlock = unlock or option in ("-u", "--unlock")
     if not words:
         streams.err("flock: not enough arguments\n")
         return 64
-    path, command = words[0], words[1:]
-    device = shell.device
-    holder = device.locks.take(path)
-    started = asyncio.get_running_loop().time()
-    while holder is None:
-        if asyncio.get_running_loop().time() - started >= wait_s:
-            return conflict
-        await asyncio.sleep(0.05)
-        holder = device.locks.take(path)
+    if len(words) == 1:
+        return await _lock_open_file(shell, words[0], streams, unlock=unlock, conflict=conflict, wait_s=wait_s)
+    holder = await _locked(shell.device.locks, words[0], wait_s)
+    if holder is None:
+        return conflict
     try:
-        if command[:1] in (["-c"], ["--command"]):
-            return await shell.child().run_line(command[1], streams)
-        return await shell.child().execute(command, streams) if command else 0
+        if words[1] in ("-c", "--command"):
+            return await shell.child().run_line(words[2], streams)
+        return await shell.child().execute(words[1:], streams)
     finally:
-        device.locks.release(holder)
+        shell.device.locks.release(holder)
+
+
+async def _lock_open_file(
+    shell: Shell, number: str, streams: Streams, *, unlock: bool, conflict: int, wait_s: float
+) -> int:
+    """Lock the file that is open under a number, or unlock it."""
+    opened, locks = shell.opened.get(number), shell.device.locks
+    if opened is None:
+        known = number.isdecimal()
+        streams.err(f"flock: {number}: Bad file descriptor\n" if known else f"flock: bad file descriptor: '{number}'\n")
+        return 65 if known else 64
+    if unlock and opened.holder is not None:
+        locks.release(opened.holder)
+        opened.holder = None
+    if not unlock:
+        opened.holder = opened.holder or await _locked(locks, opened.path, wait_s)
+    return 0 if unlock or opened.holder is not None else conflict
+
+
+async def _locked(locks: Locks, path: str, wait_s: float) -> Holder | None:
+    started = asyncio.get_running_loop().time()
+    while (holder := locks.take(path)) is None and asyncio.get_running_loop().time() - started < wait_s:
+        await asyncio.sleep(0.05)
+    return holder
 
 
 @runner("cat")

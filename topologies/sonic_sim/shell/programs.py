@@ -1,12 +1,13 @@
 """The list of programs: a handler is a function of (device, words, input) and returns exit status and texts."""
 
+import asyncio
 import posixpath
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
-from sonic_sim.device import Device
+from sonic_sim.device import Device, Holder
 from sonic_sim.files import ROOT, canonical
 from sonic_sim.shell.streams import Streams
 
@@ -57,6 +58,14 @@ class ProgramError(Exception):
         return f"Traceback (most recent call last):\n  ...\n{self}\n"
 
 
+@dataclass(slots=True)
+class OpenFile:
+    """A file that is open under a number; a lock taken by ``flock NUMBER`` is held until it is closed."""
+
+    path: str
+    holder: Holder | None = None
+
+
 class Shell(Protocol):
     """What a program that starts others knows of the shell that it runs in."""
 
@@ -73,8 +82,16 @@ class Shell(Protocol):
     async def execute(self, argv: list[str], streams: Streams) -> int:
         """Run one command by its words."""
 
-    def spawn(self, work: Coroutine[Any, Any, int]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, int]) -> object:
         """Let something run that outlives this command and the session."""
+
+    @property
+    def opened(self) -> Mapping[str, OpenFile]:
+        """Return the files that are open under a number from 3 on."""
+
+    @property
+    def jobs(self) -> Sequence["asyncio.Task[int]"]:
+        """Return what this shell has started in the background."""
 
 
 Handler = Callable[[Call], Result]

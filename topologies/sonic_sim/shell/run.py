@@ -11,9 +11,9 @@ from typing import Any
 from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT, canonical, words_of
-from sonic_sim.shell.programs import Call, Result, Wait, find_command
+from sonic_sim.shell.programs import Call, OpenFile, Result, Wait, find_command
 from sonic_sim.shell.streams import Captured, Streams, TextStdin
-from sonic_sim.shell.syntax import Compound, Pipeline, ShellSyntaxError, Simple, Word, parse
+from sonic_sim.shell.syntax import DESCRIPTORS, Compound, Pipeline, ShellSyntaxError, Simple, Word, parse
 
 _VARIABLE = re.compile(r"\$(\?|\w+|\{\w+(?:\[\d+\])?\})")
 
@@ -24,7 +24,7 @@ class SessionDroppedError(Exception):
 
 @dataclass(slots=True)
 class Shell:
-    """A login of one user: directory, variables, last exit status."""
+    """A login of one user: directory, variables, last exit status, open files by their numbers from 3 on."""
 
     device: Device
     user: str = "admin"
@@ -34,11 +34,13 @@ class Shell:
     status: int = 0
     tasks: set["asyncio.Task[int]"] = field(default_factory=set)
     when_done: Callable[[], None] | None = None
+    opened: dict[str, OpenFile] = field(default_factory=dict)
+    jobs: list["asyncio.Task[int]"] = field(default_factory=list)
 
     def child(self, user: str | None = None) -> "Shell":
         """Return a shell for a command inside this one, perhaps of another user."""
         inner = Shell(self.device, user or self.user, self.cwd, self.terminal, dict(self.variables))
-        inner.tasks, inner.when_done = self.tasks, self.when_done
+        inner.tasks, inner.when_done, inner.opened = self.tasks, self.when_done, dict(self.opened)
         return inner
 
     async def run_line(self, line: str, streams: Streams) -> int:
@@ -64,13 +66,14 @@ class Shell:
 
     def start(self, pipeline: Pipeline) -> None:
         """Run a pipeline in the background, output to nowhere."""
-        self.spawn(self.child()._pipeline(pipeline, Captured().streams))
+        self.jobs.append(self.spawn(self.child()._pipeline(pipeline, Captured().streams)))
 
-    def spawn(self, work: Coroutine[Any, Any, int]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, int]) -> "asyncio.Task[int]":
         """Let something run that outlives this command and the session."""
         task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: "asyncio.Task[int]") -> None:
         self.tasks.discard(task)
@@ -90,16 +93,28 @@ class Shell:
         return statuses[-1]
 
     async def _command(self, command: Simple | Compound, streams: Streams) -> int:
+        before = dict(self.opened)
         redirected, finish = await self._redirect(command.redirections, streams)
-        if redirected is None:
-            return 1
-        if isinstance(command, Compound):
-            status = await self._compound(command, redirected)
-        else:
-            argv = [text for word in command.words for text in await self._expand(word)]
-            status = await self.execute(argv, redirected) if argv else 0
-        finish()
+        argv: list[str] = []
+        try:
+            if redirected is None:
+                return 1
+            if isinstance(command, Compound):
+                status = await self._compound(command, redirected)
+            else:
+                argv = [text for word in command.words for text in await self._expand(word)]
+                status = await self.execute(argv, redirected) if argv else 0
+            finish()
+        finally:
+            if argv != ["exec"]:  # whose redirections are the shell's from then on
+                self._close_all_but(before)
         return status
+
+    def _close_all_but(self, kept: dict[str, OpenFile]) -> None:
+        for number, one in self.opened.items():
+            if kept.get(number) is not one and one.holder is not None:
+                self.device.locks.release(one.holder)
+        self.opened = kept
 
     async def _compound(self, command: Compound, streams: Streams) -> int:
         if command.kind == "(":
@@ -191,6 +206,15 @@ class Shell:
         names = fnmatch.filter(self.device.files.listing(where), last)
         return [posixpath.join(folder, name) for name in names if not name.startswith(".")]
 
+    def _prepared(self, path: str, operator: str) -> list[str]:
+        """Return what a file that a redirection opens holds from then on. Raises OSError."""
+        files = self.device.files
+        keeps = operator.endswith("<") or (operator.endswith(">>") and files.exists(path))
+        texts = [files.read(path, self.user).decode()] if keeps else []
+        if not operator.endswith("<"):
+            files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
+        return texts
+
     async def _redirect(
         self, redirections: list[tuple[str, Word | None]], streams: Streams
     ) -> tuple[Streams | None, Callable[[], None]]:
@@ -215,11 +239,13 @@ class Shell:
                 if operator == "<":
                     result.stdin = TextStdin(files.read(path, self.user).decode(errors="replace"))
                     continue
-                texts = [files.read(path, self.user).decode()] if ">>" in operator and files.exists(path) else []
-                files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
+                texts = self._prepared(path, operator)
             except OSError as error:
                 streams.err(f"bash: {target.raw()}: {words_of(error)}\n")
                 return None, finish
+            if operator in DESCRIPTORS:
+                self.opened[operator[0]] = OpenFile(path)
+                continue
             pending.append((path, texts))
             if operator.startswith("2"):
                 result.err = texts.append

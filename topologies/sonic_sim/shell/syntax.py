@@ -2,8 +2,29 @@
 
 from dataclasses import dataclass, field
 
-_OPERATORS = ("&&", "||", "2>&1", ">&2", "1>&2", "2>>", "2>", "1>", "&>", ">>", ">", "<", ";", "|", "&", "(", ")", "\n")
-_REDIRECTIONS = frozenset({"2>>", "2>", "1>", "&>", ">>", ">", "<"})
+DESCRIPTORS = tuple(f"{number}{operator}" for number in range(3, 10) for operator in (">>", ">", "<"))
+_OPERATORS = (
+    *DESCRIPTORS,
+    "&&",
+    "||",
+    "2>&1",
+    ">&2",
+    "1>&2",
+    "2>>",
+    "2>",
+    "1>",
+    "&>",
+    ">>",
+    ">",
+    "<",
+    ";",
+    "|",
+    "&",
+    "(",
+    ")",
+    "\n",
+)
+_REDIRECTIONS = frozenset({*DESCRIPTORS, "2>>", "2>", "1>", "&>", ">>", ">", "<"})
 _JOINS = frozenset({"2>&1", ">&2", "1>&2"})
 _RESERVED = frozenset({"for", "in", "do", "done", "if", "then", "else", "fi"})
 

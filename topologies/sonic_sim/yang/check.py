@@ -138,9 +138,17 @@ class Checker:
     def _dangles(self, value: Value, document: Document) -> bool:
         """Tell whether a reference names nothing there is."""
         leaf = value.leaf
-        if leaf is None or any(value.text in self._names_of(target, document) for target in leaf.targets):
+        if leaf is None or any(self._is_there(value, target, document) for target in leaf.targets):
             return False
         return leaf.is_leafref or leaf.kind.fault(value.text) != ("", "")
+
+    def _is_there(self, value: Value, target: Target, document: Document) -> bool:
+        """Tell whether what a reference names is there; a path with a predicate is followed from the value's place."""
+        if "[" not in target.shown:
+            return value.text in self._names_of(target, document)
+        node = value.node(document)
+        found = read(target.shown)(node, node)
+        return not isinstance(found, bool | float | str) and any(one.value == value.text for one in found)
 
     def _names_of(self, target: Target, document: Document) -> frozenset[str]:
         rows = document.get(target.table, {})
