@@ -7,6 +7,7 @@ import pytest
 
 from sonic_sim.buffermgr import groups
 from sonic_sim.device import Device
+from sonic_sim.yang.reload_rule import ReloadRule
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -36,6 +37,19 @@ Run = Callable[..., tuple[int, str, str]]
         ('x=$(echo two words); echo $x "in $(echo quotes)"', 0, "two words in quotes\n"),
         ("(cd /tmp && pwd); pwd", 0, "/tmp\n/root\n"),
         ("false | true; echo ${PIPESTATUS[0]}", 0, "1\n"),
+        (
+            "(flock -x 9; sleep 5) 9>/tmp/l & sleep 1; flock -n /tmp/l echo in; echo $?; wait; flock -n /tmp/l echo in",
+            0,
+            "1\nin\n",
+        ),
+        (
+            "exec 9>/tmp/l; flock 9; flock 9; flock -n -E 7 /tmp/l true; echo $?; flock -u 9; flock -n /tmp/l echo in",
+            0,
+            "7\nin\n",
+        ),
+        ("flock -n 8 8</etc/sonic/init_cfg.json && flock -n /etc/sonic/init_cfg.json echo closed", 0, "closed\n"),
+        ("flock 9; flock /tmp/l; echo $?", 0, "64\n"),
+        ("true 9</nosuch; echo $?", 0, "1\n"),
         ("ls /etc/sonic/*.json", 0, "/etc/sonic/config_db.json\n/etc/sonic/init_cfg.json\n"),
     ],
 )
@@ -132,3 +146,41 @@ def test_a_click_program_takes_beginnings_of_words(run: Run, switch: Device) -> 
 
 def test_the_prompt_may_become_root(run: Run, switch: Device) -> None:
     assert run(switch, "sudo -i; whoami", user="admin")[1] == "root\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "dangles"),
+    [
+        ({"BGP_PEER_GROUP_AF": {"Vrf1|G|ipv4_unicast": {}}}, False),
+        ({"BGP_PEER_GROUP_AF": {"default|G|ipv4_unicast": {}}}, True),
+        ({"BGP_NEIGHBOR": {"Vrf1|10.0.0.1": {"peer_group_name": "G", "asn": "5"}}}, False),
+        ({"BGP_NEIGHBOR": {"default|10.0.0.1": {"peer_group_name": "G", "asn": "5"}}}, True),
+        ({"BGP_GLOBALS_LISTEN_PREFIX": {"default|10.0.0.0/24": {"peer_group": "G"}}}, True),
+    ],
+)
+def test_a_reference_with_a_predicate_names_rows_of_its_own_vrf_alone(
+    rows: dict[str, dict[str, dict[str, str]]], dangles: bool
+) -> None:
+    globals_of = {"default": {"local_asn": "1"}, "Vrf1": {"local_asn": "1"}}
+    others = {"VRF": {"Vrf1": {}}, "BGP_GLOBALS": globals_of, "BGP_PEER_GROUP": {"Vrf1|G": {"asn": "5"}}}
+    violation = ReloadRule().violation({**others, **rows})
+    assert (violation is not None) == dangles
+    assert violation is None or 'of value "G" points to a non-existing leaf' in violation.message
+
+
+def test_presets_are_made_of_the_ports_of_the_own_sku(run: Run, switch: Device) -> None:
+    sku = switch.spec.hwsku
+    status, out, _ = run(switch, f"sonic-cfggen -H -k {sku} --preset t1")
+    made = json.loads(out)
+    ports = list(made["PORT"])
+    assert (status, set(made["PORT"])) == (0, set(switch.spec.factory["PORT"]))
+    assert made["DEVICE_METADATA"]["localhost"]["hwsku"] == sku
+    names = [one["name"] for one in made["BGP_NEIGHBOR"].values()]
+    assert (names[0], names[-1]) == ("ARISTA01T2", f"ARISTA{len(ports) // 2:02d}T0")
+    assert f"{ports[0]}|10.0.0.0/31" in made["INTERFACE"]
+    assert json.loads(run(switch, f"sonic-cfggen -k {sku} --preset l3")[1])["INTERFACE"] == {port: {} for port in ports}
+    members = json.loads(run(switch, f"sonic-cfggen -k {sku} --preset l2")[1])["VLAN_MEMBER"]
+    assert list(members) == [f"Vlan1000|{port}" for port in ports]
+    assert "subtype" in run(switch, f"sonic-cfggen -k {sku} --preset t1-smartswitch")[1]
+    assert json.loads(run(switch, "sonic-cfggen -k Nosuch --preset l1")[1])["PORT"] == {}
+    assert run(switch, "sonic-cfggen --preset l1")[0] == 1
