@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from railweave.diagnostics import Diagnostic, Where, error
+from railweave.diagnostics import Blocker, Diagnostic, Where, error
 from railweave.plan.model import NO_GENERATION, Generation
 from railweave.plan.outcome import ConfigState
 from railweave.plan.rollout import DeviceRecord, Rollout
@@ -19,10 +19,11 @@ _SHOWN = 8
 class DeviceReading:
     """What a device says of a rollout.
 
-    ``running`` is what it runs, None where ``error`` says why it could not be read, ``sha256`` its digest. ``pending``:
-    a commit waits on it, which the plan refuses. ``commit_id`` is the commit of the rollout that it holds,
-    ``snapshot`` what it held before, as its rollback document says; where that is None, ``gone`` says why.
-    ``number`` is that of its generation, and ``earlier`` the generation before the commit.
+        ``running`` is what it runs, None where ``error`` says why it could not be read, ``sha256`` its digest.
+    ``pending``: a commit waits on it, which the plan refuses. ``commit_id`` is the commit of the rollout that it
+    holds, ``snapshot`` what it held before, as its rollback document says; where that is None, ``gone`` says why.
+    ``number`` is that of its generation, and ``earlier`` the generation before the commit. ``blockers`` say why the
+    switch would refuse the reload that the snapshot takes.
     """
 
     running: RunningConfig | None = field(default=None, repr=False)
@@ -34,6 +35,7 @@ class DeviceReading:
     error: str = ""
     number: int = 0
     earlier: Generation = NO_GENERATION
+    blockers: tuple[Blocker, ...] = ()
 
 
 def nothing_to_roll_back(fabric: str, target: str) -> Diagnostic:
@@ -90,6 +92,12 @@ def rollback_refusals(
         _refused(rollout, "RW539", [name], why, _EARLIER)
         for name, state in states.items()
         if state is ConfigState.AFTER and (why := _no_snapshot(rollout, read[name]))
+    ]
+    found += [
+        _refused(rollout, one.code, [name], one.message, one.fix)
+        for name, state in states.items()
+        if state is ConfigState.AFTER
+        for one in read[name].blockers
     ]
     return tuple(found)
 

@@ -3,26 +3,27 @@
 from collections.abc import Iterable
 from typing import Any
 
-from nornir_railweave.device.reading import Comparison, switch_program
+from nornir_railweave.device.reading import switch_program
 from railweave.diagnostics import Blocker
 from railweave.plan.reload_check import CODE, reload_blockers
+from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import applied
 from railweave.sonic.delta.steps import ReloadStep, steps_of
-from railweave.sonic.document import DocumentError
+from railweave.sonic.document import DocumentError, RunningConfig
 from railweave.sonic.rows import DeviceConfig
 
 
-def refused_reload(driver: Any, found: Comparison, intended: DeviceConfig) -> Iterable[Blocker]:
-    """Return why the reload would abort; nothing where it would not, or where the driver cannot ask.
+def refused_reload(driver: Any, delta: Delta, running: RunningConfig, intended: DeviceConfig) -> Iterable[Blocker]:
+    """Return why the reload that ``delta`` takes would abort; nothing where it takes none or the driver cannot ask.
 
     Raises what the driver raises.
     """
-    program, delta = switch_program(driver), found.difference.delta
-    if program is None:
+    program = switch_program(driver)
+    if program is None or not delta.reloads:
         return ()
     try:
-        (step,) = steps_of(delta, found.running)
+        (step,) = steps_of(delta, running)
     except DocumentError as error:
         return (Blocker(str(error), "write the missing fields to the switch, then plan again", CODE),)
     rejected = program.rejected_by_reload(step.config_db) if isinstance(step, ReloadStep) else ()
-    return reload_blockers(rejected, delta, applied(delta, found.running).config_db, intended.config_db())
+    return reload_blockers(rejected, delta, applied(delta, running).config_db, intended.config_db())

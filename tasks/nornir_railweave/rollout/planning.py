@@ -152,8 +152,8 @@ def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bo
     blockers = found.difference.blockers
     if damage := damage_of(driver):
         blockers += (Blocker(f"its transaction state is damaged: {damage}", f"railweave recover {name}"),)
-    elif found.difference.delta.reloads:
-        blockers += tuple(refused_reload(driver, found, compare.intended(name)))
+    else:
+        blockers += tuple(refused_reload(driver, found.difference.delta, found.running, compare.intended(name)))
     if blockers != found.difference.blockers:
         found = replace(found, difference=replace(found.difference, delta=Delta(), blockers=blockers))
     return found, is_pending(driver)

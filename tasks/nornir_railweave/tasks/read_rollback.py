@@ -8,11 +8,13 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.reading import known_generation, running_of, switch_program
+from nornir_railweave.device.reload_check import refused_reload
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
 from railweave.plan.lineage import generation_of
 from railweave.plan.rollback_checks import DeviceReading
 from railweave.plan.rollout import Rollout
+from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import running_sha256
 from railweave.sonic.delta.snapshot import snapshot_of
 from railweave.sonic.rows import DeviceConfig
@@ -39,13 +41,16 @@ def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> Devic
         # The rollout was cut off before its journal could name the commit that was kept.
         commit_id = last.commit_id
     document, gone = _document(device.driver, commit_id or (record.commit_ids[-1] if record.commit_ids else ""))
+    snapshot = None if document is None else snapshot_of(document, running, owned, record.before_sha256)
+    delta = Delta() if snapshot is None or last.pending else snapshot.difference(running).delta
     return DeviceReading(
         running=running,
         sha256=running_sha256(running, owned),
         pending=last.pending,
         commit_id=commit_id,
-        snapshot=None if document is None else snapshot_of(document, running, owned, record.before_sha256),
+        snapshot=snapshot,
         gone=gone,
+        blockers=tuple(refused_reload(device.driver, delta, running, owned)),
         number=generation_of(known_generation(device.driver)).number,
         earlier=generation_of(getattr(getattr(switch_program(device.driver), "known", None), "earlier", {})),
     )

@@ -12,6 +12,7 @@ from recording import run
 from railweave.api.deploying import DeployOptions, deploy
 from railweave.api.observing import plan
 from railweave.api.project import Project
+from railweave.api.rolling_back import rollback
 from railweave.errors import RefusedError
 
 INTENT = Path("intent/pod-32.yml")
@@ -54,6 +55,19 @@ def test_a_reload_that_the_switch_would_refuse_is_no_plan_and_its_fixes_make_it_
     result = deploy(Project(INTENT), "sim", DeployOptions(provision=True))
     assert result is not None
     assert result.ok
+
+
+def test_a_rollback_whose_reload_would_be_refused_is_refused_before_it_begins(pod: Counted) -> None:
+    result = deploy(Project(INTENT), "sim", DeployOptions(provision=True))
+    assert result is not None
+    assert result.ok
+    db = pod.devices[LEAF].db
+    db.set_fields("STP|GLOBAL", {"priority": "4096"})
+    with pytest.raises(RefusedError, match="would refuse table STP"):
+        rollback(Project(INTENT), "sim", DeployOptions(provision=True))
+    db.delete("STP|GLOBAL")
+    assert rollback(Project(INTENT), "sim", DeployOptions(provision=True))
+    assert db.get("DEVICE_METADATA|localhost")["hostname"] == "renamed"
 
 
 def test_a_plan_with_a_reload_costs_one_more_command(pod: Counted) -> None:

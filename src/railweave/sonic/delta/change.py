@@ -101,8 +101,8 @@ class Edit:
         place = f"{one.table}|{one.key} {one.field or ''}".rstrip()
         if one.field is None or one.op is Op.REMOVE:
             return f"{place} is {'missing' if one.op is Op.ADD else 'there'}"
-        now, wanted = (",".join(value) if isinstance(value, tuple) else value for value in (one.before, one.after))
-        return f"{place} is {now or 'missing'}, not {wanted}"
+        now, intended = (",".join(value) if isinstance(value, tuple) else value for value in (one.before, one.after))
+        return f"{place} is {now or 'missing'}, not {intended}"
 
     def __repr__(self) -> str:
         """Return the edit as it may be shown."""
