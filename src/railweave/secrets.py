@@ -65,6 +65,24 @@ _LOGIN_IN_URL = re.compile(r"(?P<scheme>\w://[^\s:/@]*:)[^\s/@]+(?=@)")
 _PRIVATE_KEY = re.compile(r"(?<=PRIVATE KEY-----)(?:(?!-----).)*", re.DOTALL)
 
 
+_REFERENCE = re.compile(r"\{secret:\s?(?P<name>[A-Za-z_][\w.-]*)\}")
+
+
+def reference(name: str) -> str:
+    """Return what stands in rendered files in place of a secret that is resolved when it is sent to a switch."""
+    return f"{{secret:{name}}}"
+
+
+def references(text: str) -> tuple[str, ...]:
+    """Return the names of the secrets that a text refers to."""
+    return tuple(match["name"] for match in _REFERENCE.finditer(text)) if "{secret:" in text else ()
+
+
+def with_secrets(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with the secrets that it refers to; those without a value stay references."""
+    return _REFERENCE.sub(lambda match: values.get(match["name"], match[0]), text) if "{secret:" in text else text
+
+
 @lru_cache(maxsize=65536)
 def is_secret(table: str, field: str) -> bool:
     """Tell whether a field of CONFIG_DB holds a secret; ``table`` may be empty where it is not known."""

@@ -112,7 +112,7 @@ class Served:
             "reload_poll": 0.02,
             **optional_args,
         }
-        return SonicDriver("127.0.0.1", "admin", "right", timeout=10, optional_args=arguments)
+        return SonicDriver("127.0.0.1", "admin", "right", timeout=60, optional_args=arguments)
 
 
 async def _handle(switch: SmallSwitch, process: "asyncssh.SSHServerProcess[str]") -> None:
@@ -200,14 +200,14 @@ def served(tmp_path: Path, host_key: asyncssh.SSHKey, authority: asyncssh.SSHKey
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
 
-    server = asyncio.run_coroutine_threadsafe(start(), loop).result(10)
+    server = asyncio.run_coroutine_threadsafe(start(), loop).result(300)
     known_hosts = tmp_path / "known_hosts"
     public = host_key.export_public_key("openssh").decode().strip()
     known_hosts.write_text(f"[127.0.0.1]:{server.get_port()} {public}\n")
     yield Served(switch, server.get_port(), known_hosts)
-    asyncio.run_coroutine_threadsafe(stop(server), loop).result(10)
+    asyncio.run_coroutine_threadsafe(stop(server), loop).result(300)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
+    thread.join(300)
     loop.close()
 
 

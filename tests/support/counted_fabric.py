@@ -124,8 +124,8 @@ def _loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
-        yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result(60)
+        yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result(300)
     finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(300)
         loop.close()

@@ -99,7 +99,7 @@ def run(device: Device, step: dict[str, Any]) -> Ran:
     shell = Shell(device, user, "/root" if user == "root" else "/home/admin", terminal=bool(step.get("terminal")))
     captured = Captured(step.get("stdin") or "")
     captured.streams.terminal = bool(step.get("terminal"))
-    status = asyncio.run(asyncio.wait_for(shell.run_line(step["command"], captured.streams), 20))
+    status = asyncio.run(asyncio.wait_for(shell.run_line(step["command"], captured.streams), 300))
     if _STUB in step["command"]:
         _follow_stand_ins(device)
     return Ran(status, captured.stdout, captured.stderr, difference(before, device.db.rows))

@@ -82,10 +82,10 @@ class WatchedFabric:
         self._process.stdin.close()
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(10)
+            self._process.wait(300)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(10)
+            self._process.wait(300)
 
 
 class Operator:

@@ -70,8 +70,7 @@ def _row_mismatches(document: Document) -> Iterator[Mismatch]:
     for table, key, row in _rows_that_count(document):
         yield Mismatch(table, key)
         for field, value in row.items():
-            if not (table == "SCHEDULER" and value in ("1", "0")):
-                yield Mismatch(table, key, field)
+            yield Mismatch(table, key, field)
             yield from (Mismatch(table, key, field, other) for other in _others(document, table, field, value))
 
 
@@ -91,7 +90,7 @@ def _rows_that_count(document: Document) -> Iterator[tuple[str, str, dict[str, s
 
 def _others(document: Document, table: str, field: str, value: str) -> Iterator[str]:
     if re.fullmatch(r"-?\d+", value) and not field.endswith("_enable"):
-        yield from (str(int(value) + by) for by in (-1, 1, 1000) if table != "SCHEDULER" or 0 < int(value) + by <= 100)
+        yield from (str(int(value) + by) for by in (-1, 1, 1000) if field != "weight" or 0 < int(value) + by <= 100)
     elif field.endswith("m") or re.fullmatch(r"\d+m", value):
         yield from ("1m", "0m", "300m")
     elif field in ("pfc_enable", "pfcwd_sw_enable"):
@@ -107,7 +106,7 @@ def _others(document: Document, table: str, field: str, value: str) -> Iterator[
     else:
         words = {"drop": ("forward", "alert"), "ecn_all": ("ecn_none", "ecn_red"), "true": ("false",),
                  "DWRR": ("STRICT", "WRR"), "STRICT": ("DWRR",), "dynamic": ("static",), "ingress": ("egress",),
-                 "egress": ("ingress",)}  # fmt: skip
+                 "egress": ("ingress",), "bytes": ("packets",)}  # fmt: skip
         yield from words.get(value, ())
 
 

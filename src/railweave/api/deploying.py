@@ -78,6 +78,7 @@ def deploy(
     """
     bound = _read_plan(reviewed) if reviewed else None
     fabric = live or live_fabric(project, target)
+    fabric.require_secrets()
     refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
     _report_unfinished(project, fabric)
     wait_s = fabric.target.rollout.revert_in_s + TIMER_MARGIN_S

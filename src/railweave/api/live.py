@@ -1,8 +1,8 @@
 """A designed fabric together with the target that reaches its devices."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,14 +14,16 @@ from nornir_railweave.rollout.progress import FabricProgress
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import Policy
+from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks import verifying
 from railweave.api.designing import Designed, load_designed, project_templates
 from railweave.api.history import project_history
 from railweave.api.project import Project, find_target
+from railweave.api.secret_places import secret_places
 from railweave.checks.management import management_findings
-from railweave.diagnostics import Severity, Where, has_errors
+from railweave.diagnostics import Diagnostic, Severity, Where, has_errors
 from railweave.errors import RefusedError
 from railweave.plan.expectation import Expecting, expect, skipping
 from railweave.plan.lineage import History
@@ -41,7 +43,8 @@ class LiveFabric:
 
     ``intended`` returns the intended configuration of a device, and keeps those that were asked for last. ``expecting``
     returns what a verification expects of a switch. ``base`` and ``phase`` name the change in phases of which the
-    fabric is a phase; empty and 0 for the fabric of an intent.
+    fabric is a phase; empty and 0 for the fabric of an intent. ``secrets`` are the values that the intent refers to;
+    ``missing_secrets`` says which cannot be resolved here: a plan is made without them, a deployment is refused.
     """
 
     designed: Designed
@@ -52,6 +55,8 @@ class LiveFabric:
     expecting: Expecting = expect
     base: str = ""
     phase: int = 0
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    missing_secrets: tuple[Diagnostic, ...] = ()
 
     @property
     def history(self) -> History:
@@ -84,6 +89,7 @@ class LiveFabric:
             target=self.target.name,
             intent_sha256=self.designed.intent.sha256,
             remove_conflicting=remove_conflicting,
+            unresolved=bool(self.missing_secrets),
             pending_wait_s=pending_wait_s,
             rollout_policy=self.target.rollout.policy,
             quiet_packets_per_s=self.target.rollout.quiet_packets_per_s,
@@ -106,6 +112,11 @@ class LiveFabric:
             expecting=self.expecting,
             history=self.history,
         )
+
+    def require_secrets(self) -> None:
+        """Raise RefusedError, before any device is read, with every secret that cannot be resolved."""
+        if self.missing_secrets:
+            raise RefusedError(self.missing_secrets)
 
     def verify(self, *, wait_s: float = 0) -> VerifyResult:
         """Read all devices and compare them with the fabric."""
@@ -138,11 +149,15 @@ def connect(project: Project, designed: Designed, target: str, expecting: Expect
     if has_errors(in_band):
         raise RefusedError(in_band)
     project.operator.warn(in_band)
-    configurator = Configurator(designed.fabric, project_templates())
+    store = SecretStore(chosen)
+    missing = store.missing(secret_places(designed.intent))
+    configurator = Configurator(designed.fabric, project_templates(), store.values)
 
     @lru_cache(_CONFIGS_KEPT)
     def intended(device: str) -> DeviceConfig:
         return configurator.device(designed.fabric.switch_of[device])
 
     expecting = skipping(expecting, chosen.skip_checks) if chosen.skip_checks else expecting
-    return LiveFabric(designed, chosen, nornir, shown, intended, expecting)
+    return LiveFabric(
+        designed, chosen, nornir, shown, intended, expecting, secrets=store.values, missing_secrets=missing
+    )

@@ -23,6 +23,7 @@ def plan(
     A device that does not answer is ``unreachable`` in the plan. Raises RefusedError, UsageError.
     """
     fabric = live_phase(project, target, base, phase)
+    project.operator.warn([one._replace(severity=Severity.WARNING) for one in fabric.missing_secrets])
     with fabric.progress():
         made = fabric.plan(remove_conflicting=remove_conflicting)
     project.operator.warn([one._replace(severity=Severity.WARNING) for one in discarded(made, fabric.history)])
@@ -49,6 +50,7 @@ def drift(project: Project, target: str, *, ignore: Path | None = None, today: d
     """
     rules = load_rules(ignore) if ignore else ()
     fabric = live_fabric(project, target)
+    project.operator.warn([one._replace(severity=Severity.WARNING) for one in fabric.missing_secrets])
     with fabric.progress():
         made = fabric.plan()
     return judge(made, rules, today or datetime.now(UTC).date())

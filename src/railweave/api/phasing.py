@@ -44,7 +44,7 @@ class LivePhases:
         inventory = replace(self.change.designed, fabric=_with_every_switch(fabrics))
         everyone = connect(self.project, inventory, self.target)
         with everyone.progress():
-            stages = [Configurator(fabric, project_templates()) for fabric in fabrics]
+            stages = [Configurator(fabric, project_templates(), everyone.secrets) for fabric in fabrics]
             progress = find_phase_progress(everyone.nornir, stages, events=everyone.shown)
         if diagnostics := check_phase(progress, self.change.base, asked):
             raise RefusedError(diagnostics)

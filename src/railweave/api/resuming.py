@@ -31,6 +31,7 @@ def resume(
         raise RefusedError([nothing_to_resume(name, target)])
     fabric = fabric_of(found, fabric, project)
     _refuse(found, fabric)
+    fabric.require_secrets()
     project.operator.require_answer("deploy --resume")
     if found.kind is Kind.ROLLBACK:
         return resume_rollback(project, fabric, found, options)

@@ -17,6 +17,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from railweave.fabric.policy import RELEASES, Pool
 from railweave.intent.positions import plain_value
+from railweave.secrets import reference, references
 from railweave.units import parse_speed_gbps
 from railweave.wording import either, suggestion
 
@@ -307,17 +308,21 @@ class CodePoints:
 
 
 class FieldValue:
-    """A CONFIG_DB field: text, or a list of text."""
+    """A CONFIG_DB field: text, a list of text, or ``{secret: NAME}``, which stays a reference until it is sent."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
         items = core_schema.list_schema(core_schema.no_info_plain_validator_function(_field_text))
         return core_schema.no_info_wrap_validator_function(self._read, items)
 
     def _read(self, value: object, read_list: Callable[[object], list[str]]) -> str | tuple[str, ...]:
+        if isinstance(value, dict) and list(value) == ["secret"] and references(reference(str(value["secret"]))):
+            return reference(str(value["secret"]))
         return tuple(read_list(value)) if isinstance(value, list) else _field_text(value)
 
     def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
-        return {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+        secret = {"type": "object", "properties": {"secret": {"type": "string"}}, "required": ["secret"]}
+        by_name = {**secret, "additionalProperties": False}
+        return {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, by_name]}
 
 
 _DSCP = Whole(least=0, most=63)

@@ -163,7 +163,9 @@ class ClassKeys(Keys):
     priority: Annotated[int, Whole(least=0, most=7)] = key(
         "traffic class and queue; of a lossless class also priority group and PFC priority"
     )
-    strict: Annotated[bool, Flag()] = default(False, "served before all classes that have a share")
+    strict: Annotated[bool, Flag()] = default(
+        False, "served before all classes that have a share; of role cnp and control up to 10 % of the port"
+    )
     share: Annotated[int, Whole(least=0, most=100)] = default(0, "percent of the bandwidth that strict classes leave")
     ecn: EcnKeys | None = unset("ECN thresholds of a lossless class; by default they follow from preset or port speed")
 

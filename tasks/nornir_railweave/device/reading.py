@@ -8,6 +8,7 @@ from napalm_sonic.decoding import decoding
 from railweave.fabric.model import Fabric
 from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, parse_running
+from railweave.sonic.render.secret_rows import as_running
 from railweave.sonic.rows import DeviceConfig
 
 IntendedConfig = Callable[[str], DeviceConfig]
@@ -25,11 +26,15 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparer:
-    """Compares the devices of one fabric. ``remove_conflicting`` plans the removal of foreign rows on our ports."""
+    """Compares the devices of one fabric. ``remove_conflicting`` plans the removal of foreign rows on our ports.
+
+    ``unresolved``: the intended configurations refer to secrets that nobody here knows; what runs is taken for them.
+    """
 
     fabric: Fabric = field(repr=False)
     intended: IntendedConfig = field(repr=False)
     remove_conflicting: bool = False
+    unresolved: bool = False
 
     def __call__(self, driver: Any, name: str, which: str = "running") -> Comparison:
         """Return how the running (or ``startup``) configuration of device ``name`` differs from the intended one.
@@ -37,7 +42,7 @@ class Comparer:
         Raises what the driver raises, and DocumentError where its answer is no configuration.
         """
         running = running_of(driver, which)
-        intended = self.intended(name)
+        intended = as_running(self.intended(name), running) if self.unresolved else self.intended(name)
         platform = self.fabric.switch_of[name].panel.platform or None
         with decoding("its configuration"):
             difference = diff(name, running, intended, platform=platform, remove_conflicting=self.remove_conflicting)

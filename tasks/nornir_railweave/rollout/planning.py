@@ -51,6 +51,7 @@ def plan(
     target: str,
     intent_sha256: str,
     remove_conflicting: bool = False,
+    unresolved: bool = False,
     pending_wait_s: float = 0,
     rollout_policy: RolloutPolicy = DEFAULT_POLICY,
     quiet_packets_per_s: float = QUIET_PACKETS_PER_S,
@@ -59,6 +60,8 @@ def plan(
 ) -> Plan:
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
 
+    ``unresolved``: the intended configurations refer to secrets that nobody here knows, and are compared without them.
+
     A device that cannot be read is in the plan as unreachable. With ``pending_wait_s`` devices on which an interrupted
     deployment left a commit that waits for its confirmation are read again until their own timers reverted it, for at
     most that many seconds; where a switch lost its timer, the commit is reverted once its deadline has passed.
@@ -66,7 +69,7 @@ def plan(
     ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
-    compare, share = Comparer(fabric, intended, remove_conflicting), Sharing()
+    compare, share = Comparer(fabric, intended, remove_conflicting, unresolved), Sharing()
     announce(
         Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
     )

@@ -1,7 +1,7 @@
 """A target: how the devices of a fabric are reached, from ``inventory/TARGET.yml``; never what they should be.
 
-The file is read strictly: unknown keys, wrong kinds and secrets are refused at their place. Secrets come from
-environment variables that the file names, or from an SSH agent.
+The file is read strictly: unknown keys, wrong kinds and secrets are refused at their place. Secrets come from where
+``secrets:`` says, from environment variables that the file names, or from an SSH agent.
 """
 
 from collections.abc import Mapping
@@ -36,6 +36,24 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretName:
+    """A secret by its name in ``secrets:``."""
+
+    __pydantic_config__ = STRICT
+    secret: Text
+
+
+@dataclass(frozen=True, slots=True)
+class SecretSource:
+    """Where a secret comes from: an environment variable, a file, or what a command prints; exactly one of them."""
+
+    __pydantic_config__ = STRICT
+    env: Variable | None = None
+    file: File | None = None
+    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JumpLogin:
     """A jump host and how to log in there; without a file of its own its key stands in that of the switches.
 
@@ -50,13 +68,16 @@ class JumpLogin:
     agent: bool = True
     password_env: Variable | None = None
     passphrase_env: Variable | None = None
+    password: SecretName | None = None
+    passphrase: SecretName | None = None
     known_hosts: File | None = None
     channels: Annotated[int, Field(ge=1, le=1000)] = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How to log in by SSH. ``password_env`` and ``passphrase_env`` name environment variables, not secrets.
+    """How to log in by SSH. ``password`` and ``passphrase`` name secrets, ``password_env`` and ``passphrase_env``
+    environment variables; none of them is a secret itself.
 
     ``strict`` refuses host keys that ``known_hosts`` (without it the user's own file) does not hold.
     """
@@ -68,6 +89,8 @@ class Login:
     agent: bool = True
     password_env: Variable | None = None
     passphrase_env: Variable | None = None
+    password: SecretName | None = None
+    passphrase: SecretName | None = None
     strict: bool = True
     known_hosts: File | None = None
     jump: JumpLogin | None = None
@@ -111,7 +134,8 @@ class Target:
 
     ``driver`` is a NAPALM driver's name and ``options`` its optional arguments beside those that ``login`` gives.
     ``skip_checks`` are kinds of checks that its switches cannot pass, each with the reason. ``hosts`` is how GPU nodes
-    are reached, None where they are not.
+    are reached, None where they are not. ``secrets`` says where each secret comes from that this file or the intent
+    names.
     """
 
     name: str
@@ -125,3 +149,4 @@ class Target:
     rollout: Rollout = field(default_factory=Rollout)
     skip_checks: Mapping[str, str] = field(default_factory=dict)
     hosts: HostAccess | None = None
+    secrets: Mapping[str, SecretSource] = field(default_factory=dict)

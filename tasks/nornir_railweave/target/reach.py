@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nornir_railweave.target.model import Address, JumpLogin, Login, Source, Target
+from nornir_railweave.target.model import Address, JumpLogin, Login, SecretName, Source, Target
+from nornir_railweave.target.secret_store import SecretStore
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
@@ -43,11 +44,12 @@ def resolve(
     else:
         addresses = {switch.name: _address(target, switch) for switch in fabric.switches}
     _refuse_missing(addresses, target)
-    password = _secret(login.password_env, environ)
-    options = {**_options(target, login, _secret(login.passphrase_env, environ)), **started}
+    store = SecretStore(target, environ)
+    password = _secret(login.password, login.password_env, store)
+    options = {**_options(target, login, _secret(login.passphrase, login.passphrase_env, store)), **started}
     # Also for a simulator or lab: it may run on another machine.
     if target.login.jump is not None:
-        options["jump"] = _jump(target.login.jump, login, environ)
+        options["jump"] = _jump(target.login.jump, login, store)
     return {
         name: Reach(
             host=address.host,
@@ -120,26 +122,28 @@ def _started(
     return addresses, login, options
 
 
-def _secret(variable: str | None, environ: Mapping[str, str]) -> str:
+def _secret(named: SecretName | None, variable: str | None, store: SecretStore) -> str:
+    if named is not None:
+        return store.required(named.secret)
     if variable is None:
         return ""
-    if not environ.get(variable):
+    if not store.environ.get(variable):
         raise RefusedError(
             [error("RW603", f"the environment variable {variable} is not set", fix=f"export {variable}, or use a key")]
         )
-    return environ[variable]
+    return store.environ[variable]
 
 
-def _jump(jump: JumpLogin, login: Login, environ: Mapping[str, str]) -> dict[str, Any]:
+def _jump(jump: JumpLogin, login: Login, store: SecretStore) -> dict[str, Any]:
     """Return the driver's option ``jump``."""
     known_hosts = jump.known_hosts or login.known_hosts
     return {
         "host": jump.host,
         "port": jump.port,
         "username": jump.username,
-        "password": _secret(jump.password_env, environ),
+        "password": _secret(jump.password, jump.password_env, store),
         "key_file": str(jump.key_file or ""),
-        "passphrase": _secret(jump.passphrase_env, environ),
+        "passphrase": _secret(jump.passphrase, jump.passphrase_env, store),
         "allow_agent": jump.agent,
         "known_hosts": str(known_hosts or ""),
         "channels": jump.channels,

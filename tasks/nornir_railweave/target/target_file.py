@@ -10,12 +10,23 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from nornir_railweave.target.hosts_keys import HostsKeys, host_access
-from nornir_railweave.target.model import Address, JumpLogin, Login, Rollout, Seconds, Source, Target, Timeouts
+from nornir_railweave.target.model import (
+    Address,
+    JumpLogin,
+    Login,
+    Rollout,
+    Seconds,
+    SecretSource,
+    Source,
+    Target,
+    Timeouts,
+)
 from nornir_railweave.target.rollout_keys import ROLLOUT_MODELS, RolloutKeys, rollout_policy
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
+from railweave.secrets import reference, references
 from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Batches, NodeAddress, NodeLogin, Text
 
 _CONSENT_MARGIN_S = 30
@@ -58,6 +69,17 @@ class _Target(BaseModel):
     rollout: _Rollout = _Rollout()
     skip_checks: dict[Literal["lldp", "applied"], Text] = {}
     hosts: HostsKeys | None = None
+    secrets: dict[str, SecretSource] = {}
+
+    @field_validator("secrets")
+    @classmethod
+    def _secrets_come_from_one_place(cls, value: dict[str, SecretSource]) -> dict[str, SecretSource]:
+        for name, one in value.items():
+            if references(reference(name)) != (name,):
+                raise ValueError(f"{name!r} is no name of a secret: letters, digits, `_`, `.` and `-`")
+            if sum(place is not None for place in (one.env, one.file, one.command)) != 1:
+                raise ValueError(f"{name} comes from one place: write `env:`, `file:` or `command:`")
+        return value
 
     @field_validator("options", mode="after")
     @classmethod
@@ -134,22 +156,28 @@ def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
         return _unknown_key(key, parts, _where(document.keys, file, parts))
     if fault["type"] == "missing":
         return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
+    if key in _SECRETS and fault["type"] == "dataclass_type":
+        return _secret_in_file(key, where)
     message = str(fault["msg"]).removeprefix("Value error, ")
     return error("RW601", f"{where.path or 'the target'}: {message}", where, fix=_COMPARE)
 
 
 def _unknown_key(key: str, parts: tuple[Any, ...], where: Where) -> Diagnostic:
     if key in _SECRETS:
-        return error(
-            "RW603",
-            f"`{key}` would put a secret into a file",
-            where,
-            fix=f"name an environment variable: `{key}_env: RAILWEAVE_{key.upper()}`, or use an SSH agent",
-        )
+        return _secret_in_file(key, where)
     known = _keys_at(parts[:-1])
     near = get_close_matches(key, known, 1)
     fix = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(known)}"
     return error("RW601", f"unknown key `{key}`", where, fix=fix)
+
+
+def _secret_in_file(key: str, where: Where) -> Diagnostic:
+    return error(
+        "RW603",
+        f"`{key}` would put a secret into a file",
+        where,
+        fix=f"name an environment variable: `{key}_env: RAILWEAVE_{key.upper()}`, or use an SSH agent",
+    )
 
 
 def _keys_at(parts: tuple[Any, ...]) -> list[str]:
@@ -161,6 +189,7 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         ("timeouts",): Timeouts,
         ("rollout",): _Rollout,
         ("devices",): Address,
+        ("secrets",): SecretSource,
         ("hosts",): HostsKeys,
         ("hosts", "ssh"): NodeLogin,
         ("hosts", "nodes"): NodeAddress,
@@ -209,4 +238,5 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
         ),
         skip_checks={str(kind): why for kind, why in parsed.skip_checks.items()},
         hosts=host_access(parsed.hosts) if parsed.hosts else None,
+        secrets=parsed.secrets,
     )

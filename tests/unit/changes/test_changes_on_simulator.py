@@ -35,7 +35,7 @@ class Switch:
     def run(self, command: str) -> str:
         captured = Captured("")
         shell = Shell(self.device, "root", "/root", terminal=False)
-        status = asyncio.run(asyncio.wait_for(shell.run_line(command, captured.streams), 20))
+        status = asyncio.run(asyncio.wait_for(shell.run_line(command, captured.streams), 300))
         assert status == 0, f"{command}: {captured.stdout} {captured.stderr}"
         return str(captured.stdout)
 

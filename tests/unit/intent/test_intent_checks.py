@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from railweave.checks.intent import check_intent
+from railweave.diagnostics import Severity
 from railweave.intent.load import load_intent_text
 
 PROJECT = Path(__file__).parents[3]
@@ -142,6 +143,36 @@ def test_a_notification_class_that_waits_is_a_warning() -> None:
         ("warning", "RW108", "traffic_classes"),
         ("warning", "Q-4", "traffic_classes[1]"),
     ]
+
+
+STRICT = {
+    "RoCE above notifications and BGP": (
+        "roce, role: rdma, dscp: [26], lossless: true, priority: 7, strict: true",
+        ("`roce` (queue 7)", "cnp (queue 6), best-effort (queue 0) get nothing"),
+    ),
+    "bulk above RoCE": (
+        "backup, role: bulk, dscp: [10], priority: 5, strict: true",
+        ("`backup` (queue 5)", "roce (queue 3), best-effort (queue 0) get nothing"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_a_strict_class_of_bulk_data_starves_those_behind_it(name: str) -> None:
+    row, words = STRICT[name]
+    lines = [line for line in CLASSES.splitlines() if not (row.startswith("roce") and "name: roce" in line)]
+    (found,) = [
+        one for one in check_intent(load_intent_text(BASE + "\n".join([*lines, f"  - {{name: {row}}}", ""]), "i.yml"))
+        if one.code == "Q-6"
+    ]  # fmt: skip
+    assert found.severity is Severity.ERROR
+    assert all(word in found.message for word in words), found.message
+
+
+@pytest.mark.parametrize(("share", "rest", "found"), [(1, 99, True), (9, 91, True), (10, 90, False), (1, 1, False)])
+def test_rdma_with_next_to_no_share_is_refused(share: int, rest: int, found: bool) -> None:
+    text = CLASSES.replace("share: 90", f"share: {share}").replace("share: 10", f"share: {rest}")
+    assert (("error", "Q-6", "traffic_classes[0].share") in findings(BASE + text)) is found
 
 
 def test_rdma_that_may_be_dropped_is_a_warning() -> None:

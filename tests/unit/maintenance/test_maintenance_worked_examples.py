@@ -82,7 +82,7 @@ def run(project: Path, lines: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", RUN],
         input=lines, cwd=project, env=os.environ | {"PYTHONPATH": str(project / "src")}, capture_output=True, text=True,
-        timeout=120, check=False,
+        timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -39,7 +39,7 @@ def test_a_command_that_is_told_to_end_ends_as_interrupted_though_devices_are_at
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             process.send_signal(number)
-            assert process.wait(60) == 130
+            assert process.wait(300) == 130
         finally:
             process.kill()
 

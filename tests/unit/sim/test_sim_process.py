@@ -46,7 +46,7 @@ def login(state: Path, name: str) -> Iterator[paramiko.SSHClient]:
     client = paramiko.SSHClient()
     client.load_host_keys(endpoints.known_hosts)
     end = endpoints.devices[name]
-    client.connect(end.address, end.port, endpoints.username, key_filename=endpoints.key_file, timeout=5,
+    client.connect(end.address, end.port, endpoints.username, key_filename=endpoints.key_file, timeout=300,
                    allow_agent=False, look_for_keys=False)  # fmt: skip
     try:
         yield client
@@ -60,8 +60,8 @@ def ask(state: Path, name: str, line: str) -> tuple[int, str]:
         transport = client.get_transport()
         assert transport is not None
         # Without SSHClient's file of standard input: the collector of garbage closes it, which fails after a drop.
-        channel = transport.open_session(timeout=10)
-        channel.settimeout(10)
+        channel = transport.open_session(timeout=300)
+        channel.settimeout(300)
         channel.exec_command(line)
         text = channel.makefile("rb").read().decode()
         return channel.recv_exit_status(), text
@@ -98,11 +98,11 @@ def test_files_travel_by_sftp_as_the_user_admin(state: Path) -> None:
 def test_a_lock_is_held_until_its_session_ends(state: Path) -> None:
     line = "sudo -n flock -n -E 75 /var/lib/railweave.lock sh -c 'echo locked; exec cat'"
     with login(state, "leaf1") as client:
-        stdin, out, _ = client.exec_command(line, timeout=5)
+        stdin, out, _ = client.exec_command(line, timeout=300)
         assert out.readline() == "locked\n"
         assert not stdin.closed, "the lock lives as long as its input is open"
         assert ask(state, "leaf1", line)[0] == 75
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 300
     while (status := ask(state, "leaf1", line.replace("; exec cat", ""))[0]) == 75 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert status == 0
@@ -111,7 +111,7 @@ def test_a_lock_is_held_until_its_session_ends(state: Path) -> None:
 def test_an_engineer_has_a_prompt(state: Path) -> None:
     with login(state, "leaf1") as client:
         shell = client.invoke_shell()
-        shell.settimeout(5)
+        shell.settimeout(300)
         shell.send(b"show platform summary\n")
         shell.send(b"exit\n")
         text = ""
@@ -138,12 +138,12 @@ def test_a_reload_in_the_background_drops_the_session_and_comes_back(state: Path
             "sudo -n systemd-run --collect --unit=x config reload -y -f /etc/sonic/config_db.json"
         )
         assert out.channel.recv_exit_status() == 0
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 300
         while transport is not None and transport.is_active() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert transport is not None
         assert not transport.is_active()
-    for _ in range(100):
+    while time.monotonic() < deadline:
         with contextlib.suppress(paramiko.SSHException, OSError):
             if "frr version" in ask(state, "spine1", "show runningconfiguration all")[1]:
                 return
@@ -302,7 +302,7 @@ def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Pat
     control.fault(state, "leaf1", "bgp-down")
     with login(state, "leaf1") as client:
         install = f"sudo python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
-        stdin, out, _ = client.exec_command(install, timeout=10)
+        stdin, out, _ = client.exec_command(install, timeout=300)
         stdin.write(base64.b64encode(packed()))
         stdin.channel.shutdown_write()
         assert json.loads(out.read())["outcome"] == "installed"
@@ -313,7 +313,7 @@ def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Pat
         data = json.dumps(asked)
         digest = hashlib.sha256(data.encode()).hexdigest()
         line = f"sudo /usr/local/bin/railweave-switch apply --length {len(data)} --sha256 {digest}"
-        stdin, out, _ = client.exec_command(line, timeout=10)
+        stdin, out, _ = client.exec_command(line, timeout=300)
         stdin.write(data)
         stdin.channel.shutdown_write()
         assert json.loads(out.read())["outcome"] == "applied"

@@ -39,7 +39,8 @@ def test_a_key_may_hold_bars_itself(leaf: DeviceConfig) -> None:
 
 
 def test_a_table_is_explained_row_by_row(leaf: DeviceConfig) -> None:
-    assert subjects(explain_text(leaf, "SCHEDULER")) == ["SCHEDULER|best-effort", "SCHEDULER|cnp", "SCHEDULER|roce"]
+    schedulers = ["SCHEDULER|best-effort", "SCHEDULER|cnp-100g", "SCHEDULER|roce"]
+    assert subjects(explain_text(leaf, "SCHEDULER")) == schedulers
 
 
 def test_a_line_of_frr_is_explained_by_its_text_or_its_beginning(leaf: DeviceConfig) -> None:

@@ -34,6 +34,13 @@ def test_strict_queues_have_no_weight_and_the_others_their_share() -> None:
     assert shares == {"best-effort": (0, False, 10), "roce": (3, False, 90), "cnp": (6, True, 0)}
 
 
+def test_only_strict_queues_of_notifications_and_control_are_limited() -> None:
+    strict = ROCE._replace(strict=True, share_percent=0)
+    limits = {one.name: one.limit_bytes_per_second(400) for one in queue_shares((strict, CNP, ROUTING, REST))}
+    assert limits == {"roce": 0, "cnp": 5_000_000_000, "routing": 5_000_000_000, "best-effort": 0}
+    assert [one.limit_percent for one in queue_shares((CNP._replace(strict=False, share_percent=5),))] == [0]
+
+
 @pytest.mark.parametrize(
     ("speed_gbps", "minimum", "maximum"),
     [(25, 100_000, 400_000), (100, 400_000, 1_600_000), (400, 1_600_000, 6_400_000), (800, 3_200_000, 12_800_000)],

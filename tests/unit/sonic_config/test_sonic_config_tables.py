@@ -94,9 +94,17 @@ def test_priority_group_maps_go_to_spectrum_only(lab_fabric: Lab) -> None:
     assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_to_pg_map"] == "FABRIC"
 
 
+def test_a_strict_queue_of_notifications_gets_a_tenth_of_its_port(lab_fabric: Lab) -> None:
+    tables = tables_of(lab_fabric(), "lab-leaf1")
+    rate = str(100_000_000_000 // 8 // 10)
+    assert tables["SCHEDULER"]["cnp-100g"] == {"cir": rate, "meter_type": "bytes", "pir": rate, "type": "STRICT"}
+    assert tables["QUEUE"]["Ethernet0|6"] == {"scheduler": "cnp-100g"}
+
+
 def test_no_scheduler_has_a_priority_which_orchagent_refuses(lab_fabric: Lab) -> None:
     schedulers = tables_of(lab_fabric(), "lab-leaf1")["SCHEDULER"]
-    assert schedulers["cnp"] == {"type": "STRICT"}
+    assert schedulers["cnp-100g"]["type"] == "STRICT"
+    assert all("priority" not in row for row in schedulers.values())
     assert schedulers["roce"] == {"type": "DWRR", "weight": "90"}
 
 

@@ -19,7 +19,7 @@ setsid sh -c '(sleep 300 & echo $! >> pids) &' &
 until [ "$(wc -l < pids)" = 4 ]; do sleep 0.01; done
 echo $PPID $$ > ready.new; mv ready.new ready; {then}
 """
-END_S = 20
+END_S = 300
 
 
 def is_alive(pid: int) -> bool:
@@ -68,7 +68,7 @@ def test_all_of_a_family_end_whoever_is_killed(folder: Path, killed: str) -> Non
 
 def test_a_command_that_ends_leaves_its_status_and_nothing_else(folder: Path) -> None:
     (folder / "family").write_text(FAMILY.format(then="exit 7"))
-    done = subprocess.run([*GUARD, "sh", "./family"], cwd=folder, timeout=60, check=False)
+    done = subprocess.run([*GUARD, "sh", "./family"], cwd=folder, timeout=300, check=False)
     assert done.returncode == 7
     assert not [pid for pid in family(folder) if is_alive(pid)]
 
@@ -76,11 +76,11 @@ def test_a_command_that_ends_leaves_its_status_and_nothing_else(folder: Path) ->
 def test_an_interrupt_is_for_the_command(folder: Path) -> None:
     script = "trap 'echo cleaned; exit 3' INT; kill -INT $PPID; kill -INT $$; sleep 300 & wait"
     done = subprocess.run(
-        [*GUARD, "sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [*GUARD, "sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (3, "cleaned\n")
 
 
 def test_a_command_that_is_missing_is_told() -> None:
-    done = subprocess.run([*GUARD, "/nowhere"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*GUARD, "/nowhere"], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (127, "/nowhere: No such file or directory\n")

@@ -65,5 +65,8 @@ def apply_patch(document: dict[str, Any], patch: list[Operation]) -> Any:
 
 
 def difference(old: Any, new: Any) -> list[Operation]:
-    """Return the patch from one document to another."""
+    """Return the patch from one document to another; what both hold as the same object is not compared."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        shared = {name for name, value in old.items() if new.get(name) is value}
+        old, new = ({name: value for name, value in one.items() if name not in shared} for one in (old, new))
     return list(make_patch(old, new))

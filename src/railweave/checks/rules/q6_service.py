@@ -1,12 +1,14 @@
-"""Strict queues go before all others, and the others by weight: a class whose weight or rate was changed gets another
-part of every link than the design gives it, and one behind a strict queue may get nothing."""
+"""Strict queues go before all others, the higher number first, and the others by weight: who goes after a strict queue
+without a limit may get nothing, and a changed weight or rate gives a class another part of every link than designed."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from railweave.checks.registry import LinkBreach, LinkBreaches, LinkEnds, rule
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
 from railweave.fabric.policy import ClassRole, TrafficClass
+from railweave.intent.model import Intent
+from railweave.qos.scheduling import is_light
 
 if TYPE_CHECKING:
     from railweave.sonic.port_settings import PortSettings
@@ -16,8 +18,52 @@ RULE = rule(
     "Q-6",
     "every class is served as its share, strictness and rates say",
     __doc__,
-    "SCHEDULER|roce|weight 1 beside 99 of the default class",
+    "traffic_classes: [{name: roce, dscp: [26], lossless: true, priority: 3, share: 90},"
+    " {name: rest, role: bulk, dscp: default, priority: 5, strict: true}]",
 )
+
+_LEAST_PERCENT = 10
+"""The least part of a congested link that RDMA is of use with: a tenth of what the NICs were bought for."""
+
+
+@RULE.on_intent
+def starving(intent: Intent) -> Breaches:
+    """Look for strict classes that carry bulk data: nothing limits them, and who goes after them gets nothing."""
+    classes = intent.policies.classes
+    for index, one in enumerate(classes):
+        behind = [
+            f"{other.name} (queue {other.priority})"
+            for other in classes
+            if not other.strict or other.priority < one.priority
+        ]
+        if one.strict and not is_light(one) and behind:
+            message = (
+                f"class `{one.name}` (queue {one.priority}) is strict and has no rate limit: {', '.join(behind)} get"
+                " nothing while it fills a link"
+            )
+            fix = "give it `share`; `strict` is for notifications (role: cnp) and control traffic, which are limited"
+            yield Breach(f"traffic_classes[{index}].strict", message, fix)
+
+
+@RULE.on_intent
+def starved(intent: Intent) -> Breaches:
+    """Look for RDMA classes with next to no share."""
+    classes = intent.policies.classes
+    total = sum(one.share_percent for one in classes if not one.strict)
+    for index, one in enumerate(classes):
+        percent = 100 * one.share_percent / total if total and not one.strict else 100
+        if one.role is ClassRole.RDMA and 0 < percent < _LEAST_PERCENT:
+            others = ", ".join(
+                f"{other.name} (queue {other.priority}) {other.share_percent}"
+                for other in classes
+                if other is not one and other.share_percent
+            )
+            message = (
+                f"class `{one.name}` (queue {one.priority}) has a share of {one.share_percent} against {others}: RDMA"
+                f" gets {percent:.3g} % of a congested link"
+            )
+            yield Breach(f"traffic_classes[{index}].share", message, f"give it {_LEAST_PERCENT} % or more")
+
 
 Schedulers = Mapping[int, "Scheduler | None"]
 

@@ -9,6 +9,7 @@ from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
+from railweave.secrets import is_secret, references
 
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _ON = {"enabled", "always_enabled"}
@@ -58,7 +59,10 @@ def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]
         if table == "FEATURE" and key in FEATURES_NEEDED and fields.get("state", "enabled") not in _ON:
             message = f"feature `{key}` cannot be switched off: the switch would forward nothing"
             yield Breach(path_text((*place, key)), message, f"take `{key}` out of `overrides`")
-        for field in fields:
+        for field, value in fields.items():
+            if references(str(value)) and not is_secret(table, field):
+                message = f"field `{field}` of `{table}` cannot hold a secret: railweave shows what is in it"
+                yield Breach(path_text((*place, key, field)), message, "write the value itself, if it is no secret")
             if (table, field) in FOUND_ON_HARDWARE:
                 message = f"field `{field}` of `{table}` cannot be overridden: SONiC finds it on the hardware"
                 yield Breach(path_text((*place, key, field)), message, f"take `{field}` out of `overrides`")

@@ -18,6 +18,7 @@ from railweave.sonic.render.metadata import SONIC_TYPE, metadata_row
 from railweave.sonic.render.overrides import clashes, override_rows, with_overrides
 from railweave.sonic.render.panel_rows import PanelRows, panel_rows, use_blocks
 from railweave.sonic.render.ports import Attachment, attachments, link_rows, loopback_rows, used_port_row
+from railweave.sonic.render.secret_rows import resolved
 from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
 from railweave.units import ipv4_text
@@ -37,11 +38,15 @@ class Own(NamedTuple):
 
 
 class Configurator:
-    """Configures the devices of one fabric; keeps what they share."""
+    """Configures the devices of one fabric; keeps what they share.
 
-    def __init__(self, fabric: Fabric, templates: Templates) -> None:
+    ``secrets`` are put in the place of references to them; without a value a reference stays.
+    """
+
+    def __init__(self, fabric: Fabric, templates: Templates, secrets: Mapping[str, str] | None = None) -> None:
         """Nothing is computed yet."""
         self.fabric = fabric
+        self._secrets = secrets or {}
         self.templates = templates
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
         self._panels: dict[tuple[int, int], PanelRows] = {}
@@ -51,7 +56,8 @@ class Configurator:
 
     def device(self, switch: Switch) -> DeviceConfig:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
-        return DeviceConfig(switch.name, self.rows(switch), self.frr(switch))
+        config = DeviceConfig(switch.name, self.rows(switch), self.frr(switch))
+        return resolved(config, self._secrets) if self._secrets else config
 
     def rows(self, switch: Switch) -> tuple[Row, ...]:
         """Return the CONFIG_DB rows of ``switch`` in the order of tables and keys; raises as ``device`` does."""

@@ -70,10 +70,11 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     shares = queue_shares(policies.classes)
     times = watchdog(len(panel.ports), policies.watchdog) if policies.watchdog.enabled and chain.lossless else None
     plan = plan_buffers(panel, tier, policies, lengths_m)
+    speeds_gbps = {port.speed_gbps for port in panel.ports}
     qos = (
         *map_rows(chain, group_map=takes_group_map(panel.asic)),
-        *scheduler_rows(shares),
-        *ecn_rows(policies, {port.speed_gbps for port in panel.ports}, plan),
+        *scheduler_rows(shares, speeds_gbps),
+        *ecn_rows(policies, speeds_gbps, plan),
         *(shared_rows(plan) if plan else ()),
     )
     return PanelRows(

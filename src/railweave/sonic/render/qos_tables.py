@@ -48,20 +48,41 @@ def _map(table: str, pairs: Iterable[tuple[int, int]], rule: str) -> Row:
     return Row(table, MAP_NAME, fields, f"The map chain of the traffic classes: {rule} (traffic_classes; check Q-1).")
 
 
-def scheduler_rows(shares: Sequence[QueueShare]) -> tuple[Row, ...]:
-    """Return one SCHEDULER row a queue in use. ``priority`` stays out: orchagent refuses the whole row for it."""
-    return tuple(
-        Row(
-            "SCHEDULER",
-            share.name,
-            {"type": "STRICT"} if share.strict else {"type": "DWRR", "weight": str(share.weight)},
-            _scheduler_reason(share),
+def scheduler_rows(shares: Sequence[QueueShare], speeds_gbps: Iterable[int]) -> tuple[Row, ...]:
+    """Return one SCHEDULER row a queue in use, one for each port speed where its rate is limited. ``priority`` stays
+    out: orchagent refuses the whole row for it."""
+    rows = {
+        (name := scheduler_name(share, speed)): Row(
+            "SCHEDULER", name, _scheduler_fields(share, speed), _scheduler_reason(share, speed)
         )
-        for share in sorted(shares, key=lambda one: natural_key(one.name))
-    )
+        for share in shares
+        for speed in speeds_gbps
+    }
+    return tuple(rows[name] for name in sorted(rows, key=natural_key))
 
 
-def _scheduler_reason(share: QueueShare) -> str:
+def scheduler_name(share: QueueShare, speed_gbps: int) -> str:
+    """Return the name of a queue's SCHEDULER on ports of one speed."""
+    return _by_speed(share.name, speed_gbps) if share.limit_percent else share.name
+
+
+def _scheduler_fields(share: QueueShare, speed_gbps: int) -> dict[str, str]:
+    if not share.strict:
+        return {"type": "DWRR", "weight": str(share.weight)}
+    if not share.limit_percent:
+        return {"type": "STRICT"}
+    # SONiC takes no pir without a cir (sonic-scheduler.yang).
+    rate = str(share.limit_bytes_per_second(speed_gbps))
+    return {"cir": rate, "meter_type": "bytes", "pir": rate, "type": "STRICT"}
+
+
+def _scheduler_reason(share: QueueShare, speed_gbps: int) -> str:
+    if share.limit_percent:
+        return (
+            f"{share.name} goes before all others (traffic_classes[{share.name}].strict), up to {share.limit_percent} %"
+            f" of {speed_gbps}G, {share.limit_bytes_per_second(speed_gbps)} bytes per second: whoever marks packets for"
+            " it cannot starve RDMA (check Q-6)."
+        )
     if share.strict:
         return f"{share.name} goes before all others (traffic_classes[{share.name}].strict)."
     return f"{share.name} gets {share.weight} % of what strict queues leave (traffic_classes[{share.name}].share)."
@@ -69,6 +90,10 @@ def _scheduler_reason(share: QueueShare) -> str:
 
 def ecn_profile(name: str, speed_gbps: int) -> str:
     """Return the name of a lossless class's WRED_PROFILE on ports of one speed."""
+    return _by_speed(name, speed_gbps)
+
+
+def _by_speed(name: str, speed_gbps: int) -> str:
     return f"{name[:24]}-{speed_gbps}g"
 
 
@@ -146,7 +171,7 @@ def queue_rows(port: str, speed_gbps: int, shares: Sequence[QueueShare]) -> tupl
 
 
 def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
-    fields = {"scheduler": share.name}
+    fields = {"scheduler": scheduler_name(share, speed_gbps)}
     marking = "no marking: it is lossy"
     if share.lossless:
         fields["wred_profile"] = ecn_profile(share.name, speed_gbps)

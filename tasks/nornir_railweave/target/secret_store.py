@@ -1,0 +1,86 @@
+"""The secrets of a target, resolved when they are needed: from the environment, a file, or what a command prints.
+
+Where a secret comes from stands in the target's file, never in the intent. Values stay in the memory of this process;
+they leave it through the SSH channel of a switch alone.
+"""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nornir_railweave.target.model import SecretSource, Target
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.errors import RefusedError
+
+COMMAND_S = 60.0
+
+
+class _MissingError(Exception):
+    """A secret cannot be resolved; the message says why, without anything of it."""
+
+
+@dataclass
+class SecretStore:
+    """Resolves each secret once; ``values`` are those known by now, by name."""
+
+    target: Target
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    values: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def missing(self, places: Mapping[str, Where]) -> tuple[Diagnostic, ...]:
+        """Resolve the secrets of these names; return an error for each that cannot be, at its place."""
+        found = []
+        for name, where in places.items():
+            try:
+                self._resolve(name)
+            except _MissingError as why:
+                found.append(self._diagnostic(name, str(why), where))
+        return tuple(found)
+
+    def required(self, name: str) -> str:
+        """Return the value of a secret; raises RefusedError."""
+        if missing := self.missing({name: Where(f"inventory/{self.target.name}.yml")}):
+            raise RefusedError(missing)
+        return self.values[name]
+
+    def _resolve(self, name: str) -> None:
+        if name in self.values:
+            return
+        source = self.target.secrets.get(name)
+        if source is None:
+            raise _MissingError("the target does not say where it comes from")
+        value = self._read(source).rstrip("\r\n")
+        if not value or "\n" in value or "\0" in value:
+            raise _MissingError("what was found is empty, or more than one line")
+        self.values[name] = value
+
+    def _read(self, source: SecretSource) -> str:
+        if source.env is not None:
+            if source.env not in self.environ:
+                raise _MissingError(f"the environment variable {source.env} is not set")
+            return self.environ[source.env]
+        if source.file is not None:
+            try:
+                return source.file.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as fault:
+                raise _MissingError(f"{source.file}: {getattr(fault, 'strerror', None) or 'not a text'}") from None
+        words = source.command or ()
+        try:
+            done = subprocess.run(
+                words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=COMMAND_S, check=False
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as fault:
+            raise _MissingError(f"`{words[0]}` cannot be run ({type(fault).__name__})") from None
+        if done.returncode:
+            raise _MissingError(f"`{words[0]}` ended with status {done.returncode}")
+        return done.stdout
+
+    def _diagnostic(self, name: str, why: str, where: Where) -> Diagnostic:
+        return error(
+            "RW603",
+            f"secret {name} cannot be resolved: {why}",
+            where,
+            fix=f"state its source in inventory/{self.target.name}.yml, `secrets: {{{name}: {{env: VARIABLE}}}}`, or "
+            "file: PATH, or command: [PROGRAM, ARGUMENT], and provide it there",
+        )
