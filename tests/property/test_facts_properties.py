@@ -10,11 +10,15 @@ from seeded_mismatches import RENAMED, REWRITINGS, Document, Mismatch, mismatche
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.facts import fact_findings
+from railweave.checks.rules.e1_thresholds import pause_limits
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
+from railweave.qos.buffering import plan_buffers
+from railweave.sonic.port_settings import switch_port
 from railweave.sonic.render.configure import Configurator
+from railweave.sonic.resolved import ResolvedTables
 from railweave.templates import find_templates
 
 SWITCHES = ("pod-leaf1", "pod-spine1")
@@ -99,3 +103,40 @@ def test_a_mismatch_is_found_in_any_words(data: st.DataObject) -> None:
         document = REWRITINGS[rewriting](document)
 
     assert [one for one in found(name, document) if name in one.devices], seed
+
+
+GARBAGE = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        ["", "NULL", "9" * 5000, "-1", "²", "0-99999999999", "[BUFFER_POOL|", "a,b", "ingress_lossless_pool"]
+    ),
+    st.lists(st.text(max_size=4), max_size=3),
+    st.integers(),
+)
+
+
+@given(st.data())
+def test_whatever_a_switch_holds_is_judged(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(SWITCHES))
+    document = json.loads(json.dumps(rendered(name)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        rows = document[data.draw(st.sampled_from(sorted(document)))]
+        key = data.draw(st.one_of(st.sampled_from(sorted(rows)), GARBAGE.filter(lambda one: isinstance(one, str))))
+        row = rows.setdefault(key, {})
+        row[data.draw(st.sampled_from([*row, "profile", "size", "xoff", "weight", "profile_list"]))] = data.draw(
+            GARBAGE
+        )
+
+    assert all(one.message and one.fix for one in found(name, document))
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_what_is_rendered_pauses_where_the_design_says(name: str) -> None:
+    switch = fabric().switch_of[name]
+    lengths_m = fabric().cable_lengths_m[switch.tier.level]
+    plan = plan_buffers(switch.panel, switch.tier, fabric().policies, lengths_m)
+    assert plan is not None
+    tables = Configurator(fabric(), find_templates()).effective(switch)
+
+    port = next(iter(rendered(name)["CABLE_LENGTH"]["AZURE"]))
+    assert pause_limits(plan, switch_port(name, ResolvedTables(tables), port, 8), 3) == plan.limits

@@ -13,7 +13,7 @@ from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, number, text
 from railweave.sonic.rows import ConfigDb, Value
 
-_READ_BESIDE = frozenset({"VLAN_MEMBER", "PORTCHANNEL_MEMBER", "SWITCH_HASH"})
+_READ_BESIDE = frozenset({"VLAN_MEMBER", "PORTCHANNEL_MEMBER", "SWITCH_HASH", "TC_TO_DSCP_MAP"})
 """Tables that railweave renders no rows of and that decide what a link does."""
 
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
@@ -38,14 +38,14 @@ class WatchTimes(NamedTuple):
 
 class PortSettings(NamedTuple):
     """A port, of a switch or of a node. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class,
-    ``paused_queues`` and ``paused_groups`` by PFC priority. ``pfc`` are the paused priorities, ``watched`` those under
-    the watchdog. ``schedulers``, ``wreds`` and ``queue_buffers`` are by queue, ``group_buffers`` by priority group,
-    ``port_buffers`` by the table that lists them; a reference to nothing is None. ``port_scheduler`` is that of the
-    whole port. ``cable_m`` is the length configured in SONiC. ``pools`` and ``buffer_model`` are the switch's.
-    ``sonic_type`` is DEVICE_METADATA.type, which seeds a switch's hash. ``lanes`` are the port's as it is set,
-    ``lanes_intended`` as it is designed. ``domains`` are the VLANs that the port is a member of, itself or by its port
-    channel; ``drops_lossless`` tells that the watchdog's red switch is on, ``is_asymmetric`` that the port sends no
-    pauses, ``is_missing`` that the switch has no such port.
+    ``paused_queues`` and ``paused_groups`` by PFC priority, ``rewrites`` is the DSCP that leaves, by class. ``pfc``
+    are the paused priorities, ``watched`` those under the watchdog. ``schedulers``, ``wreds`` and ``queue_buffers``
+    are by queue, ``group_buffers`` by priority group, ``port_buffers`` by the table that lists them; a reference to
+    nothing is None. ``port_scheduler`` is that of the whole port. ``cable_m`` is the length configured in SONiC.
+    ``pools`` and ``buffer_model`` are the switch's. ``sonic_type`` is DEVICE_METADATA.type, which seeds a switch's
+    hash. ``lanes`` are the port's as it is set, ``lanes_intended`` as it is designed. ``domains`` are the VLANs that
+    the port is a member of, itself or by its port channel; ``drops_lossless`` tells that the watchdog's red switch is
+    on, ``is_asymmetric`` that the port sends no pauses, ``is_missing`` that the switch has no such port.
     """
 
     device: str
@@ -56,6 +56,7 @@ class PortSettings(NamedTuple):
     groups: Mapping[int, int] | None = None
     paused_queues: Mapping[int, int] | None = None
     paused_groups: Mapping[int, int] | None = None
+    rewrites: Mapping[int, int] | None = None
     pfc: frozenset[int] | None = None
     watched: frozenset[int] | None = None
     schedulers: Mapping[int, Scheduler | None] | None = None
@@ -137,6 +138,7 @@ def _with_qos(end: PortSettings, read: ResolvedTables) -> PortSettings:
         groups=read.map_of("TC_TO_PRIORITY_GROUP_MAP", port, "tc_to_pg_map"),
         paused_queues=read.map_of("MAP_PFC_PRIORITY_TO_QUEUE", port, "pfc_to_queue_map"),
         paused_groups=read.map_of("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", port, "pfc_to_pg_map"),
+        rewrites=read.map_of("TC_TO_DSCP_MAP", port, "tc_to_dscp_map"),
         pfc=_numbers(row.get("pfc_enable")),
         watched=_watched(read, port),
         schedulers=read.schedulers(port),

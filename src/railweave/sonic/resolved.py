@@ -6,7 +6,7 @@ orchagent waits for it for ever.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from railweave.fabric.buffers import BufferPool
@@ -101,12 +101,14 @@ ByNumber = Mapping[int, Fields]
 
 class ResolvedTables:
     """The tables of one switch, resolved once for all of its ports. ``tables`` has one row for each port and range,
-    ``pools`` are the buffer pools by name."""
+    ``pools`` are the buffer pools by name, ``conflicts`` the tables and numbers of a port that two rows set otherwise.
+    """
 
     def __init__(self, tables: ConfigDb) -> None:
         """Resolve the tables."""
         self.tables: ConfigDb = {name: _plain(rows) if name in QOS_TABLES else rows for name, rows in tables.items()}
-        self._rows = {name: _by_port(name, self.tables) for name in ("QUEUE", "BUFFER_QUEUE", PRIORITY_GROUPS)}
+        self.conflicts: list[tuple[str, str]] = []
+        self._rows = {name: self._by_port(name) for name in ("QUEUE", "BUFFER_QUEUE", PRIORITY_GROUPS)}
         self._profiles = self._read_profiles()
         self.pools = {
             name: BufferPool(
@@ -231,6 +233,21 @@ class ResolvedTables:
             for name, row in self.table("BUFFER_PROFILE").items()
         }
 
+    def _by_port(self, table: str) -> dict[str, dict[int, Fields]]:
+        """Return the rows of a table by port and number, without those that buffermgrd left behind: groups that only
+        such a row names have headroom until the next class change, and no traffic."""
+        rows_of: dict[str, dict[str, Fields]] = {}
+        for key, fields in self.table(table).items():
+            rows_of.setdefault(key.partition("|")[0], {})[key] = fields
+        found: dict[str, dict[int, Fields]] = {}
+        for port, rows in rows_of.items():
+            by_number = found.setdefault(port, {})
+            for key, fields in rows.items():
+                for index in () if is_left_by_sonic(table, key, rows) else numbers_of(key)[:_MOST_NUMBERS]:
+                    if by_number.setdefault(index, fields) != fields:
+                        self.conflicts.append((table, f"{port}|{index}"))
+        return found
+
     def _of(self, table: str, port: str) -> ByNumber:
         return self._rows[table].get(port, {})
 
@@ -262,21 +279,6 @@ def _names(value: Value) -> Value:
     if not isinstance(value, str):
         return tuple(_REFERENCE.sub(r"\1", member) for member in value)
     return _REFERENCE.sub(r"\1", value) if "[" in value else value
-
-
-def _by_port(table: str, tables: ConfigDb) -> dict[str, dict[int, Fields]]:
-    """Return the rows of a table by port and number, without those that buffermgrd left behind: groups that only such a
-    row names have headroom until the next class change, and no traffic."""
-    rows_of: dict[str, dict[str, Fields]] = {}
-    for key, fields in tables.get(table, {}).items():
-        rows_of.setdefault(key.partition("|")[0], {})[key] = fields
-    return {port: dict(_numbered(table, rows)) for port, rows in rows_of.items()}
-
-
-def _numbered(table: str, rows: Table) -> Iterator[tuple[int, Fields]]:
-    for key, fields in rows.items():
-        if not is_left_by_sonic(table, key, rows):
-            yield from ((index, fields) for index in numbers_of(key)[:_MOST_NUMBERS])
 
 
 def _color(row: Fields, color: str) -> Marking | None:

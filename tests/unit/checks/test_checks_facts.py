@@ -349,10 +349,17 @@ MISMATCHES: dict[str, tuple[str, Callable[[Tables], object], str, str]] = {
         "roce 1 % (by design 90 %), best-effort 99 % (by design 10 %)"),
     "bulk strict": ("leaf", put("SCHEDULER", "best-effort", type="STRICT"), "Q-6", "is served STRICT, not DWRR"),
     "rate cap": ("leaf", put("SCHEDULER", "roce", meter_type="bytes", pir="1250000000"), "Q-6", "pir 1250000000"),
+    "no limit of notifications": ("leaf", put("SCHEDULER", "cnp-400g", pir=None), "Q-6", "by design a rate limit"),
     "rate cap of the port": ("leaf", lambda read: (put("SCHEDULER", "cap", type="STRICT", pir="9")(read), put(
         "PORT_QOS_MAP", "Ethernet0", scheduler="cap")(read)), "Q-6", "all queues together have a rate limit"),
     "no scheduler": ("leaf", put("QUEUE", GROUP, scheduler=None), "Q-6", "queue 3 of roce has no scheduler"),
     "no cable length": ("spine", take("CABLE_LENGTH"), "H-headroom", "has no cable length"),
+    "two rows for a queue": ("leaf", put("QUEUE", "Ethernet0|3-4", scheduler="best-effort"), "Q-6", "set Ethernet0|3 "),
+    "two rows for a buffer": ("leaf", put("BUFFER_QUEUE", "Ethernet0|2-3", profile="egress_lossy_profile"), "H-pools",
+                              "two rows of BUFFER_QUEUE of pod-leaf1 set Ethernet0|3 otherwise"),
+    "DSCP rewritten": ("leaf", lambda read: (put("TC_TO_DSCP_MAP", "out", **{"3": "10"})(read), put(
+        "PORT_QOS_MAP", "Ethernet0", tc_to_dscp_map="[TC_TO_DSCP_MAP|out]")(read)), "Q-2",
+        "pod-leaf1:Ethernet0 sends roce on to gpu1:rail0 with DSCP 10"),
     "no port": ("leaf", lambda read: read["PORT"].pop("Ethernet0"), "P-3", "pod-leaf1 has no port Ethernet0"),
     "no map of the switch": ("leaf", put("PORT_QOS_MAP", "global", dscp_to_tc_map=None), "Q-2", "with DSCP 26 of roce"),
 }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.sonic.buffer_faults import buffer_differences, buffer_faults
+from railweave.wording import first_few
 
 if TYPE_CHECKING:
     from railweave.sonic.port_settings import PortSettings
@@ -27,6 +28,23 @@ def rows(read: SwitchRead) -> Breaches:
     model = load_catalog().find_switch(read.fabric.switch_of[read.name].panel.model)
     for row, what, fix in buffer_faults(read.tables, model.asic.buffer_bytes if model else None):
         yield Breach("", f"{row} of {read.name} {what}", fix, devices=(read.name,))
+
+
+@RULE.on_switch
+def twice(switch: SwitchRead) -> Breaches:
+    """Look for queues and groups that two rows set: orchagent takes rows in the order of their keys, not of time."""
+    yield from conflicts(switch, in_buffer=True)
+
+
+def conflicts(switch: SwitchRead, *, in_buffer: bool) -> Breaches:
+    """Yield the buffers, or else the queues, that two rows set otherwise."""
+    alike: dict[str, list[str]] = {}
+    for table, key in switch.read.conflicts:
+        if table.startswith("BUFFER") is in_buffer:
+            alike.setdefault(table, []).append(key)
+    for table, keys in alike.items():
+        message = f"two rows of {table} of {switch.name} set {first_few(keys, 4)} otherwise: which one acts is open"
+        yield Breach("", message, "take one of them out", devices=(switch.name,))
 
 
 @RULE.on_switch

@@ -29,6 +29,20 @@ def priorities(link: LinkEnds) -> LinkBreaches:
                 yield LinkBreach(end, f"dscp {one.name}", _other_priority(end, link.far(end), one, wrong[0]), fix)
 
 
+@RULE.on_link
+def rewritten(link: LinkEnds) -> LinkBreaches:
+    """Look for switches that send on a class with another code point."""
+    for end in link.switches:
+        for one in link.policies.classes:
+            dscp = (end.rewrites or {}).get(one.priority)
+            if one.dscp and dscp is not None and dscp not in one.dscp:
+                message = (
+                    f"{end} sends {one.name} on to {link.far(end)} with DSCP {dscp}, which is no DSCP of that class"
+                )
+                fix = f"take tc_to_dscp_map out of PORT_QOS_MAP|{end.port} of {end.device}"
+                yield LinkBreach(end, f"rewritten {one.name}", message, fix)
+
+
 @RULE.on_switch
 def switch_wide(switch: SwitchRead) -> Breaches:
     """Look at the map of what the switch itself sends and receives; ports have their own."""

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
+from railweave.checks.rules.h_pools import conflicts
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.intent.model import Intent
 from railweave.qos.scheduling import is_light
@@ -66,6 +67,12 @@ def starved(intent: Intent) -> Breaches:
 
 
 Schedulers = Mapping[int, "Scheduler | None"]
+
+
+@RULE.on_switch
+def twice(switch: SwitchRead) -> Breaches:
+    """Look for queues that two rows set."""
+    yield from conflicts(switch, in_buffer=False)
 
 
 @RULE.on_link
