@@ -8,9 +8,9 @@ from pathlib import Path
 _MODE = 0o600
 
 
-def create_private(path: Path, data: bytes) -> None:
+def create_private(path: Path | str, data: bytes) -> None:
     """Write a file into a folder that nobody reads yet; raises FileExistsError where there is one."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb", buffering=0) as file:
         file.write(data)
 
 

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Link, SwitchPort
+from railweave.fabric.model import LINK_KINDS, Fabric, SwitchPort
 from railweave.wording import natural_key
 
 
@@ -34,10 +34,7 @@ class CableRow(NamedTuple):
 
 def cable_rows(fabric: Fabric) -> Iterator[CableRow]:
     """Yield the cables in the order of the a end: device by natural order of names, then port."""
-    names = sorted({link.lower for link in fabric.links}, key=natural_key)
-    rank = {name: place for place, name in enumerate(names)}
-    for link in sorted(fabric.links, key=lambda one: (rank[one.lower], one.lower_port)):
-        yield _row(fabric, link)
+    return map(CableRow._make, _cells(fabric))
 
 
 def cables_csv(fabric: Fabric) -> bytes:
@@ -45,23 +42,18 @@ def cables_csv(fabric: Fabric) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CableRow._fields)
-    writer.writerows(cable_rows(fabric))
+    writer.writerows(_cells(fabric))
     return text.getvalue().encode()
 
 
-def _row(fabric: Fabric, link: Link) -> CableRow:
-    a, b = fabric.ports_of[link.lower][link.lower_port], fabric.ports_of[link.upper][link.upper_port]
-    return CableRow(
-        link.lower,
-        a.name,
-        a.alias if isinstance(a, SwitchPort) else "",
-        link.upper,
-        b.name,
-        b.alias if isinstance(b, SwitchPort) else "",
-        link.speed_gbps,
-        link.kind,
-        link.plane,
-        link.rail,
-        link.length_m,
-        link.media,
-    )
+def _cells(fabric: Fabric) -> Iterator[tuple[object, ...]]:
+    """Yield the cells of every row; a large fabric has a quarter of a million."""
+    labels = {
+        name: [(one.name, one.alias if isinstance(one, SwitchPort) else "") for one in ports]
+        for name, ports in fabric.ports_of.items()
+    }
+    for a_device in sorted(fabric.uplinks_of, key=natural_key):
+        for link in fabric.uplinks_of[a_device]:
+            level, plane, rail, _, a_port, b_device, b_port, _, speed_gbps, length_m, media = link
+            a, b = labels[a_device][a_port], labels[b_device][b_port]
+            yield (a_device, *a, b_device, *b, speed_gbps, LINK_KINDS[level], plane, rail, length_m, media)

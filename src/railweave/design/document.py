@@ -1,8 +1,9 @@
 """Sizing and fabric as plain documents: the shapes of ``size --json`` and ``fabric.json`` (contract)."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from railweave.fabric.model import Fabric, Host, Link, Switch
+from railweave.fabric.model import LINK_KINDS, Fabric, Host, Switch
 from railweave.fabric.sizing import Sizing
 from railweave.jsonable import as_json, members
 from railweave.units import ipv4_text
@@ -23,7 +24,7 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
     return {
         **size_json(fabric.sizing),
         "devices": [*map(_switch_json, fabric.switches), *map(_host_json, fabric.hosts)],
-        "links": [_link_json(fabric, link) for link in fabric.links],
+        "links": [*_links_json(fabric)],
     }
 
 
@@ -47,20 +48,19 @@ def _host_json(host: Host) -> dict[str, Any]:
     }
 
 
-def _link_json(fabric: Fabric, link: Link) -> dict[str, Any]:
-    ports, numbered = fabric.ports_of, fabric.is_numbered(link)
-    return {
-        "a": {
-            "device": link.lower,
-            "port": ports[link.lower][link.lower_port].name,
-            "address": ipv4_text(link.network + 1) if numbered else None,
-        },
-        "b": {
-            "device": link.upper,
-            "port": ports[link.upper][link.upper_port].name,
-            "address": ipv4_text(link.network) if numbered else None,
-        },
-        "kind": link.kind,
-        "plane": link.plane,
-        "speed_gbps": link.speed_gbps,
-    }
+def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
+    ports = {name: [one.name for one in ports] for name, ports in fabric.ports_of.items()}
+    unnumbered = fabric.policies.addressing.unnumbered
+    for level, plane, _, lower, lower_port, upper, upper_port, network, speed_gbps, _, _ in fabric.links:
+        bare = unnumbered and level
+        yield {
+            "a": {
+                "device": lower,
+                "port": ports[lower][lower_port],
+                "address": None if bare else ipv4_text(network + 1),
+            },
+            "b": {"device": upper, "port": ports[upper][upper_port], "address": None if bare else ipv4_text(network)},
+            "kind": LINK_KINDS[level],
+            "plane": plane,
+            "speed_gbps": speed_gbps,
+        }

@@ -173,11 +173,11 @@ class _Maker:
         """Write some switches and some nodes of the fabric."""
         for switch in self.configurator.fabric.switches[switches]:
             text = blocks_json(self.configurator.blocks(switch))
-            own = folder / SWITCHES / switch.name
-            own.mkdir()
+            own = f"{folder}/{SWITCHES}/{switch.name}"
+            os.mkdir(own)
             # What a switch runs may hold passwords and keys; everybody may read the rest of the folder.
-            create_private(own / "config_db.json", text)
-            create_private(own / "frr.conf", self.configurator.frr(switch).encode())
+            create_private(f"{own}/config_db.json", text)
+            create_private(f"{own}/frr.conf", self.configurator.frr(switch).encode())
         write_hosts(self.renderer, self.renderer.fabric.hosts[hosts], folder / HOSTS)
 
 
