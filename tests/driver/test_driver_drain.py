@@ -70,7 +70,7 @@ def switch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Ope
     arguments |= {"alt_key_file": ends.known_hosts, "system_host_keys": False, "reload_poll": 0.05}
 
     def make() -> SonicDriver:
-        return SonicDriver(ends.devices["leaf1"].address, ends.username, "", 30, dict(arguments))
+        return SonicDriver(ends.devices["leaf1"].address, ends.username, "", 300, dict(arguments))
 
     with make() as driver:
         document = json.loads(driver.get_config(retrieve="running")["running"])
@@ -106,7 +106,7 @@ def whole(driver: SonicDriver, which: str = "running") -> dict[str, Any]:
     return dict(json.loads(driver.get_config(retrieve=which)[which]))
 
 
-def change(driver: SonicDriver, revert_in: int | None = 60) -> None:
+def change(driver: SonicDriver, revert_in: int | None = 600) -> None:
     driver.load_merge_candidate(config=json.dumps(CHANGE))
     driver.commit_config(revert_in=revert_in)
 
@@ -161,26 +161,26 @@ def test_a_drain_is_no_change_to_a_candidate(leaf: SonicDriver) -> None:
 
 
 def test_peers_that_are_not_there_carry_nothing(leaf: SonicDriver) -> None:
-    leaf.traffic.drain(["10.9.9.9"], revert_in=60)
+    leaf.traffic.drain(["10.9.9.9"], revert_in=600)
     assert leaf.traffic.drained() == ()
     assert not leaf.has_pending_commit()
 
 
 def test_the_switch_ends_a_temporary_drain_that_nobody_ended(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
     before = whole(leaf)
-    leaf.traffic.drain(None, revert_in=60, message="for a change")
+    leaf.traffic.drain(None, revert_in=600, message="for a change")
     assert leaf.has_pending_commit()
     assert leaf.traffic.drained() == ("*",)
     assert not holds_drain(saved(leaf))
     leaf.close()
-    control.pass_time(switch[0], 60)
+    control.pass_time(switch[0], 600)
     with switch[1]() as later:
         assert not later.has_pending_commit()
         assert whole(later) == before
 
 
 def test_a_commit_takes_the_drain_over_and_the_undrain_comes_before_the_confirmation(leaf: SonicDriver) -> None:
-    leaf.traffic.drain([PEERS[0]], revert_in=60)
+    leaf.traffic.drain([PEERS[0]], revert_in=600)
     change(leaf)
     assert (is_changed(leaf), leaf.traffic.drained()) == (True, (PEERS[0],))
     leaf.traffic.undrain()
@@ -201,13 +201,13 @@ def test_a_commit_takes_the_drain_over_and_the_undrain_comes_before_the_confirma
 @pytest.mark.parametrize("way", ["rollback", "timer"])
 def test_what_undoes_the_commit_ends_its_drain(leaf: SonicDriver, switch: tuple[Path, Open], way: str) -> None:
     before = whole(leaf)
-    leaf.traffic.drain(PEERS, revert_in=60)
+    leaf.traffic.drain(PEERS, revert_in=600)
     change(leaf)
     assert is_changed(leaf)
     if way == "rollback":
         leaf.rollback()
     else:
-        control.pass_time(switch[0], 60)
+        control.pass_time(switch[0], 600)
     leaf.close()
     with switch[1]() as later:
         assert not later.has_pending_commit()
@@ -215,7 +215,7 @@ def test_what_undoes_the_commit_ends_its_drain(leaf: SonicDriver, switch: tuple[
 
 
 def test_a_confirmation_ends_a_drain_that_was_forgotten(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     change(leaf)
     leaf.close()
     with switch[1]() as other:
@@ -225,7 +225,7 @@ def test_a_confirmation_ends_a_drain_that_was_forgotten(leaf: SonicDriver, switc
 
 
 def test_a_commit_that_is_kept_at_once_ends_its_drain_before_it_is_saved(leaf: SonicDriver) -> None:
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     change(leaf, None)
     assert (is_changed(leaf, "startup"), leaf.traffic.drained(), leaf.has_pending_commit()) == (True, (), False)
     assert not holds_drain(saved(leaf))
@@ -234,34 +234,34 @@ def test_a_commit_that_is_kept_at_once_ends_its_drain_before_it_is_saved(leaf: S
 @pytest.mark.parametrize("command", ["config apply-patch", "vtysh -f"])
 def test_a_refused_commit_ends_its_drain(leaf: SonicDriver, switch: tuple[Path, Open], command: str) -> None:
     before = whole(leaf)
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     control.fault(switch[0], "leaf1", "refuse-commit", command=command)
     with pytest.raises(CommitError, match="earlier configuration is restored"):
         change(leaf)
     assert whole(leaf) == before
     assert not leaf.has_pending_commit()
     if command == "vtysh -f":
-        leaf.traffic.drain(None, revert_in=60)
+        leaf.traffic.drain(None, revert_in=600)
         change(leaf)
         assert (is_changed(leaf), leaf.traffic.drained()) == (True, ("*",))
 
 
 def test_an_operators_drain_outlives_a_temporary_one_and_its_commit(leaf: SonicDriver) -> None:
     leaf.traffic.drain([PEERS[1]], revert_in=None)
-    leaf.traffic.drain([PEERS[0], PEERS[1]], revert_in=60)
+    leaf.traffic.drain([PEERS[0], PEERS[1]], revert_in=600)
     assert leaf.traffic.drained() == PEERS[:2]
     change(leaf)
     leaf.traffic.undrain()
     assert leaf.traffic.drained() == (PEERS[1],)
     leaf.confirm_commit()
     assert holds_drain(saved(leaf))
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     leaf.traffic.undrain()
     assert leaf.traffic.drained() == (PEERS[1],)
 
 
 def test_what_is_pending_is_named_to_whoever_comes_next(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     with pytest.raises(CommitConfirmException, match=r"only a temporary drain: undrain\(\) ends it"):
         leaf.confirm_commit()
     with switch[1]() as other:
@@ -281,7 +281,7 @@ def test_what_is_pending_is_named_to_whoever_comes_next(leaf: SonicDriver, switc
 def test_the_commit_before_a_drain_is_still_the_one_to_roll_back(leaf: SonicDriver) -> None:
     change(leaf, None)
     kept = leaf.revert_timer.status().commit_id
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     leaf.traffic.undrain()
     assert leaf.changes.rollback_document(kept)["PORT"]["Ethernet0"]
     leaf.rollback()
@@ -290,7 +290,7 @@ def test_the_commit_before_a_drain_is_still_the_one_to_roll_back(leaf: SonicDriv
 
 def test_a_refused_drain_leaves_nothing_behind(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
     before = whole(leaf)
-    for revert_in in (60, None):
+    for revert_in in (600, None):
         control.fault(switch[0], "leaf1", "refuse-commit", command="vtysh -f")
         with pytest.raises(CommitError, match="FRR did not drain"):
             leaf.traffic.drain(None, revert_in=revert_in)
@@ -301,16 +301,16 @@ def test_a_refused_drain_leaves_nothing_behind(leaf: SonicDriver, switch: tuple[
 def test_a_session_lost_while_draining_is_opened_again(leaf: SonicDriver, switch: tuple[Path, Open]) -> None:
     before = whole(leaf)
     control.fault(switch[0], "leaf1", "drop-session", command="vtysh -f", moment="after")
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     assert leaf.traffic.drained() == ("*",)
     leaf.traffic.undrain()
     assert whole(leaf) == before
 
 
 def test_a_reload_ends_a_temporary_drain_and_so_does_its_way_back(leaf: SonicDriver) -> None:
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     leaf.load_merge_candidate(config=json.dumps({"DEVICE_METADATA": {"localhost": {"type": "SpineRouter"}}}))
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     assert leaf.traffic.drained() == ()
     leaf.rollback()
     assert leaf.traffic.drained() == ()

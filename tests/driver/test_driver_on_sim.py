@@ -98,7 +98,7 @@ def fabric(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Ope
             "reload_poll": 0.05,
             **optional_args,
         }
-        return SonicDriver(end.address, ends.username, "", 30, arguments)
+        return SonicDriver(end.address, ends.username, "", 300, arguments)
 
     yield folder, make
     control.down(folder)
@@ -129,7 +129,7 @@ def provisioned(fabric: tuple[Path, Open]) -> Open:
             wanted = json.dumps(whole(driver, name, address, loopback, frr))
             driver.load_replace_candidate(config=wanted)
             assert "hostname: sonic" in driver.compare_config()
-            driver.commit_config(message="provision", revert_in=120)
+            driver.commit_config(message="provision", revert_in=600)
             assert driver.has_pending_commit()
             driver.confirm_commit()
             driver.load_replace_candidate(config=wanted)
@@ -203,7 +203,7 @@ def test_what_a_session_learns_of_its_change_is_what_another_reads(leaf: SonicDr
     before = leaf.revert_timer.read()
     assert leaf.revert_timer.read().running is before.running
     delta = delta_of(CHANGE, before.running)
-    applied = leaf.changes.apply(delta, revert_in=60, look=Look())
+    applied = leaf.changes.apply(delta, revert_in=600, look=Look())
     assert applied.reading is not None
     assert applied.reading.seen is not None
     assert applied.reading.status.commit_id == applied.commit_id
@@ -219,7 +219,7 @@ def test_what_a_session_learns_of_its_change_is_what_another_reads(leaf: SonicDr
 def test_a_drain_for_a_change_parses_no_text_of_frr_again(leaf: SonicDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     assert leaf.revert_timer.read().running.frr_document is not None
     monkeypatch.setattr(drain, "parse_frr", None)
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     known = leaf.revert_timer.known
     assert known is not None
     assert known.running.frr is not None
@@ -233,7 +233,7 @@ def test_a_drain_made_for_what_runs_no_more_is_made_for_what_runs(leaf: SonicDri
     leaf.revert_timer.read()
     with provisioned("leaf1") as other:
         other.traffic.drain(["10.192.0.0"], revert_in=None)
-    leaf.traffic.drain(None, revert_in=60)
+    leaf.traffic.drain(None, revert_in=600)
     assert leaf.traffic.drained() == ("*",)
     leaf.traffic.undrain()
     assert leaf.traffic.drained() == ("10.192.0.0",)
@@ -273,7 +273,7 @@ def test_what_somebody_changed_by_hand_is_saved_whole_and_only_while_no_commit_w
     assert (startup["PORT"]["Ethernet4"]["mtu"], "BY-HAND" in startup["bgpraw"]) == ("1500", True)
     assert leaf.revert_timer.status() == last
     load(leaf, CHANGE)
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     with pytest.raises(CommitError, match=f"{leaf.hostname}: commit .* is armed"):
         leaf.changes.save()
 
@@ -293,7 +293,7 @@ def test_no_way_back_and_no_replace_deletes_the_row_that_orchagent_crashes_witho
     up = ports_up(leaf)
     assert "Ethernet0" in up
     load(leaf, WATCHDOG)
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     leaf.rollback()
     assert running(leaf)["PFC_WD"] == {"GLOBAL": {"POLL_INTERVAL": "100"}}
     load(leaf, NO_WATCHDOG)
@@ -305,10 +305,10 @@ def test_no_way_back_and_no_replace_deletes_the_row_that_orchagent_crashes_witho
     leaf.commit_config()
     assert leaf.compare_config() == ""
     load(leaf, WATCHDOG)
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     leaf.close()
     with provisioned("leaf1") as later:
-        control.pass_time(fabric[0], 60)
+        control.pass_time(fabric[0], 600)
         assert not later.has_pending_commit()
         assert running(later)["PFC_WD"] == {"GLOBAL": {"POLL_INTERVAL": "100"}}
         assert ports_up(later) == up
@@ -340,7 +340,7 @@ def test_plan_and_driver_agree_on_what_sonics_frr_prints(leaf: SonicDriver, prov
         "neighbor 10.192.0.0 description renamed",
     ]
     load(leaf, merge_document(found.delta))
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     leaf.confirm_commit()
     assert planned(leaf, wanted).delta == Delta()
     assert leaf.compare_config() == ""
@@ -375,7 +375,7 @@ def test_tsa_and_a_change_that_waits_do_not_touch_each_other(
     before = running(leaf)
     leaf.cli(["sudo -n TSA"])
     load(leaf, {"bgpraw": "router bgp 65001\n neighbor 10.192.0.0 description renamed\n"})
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     assert system_mode(leaf) == "System Mode: Maintenance"
     leaf.cli(["sudo -n TSB"])
     if ending == "confirmed":
@@ -386,7 +386,7 @@ def test_tsa_and_a_change_that_waits_do_not_touch_each_other(
     elif ending == "reverted":
         leaf.rollback()
     else:
-        control.pass_time(fabric[0], 60)
+        control.pass_time(fabric[0], 600)
         assert not leaf.has_pending_commit()
     assert system_mode(leaf) == "System Mode: Normal"
     if ending != "confirmed":
@@ -395,7 +395,7 @@ def test_tsa_and_a_change_that_waits_do_not_touch_each_other(
 
 def test_a_pending_commit_is_seen_and_confirmed_by_another_session(leaf: SonicDriver, provisioned: Open) -> None:
     load(leaf, CHANGE)
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     assert "renamed" not in leaf.get_config(retrieve="startup")["startup"]
     leaf.close()
     with provisioned("leaf1") as other:
@@ -439,7 +439,7 @@ def test_a_damaged_state_is_recovered_and_what_was_restored_is_named(leaf: Sonic
     """Its guard is killed too: it would restore what it remembers within a second."""
     before = running(leaf)
     load(leaf, {**CHANGE, "PORT": {"Ethernet4": {"mtu": "9000"}}})
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     leaf.cli([f"sudo -n systemctl kill railweave-switch-{leaf.revert_timer.status().commit_id}"])
     leaf.cli([f"sudo -n sh -c 'echo > {STATE}'"])
     assert leaf.revert_timer.status().status == "damaged"
@@ -452,7 +452,7 @@ def test_a_damaged_state_is_recovered_and_what_was_restored_is_named(leaf: Sonic
 
 def test_a_commit_that_waits_is_left_alone_by_a_recovery(leaf: SonicDriver) -> None:
     load(leaf, CHANGE)
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     assert leaf.revert_timer.recover().outcome == "armed"
     leaf.confirm_commit()
 
@@ -487,7 +487,7 @@ def test_a_state_of_a_later_version_is_refused_and_ends_when_what_runs_is_accept
 def test_rollback_of_a_pending_commit_reverts_at_once(leaf: SonicDriver) -> None:
     before = running(leaf)
     load(leaf, CHANGE)
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     leaf.rollback()
     assert running(leaf) == before
     assert not leaf.has_pending_commit()
@@ -498,11 +498,11 @@ def test_an_unconfirmed_commit_is_reverted_by_the_switch_itself(
 ) -> None:
     before = running(leaf)
     load(leaf, CHANGE)
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     leaf.close()
     with provisioned("leaf1") as later:
         assert later.has_pending_commit()
-        control.pass_time(fabric[0], 60)
+        control.pass_time(fabric[0], 600)
         assert not later.has_pending_commit()
         assert running(later) == before
         with pytest.raises(CommitConfirmException, match="restored the earlier"):
@@ -520,7 +520,7 @@ def test_a_refused_commit_restores_what_ran(leaf: SonicDriver, fabric: tuple[Pat
     assert not leaf.has_pending_commit()
 
 
-@pytest.mark.parametrize("revert_in", [None, 60])
+@pytest.mark.parametrize("revert_in", [None, 600])
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("command", ["config load", "vtysh -f", "railweave-switch apply"])
 def test_a_session_dropped_in_a_commit_is_opened_again_and_the_change_goes_on(
@@ -555,11 +555,11 @@ def test_a_switch_that_is_gone_restores_by_itself(
 ) -> None:
     before = running(leaf)
     load(leaf, CHANGE)
-    leaf.commit_config(revert_in=60)
+    leaf.commit_config(revert_in=600)
     leaf.close()
     with provisioned("leaf1") as later:
         assert later.has_pending_commit()
-        control.pass_time(fabric[0], 60)
+        control.pass_time(fabric[0], 600)
         assert not later.has_pending_commit()
         assert running(later) == before
 
@@ -591,7 +591,7 @@ def test_rollback_of_a_reload_brings_the_factory_back(fabric: tuple[Path, Open])
     with make("leaf9") as driver:
         before = running(driver)
         driver.load_replace_candidate(config=json.dumps(whole(driver, "leaf9", "10.192.0.1", "10.255.0.1", LEAF_FRR)))
-        driver.commit_config(revert_in=120)
+        driver.commit_config(revert_in=600)
         assert running(driver)["DEVICE_METADATA"]["localhost"]["hostname"] == "leaf9"
         driver.rollback()
         after = running(driver)

@@ -45,7 +45,7 @@ def leaf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SonicDriver]:
     ends = control.up(folder, SimSpec("getters", devices, hosts, cables))
     arguments = {"port": ends.devices["leaf1"].port, "key_file": ends.key_file, "allow_agent": False}
     arguments |= {"alt_key_file": ends.known_hosts, "system_host_keys": False}
-    with SonicDriver(ends.devices["leaf1"].address, ends.username, "", 30, arguments) as driver:
+    with SonicDriver(ends.devices["leaf1"].address, ends.username, "", 300, arguments) as driver:
         yield driver
     control.down(folder)
 
