@@ -75,6 +75,11 @@ class Observed:
         """Return what SONiC's daemons apply that differs from CONFIG_DB; None where that is not known."""
         return unapplied_of(self.shown)
 
+    @decodes("its image")
+    def image(self) -> dict[str, str]:
+        """Return what its image says of the release that it is: ``release``, ``branch``, ``build_version``."""
+        return image_of(self.shown)
+
     @decodes("what BGP shows")
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
         """Return the BGP neighbors; raises CommandErrorException where bgpd is silent."""
@@ -88,6 +93,12 @@ def unapplied_of(shown: Mapping[str, Any]) -> tuple[Unapplied, ...] | None:
     """Return what an answer says that daemons apply that differs from CONFIG_DB; None where it does not know."""
     found = shown.get("unapplied")
     return None if found is None else tuple((row, field, applied, told) for row, field, applied, told in found)
+
+
+@decodes("its image")
+def image_of(shown: Mapping[str, Any]) -> dict[str, str]:
+    """Return what an answer says of the image."""
+    return {str(name): str(text) for name, text in shown.get("image", {}).items()}
 
 
 @decodes("what it shows")

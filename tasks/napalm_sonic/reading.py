@@ -10,7 +10,7 @@ from typing import Any
 from napalm.base.exceptions import CommandErrorException, CommitError
 
 from napalm_sonic.decoding import decodes
-from napalm_sonic.observed import Observed, observed_of, unapplied_of
+from napalm_sonic.observed import Observed, image_of, observed_of, unapplied_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
 from railweave_switch.daemons import Unapplied
@@ -77,7 +77,7 @@ class Reading:
     """What runs, with the digests by which a later reading of the same costs no transfer; ``seen`` where asked for.
 
     ``earlier`` is the generation before the commit that ``undo`` undoes, ``unapplied`` what SONiC's daemons apply that
-    differs from CONFIG_DB."""
+    differs from CONFIG_DB, ``image`` what its image says of the release that it is."""
 
     running: RunningConfig
     config_digest: str
@@ -87,6 +87,7 @@ class Reading:
     earlier: Mapping[str, Any] = field(default_factory=dict)
     seen: Observed | None = field(default=None, repr=False)
     unapplied: tuple[Unapplied, ...] = ()
+    image: Mapping[str, str] = field(default_factory=dict)
 
 
 def refuse_when_pending(hostname: str, status: Status) -> None:
@@ -165,6 +166,7 @@ def _read_as(
         earlier=dict(answer.get("earlier") or {}),
         seen=seen,
         unapplied=unapplied_of(answer) or (),
+        image=image_of(answer) or (known.image if known else {}),
     )
 
 

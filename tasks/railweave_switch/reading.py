@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ _PEER = ("localAs", "remoteAs", "remoteRouterId", "localRouterId", "bgpState", "
          "bgpTimerUpMsec")  # fmt: skip
 _FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
 _COUNTED = "SAI_PORT_STAT_IF_"
+_IMAGE = re.compile(r"^(release|branch|build_version): *'?([^'\n]*)'?$", re.MULTILINE)
 
 
 T = TypeVar("T")
@@ -45,6 +47,7 @@ def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     answer["config"] = _config(host, asked.get("config") or "")
     answer["frr"] = _frr(host, asked.get("frr") or "")
     answer["unapplied"] = _unapplied(host)
+    answer["image"] = _image(host)
     if asked.get("rollback"):
         answer.update(_undo(host, str(asked["rollback"])))
     return {**answer, **looked(host, asked)}
@@ -111,6 +114,7 @@ def observed(host: Host) -> dict[str, Any]:
         "lldp": {key.partition(":")[2]: dict(row) for key, row in lldp.items()},
         "bgp": _bgp(host),
         "unapplied": _unapplied(host),
+        "image": _image(host),
     }
 
 
@@ -120,6 +124,15 @@ def _unapplied(host: Host) -> list[Unapplied] | None:
         return unapplied(host, host.rows("CONFIG_DB"))
     except (DatabaseError, OSError):
         return None
+
+
+def _image(host: Host) -> dict[str, str]:
+    """Return what the image says of the release that it is; nothing where it says nothing."""
+    try:
+        text = host.read_file(f"{host.sonic_directory}/sonic_version.yml").decode(errors="replace")
+    except OSError:
+        return {}
+    return {name: value[:80] for name, value in _IMAGE.findall(text)}
 
 
 def _link(link: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "/etc/sonic/config_db.json"
 INIT_FILE = "/etc/sonic/init_cfg.json"
+VERSION_FILE = "/etc/sonic/sonic_version.yml"
 FRR_FILE = "/etc/sonic/frr/frr.conf"
 SWSS_READY_S = 120
 """A reload is refused until swss has been up for so long (sonic-facts §3.1)."""
@@ -92,6 +93,13 @@ class Image:
     commit: str = "ff3c0c9f6"
     date: str = "Sat Nov 21 00:00:00 UTC 2026"
     built_by: str = "railweave@simulator"
+
+    def version_file(self) -> str:
+        """Return ``sonic_version.yml``: the release is in it where the branch was released, else ``none``."""
+        build = self.version.removeprefix("SONiC.")
+        branch = build.partition(".")[0]
+        release = branch if branch.isdecimal() else "none"
+        return f"---\nbuild_version: '{build}'\ncommit_id: '{self.commit}'\nbranch: '{branch}'\nrelease: '{release}'\n"
 
 
 class Device:
@@ -164,6 +172,7 @@ class Device:
         if not self.files.exists(INIT_FILE):
             self.files.write(INIT_FILE, b"{}", now=now)
         self.files.write(CONFIG_FILE, text, now=now)
+        self.files.write(VERSION_FILE, self.image().version_file().encode(), now=now)
         self.boot()
         self.times.swss_up = now - SWSS_READY_S
         self.times.management_up = self.times.frr_up = now

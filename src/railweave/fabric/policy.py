@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from railweave.fabric.releases import DEFAULT_RELEASE
 from railweave.units import ipv4_text
 
 
@@ -156,13 +157,9 @@ class BufferModel(StrEnum):
     DYNAMIC = "dynamic"
 
 
-RELEASES = ("202305", "202311", "202405", "202411", "202505", "202511", "202605")
-"""The SONiC branches that are known, oldest first."""
-DEFAULT_RELEASE = "202505"
-
-
 class SonicPolicy(NamedTuple):
-    """The SONiC branch that the switches run, and the buffer model; None is what the platform ships with."""
+    """The SONiC release that the switches run, by its name as written, and the buffer model; None is what the platform
+    ships with."""
 
     release: str = DEFAULT_RELEASE
     buffer_model: BufferModel | None = None

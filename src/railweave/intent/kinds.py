@@ -15,7 +15,8 @@ from typing import Any, Never
 
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from railweave.fabric.policy import RELEASES, Pool
+from railweave.fabric.policy import Pool
+from railweave.fabric.releases import NAME, RELEASES
 from railweave.intent.positions import plain_value
 from railweave.secrets import reference, references
 from railweave.units import parse_speed_gbps
@@ -208,21 +209,20 @@ def _refuse_word(value: object, what: str, allowed: Sequence[str], *, auto: bool
 
 @dataclass(frozen=True, slots=True)
 class Release(Kind):
-    """A SONiC branch: year and month, as text or as the number that YAML makes of it."""
-
-    known: tuple[str, ...] = RELEASES
+    """A SONiC branch: year and month, as text or as the number that YAML makes of it, or ``master``."""
 
     def read(self, value: object) -> str:
-        """Return the branch as text."""
+        """Return the branch as text; one that is not known is a warning of RW116."""
         text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-        if text not in self.known:
-            fix = f"{suggestion(text, self.known)}write {either(self.known)}"
-            refuse("RW014", f"{shown(value)} is no SONiC release that is known", fix)
+        if re.fullmatch(NAME, text) is None:
+            fix = f"{suggestion(text, (*RELEASES, 'master'))}write {either((*RELEASES, 'master'))}"
+            refuse("RW014", f"{shown(value)} is no SONiC release", fix)
         return text
 
     def form(self) -> dict[str, Any]:
-        """Return the branches, as text and as numbers."""
-        return {"enum": [*self.known, *map(int, self.known)]}
+        """Return the pattern of a branch, and the range of its number."""
+        text = {"type": "string", "pattern": f"^({NAME})$", "examples": [*RELEASES]}
+        return {"anyOf": [text, {"type": "integer", "minimum": 200001, "maximum": 209912}]}
 
 
 class Speed(Kind):

@@ -15,7 +15,6 @@ from pydantic_core import core_schema
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
 from railweave.fabric.policy import (
-    DEFAULT_RELEASE,
     Addressing,
     BgpTimers,
     BufferModel,
@@ -32,6 +31,7 @@ from railweave.fabric.policy import (
     WatchdogAction,
     WatchdogPolicy,
 )
+from railweave.fabric.releases import DEFAULT_RELEASE, RELEASES
 from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Prefix, Release, Text, Whole, Word
 from railweave.intent.model import (
     Cabling,
@@ -206,7 +206,9 @@ class WatchdogKeys(Keys):
 class SonicKeys(Keys):
     """What the switches run."""
 
-    release: Annotated[str, Release()] = default(DEFAULT_RELEASE, "SONiC branch of the switches, like 202505")
+    release: Annotated[str, Release()] = default(
+        DEFAULT_RELEASE, f"SONiC branch that the switches run: {', '.join(RELEASES)}; another is treated as the nearest"
+    )
     buffer_model: Annotated[BufferModel | None, Word(words=BufferModel, what="buffer model", auto=True)] = default(
         "auto", "traditional: headroom from a table; dynamic: the switch computes it; auto is what the platform ships"
     )

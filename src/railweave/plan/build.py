@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from railweave.fabric.model import Fabric, Link
+from railweave.fabric.releases import other_release
 from railweave.plan.drain_planner import drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import NO_GENERATION, Conflict, DevicePlan, DeviceState, Generation, LivePort, Plan, Unapplied
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
@@ -17,6 +18,7 @@ class Reading:
 
     ``pending`` tells that a commit waits for its confirmation on it, ``out_of_service`` that it could not be read and
     forwards nothing either, as far as its neighbors see. ``live_ports`` are those of ``plan.closing`` that are in use.
+    ``release`` is the SONiC release that it runs, empty where it was not told.
     """
 
     difference: DeviceDiff | None = None
@@ -27,6 +29,7 @@ class Reading:
     live_ports: tuple[LivePort, ...] = ()
     unapplied: tuple[Unapplied, ...] = ()
     generation: Generation = NO_GENERATION
+    release: str = ""
 
 
 def build_plan(
@@ -51,8 +54,9 @@ def build_plan(
         if name not in unprovisioned and is_disruptive(fabric, fabric.switch_of[name], delta)
     }
     two_sided = two_sided_links(fabric, deltas, unprovisioned)
+    release = fabric.policies.sonic.release
     devices = {
-        switch.name: _device(readings[switch.name], switch.tier.name, disruptive=switch.name in disruptive)
+        switch.name: _device(readings[switch.name], switch.tier.name, release, disruptive=switch.name in disruptive)
         for switch in fabric.switches
     }
     plan = Plan(
@@ -95,7 +99,7 @@ def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Lin
     return replace(plan, devices=devices, waves=order.waves, violations=order.violations)
 
 
-def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
+def _device(reading: Reading, role: str, release: str, *, disruptive: bool) -> DevicePlan:
     found = reading.difference
     if found is None:
         return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error, out_of_service=reading.out_of_service)
@@ -117,5 +121,6 @@ def _device(reading: Reading, role: str, *, disruptive: bool) -> DevicePlan:
         live_ports=reading.live_ports,
         unapplied=reading.unapplied,
         generation=reading.generation,
+        other_release=other_release(reading.release, release),
         error="; ".join(one.message for one in found.blockers),
     )

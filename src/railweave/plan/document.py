@@ -55,7 +55,7 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
     told = {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
-    del told["unapplied"], told["generation"]
+    del told["unapplied"], told["generation"], told["other_release"]
     return told
 
 

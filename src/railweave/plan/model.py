@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from railweave.diagnostics import Blocker
+from railweave.fabric.releases import OtherRelease
 from railweave.plan.policy import DEFAULT_POLICY, PolicyViolation, RolloutPolicy
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 from railweave.sonic.frr.maintenance import Maintenance
@@ -116,7 +117,8 @@ class DevicePlan:
     ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's
     TSA made of it; a rollout leaves them so. ``live_ports`` are those that close for good although something at their
     far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB, ``generation`` the
-    state of the intent that it runs: neither is part of the plan's file.
+    state of the intent that it runs, ``other_release`` tells that it runs another SONiC release than intended: none of
+    them is part of the plan's file.
     """
 
     state: DeviceState
@@ -137,6 +139,7 @@ class DevicePlan:
     live_ports: tuple[LivePort, ...] = ()
     unapplied: tuple[Unapplied, ...] = ()
     generation: Generation = NO_GENERATION
+    other_release: OtherRelease | None = None
 
 
 @dataclass(frozen=True, slots=True)

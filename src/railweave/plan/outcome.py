@@ -95,10 +95,12 @@ class VerifyCheck:
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """All checks of a verification; ``advice`` says in sentences what puts failed ones right."""
+    """All checks of a verification; ``advice`` says in sentences what puts failed ones right, ``warnings`` what is no
+    check and still matters, such as another SONiC release."""
 
     checks: tuple[VerifyCheck, ...]
     advice: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -65,13 +65,15 @@ class Counters:
 class Observation:
     """One device as it was read. ``addresses`` are ``10.0.0.1/31`` by interface; ``bgp`` is by the peer's address,
     or by interface for an unnumbered session. ``unapplied`` says what the switch's daemons apply that differs from its
-    configuration database, None where that is not known."""
+    configuration database, None where that is not known. ``release`` is the SONiC release that it runs, empty where
+    that is not known."""
 
     ports: Mapping[str, PortState] = field(default_factory=dict)
     addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
     lldp: Mapping[str, tuple[LldpNeighbor, ...]] = field(default_factory=dict)
     bgp: Mapping[str, BgpSession] = field(default_factory=dict)
     unapplied: tuple[Unapplied, ...] | None = None
+    release: str = ""
 
 
 class _Everyone:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from railweave.fabric.releases import release_warnings
 from railweave.plan.consent import live_port_diagnostics, lowered_mtu, removed_markings
 from railweave.plan.drain_planner import WHOLE
 from railweave.plan.headline import WORDS
@@ -111,6 +112,8 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
         if device.drained and device.drained != WHOLE:
             peers = ", ".join(device.drained)
             yield Remark(f"drained by hand on {name}: {peers}; `railweave undrain {name}` ends it", "yellow")
+    releases = {name: device.other_release for name, device in plan.devices.items()}
+    yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
     taken = ((name, one) for name, device in plan.devices.items() for one in device.unapplied)
     yield from (Remark(f"not applied: {name}: {one}", "yellow") for name, one in taken)
 

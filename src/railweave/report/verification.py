@@ -33,7 +33,8 @@ def verify_json(result: VerifyResult) -> dict[str, Any]:
     for check in checks:
         if not check["skipped"]:
             del check["skipped"]
-    return {"ok": result.ok, "checks": checks, **({"advice": result.advice} if result.advice else {})}
+    more = {name: told for name in ("advice", "warnings") if (told := getattr(result, name))}
+    return {"ok": result.ok, "checks": checks, **more}
 
 
 def verify_view(result: VerifyResult) -> RenderableType:
@@ -42,7 +43,11 @@ def verify_view(result: VerifyResult) -> RenderableType:
         _by_kind(result),
         [Text(line, style="yellow") for line in _skipped(result)] or None,
         _failed(result) if result.failed else None,
-        [*(Text(sentence, style="yellow") for sentence in result.advice if result.failed), _verdict(result)],
+        [
+            *(Text(sentence, style="yellow") for sentence in result.advice if result.failed),
+            *(Text(f"warning: {sentence}", style="yellow") for sentence in result.warnings),
+            _verdict(result),
+        ],
     )
 
 

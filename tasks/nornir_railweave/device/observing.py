@@ -13,6 +13,7 @@ from napalm_sonic.clock import Clock
 from napalm_sonic.decoding import decoding
 from napalm_sonic.observed import Counted, Look, Observed
 from nornir_railweave.device.reading import switch_program
+from railweave.fabric.releases import running_release
 from railweave.plan.health import LossWatch
 from railweave.plan.model import Unapplied
 from railweave.plan.verification import BgpSession, Counters, LldpNeighbor, Observation, PortState
@@ -98,6 +99,7 @@ def _observation(shown: Any) -> Observation:
             lldp={port: tuple(map(_neighbor, seen)) for port, seen in lldp.items()},
             bgp=_sessions(instances),
             unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
+            release=running_release(shown.image()) if isinstance(shown, Observed) else "",
         )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from napalm_sonic.decoding import decoding
 from railweave.fabric.model import Fabric
+from railweave.fabric.releases import running_release
 from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.render.secret_rows import as_running
@@ -85,6 +86,12 @@ def known_generation(driver: Any) -> Mapping[str, Any]:
     """Return the generation of the intent that a device says it runs, as it was read last; empty where it says none."""
     known = getattr(switch_program(driver), "known", None)
     return {} if known is None else known.status.generation
+
+
+def release_of(driver: Any) -> str:
+    """Return the SONiC release that a device runs, as it was read last; empty where it was not told."""
+    known = getattr(switch_program(driver), "known", None)
+    return "" if known is None else running_release(known.image)
 
 
 def unapplied_of(driver: Any) -> tuple[tuple[str, str, str, str], ...]:

@@ -19,6 +19,7 @@ from nornir_railweave.device.reading import (
     damage_of,
     is_pending,
     known_generation,
+    release_of,
     unapplied_of,
 )
 from nornir_railweave.device.reload_check import refused_reload
@@ -138,6 +139,7 @@ def read_running(task: Task, compare: Comparer, share: Sharing, announce: Events
                 found, pending = _compared(opened.reconnect(0), compare, name)
             unapplied = tuple(Unapplied(*one) for one in unapplied_of(opened.driver))
             generation = generation_of(known_generation(opened.driver))
+            release = release_of(opened.driver)
         except DEVICE_ERRORS as fault:
             return _unreadable(task, announce, error_text(fault))
     if found.running.frr is None:
@@ -146,7 +148,7 @@ def read_running(task: Task, compare: Comparer, share: Sharing, announce: Events
     difference = replace(found.difference, delta=share(found.difference.delta))
     return Result(
         host=task.host,
-        result=Reading(difference, found.sha256, pending, unapplied=unapplied, generation=generation),
+        result=Reading(difference, found.sha256, pending, unapplied=unapplied, generation=generation, release=release),
     )
 
 

@@ -13,6 +13,7 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
+from railweave.fabric.releases import OtherRelease, other_release, release_warnings
 from railweave.plan.expectation import Expectation, Expecting, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.verification import EVERYONE, Observation, check_device, swapped_cables, unreachable
@@ -42,12 +43,18 @@ def verify(
     def expectation(name: str) -> Expectation:
         return expecting(fabric, fabric.switch_of[name])
 
+    releases: dict[str, OtherRelease | None] = {}
+
     def judge(name: str, seen: Observation) -> tuple[VerifyCheck, ...]:
+        releases[name] = other_release(seen.release, fabric.policies.sonic.release)
         return check_device(expectation(name), seen, settled)
 
     found = run_on(nr, names, verify_device, judge=judge, timeout_s=timeout_s, interval_s=interval_s, announce=announce)
     checks = tuple(chain.from_iterable(found.values()))
-    return VerifyResult(checks, tuple(str(swap) for swap in swapped_cables(fabric, checks)))
+    differing = {name: releases.get(name) for name in names}
+    return VerifyResult(
+        checks, tuple(str(swap) for swap in swapped_cables(fabric, checks)), tuple(release_warnings(differing))
+    )
 
 
 _ATTEMPTS = 2

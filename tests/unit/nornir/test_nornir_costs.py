@@ -14,6 +14,9 @@ import nornir_railweave.rollout.deploying
 from railweave.api.deploying import deploy
 from railweave.api.observing import plan, verify
 from railweave.api.project import Project
+from railweave.report.plan import plan_markdown
+from railweave.report.plan_parts import device_remarks
+from railweave.report.verification import verify_json
 from railweave.sonic.delta.merge import parse_merge
 from railweave.sonic.frr import parse_frr
 
@@ -70,6 +73,24 @@ def test_an_unchanged_plan_costs_one_login_and_one_command(pod: Counted) -> None
 def test_an_unchanged_verification_costs_one_login_and_one_command(pod: Counted) -> None:
     assert verify(Project(INTENT), "sim").ok
     assert pod.asked == {name: Counter(logins=1, channels=1) for name in SWITCHES}
+
+
+def test_a_plan_and_a_verification_warn_of_switches_of_another_release(pod: Counted) -> None:
+    text = INTENT.read_text(encoding="utf-8")
+    INTENT.write_text(f"{text}sonic: {{release: 202411}}\n", encoding="utf-8")
+    try:
+        made, seen = plan(Project(INTENT), "sim"), verify(Project(INTENT), "sim")
+    finally:
+        INTENT.write_text(text, encoding="utf-8")
+    warning = (
+        "pod1-leaf1…4, pod1-spine1…4: SONiC 202505 runs, and sonic.release of the intent is 202411: state the release"
+        " that runs, or upgrade the switch"
+    )
+    assert [one.text for one in device_remarks(made)] == [f"warning: {warning}"]
+    assert f"warning: {warning}" in plan_markdown(made)
+    assert seen.ok
+    assert verify_json(seen)["warnings"] == (warning,)
+    assert verify(Project(INTENT), "sim").warnings == ()
 
 
 def test_a_change_of_a_bgp_timer_costs_one_login_and_few_commands_and_parses(

@@ -8,7 +8,8 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.fabric.buffers import HeadroomChip
-from railweave.fabric.policy import RELEASES, BufferModel, SonicPolicy
+from railweave.fabric.policy import BufferModel, SonicPolicy
+from railweave.fabric.releases import RELEASES
 from railweave.qos.mmu.headroom import (
     SCRIPTS,
     Headroom,
@@ -26,7 +27,7 @@ from railweave.qos.mmu.headroom import (
 
 CATALOG = load_catalog()
 TRADITIONAL = SonicPolicy(buffer_model=BufferModel.TRADITIONAL)
-LATEST = SCRIPTS[RELEASES[-1]]
+LATEST = SCRIPTS[max(RELEASES)]
 TABLE_2021 = Variant("NVIDIA's tables for Spectrum-1 to -3", 100, False, 9216, 3.8 * 1024)
 TABLE_2024 = Variant("NVIDIA's tables for Spectrum-4", 100, True, 9216)
 SPECTRUM_2 = HeadroomChip(cell_bytes=144, pipeline_kib=19, mac_phy_bytes=819.2)

@@ -8,11 +8,11 @@ from ipaddress import IPv4Network
 import pytest
 
 from railweave.fabric.model import Fabric, Switch
-from railweave.fabric.policy import RELEASES, ClassRole, TrafficClass
+from railweave.fabric.policy import ClassRole, TrafficClass
+from railweave.fabric.releases import RELEASES
 from railweave.routing.instance import MAXIMUM_PATHS, bgp_speaker, maximum_prefixes
 from railweave.sonic.reasons import frr_lines, frr_reason
 from railweave.sonic.render.configure import configure
-from railweave.sonic.render.frr_text import FRR_RELEASES
 from railweave.templates import find_templates
 
 Lab = Callable[..., Fabric]
@@ -166,12 +166,6 @@ def test_a_line_of_one_release_s_own_start_up_is_in_the_file_of_that_release_alo
     assert ("no zebra nexthop kernel enable" in lines) == (release < "202511")
     assert ("no fpm use-next-hop-groups" in lines) == ("fpm address 127.0.0.1" in lines) == (release != "202311")
     assert (" bgp suppress-fib-pending" in lines) == (release >= "202411")
-
-
-def test_every_release_says_what_it_does_with_frr() -> None:
-    assert tuple(FRR_RELEASES) == RELEASES
-    versions = [tuple(int(part) for part in one.version.split(".")) for one in FRR_RELEASES.values()]
-    assert versions == sorted(versions)
 
 
 def test_more_paths_fit_than_frr_would_leave_out_as_its_default() -> None:

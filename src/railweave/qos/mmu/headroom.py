@@ -23,7 +23,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from railweave.fabric.buffers import Buffers, HeadroomChip, PgProfile
-from railweave.fabric.policy import RELEASES, BufferModel, SonicPolicy
+from railweave.fabric.policy import BufferModel, SonicPolicy
+from railweave.fabric.releases import RELEASES, nearest
 from railweave.units import format_speed
 
 LOSSLESS_MTU_BYTES = 1024
@@ -103,7 +104,7 @@ def headroom(buffers: Buffers, sonic: SonicPolicy, port: PortMedium) -> Headroom
                 f"SONiC has no dynamic buffer model for {buffers.hwsku}",
                 "leave out sonic.buffer_model: every platform then has the model that it ships with",
             )
-        return spectrum_headroom(buffers.chip, port, SCRIPTS[sonic.release])
+        return spectrum_headroom(buffers.chip, port, SCRIPTS[nearest(sonic.release)])
     return published_headroom(buffers, port)
 
 

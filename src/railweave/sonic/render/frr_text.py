@@ -1,9 +1,8 @@
 """The FRR file of a switch: a BGP speaker put into words by the template ``frr/frr.conf.j2``."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
+from railweave.fabric.releases import RELEASES, nearest
 from railweave.routing.instance import (
     CONNECT_RETRY_S,
     LEARNED_COMMUNITY,
@@ -15,35 +14,6 @@ from railweave.routing.instance import (
 )
 from railweave.templates import Templates, find_templates
 from railweave.units import ipv4_text
-
-
-class FrrRelease(NamedTuple):
-    """FRR in one release.
-
-    ``fpm``: docker_init.sh appends the fpm lines where a file lacks them. ``kernel_nexthops``: zebra may install
-    nexthop objects in the kernel; before 202511 the start-up turns that off. ``suppress_fib``: SONiC's own BGP
-    template announces a route only once it is in the ASIC. ``prints_tracking``: ``show running-config`` holds the
-    nexthop tracking lines although they are defaults (the patch "write ip nht resolve-via-default").
-    """
-
-    version: str
-    fpm: bool = True
-    kernel_nexthops: bool = False
-    suppress_fib: bool = False
-    prints_tracking: bool = False
-
-
-FRR_RELEASES: Mapping[str, FrrRelease] = {
-    "202305": FrrRelease("8.5.1"),
-    "202311": FrrRelease("8.5.1", fpm=False),
-    "202405": FrrRelease("8.5.4"),
-    "202411": FrrRelease("10.0.1", suppress_fib=True, prints_tracking=True),
-    "202505": FrrRelease("10.3", suppress_fib=True, prints_tracking=True),
-    "202511": FrrRelease("10.4.1", kernel_nexthops=True, suppress_fib=True, prints_tracking=True),
-    "202605": FrrRelease("10.5.4", kernel_nexthops=True, suppress_fib=True, prints_tracking=True),
-}
-"""By release, oldest first."""
-
 
 FRR_TEMPLATE = "frr/frr.conf.j2"
 
@@ -70,7 +40,7 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "restart_minutes": RESTART_MINUTES,
             "maximum_paths": MAXIMUM_PATHS,
             "learned_community": LEARNED_COMMUNITY,
-            "release": FRR_RELEASES[speaker.release],
+            "release": RELEASES[nearest(speaker.release)],
         },
     )
 
