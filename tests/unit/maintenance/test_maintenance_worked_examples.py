@@ -111,7 +111,7 @@ def test_a_nic_vendor_is_a_pack_and_its_catalog_entries(carry_out: Carry) -> Non
 
 def test_a_check_is_a_code_a_rule_and_its_call(carry_out: Carry) -> None:
     example = carry_out("Adding a check")
-    assert "warning[RW116]" in example.printed
+    assert "warning[RW117]" in example.printed
     assert "keep a spare of each" in example.printed
 
 
