@@ -25,7 +25,6 @@ NOT_REPLAYED: dict[str, tuple[tuple[int, ...] | None, str]] = {
     "qos/reload-mellanox": (ALL, "config qos reload needs the templates of the image"),
     "qos/reload-ports": (ALL, "config qos reload needs the templates of the image"),
     "qos/reload-leaf": (ALL, "config qos reload needs the templates of the image"),
-    "show/route-nobgpd": ((3, 4, 5), "FRR's own lists of filters and protocols are not simulated"),
 }
 RECORDED_FRR = "8.4.4"
 _BROKEN_PIPE = re.compile(r"(?:Exception ignored in: .*|Traceback .*\n  \.\.\.)\nBrokenPipeError: .*\n")

@@ -260,3 +260,25 @@ def test_a_filter_goes_by_its_direction_whatever_name_is_given() -> None:
     one = frr(BASE)
     one.apply("router bgp 65001\n address-family ipv4 unicast\n no neighbor PEERS route-map OTHER in")
     assert "route-map IN in" not in one.text()
+
+
+def test_filters_are_shown_daemon_by_daemon(run: Callable[..., tuple[int, str, str]], switch: Device) -> None:
+    lines = ("ip prefix-list B seq 10 deny any", "ip prefix-list B seq 5 permit 10.0.0.0/8 ge 24 le 32",
+             "ip prefix-list A seq 5 permit 10.1.0.0/16", "ip protocol bgp route-map SRC")  # fmt: skip
+    words = " ".join(f"-c '{line}'" for line in lines)
+    assert run(switch, f"vtysh -c 'configure terminal' {words}")[0] == 0
+    text = "{0}: ip prefix-list B: 2 entries\n   seq 5 permit 10.0.0.0/8 ge 24 le 32\n   seq 10 deny any\n"
+    shown = run(switch, "show ip prefix-list B")
+    assert shown[:2] == (0, text.format("ZEBRA") + text.format("BGP"))
+    assert run(switch, "vtysh -c 'show ip prefix-list'")[1].startswith("ZEBRA: ip prefix-list A: 1 entries\n")
+    assert run(switch, "vtysh -c 'show ipv6 prefix-list'")[:2] == (0, "")
+    assert run(switch, "show ip prefix-list C")[0] == 1
+    protocols = run(switch, "show ip protocol")[1].splitlines()
+    assert protocols[0] == "VRF: default"
+    assert "bgp                       : SRC       " in protocols
+    assert protocols[-2:] == ["table-direct              : none", "any                       : none"]
+    assert "local                     : none" in run(switch, "show ipv6 protocol")[1]
+    assert run(switch, "show route-map")[0] == 1  # of route-maps FRR counts what no simulation knows
+    for name in [one for one in switch.frr.root.children if one.startswith("route-map")]:
+        del switch.frr.root.children[name]
+    assert run(switch, "show route-map")[:2] == (0, "ZEBRA:\nBGP:\n")

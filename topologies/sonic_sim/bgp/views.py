@@ -7,6 +7,7 @@ from sonic_sim.bgp.paths import bgp_prefix
 from sonic_sim.bgp.state import JSON_VIEWS, TEXT_VIEWS
 from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
+from sonic_sim.frr.filters import filters_shown
 from sonic_sim.frr.show import FRR_VERSION
 
 
@@ -14,10 +15,16 @@ def view(device: Device, command: str) -> str | None:
     """Return the text of a show command, or None where FRR does not know it."""
     if re.match(r"^show run(ning-config)?( no-header)?$", command):
         return device.frr.show() if "no-header" not in command else device.frr.text()
-    if command == "show version":
-        return f"FRRouting {FRR_VERSION} ({device.hostname}) on Linux(6.1.0-29-2-amd64).\n"
-    if command == "show daemons":
-        return " mgmtd zebra bgpd watchfrr staticd\n"
+    fixed = {
+        "show version": f"FRRouting {FRR_VERSION} ({device.hostname}) on Linux(6.1.0-29-2-amd64).\n",
+        "show daemons": " mgmtd zebra bgpd watchfrr staticd\n",
+    }
+    if command in fixed:
+        return fixed[command]
+    daemons = ["ZEBRA", *(() if "bgpd" in device.spec.without else ("BGP",))]
+    filters = filters_shown(device.frr.root, daemons, command)
+    if filters is not None:
+        return filters
     plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
     plain = plain.replace("show bgp ipv4 unicast", "show bgp").replace("show bgp ipv4", "show bgp")
     every_vrf = " vrf all" in command

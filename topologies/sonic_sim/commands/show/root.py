@@ -50,7 +50,6 @@ not_simulated(
     p4-table               Display all P4RT tables
     policer                Show existing policers
     processes              Show process information
-    route-map              show route-map
     serial_console         Show serial_console configuration
     spanning-tree          Show spanning_tree commands
     srv6                   Show SRv6 related information

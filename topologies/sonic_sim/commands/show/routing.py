@@ -212,6 +212,11 @@ def _entry_text(route: dict[str, Any]) -> str:
     return f"{text}\n"
 
 
+@show.leaf("route-map", "show route-map", argument("route_map_name", required=False), VERBOSE)
+def route_map(one: Run, route_map_name: str | None, verbose: bool) -> None:
+    _ask(one, "show route-map", route_map_name)
+
+
 for _group in (ip, ipv6):
     _word = "ip" if _group is ip else "ipv6"
     _group.leaf("prefix-list", "show ip prefix-list", argument("prefix_list_name", required=False), VERBOSE)(
