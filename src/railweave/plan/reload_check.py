@@ -1,12 +1,12 @@
 """What a switch would refuse of a plan's reload, as blockers that name the row, the reason and the way out."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from railweave.diagnostics import Blocker
 from railweave.secrets import is_secret_key, secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Delta, Method
-from railweave.sonic.rows import ConfigDb
+from railweave.sonic.rows import ConfigDb, Fields
 from railweave.wording import first_few
 
 CODE = "RW527"
@@ -34,8 +34,10 @@ def reload_blockers(
             remedy = "read the words of SONiC"
         elif ours is not None and (not field or field in ours):
             remedy = "correct it in the intent (`railweave explain` shows what it follows from)"
+        elif key and is_secret_key(table):
+            remedy = f"remove it on the switch, where `{_command('KEYS', f'{table}|*')}` shows its key"
         else:
-            remedy = f"remove it on the switch: `{_removal(table, key, field, candidate)}`"
+            remedy = f"remove it on the switch: `{_removal(table, key, field, rows)}`"
         yield Blocker(
             f"`config reload` would refuse {place or 'the configuration'}: {reason}",
             f"{remedy}; or leave out the changes that need the reload ({first_few(causes, most=_LISTED)})",
@@ -43,14 +45,15 @@ def reload_blockers(
         )
 
 
-def _removal(table: str, key: str, field: str, candidate: ConfigDb) -> str:
+def _removal(table: str, key: str, field: str, rows: Mapping[str, Fields]) -> str:
     """Return the command on the switch that removes a table, a row or a field."""
-    rows = candidate.get(table, {})
     if field:
-        listed = "" if isinstance(rows[key].get(field), str) else "@"
-        return shlex.join(["sonic-db-cli", "CONFIG_DB", "HDEL", f"{table}|{shown_key(table, key)}", f"{field}{listed}"])
+        return _command("HDEL", f"{table}|{key}", field if isinstance(rows[key].get(field), str) else f"{field}@")
     keys = [key] if key else list(rows)
     if len(keys) <= _LISTED and not is_secret_key(table):
-        return shlex.join(["sonic-db-cli", "CONFIG_DB", "DEL", *(f"{table}|{one}" for one in keys)])
-    every = shlex.join(["sonic-db-cli", "CONFIG_DB", "KEYS", f"{table}|*"])
-    return f"{every} | xargs -d '\\n' sonic-db-cli CONFIG_DB DEL"
+        return _command("DEL", *(f"{table}|{one}" for one in keys))
+    return f"{_command('KEYS', f'{table}|*')} | xargs -d '\\n' {_command('DEL')}"
+
+
+def _command(*words: str) -> str:
+    return shlex.join(["sonic-db-cli", "CONFIG_DB", *words])
