@@ -255,7 +255,7 @@ def audits() -> Mutator:
 
 
 def read_audit_log(data: bytes) -> str:
-    log = read_audit(data.decode(errors="replace").splitlines())
+    log = read_audit(data)
     shown(lambda: print_view(audit_view(log)))
     shown(lambda: print_document(audit_json(log)))
     return REFUSED if log.torn else READ

@@ -1,9 +1,11 @@
 """The audit log of a project, ``.railweave/audit.jsonl``: who deployed or drained what, and the result.
 
 A deployment writes two lines, one before the first device is changed and one at its end, so that one that was killed is
-on record. Lines are appended whole and synchronized; nothing is ever changed or removed.
+on record. Lines are appended whole and synchronized; nothing is ever changed or removed. Each line holds the SHA-256 of
+the one before it, so that a change is seen by whoever checks the chain.
 """
 
+import fcntl
 import getpass
 import json
 import os
@@ -14,12 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from railweave.api.project import STATE
+from railweave.api.project import JOURNALS, STATE, journal_folder
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
-from railweave.report.audit import AuditLog, read_audit
+from railweave.report.audit import AuditLog, line_digest, read_audit
 
 AUDIT_FILE = STATE / "audit.jsonl"
 
@@ -27,19 +29,32 @@ _PIPELINE_VARIABLES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN")
 """Where GitHub and GitLab name the person who started a job; the account of a runner says little."""
 
 
-def audit(file: Path = AUDIT_FILE) -> AuditLog:
-    """Return the entries of the log, oldest first; none without a log. Raises RailweaveError if it cannot be read."""
+def audit_file() -> Path:
+    """Return the file of the log: beside the journals where these lie outside of the project."""
+    folder = journal_folder()
+    return AUDIT_FILE if folder == JOURNALS else folder / AUDIT_FILE.name
+
+
+def audit(file: Path | None = None, *, head: str = "") -> AuditLog:
+    """Return the entries of the log, oldest first, and whether its chain is whole; none without a log.
+
+    ``head`` is the digest of a last line that was kept elsewhere: without it nobody sees that lines are missing at the
+    end. Raises RailweaveError if the log cannot be read.
+    """
+    file = file or audit_file()
     try:
-        return read_audit(file.read_text(encoding="utf-8", errors="replace").splitlines())
+        return read_audit(file.read_bytes(), head)
     except FileNotFoundError:
-        return AuditLog(())
+        return read_audit(b"", head)
     except OSError as exc:
         raise RailweaveError(f"{file}: {exc.strerror}") from exc
 
 
 @contextmanager
-def audited(command: str, plan: Plan, file: Path = AUDIT_FILE) -> Iterator[Callable[[DeployResult], None]]:
-    """Record that ``plan`` is being deployed; the function given takes its result.
+def audited(
+    command: str, plan: Plan, file: Path | None = None, *, signed_by: str = ""
+) -> Iterator[Callable[[DeployResult], None]]:
+    """Record that ``plan`` is being deployed; the function given takes its result. ``signed_by`` signed the plan.
 
     Leaving the block by an exception is recorded as well. Raises RailweaveError if the log cannot be written before
     anything was done: a deployment that leaves no record does not start.
@@ -51,6 +66,7 @@ def audited(command: str, plan: Plan, file: Path = AUDIT_FILE) -> Iterator[Calla
         "intent_sha256": plan.intent_sha256,
         "plan_digest": plan_digest(plan),
         "changes": plan.summary.total,
+        **({"signed_by": signed_by} if signed_by else {}),
     }
     with _recorded(begun, file) as record:
         yield lambda result: record(_ended(result))
@@ -58,7 +74,7 @@ def audited(command: str, plan: Plan, file: Path = AUDIT_FILE) -> Iterator[Calla
 
 @contextmanager
 def audited_action(
-    command: str, fabric: str, target: str, intent_sha256: str, file: Path = AUDIT_FILE
+    command: str, fabric: str, target: str, intent_sha256: str, file: Path | None = None
 ) -> Iterator[Callable[[Mapping[str, Mapping[str, str]]], None]]:
     """Record that devices are changed without a plan; the function given takes each device's outcome.
 
@@ -75,7 +91,8 @@ def audited_action(
 
 
 @contextmanager
-def _recorded(begun: Mapping[str, Any], file: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+def _recorded(begun: Mapping[str, Any], file: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    file = file or audit_file()
     number = os.urandom(4).hex()
     _append(file, {"event": "begun", "id": number, **who(), **begun})
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
@@ -115,14 +132,16 @@ def _ended(result: DeployResult) -> dict[str, Any]:
 
 
 def _append(file: Path, record: dict[str, Any]) -> None:
-    line = json.dumps({"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **record})
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            size = os.fstat(descriptor).st_size
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            before = _last_line(descriptor)
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            line = json.dumps({"at": now, **record, "previous": line_digest(before.rstrip(b"\n"))})
             # A line that a lost machine cut short must not swallow the next one.
-            torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+            torn = before != b"" and not before.endswith(b"\n")
             data = ("\n" * torn + line + "\n").encode()
             while data:
                 data = data[os.write(descriptor, data) :]
@@ -131,3 +150,16 @@ def _append(file: Path, record: dict[str, Any]) -> None:
             os.close(descriptor)
     except OSError as exc:
         raise RailweaveError(f"the audit log {file} cannot be written: {exc.strerror}") from exc
+
+
+_BLOCK_BYTES = 65536
+
+
+def _last_line(descriptor: int) -> bytes:
+    """Return the last line of the file, with its end where it has one; empty where the file is."""
+    at, tail = os.fstat(descriptor).st_size, b""
+    while at and b"\n" not in tail[:-1]:
+        length = min(at, _BLOCK_BYTES)
+        at -= length
+        tail = os.pread(descriptor, length, at) + tail
+    return tail[tail.rfind(b"\n", 0, -1) + 1 :] if tail else b""

@@ -10,7 +10,8 @@ from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.target.policy import Policy, policy_for
 from railweave.api.auditing import audited
 from railweave.api.live import LiveFabric, live_fabric
-from railweave.api.project import JOURNALS, Project
+from railweave.api.project import Project, journal_folder
+from railweave.api.signing import check_signature, refuse_unsigned
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
@@ -56,6 +57,7 @@ class DeployOptions:
             allow_lockout=self.allow_lockout,
             discard_newer=self.discard_newer,
             max_failures=self.max_failures,
+            journal_dir=journal_folder(),
         )
 
 
@@ -73,13 +75,16 @@ def deploy(
 ) -> DeployResult | None:
     """Plan and deploy the project's intent, or ``live``, a phase of it; None if the operator declined.
 
-    ``reviewed`` is the file of a plan: the deployment is refused if a device has changed since. Raises RefusedError if
+    ``reviewed`` is the file of a plan: the deployment is refused if a device has changed since, or if the target takes
+    signed plans and nobody who may signed it. Raises RefusedError if
     the plan must not be deployed, UsageError for an unknown target, RailweaveError if a file cannot be read or written.
     """
-    bound = _read_plan(reviewed) if reviewed else None
     fabric = live or live_fabric(project, target)
     fabric.require_secrets()
-    refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
+    bound, signer = _read_plan(reviewed, fabric.target.allowed_signers) if reviewed else (None, "")
+    if reviewed is None and fabric.target.allowed_signers is not None:
+        raise refuse_unsigned(target, fabric.target.allowed_signers)
+    refuse_while_running(journal_folder(), fabric.designed.fabric.name, target)
     _report_unfinished(project, fabric)
     wait_s = fabric.target.rollout.revert_in_s + TIMER_MARGIN_S
     with fabric.connected():
@@ -96,15 +101,18 @@ def deploy(
             phase=fabric.phase,
         )
         told = state_told(project, fabric)
-        with told, audited(f"deploy {reviewed or project.intent}", plan) as record, fabric.shown:
+        with told, audited(f"deploy {reviewed or project.intent}", plan, signed_by=signer) as record, fabric.shown:
             result = fabric.deploy(plan, options.policy(fabric), metadata=metadata)
             record(result)
             return result
 
 
-def _read_plan(file: Path) -> Plan:
+def _read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, str]:
+    """Return the plan of a file, and who signed it; only what was checked is read."""
     try:
-        return parse_plan(file.read_text(encoding="utf-8"), str(file))
+        data = file.read_bytes()
+        signer = check_signature(file, data, allowed_signers) if allowed_signers is not None else ""
+        return parse_plan(data.decode(), str(file)), signer
     except (OSError, UnicodeDecodeError) as exc:
         raise RailweaveError(f"{file}: {getattr(exc, 'strerror', None) or 'not a text file'}") from exc
 
@@ -115,7 +123,7 @@ def state_told(project: Project, fabric: LiveFabric) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if found := newest_unfinished(JOURNALS, fabric.designed.fabric.name, fabric.target.name):
+        if found := newest_unfinished(journal_folder(), fabric.designed.fabric.name, fabric.target.name):
             middle = [name for name, record in found.devices.items() if record.in_doubt]
             project.operator.tell(
                 f"rollout {found.name} was ended at once: {len(found.names('new'))} of "
@@ -129,7 +137,7 @@ def state_told(project: Project, fabric: LiveFabric) -> Iterator[None]:
 
 def _report_unfinished(project: Project, fabric: LiveFabric) -> None:
     """Report an earlier rollout that was interrupted, with the commands that resume it or roll it back."""
-    found = newest_unfinished(JOURNALS, fabric.designed.fabric.name, fabric.target.name)
+    found = newest_unfinished(journal_folder(), fabric.designed.fabric.name, fabric.target.name)
     if found is not None:
         project.operator.tell(
             f"rollout {found.name} was not finished ({found.state}): `railweave deploy --resume` resumes it, "

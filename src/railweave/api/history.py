@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from nornir_railweave.rollout.rollouts import rollouts
-from railweave.api.project import JOURNALS
+from railweave.api.project import journal_folder
 from railweave.plan.lineage import Ancestry, History
 from railweave.plan.model import Generation
 
@@ -53,7 +53,9 @@ def _is_shallow() -> bool:
 
 def _deployed(fabric: str, target: str) -> Collection[str]:
     """Return the digests of the states that this project deployed, by its journals."""
-    return {one.sources_sha256 for one in rollouts(JOURNALS, fabric, target) if one.sources_sha256 and one.changed}
+    return {
+        one.sources_sha256 for one in rollouts(journal_folder(), fabric, target) if one.sources_sha256 and one.changed
+    }
 
 
 def _git(*words: str) -> str | None:

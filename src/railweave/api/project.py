@@ -12,7 +12,12 @@ STATE = Path(".railweave")
 """The folder of everything that is generated beside a project: simulators, journals, plans."""
 
 JOURNALS = STATE / "journal"
-"""Where every rollout of the project leaves its journal."""
+"""Where every rollout of the project leaves its journal, unless RAILWEAVE_JOURNALS names another folder."""
+
+
+def journal_folder() -> Path:
+    """Return the folder of journals and of the audit log, which may lie outside of the machine that deploys."""
+    return Path(os.environ.get("RAILWEAVE_JOURNALS") or JOURNALS)
 
 
 @dataclass(frozen=True, slots=True)

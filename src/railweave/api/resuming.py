@@ -8,7 +8,7 @@ from nornir_railweave.rollout.rollouts import named_rollout
 from railweave.api.auditing import audited
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, state_told
 from railweave.api.live import LiveFabric, live_fabric
-from railweave.api.project import JOURNALS, Project
+from railweave.api.project import Project, journal_folder
 from railweave.api.rolling_back import fabric_of, free, reopened, resume_rollback
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
@@ -26,7 +26,7 @@ def resume(
     """
     fabric = live_fabric(project, target)
     name = fabric.designed.fabric.name
-    found = named_rollout(JOURNALS, rollout) if rollout else newest_unfinished(JOURNALS, name, target)
+    found = named_rollout(journal_folder(), rollout) if rollout else newest_unfinished(journal_folder(), name, target)
     if found is None:
         raise RefusedError([nothing_to_resume(name, target)])
     fabric = fabric_of(found, fabric, project)
@@ -42,7 +42,7 @@ def resume(
 def _refuse(rollout: Rollout, fabric: LiveFabric) -> None:
     designed = fabric.designed
     refused = check_resume(rollout, designed.fabric.name, fabric.target.name, designed.intent.sha256)
-    if not refused and (newer := newer_change(JOURNALS, rollout)):
+    if not refused and (newer := newer_change(journal_folder(), rollout)):
         refused = (came_after(rollout, newer),)
     if refused:
         raise RefusedError(refused)

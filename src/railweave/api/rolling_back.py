@@ -18,7 +18,7 @@ from railweave.api.auditing import audited
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, state_told
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.phasing import live_phases
-from railweave.api.project import JOURNALS, Project
+from railweave.api.project import Project, journal_folder
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.consent import Consent, check_consent
 from railweave.plan.outcome import DeployResult
@@ -40,7 +40,7 @@ def rollback(
     if not rollout:
         _tell_of_others(project, found)
     project.operator.require_answer("rollback")
-    refuse_while_running(JOURNALS, found.fabric, found.target)
+    refuse_while_running(journal_folder(), found.fabric, found.target)
     fabric = fabric_of(found, fabric, project)
     with fabric.connected():
         return _roll_back(fabric, _freed(fabric, found, project), options, project)
@@ -53,7 +53,7 @@ def rollback_last(project: Project, target: str, options: DeployOptions = PLAN_A
     """
     fabric = live_fabric(project, target)
     project.operator.require_answer("rollback")
-    refuse_while_running(JOURNALS, fabric.designed.fabric.name, target)
+    refuse_while_running(journal_folder(), fabric.designed.fabric.name, target)
     with fabric.connected():
         with fabric.shown:
             rollout = _last(fabric)
@@ -70,8 +70,8 @@ def resume_rollback(
     project = replace(project, intent=Path(rollback.intent))
     with closing(reopened(rollback, project)) as journal, fabric.connected():
         free(fabric, rollback, journal)
-        known = any(one.stem == rollback.of for one in journals(JOURNALS, rollback.fabric))
-        of = named_rollout(JOURNALS, rollback.of) if known else _last(fabric, rollback.of)
+        known = any(one.stem == rollback.of for one in journals(journal_folder(), rollback.fabric))
+        of = named_rollout(journal_folder(), rollback.of) if known else _last(fabric, rollback.of)
         if refused := of_other_version(of):
             raise RefusedError(refused)
         return _roll_back(fabric, of, options, project, journal)
@@ -90,7 +90,9 @@ def _last(fabric: LiveFabric, name: str = "") -> Rollout:
 
 def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
     designed, target = fabric.designed, fabric.target.name
-    rollout = named_rollout(JOURNALS, name) if name else newest_change(JOURNALS, designed.fabric.name, target)
+    rollout = (
+        named_rollout(journal_folder(), name) if name else newest_change(journal_folder(), designed.fabric.name, target)
+    )
     if rollout is None:
         raise RefusedError([nothing_to_roll_back(designed.fabric.name, target)])
     refused = of_another(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
@@ -107,7 +109,7 @@ def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
 
 def _tell_of_others(project: Project, found: Rollout) -> None:
     """Tell the operator, who named no rollout, that this is not the newest one: that one changed nothing."""
-    without = [one.name for one in newer_than(JOURNALS, found) if one.kind is Kind.DEPLOY and not one.changed]
+    without = [one.name for one in newer_than(journal_folder(), found) if one.kind is Kind.DEPLOY and not one.changed]
     if without:
         project.operator.tell(
             f"{', '.join(without)} changed nothing; this rolls back an earlier rollout, {found.name}, which "
@@ -143,7 +145,7 @@ def _roll_back(
             metadata = RolloutMetadata(
                 Kind.ROLLBACK, rollout.name, str(project.intent), base=rollout.base, phase=rollout.phase
             )
-            journal = stack.enter_context(closing(Journal(JOURNALS, designed.name, plan.target, metadata)))
+            journal = stack.enter_context(closing(Journal(journal_folder(), designed.name, plan.target, metadata)))
         stack.enter_context(state_told(project, fabric))
         record = stack.enter_context(audited(f"rollback {rollout.name}", plan))
         stack.enter_context(fabric.shown)

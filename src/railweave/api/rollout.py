@@ -4,7 +4,7 @@ from itertools import islice
 
 from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, ask
 from nornir_railweave.rollout.rollouts import journals, named_rollout, rollouts
-from railweave.api.project import JOURNALS
+from railweave.api.project import journal_folder
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.rollout import Rollout
@@ -14,19 +14,19 @@ __all__ = ["abort", "count", "find", "history", "pause", "unpause"]
 
 def history(limit: int | None = None) -> tuple[Rollout, ...]:
     """Return the rollouts, newest first, at most ``limit``."""
-    return tuple(islice(rollouts(JOURNALS), limit))
+    return tuple(islice(rollouts(journal_folder()), limit))
 
 
 def count() -> int:
     """Return how many rollouts there are."""
-    return len(journals(JOURNALS))
+    return len(journals(journal_folder()))
 
 
 def find(name: str = "") -> Rollout:
     """Return the rollout with this name or part of a name, by default the newest; raises UsageError."""
     if name:
-        return named_rollout(JOURNALS, name)
-    newest = next(rollouts(JOURNALS), None)
+        return named_rollout(journal_folder(), name)
+    newest = next(rollouts(journal_folder()), None)
     if newest is None:
         raise UsageError("no rollouts yet")
     return newest
@@ -52,7 +52,7 @@ def abort(name: str = "") -> Rollout:
 
 
 def _ask(name: str, request: str) -> Rollout:
-    running = None if name else next((one for one in rollouts(JOURNALS) if one.alive), None)
+    running = None if name else next((one for one in rollouts(journal_folder()) if one.alive), None)
     rollout = running or find(name)
     if not rollout.alive:
         fix = (

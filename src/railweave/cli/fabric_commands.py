@@ -42,6 +42,9 @@ def plan(
     option: IntentOption = None,
     target: TargetOption = "sim",
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `deploy`.")] = None,
+    sign: Annotated[
+        Path | None, typer.Option("--sign", metavar="KEY", help="Sign the saved plan with this SSH key.")
+    ] = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
     remove_conflicting: RemoveConflicting = False,
@@ -50,14 +53,19 @@ def plan(
     exit_code: ExitCode = False,
 ) -> int:
     """Dry run: read the devices and show what a deployment would change."""
+    from railweave.api.signing import sign_plan
     from railweave.plan.consent import conflicts
     from railweave.plan.document import plan_json
     from railweave.plan.model import DeviceState
 
+    if sign is not None and out is None:
+        raise UsageError("--sign needs --out FILE: the signature stands beside the saved plan")
     project = api.open_project(intent or option, Terminal())
     made = api.plan(project, target, base=base, phase=phase, remove_conflicting=remove_conflicting)
     if out is not None:
         write_json(out, plan_json(made))
+        if sign is not None:
+            sign_plan(out, sign)
     refused = conflicts(made)
     print_plan(made, as_json=json, as_markdown=markdown, problems=refused)
     if refused or made.names(DeviceState.UNREACHABLE):

@@ -8,6 +8,7 @@ from railweave import api
 from railweave.cli.options import AsJson, IntentOption, TargetOption, Yes
 from railweave.cli.show import print_document, print_result, print_view
 from railweave.cli.terminal import Terminal
+from railweave.errors import UsageError
 
 Wait = Annotated[
     float | None, typer.Option("--wait", metavar="SECONDS", min=0, help="Longest wait; default: the target's.")
@@ -136,11 +137,21 @@ def trust(
     return 0 if found.ok else 1
 
 
-def audit(json: AsJson = False) -> None:
+def audit(
+    verify: Annotated[bool, typer.Option("--verify", help="Check that no line was changed or removed.")] = False,
+    head: Annotated[
+        str, typer.Option("--head", metavar="SHA256", help="With --verify: a line that must still be there.")
+    ] = "",
+    json: AsJson = False,
+) -> int:
     """Show who deployed what from this project, and the result."""
-    from railweave.report.audit import audit_json, audit_view
+    from railweave.report.audit import audit_json, audit_view, chain_view
 
-    print_result(api.audit(), audit_json, audit_view, as_json=json)
+    if head and not verify:
+        raise UsageError("--head needs --verify")
+    log = api.audit(head=head)
+    print_result(log, audit_json, audit_view if not verify else chain_view, as_json=json)
+    return 1 if verify and log.chain.faults else 0
 
 
 def recover(

@@ -1,8 +1,9 @@
 """The audit log as a table and as JSON: one entry a deployment, made of its two lines."""
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,15 +37,81 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditChain:
+    """What a check of the log found: its lines, the digest of the last one, and what is wrong, by line from 1.
+
+    ``unchained`` are lines at the beginning that a version wrote which did not chain them.
+    """
+
+    lines: int = 0
+    unchained: int = 0
+    head: str = ""
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AuditLog:
-    """All entries, oldest first, and how many lines could not be read."""
+    """All entries, oldest first, how many lines could not be read, and whether the chain of the lines is whole."""
 
     entries: tuple[AuditEntry, ...]
     torn: int = 0
+    chain: AuditChain = field(default_factory=AuditChain)
 
 
-def read_audit(lines: Iterable[str]) -> AuditLog:
-    """Return the entries that ``lines`` hold; a line cut short by a lost machine is counted and left out."""
+def line_digest(line: bytes) -> str:
+    """Return the digest by which the next line names this one; empty before the first."""
+    return hashlib.sha256(line).hexdigest() if line else ""
+
+
+def check_chain(data: bytes, head: str = "") -> AuditChain:
+    """Check that each line names the one before it, and that a line of the digest ``head`` is there, if it is given."""
+    lines = [line for line in data.split(b"\n") if line]
+    digests = ["", *map(line_digest, lines)]
+    named = [_named(line) for line in lines]
+    chained = next((number for number, one in enumerate(named) if one is not None), len(lines))
+    faults = [
+        f"line {number + 1} is no entry, or was changed" if named[number] is None
+        else f"line {number + 1} does not follow line {number}: a line was changed, removed or inserted"
+        for number in range(chained, len(lines))
+        if named[number] != digests[number] and not (named[number] is None and _is_torn(lines, number, named, digests))
+    ]  # fmt: skip
+    if head and head not in digests[1:]:
+        faults.append(f"the line {head} is not there: lines at the end were removed, or changed")
+    return AuditChain(len(lines), chained, digests[-1], tuple(faults))
+
+
+def _is_torn(lines: list[bytes], number: int, named: list[str | None], digests: list[str]) -> bool:
+    """Tell whether a line that is no entry was cut short by a lost machine: the next one knows it as it is."""
+    following = number + 1
+    return following < len(lines) and named[following] == digests[following]
+
+
+def _named(line: bytes) -> str | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    named = record.get("previous") if isinstance(record, dict) else None
+    return named if isinstance(named, str) else None
+
+
+def chain_view(log: AuditLog) -> RenderableType:
+    """Return what the check of the chain found, for a person."""
+    chain = log.chain
+    if not chain.lines:
+        return Text("no deployments yet")
+    older = f", {chain.unchained} older ones without a chain" if chain.unchained else ""
+    told = [Text(fault, style="bold red") for fault in chain.faults]
+    whole = Text(f"the chain of {chain.lines} lines is whole{older}", style="green")
+    return Group(*(told or [whole]), Text(f"head {chain.head}"))
+
+
+def read_audit(data: bytes, head: str = "") -> AuditLog:
+    """Return the entries of a log; a line cut short by a lost machine is counted and left out.
+
+    ``head`` is the digest of a line that must be there.
+    """
+    lines = data.decode("utf-8", errors="replace").splitlines()
     begun: dict[str, dict[str, Any]] = {}
     ended: dict[str, dict[str, Any]] = {}
     torn = 0
@@ -54,7 +121,9 @@ def read_audit(lines: Iterable[str]) -> AuditLog:
             torn += 1
         else:
             (begun if record["event"] == "begun" else ended)[record["id"]] = record
-    return AuditLog(tuple(AuditEntry(one, ended.get(number, {})) for number, one in begun.items()), torn)
+    return AuditLog(
+        tuple(AuditEntry(one, ended.get(number, {})) for number, one in begun.items()), torn, check_chain(data, head)
+    )
 
 
 def _record(line: str) -> dict[str, Any] | None:
@@ -74,7 +143,7 @@ def _are_outcomes(devices: object) -> bool:
 
 def audit_json(log: AuditLog) -> dict[str, Any]:
     """Return the contract of ``audit --json``: all that is known of every deployment, oldest first."""
-    hidden = ("event", "at")
+    hidden = ("event", "at", "previous")
     return {
         "entries": [
             {
@@ -86,6 +155,13 @@ def audit_json(log: AuditLog) -> dict[str, Any]:
             for entry in log.entries
         ],
         "torn_lines": log.torn,
+        "chain": {
+            "ok": not log.chain.faults,
+            "lines": log.chain.lines,
+            "unchained": log.chain.unchained,
+            "head": log.chain.head,
+            "faults": list(log.chain.faults),
+        },
     }
 
 

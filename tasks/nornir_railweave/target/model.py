@@ -7,6 +7,7 @@ The file is read strictly: unknown keys, wrong kinds and secrets are refused at 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -135,7 +136,7 @@ class Target:
     ``driver`` is a NAPALM driver's name and ``options`` its optional arguments beside those that ``login`` gives.
     ``skip_checks`` are kinds of checks that its switches cannot pass, each with the reason. ``hosts`` is how GPU nodes
     are reached, None where they are not. ``secrets`` says where each secret comes from that this file or the intent
-    names.
+    names. With ``allowed_signers``, a file of ssh-keygen's form, only plans are deployed that one of them signed.
     """
 
     name: str
@@ -150,3 +151,4 @@ class Target:
     skip_checks: Mapping[str, str] = field(default_factory=dict)
     hosts: HostAccess | None = None
     secrets: Mapping[str, SecretSource] = field(default_factory=dict)
+    allowed_signers: Path | None = None

@@ -40,7 +40,7 @@ def policy_for(
     allow_lockout: bool = False,
     discard_newer: bool = False,
     max_failures: int | None = None,
-    state_dir: Path = STATE_DIR,
+    journal_dir: Path = STATE_DIR / "journal",
 ) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
     return Policy(
@@ -57,5 +57,5 @@ def policy_for(
         remove_conflicting=remove_conflicting,
         rollout=replace(target.rollout, max_failures=max_failures or target.rollout.max_failures),
         reconnect_s=target.timeouts.reconnect_s,
-        journal_dir=state_dir / "journal",
+        journal_dir=journal_dir,
     )

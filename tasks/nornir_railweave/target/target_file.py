@@ -27,7 +27,7 @@ from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
 from railweave.secrets import reference, references
-from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Batches, NodeAddress, NodeLogin, Text
+from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Batches, File, NodeAddress, NodeLogin, Text
 
 _CONSENT_MARGIN_S = 30
 _COMPARE = "compare with inventory/production.example.yml"
@@ -70,6 +70,7 @@ class _Target(BaseModel):
     skip_checks: dict[Literal["lldp", "applied"], Text] = {}
     hosts: HostsKeys | None = None
     secrets: dict[str, SecretSource] = {}
+    allowed_signers: File | None = None
 
     @field_validator("secrets")
     @classmethod
@@ -239,4 +240,5 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
         skip_checks={str(kind): why for kind, why in parsed.skip_checks.items()},
         hosts=host_access(parsed.hosts) if parsed.hosts else None,
         secrets=parsed.secrets,
+        allowed_signers=parsed.allowed_signers,
     )

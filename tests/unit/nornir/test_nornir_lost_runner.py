@@ -1,0 +1,105 @@
+"""A runner is lost in the midst of a rollout, and its project with it: journals on a share let a fresh clone resume."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from counted_fabric import deployed_fabric
+from in_process import run_here
+
+INTENT = Path("intent/pod-32.yml")
+KILLED_AT_THE_FIRST_LEAF = """
+import os, signal, sys
+from nornir_railweave.rollout.journal import Journal
+write = Journal.__call__
+def killed(journal, event):
+    write(journal, event)
+    if event.step == "applied" and "leaf" in event.device:
+        os.kill(os.getpid(), signal.SIGKILL)
+Journal.__call__ = killed
+from railweave.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def rack(tmp_path: Path) -> Iterator[Path]:
+    """The folder of the project as it is cloned, beside the fabric that it deploys to."""
+    folder = tmp_path / "rack"
+    folder.mkdir()
+    with deployed_fabric(folder, INTENT.name):
+        with (folder / INTENT).open("a") as file:
+            file.write("bgp: {keepalive: 2, hold: 8}\n")
+        yield folder
+
+
+def clone(rack: Path, name: str) -> Path:
+    there = rack.parent / name
+    shutil.copytree(rack, there, ignore=shutil.ignore_patterns("*.sock", "journal"))
+    return there
+
+
+def test_a_fresh_clone_resumes_the_rollout_of_a_lost_runner(rack: Path) -> None:
+    environ = {**os.environ, "RAILWEAVE_JOURNALS": str(rack.parent / "share")}
+    words = [str(INTENT), "--target", "sim", "--yes"]
+    lost = clone(rack, "runner")
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_AT_THE_FIRST_LEAF, "deploy", *words],
+        cwd=lost, env=environ, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    shutil.rmtree(lost)
+
+    fresh = clone(rack, "fresh")
+    without = run_here(["deploy", "--resume", *words], fresh, os.environ, 120)
+    assert without.returncode == 1
+    assert "nothing to resume" in " ".join(without.stderr.split())
+    resumed = run_here(["deploy", "--resume", *words], fresh, environ, 300)
+    assert resumed.returncode == 0, resumed.stderr
+    planned = run_here(["plan", str(INTENT), "--target", "sim", "--exit-code"], fresh, environ, 120)
+    assert planned.returncode == 0, "nothing is left to change"
+    listed = run_here(["rollout", "list"], fresh, environ, 60).stdout
+    assert listed.count("-pod1-") == 1
+    assert "done" in listed
+    checked = run_here(["audit", "--verify"], fresh, environ, 60)
+    assert (checked.returncode, "the chain of 3 lines is whole" in checked.stdout) == (0, True)
+
+
+def test_two_clones_with_one_share_deploy_one_after_the_other(rack: Path) -> None:
+    """The lock of a fabric and target lies beside the journals, so it keeps machines apart that share them."""
+    from nornir_railweave.rollout.journal import Journal
+
+    share = rack.parent / "share"
+    with Journal(share, "pod1", "sim"):
+        environ = {**os.environ, "RAILWEAVE_JOURNALS": str(share)}
+        done = run_here(["deploy", str(INTENT), "--target", "sim", "--yes"], clone(rack, "other"), environ, 60)
+    assert done.returncode == 1
+    assert "RW530" in done.stderr
+
+
+def test_a_target_with_allowed_signers_deploys_signed_plans_alone(rack: Path) -> None:
+    key = rack / "ada"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    (rack / "signers").write_text(f"ada@example.net {key.with_suffix('.pub').read_text()}")
+    with (rack / "inventory/sim.yml").open("a") as file:
+        file.write("allowed_signers: signers\n")
+
+    def railweave(*words: str) -> str:
+        done = run_here(list(words), rack, os.environ, 300)
+        return f"{done.returncode}: {' '.join((done.stdout + done.stderr).split())}"
+
+    options = ("--intent", str(INTENT), "--target", "sim")
+    assert "RW528" in railweave("deploy", "--yes", *options)
+    assert railweave("plan", *options, "--out", "plan.json").startswith("0: ")
+    unsigned = railweave("deploy", "plan.json", *options)
+    assert unsigned.startswith("1: ")
+    assert "is not signed" in unsigned
+    assert railweave("plan", *options, "--out", "plan.json", "--sign", str(key)).startswith("0: ")
+    assert railweave("deploy", "plan.json", *options).startswith("0: ")
+    assert '"signed_by": "ada@example.net"' in (rack / ".railweave/audit.jsonl").read_text()
+    assert railweave("plan", *options, "--sign", str(key)).startswith("64: ")
