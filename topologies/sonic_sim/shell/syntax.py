@@ -1,5 +1,6 @@
 """Cut a command line into pipelines: quotes, substitutions, ``;`` ``&&`` ``||`` ``|`` ``&``, redirections, loops."""
 
+import re
 from dataclasses import dataclass, field
 
 DESCRIPTORS = tuple(f"{number}{operator}" for number in range(3, 10) for operator in (">>", ">", "<"))
@@ -24,6 +25,9 @@ _OPERATORS = (
     ")",
     "\n",
 )
+_FIRST = frozenset(operator[0] for operator in _OPERATORS)
+_PLAIN = re.compile(r".[^ \t\n'\"\\$#&<>;|()]*", re.DOTALL)
+"""A character that stands for itself, and those after it that do so in any word."""
 _REDIRECTIONS = frozenset({*DESCRIPTORS, "2>>", "2>", "1>", "&>", ">>", ">", "<"})
 _JOINS = frozenset({"2>&1", ">&2", "1>&2"})
 _RESERVED = frozenset({"for", "in", "do", "done", "if", "then", "else", "fi"})
@@ -103,30 +107,29 @@ def _tokens(line: str) -> list[Word | str]:
             position = _substitution(line, position, parts, "$")
         elif char == "#" and not parts:
             position = (line + "\n").index("\n", position)
-        else:
-            operator = _operator(line, position, bool(parts))
-            if operator:
-                _close(parts, tokens)
-                tokens.append(operator)
-            else:
-                _plain(parts, char)
-            position += len(operator) or 1
+        elif operator := _operator(line, position, bool(parts)):
+            _close(parts, tokens)
+            tokens.append(operator)
+            position += len(operator)
+        elif plain := _PLAIN.match(line, position):
+            _plain(parts, plain[0])
+            position = plain.end()
     _close(parts, tokens)
     return tokens
 
 
 def _operator(line: str, position: int, inside_word: bool) -> str:
-    for operator in _OPERATORS:
+    for operator in _OPERATORS if line[position] in _FIRST else ():
         if line.startswith(operator, position) and not (inside_word and operator[0].isdigit()):
             return operator
     return ""
 
 
-def _plain(parts: list[tuple[str, str]], char: str) -> None:
+def _plain(parts: list[tuple[str, str]], text: str) -> None:
     if parts and parts[-1][1] == "":
-        parts[-1] = (parts[-1][0] + char, "")
+        parts[-1] = (parts[-1][0] + text, "")
     else:
-        parts.append((char, ""))
+        parts.append((text, ""))
 
 
 def _close(parts: list[tuple[str, str]], tokens: list[Word | str]) -> None:
