@@ -58,7 +58,7 @@ def _map_mismatches(document: Document) -> Iterator[Mismatch]:
                 own = {LOSSLESS: LOSSLESS}
             for key in (key for key in own if row.get(key) == own[key]):
                 yield Mismatch(table, name, key)
-                yield from (Mismatch(table, name, key, other) for other in "012457")
+                yield from (Mismatch(table, name, key, other) for other in "012457" if other != row[key])
             # All other traffic in the lossless class, and in the strict queue.
             others = [key for key in row if key not in own]
             yield from (Mismatch(table, name, key, LOSSLESS) for key in others)
