@@ -23,6 +23,9 @@ BIN = Path(sys.executable).parent
 STEP_SECONDS = 240
 CURL = """#!/usr/bin/env python3
 import json, pathlib, sys
+if not any(one.startswith("@") for one in sys.argv):
+    print("[]")
+    raise SystemExit
 body = json.loads(next(pathlib.Path(one[1:]).read_text() for one in sys.argv if one.startswith("@")))["body"]
 with open(pathlib.Path(__file__).with_name("sent.jsonl"), "a") as sent:
     sent.write(json.dumps({"to": sys.argv[-1], "body": body}) + "\\n")
@@ -72,7 +75,7 @@ class Repository:
         return json.loads(path.read_text(encoding="utf-8"))
 
     def describe_the_rack(self) -> None:
-        """Write the intent and the target as an engineer does who racked the switches, and record their host keys."""
+        """Write the target as an engineer does who racked the switches, record their host keys, and merge that."""
         shutil.copy(self.hardware.intent, self.folder / "intent" / "fabric.yml")
         target = yaml.safe_load((self.folder / "inventory" / "sim.yml").read_text(encoding="utf-8"))
         target |= {
@@ -82,6 +85,8 @@ class Repository:
         }
         (self.folder / "inventory" / "production.yml").write_text(yaml.safe_dump(target), encoding="utf-8")
         self.run("railweave", "trust", "--target", "production", "--yes")
+        self.git("add", "inventory")
+        self.git("commit", "-q", "-m", "Name the switches")
 
     def branch(self, name: str) -> None:
         self.git("checkout", "-q", "-b", name)
@@ -138,18 +143,20 @@ class GitHub:
     """GitHub Actions, as far as the scaffolded workflow uses it."""
 
     comments = "/repos/example/fabric/issues/7/comments"
-    events = ("pull_request", "push", "schedule")
+    events = ("pull_request_target", "push", "schedule")
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
 
     def run(self, event: str) -> None:
+        self.event = event
         workflow = yaml.safe_load((self.repository.folder / ".github/workflows/fabric.yml").read_text(encoding="utf-8"))
         assert event in workflow[True], "YAML reads `on` as true"
         known = {
             "github.event_name": event,
             "github.event.pull_request.head.repo.full_name": "example/fabric",
             "github.event.pull_request.number": "7",
+            "github.event.pull_request.head.sha": self.repository.git("rev-parse", "HEAD"),
             "github.repository": "example/fabric",
             "github.token": "token",
             "secrets.RAILWEAVE_SSH_KEY": self.repository.key().read_text(encoding="utf-8"),
@@ -190,7 +197,10 @@ class GitHub:
     def _use(self, step: Any, clone: Path) -> Path:
         action = step["uses"].partition("@")[0]
         if action == "actions/checkout":
-            return self.repository.clone()
+            clone = self.repository.clone()
+            if self.event == "pull_request_target":
+                self.repository.shell("git checkout -q origin/main", clone, {})
+            return clone
         given = step["with"]
         if action == "actions/upload-artifact":
             self.repository.keep(given["name"], clone, given["path"].split())
@@ -232,6 +242,8 @@ class GitLab:
             "RAILWEAVE_READER_KEY": str(self.repository.key()),
             "RAILWEAVE_TOKEN": "token",
             "DEPLOY_FLAGS": self.repository.flags,
+            "CI_COMMIT_SHA": self.repository.git("rev-parse", "HEAD"),
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
             **({"CI_MERGE_REQUEST_IID": "7"} if merge_request else {"CI_COMMIT_BRANCH": "main"}),
         }
         jobs = [one for one in pipeline.values() if isinstance(one, dict) and "script" in one]
@@ -282,9 +294,9 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     repository.commit("Start")
 
     # The first fabric: a proposal with its plan, a merge that provisions.
-    repository.branch("first")
     repository.describe_the_rack()
-    repository.commit("Describe the rack")
+    repository.branch("first")
+    repository.commit("Describe the fabric")
     runs.run(proposal)
     (comment,) = repository.sent()
     assert comment["to"].endswith(forge.comments)
@@ -300,10 +312,10 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     before = {name: hardware.running(name) for name in ("lab-leaf1", "lab-spine1")}
 
     # Growth by a stripe.
-    repository.branch("growth")
     hardware.intent.write_text(grow(hardware.intent.read_text(encoding="utf-8")), encoding="utf-8")
     hardware.up()
     repository.describe_the_rack()
+    repository.branch("growth")
     repository.commit("Add a stripe")
     runs.run(proposal)
     assert (
