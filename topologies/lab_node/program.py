@@ -7,6 +7,7 @@ import getpass
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import sonic_sim.commands  # noqa: F401  registers the programs
@@ -17,12 +18,12 @@ from sonic_sim.shell.programs import Call, Result, Wait, find_command
 _ROUTING = (("show", "ip", "bgp"), ("show", "ip", "route"), ("show", "ipv6", "route"))
 
 
-def main() -> None:
-    """Run the program by whose name this process was started."""
+def main(switch: Callable[[], NodeDevice] = NodeDevice) -> None:
+    """Run the program by whose name this process was started, on ``switch``."""
     argv = [Path(sys.argv[0]).name, *sys.argv[1:]]
     if tuple(argv[:3]) in _ROUTING:
         os.execvp("sudo", ["sudo", "-n", "vtysh", "-c", " ".join(argv)])  # noqa: S606  SONiC hands these to FRR
-    device = NodeDevice()
+    device = switch()
     command = find_command(argv[0], device)
     if command is None or command.handler is None:
         sys.exit(f"{argv[0]}: not a program of this switch")

@@ -5,6 +5,7 @@ there, kind ``sonic-vm`` boots a virtual machine with ``startup-config``; both n
 ``eth1`` (Ethernet0), ``eth2`` (Ethernet4) and so on.
 """
 
+import importlib.resources
 import json
 import zlib
 from collections.abc import Iterator, Mapping
@@ -15,44 +16,8 @@ from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric, Host, HostPort, Link, Switch, SwitchPort
 from railweave.units import ipv4_text
 
-PREPARE = r"""#!/bin/sh
-set -e
-
-# Up when the configuration stands in the database and FRR answers; who calls bounds the wait.
-until [ "$(redis-cli -n 4 get CONFIG_DB_INITIALIZED 2>/dev/null)" = 1 ] && vtysh -c 'show version' >/dev/null 2>&1; do
-  sleep 0.5
-done
-
-stand_in() { # NAME, its text on stdin
-  if command -v "$1" >/dev/null; then cat >/dev/null; else cat >"/usr/local/bin/$1"; chmod 755 "/usr/local/bin/$1"; fi
-}
-
-stand_in sudo <<'END'
-#!/bin/sh
-while [ "${1#-}" != "$1" ]; do shift; done
-exec "$@"
-END
-
-stand_in systemctl <<'END'
-#!/bin/sh
-case "$*" in
-  *ActiveState*) echo active ;;
-  *TimestampMonotonic*) echo 0 ;;
-  *is-system-running*) echo running ;;
-esac
-END
-
-# A host shares FRR's folder with its bgp container under this name.
-[ -e /etc/sonic/frr ] || ln -s /etc/frr /etc/sonic/frr
-
-sysctl -q -w net.ipv4.fib_multipath_hash_policy=1 net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0
-
-# The image's own value is none that SONiC's models allow: its updater would refuse every patch.
-redis-cli -n 4 hdel 'DEVICE_METADATA|localhost' switch_type >/dev/null
-config load -y /lab/config_db.json
-config save -y
-"""
-
+PREPARE = "prepare_sonic_vs.sh"
+"""The script, beside this module, that brings a container of docker-sonic-vs to where railweave can manage it."""
 
 LINK_MTU_BYTES = 9500
 """MTU of the cables: above the fabric's, so that the ports' own MTU decides."""
@@ -149,7 +114,7 @@ def node_files(lab: Lab) -> dict[str, str]:
         files[f"{folder}/config_db.json"] = _json(one.boot)
         files[f"{folder}/{NODE_FACTS}"] = _json(_node_facts(one))
         if lab.image.kind == NODE_KIND and not lab.image.ours:
-            files[f"{folder}/prepare.sh"] = PREPARE
+            files[f"{folder}/prepare.sh"] = importlib.resources.files(__package__).joinpath(PREPARE).read_text("utf-8")
     for host in lab.fabric.hosts:
         files[f"nodes/{host.name}/network.sh"] = network_script(lab.fabric, host)
     return files

@@ -1,9 +1,9 @@
 """Labs on Containerlab: each is started once for all its tests, and taken down however they end.
 
-There are four, of different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what
-happens to it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, and one
-for the examples of the API. The tests of a lab run one after the other, in the order of ``FILES``; each begins and ends
-with the fabric as its intent says.
+There are five, of different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what
+happens to it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of
+containers that behave as docker-sonic-vs does, and one for the examples of the API. The tests of a lab run one after
+the other, in the order of ``FILES``; each begins and ends with the fabric as its intent says.
 """
 
 import contextlib
@@ -23,10 +23,16 @@ from command_rig import CommandRig
 from nornir_railweave.lab.laboratory import ensure_image
 from railweave.api.lab import image_sources
 
-FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts", "api")
+FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts", "sonic_vs", "api")
 """Test files in the order in which they run; those of one lab are together."""
 
-OTHER_LABS = {"growth": "growing", "unnumbered": "unnumbered", "hosts": "unnumbered", "api": "api"}
+OTHER_LABS = {
+    "growth": "growing",
+    "unnumbered": "unnumbered",
+    "hosts": "unnumbered",
+    "sonic_vs": "sonic_vs",
+    "api": "api",
+}
 """The lab of a file where it is not that of the fabric as it is."""
 
 _PROVEN = "proven on the lab"
@@ -259,15 +265,37 @@ def grown(start_lab: Any) -> Iterator[LabRig]:
 
 @pytest.fixture(scope="session")
 def unnumbered(start_lab: Any) -> Iterator[LabRig]:
-    """Start a lab without addresses between switches, bare; its two nodes are managed.
-
-    Its image is named as somebody's own would be, so all goes the way of docker-sonic-vs: no SSH, ``docker exec``.
-    """
+    """Start a lab without addresses between switches, bare; its two nodes are managed."""
     changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
     more = "addressing: {underlay: unnumbered}\nhosts: {manage: true}\n"
-    image = os.environ.get("SONIC_IMAGE") or ensure_image(image_sources())
-    with start_lab(small_intent("bare", *changes, more=more), SONIC_IMAGE=image) as rig:
+    with start_lab(small_intent("bare", *changes, more=more), SONIC_TRANSPORT="docker") as rig:
         yield rig
+
+
+@pytest.fixture(scope="session")
+def sonic_vs(start_lab: Any) -> Iterator[LabRig]:
+    """Start a lab of docker-sonic-vs, or of its stand-in where SONIC_IMAGE names none, factory-fresh."""
+    image = os.environ.get("SONIC_IMAGE") or stand_in_image(Path(__file__).parent / "sonic_vs_image")
+    changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
+    with start_lab(small_intent("vs", *changes), SONIC_IMAGE=image, SONIC_KIND="sonic-vs") as rig:
+        target = rig.folder / "inventory" / "lab.yml"
+        target.write_text(f"{target.read_text()}\nskip_checks: {{lldp: {NO_LLDPD}}}\n")
+        yield rig
+
+
+NO_LLDPD = "docker-sonic-vs has no lldpd before 2026"
+
+
+def stand_in_image(folder: Path) -> str:
+    """Build the image that behaves as docker-sonic-vs does, on top of the node image; return its name."""
+    node = ensure_image(image_sources())
+    name = f"{node.replace('lab-node', 'lab-vs')}"
+    subprocess.run(
+        ["docker", "build", "-q", "--build-arg", f"NODE={node}", "-t", name, str(folder)],
+        capture_output=True,
+        check=True,
+    )
+    return name
 
 
 @pytest.fixture

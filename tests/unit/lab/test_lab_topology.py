@@ -176,7 +176,7 @@ def test_a_real_image_takes_the_place_of_the_node_image(render_lab: Any) -> None
     assert nodes["lab-leaf1"]["kind"] == "sonic-vs"
     assert nodes["lab-leaf1"]["binds"] == ["nodes/lab-leaf1:/lab:ro"]
     assert "ports" not in nodes["lab-leaf1"], "it has no SSH server"
-    assert "config load -y /lab/config_db.json" in node_files(made.lab)["nodes/lab-leaf1/prepare.sh"]
+    assert "railweave-boot /lab/config_db.json" in node_files(made.lab)["nodes/lab-leaf1/prepare.sh"]
     assert made.runner.containers == tuple(
         f"lab-{role}{number}" for role in ("leaf", "spine") for number in range(1, 5)
     )
