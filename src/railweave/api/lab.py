@@ -133,20 +133,26 @@ def chosen_image(environ: Mapping[str, str]) -> NodeImage:
 
 def rendered(path: Path, image: NodeImage) -> RenderedLab:
     """Return the lab of the intent at ``path``; raises RefusedError."""
-    catalog = load_catalog()
     designed = load_designed(path)
     folder = _FOLDER / designed.fabric.name
-    whole = whole_reserve(designed.intent, designed.fabric, catalog)
+    whole = _started(designed, image)
     text: str | None = None
     mapping: tuple[tuple[str, str, str], ...] = ()
     if needs_scaling(designed.intent, designed.fabric, whole):
         small = scaled(designed.intent, designed.fabric)
         text, mapping = _yaml(path, small.keys), small.mapping
         designed = design_text(text, str(folder / SCALED_INTENT))
-        whole = whole_reserve(designed.intent, designed.fabric, catalog)
+        whole = _started(designed, image)
     if diagnostics := lab_diagnostics(whole):
         raise RefusedError(diagnostics)
     return RenderedLab(folder, path, _lab(designed, whole, image), len(designed.fabric.switches), text, mapping)
+
+
+def _started(designed: Designed, image: NodeImage) -> Fabric:
+    """Return what a lab starts: the whole reserve, of virtual machines (4 GiB each) only what the intent has."""
+    if image.kind == "sonic-vm":
+        return designed.fabric
+    return whole_reserve(designed.intent, designed.fabric, load_catalog())
 
 
 def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
@@ -161,9 +167,11 @@ def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
     def lab_switch(switch: Switch) -> LabSwitch:
         device = devices[switch.name]
         claimed = switch.name in designed.fabric.switch_of
-        return LabSwitch(
-            switch, _with_ports_down(device.factory), device.serial, device.mac, claimed, ports[switch.name]
-        )
+        boot = _with_ports_down(device.factory)
+        if image.kind == "sonic-vm":
+            # Loaded over the image's own configuration: nothing that could take away its login or its address.
+            boot = {"DEVICE_METADATA": {"localhost": {"hostname": switch.name}}}
+        return LabSwitch(switch, boot, device.serial, device.mac, claimed, ports[switch.name])
 
     host_image = image.name if image.ours else _UNBUILT
     return Lab(whole, tuple(lab_switch(one) for one in whole.switches), image, host_image)

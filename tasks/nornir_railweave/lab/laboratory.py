@@ -28,6 +28,8 @@ _IMAGE = "railweave-lab-node"
 _SOURCES = ("lab_node", "sonic_sim")
 _BUILD_S = 1800.0
 _POLL_S = 0.2
+_BOOT_S = {"sonic-vs": 120.0, "sonic-vm": 900.0}
+"""How long switches may take to boot, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def _docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProces
     return done
 
 
-def start(lab: LabFolder, write: Callable[[], None], *, ready_s: float = 120.0) -> None:
+def start(lab: LabFolder, write: Callable[[], None]) -> None:
     """Start the lab that ``write`` writes, and return when every switch answers.
 
     On any failure nothing of it is left running. Raises ContainerlabError, before anything is written where a lab of
@@ -132,7 +134,7 @@ def start(lab: LabFolder, write: Callable[[], None], *, ready_s: float = 120.0) 
         _docker("network", "rm", f"railweave-{lab.name}")
         raise
     try:
-        wait_for_switches(lab, ready_s)
+        wait_for_switches(lab, _BOOT_S[lab.kind])
         if not lab.own_image:
             prepare_containers(lab)
         write_endpoints(lab)
@@ -173,13 +175,18 @@ def refuse_used_ports(lab: LabFolder) -> None:
 
 
 def wait_for_switches(lab: LabFolder, ready_s: float) -> None:
-    """Return when the sshd of every switch answers: it starts last, when the switch has booted."""
+    """Return when every switch has booted: its sshd, which starts last, answers, and a virtual machine is healthy.
+
+    The sshd of a virtual machine answers before its first password is changed. Docker's health status of vrnetlab's
+    container says when login, host name and start-up configuration are in place (vrnetlab ``sonic/docker/launch.py``).
+    """
     limit = time.monotonic() + ready_s
     waiting = dict(lab.ssh_ports)
     while waiting:
-        waiting = {name: port for name, port in waiting.items() if not _greets(port)}
+        waiting = {name: port for name, port in waiting.items() if not (_healthy(lab, name) and _greets(port))}
         if waiting and time.monotonic() > limit:
-            late = f"{', '.join(waiting)}: no SSH within {ready_s:g} s; the lab is taken down again"
+            missing = "no SSH" if all(_healthy(lab, name) for name in waiting) else "not healthy"
+            late = f"{', '.join(waiting)}: {missing} within {ready_s:g} s; the lab is taken down again"
             raise ContainerlabError(late + _boot_log(lab, waiting))
         if waiting:
             time.sleep(_POLL_S)
@@ -211,11 +218,21 @@ def _preparing(container: str) -> "subprocess.Popen[str]":
 
 
 def _boot_log(lab: LabFolder, waiting: Iterable[str]) -> str:
-    """Return the last lines that the first waiting node's boot printed, where it is our image and says anything."""
-    if not lab.own_image:
-        return ""
-    said = lab.containerlab.exec(next(iter(waiting)), "tail -n 5 /var/log/swss.log").stdout.strip()
+    """Return the last lines that the first waiting node's boot printed, where it says anything."""
+    first = next(iter(waiting))
+    if lab.own_image:
+        said = lab.containerlab.exec(first, "tail -n 5 /var/log/swss.log").stdout.strip()
+    else:
+        said = _docker("logs", "--tail", "5", f"clab-{lab.name}-{first}").stderr.strip()
     return "".join(f"\n  {line}" for line in said.splitlines())
+
+
+def _healthy(lab: LabFolder, name: str) -> bool:
+    """Tell whether Docker calls a virtual machine healthy; containers have no such status."""
+    if lab.kind != "sonic-vm":
+        return True
+    status = _docker("inspect", "--format", "{{.State.Health.Status}}", f"clab-{lab.name}-{name}")
+    return status.stdout.strip() == "healthy"
 
 
 def _greets(port: int) -> bool:

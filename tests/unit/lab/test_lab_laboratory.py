@@ -76,7 +76,8 @@ def test_a_switch_is_ready_when_ssh_greets(tmp_path: Path, listening: Any) -> No
     laboratory.wait_for_switches(lab_of(tmp_path, {"lab-leaf1": listening(b"SSH-2.0-OpenSSH")}), 5)
 
 
-def test_a_switch_behind_a_proxy_that_says_nothing_is_not_ready(tmp_path: Path, listening: Any) -> None:
+def test_a_switch_behind_a_proxy_that_says_nothing_is_not_ready(tmp_path: Path, listening: Any, docker: Any) -> None:
+    docker("exit 0")
     lab = lab_of(tmp_path, {"lab-leaf1": listening(b"")}, own_image=False)
     with pytest.raises(ContainerlabError, match="lab-leaf1: no SSH within"):
         laboratory.wait_for_switches(lab, 0.3)
@@ -153,6 +154,18 @@ def test_a_switch_that_cannot_be_prepared_is_named(tmp_path: Path, docker: Any, 
     docker(f"exec {text}" if text.startswith("sleep") else text)
     with pytest.raises(ContainerlabError, match=meaning):
         laboratory.prepare_containers(LabFolder(tmp_path, "lab", {}, own_image=False, containers=SWITCHES), 0.2)
+
+
+def test_a_virtual_machine_is_ready_when_docker_calls_it_healthy(tmp_path: Path, docker: Any, listening: Any) -> None:
+    status = tmp_path / "status"
+    docker(f'echo "$@" >> {tmp_path}/calls; case $1 in inspect) cat {status};; logs) echo no login prompt >&2;; esac')
+    lab = LabFolder(tmp_path, "lab", {"lab-leaf1": listening(b"SSH-2.0-OpenSSH")}, own_image=False, kind="sonic-vm")
+    status.write_text("starting\n")
+    with pytest.raises(ContainerlabError, match=r"lab-leaf1: not healthy within 0\.3 s.*\n  no login prompt"):
+        laboratory.wait_for_switches(lab, 0.3)
+    status.write_text("healthy\n")
+    laboratory.wait_for_switches(lab, 5)
+    assert "inspect --format {{.State.Health.Status}} clab-lab-lab-leaf1" in (tmp_path / "calls").read_text()
 
 
 def test_a_switch_that_the_lab_was_not_cabled_for_is_refused_with_the_way_out(tmp_path: Path) -> None:

@@ -194,6 +194,15 @@ def test_the_node_image_is_reached_over_docker_exec_where_that_is_asked(render_l
     assert render_lab("lab-4.yml").runner.containers == ()
 
 
+def test_only_the_virtual_machines_that_the_intent_has_are_started_and_keep_their_login(render_lab: Any) -> None:
+    made = render_lab("lab-4.yml", SONIC_IMAGE="sonic-vm:1", SONIC_KIND="sonic-vm")
+    assert [one.switch.name for one in made.lab.switches] == ["lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2"]
+    document = clab_document(made.lab)["topology"]
+    assert {end["node"] for link in document["links"] for end in link["endpoints"]} == set(document["nodes"])
+    boot = json.loads(node_files(made.lab)["nodes/lab-leaf1/config_db.json"])
+    assert boot == {"DEVICE_METADATA": {"localhost": {"hostname": "lab-leaf1"}}}
+
+
 @pytest.mark.parametrize(
     "environ",
     [
