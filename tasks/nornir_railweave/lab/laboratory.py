@@ -192,7 +192,7 @@ def wait_for_switches(lab: LabFolder, ready_s: float) -> None:
             time.sleep(_POLL_S)
 
 
-def prepare_containers(lab: LabFolder, ready_s: float = 300.0) -> None:
+def prepare_containers(lab: LabFolder, ready_s: float = 600.0) -> None:
     """Bring switches that are no image of ours to where SONiC's commands manage them: each runs its ``prepare.sh``."""
     pending = {name: _preparing(f"clab-{lab.name}-{name}") for name in lab.containers}
     limit = time.monotonic() + ready_s

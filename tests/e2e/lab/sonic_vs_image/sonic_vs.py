@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from pathlib import Path
 
 from lab_node import daemon, device, kernel
@@ -84,6 +85,8 @@ class Managers(daemon.Follower):
     def __init__(self) -> None:
         """Begin with the rows of now; loopbacks of an earlier run go."""
         super().__init__()
+        while not all(_here(port) for port, behind in _ports().items() if _here(behind)):
+            time.sleep(0.2)
         left = {one["ifname"] for one in daemon.interfaces()}
         daemon.ip(
             *(f"link del dev {name}" for name in left if name.startswith("Loopback") and name.endswith(kernel.FAR))

@@ -4,4 +4,4 @@ python3 -Es -m sonic_vs files
 supervisorctl start redis-server
 until redis-cli ping >/dev/null 2>&1; do sleep 0.1; done
 python3 -Es -m sonic_vs load
-for program in syncd orchagent intfmgrd zebra staticd; do supervisorctl start $program; done
+supervisorctl start syncd orchagent intfmgrd zebra staticd
