@@ -1,5 +1,5 @@
-"""Every CONFIG_DB that railweave renders is valid by SONiC's own YANG models of four releases, and a fault in any
-table is found with its row and field.
+"""Every CONFIG_DB that railweave renders is valid by SONiC's own YANG models of every release that lies beside the
+project, and a fault in any table is found with its row and field.
 
 The models are SONiC's and no part of this project: they lie in a folder beside it, one sub-folder a release.
 """
@@ -20,6 +20,7 @@ from railweave.cli.main import main
 from railweave.design.build import design
 from railweave.diagnostics import has_errors
 from railweave.fabric.model import Fabric
+from railweave.fabric.releases import RELEASES as KNOWN
 from railweave.intent.load import load_intent, load_intent_text
 from railweave.intent.presets import PresetName
 from railweave.sonic.document import parse_running
@@ -32,7 +33,7 @@ from sonic_sim.factory import factory_config
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "sonic-yang"
-RELEASES = ("202305", "202405", "202411", "202505")
+RELEASES = tuple(release for release in KNOWN if (MODELS / release).is_dir())
 INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
 
 pytestmark = [
@@ -41,6 +42,10 @@ pytestmark = [
 ]
 
 Document = dict[str, dict[str, Fields]]
+
+
+def test_at_least_the_releases_that_always_lay_there_are_validated() -> None:
+    assert {"202305", "202405", "202411", "202505"} <= set(RELEASES)
 
 
 # --- what is rendered is valid -----------------------------------------------------------------------------------
