@@ -21,6 +21,23 @@ class Project(CommandRig):
     """A project on a simulator of its own."""
 
     in_process = True
+    adopted = False
+    """Whether its switches run what another project deployed, whose journals are gone (`bring_back`)."""
+
+    def run(self, *words: str, status: int | None = 0, **environ: str) -> "subprocess.CompletedProcess[str]":
+        return super().run(*self._consenting(words), status=status, **environ)
+
+    def apart(self, *words: str, status: int | None = 0, **environ: str) -> "subprocess.CompletedProcess[str]":
+        return super().apart(*self._consenting(words), status=status, **environ)
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        return super().start(*self._consenting(words))
+
+    def _consenting(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """Return a command that takes over from the project that deployed the switches."""
+        if not self.adopted or words[0] != "deploy" or "--discard-newer" in words:
+            return words
+        return (*words, "--discard-newer")
 
     def up(self) -> None:
         self.run("sim", "up")
@@ -50,6 +67,7 @@ class Project(CommandRig):
     def bring_back(self, folder: Path) -> None:
         """Start the simulator as it was when it was kept in ``folder``."""
         shutil.copytree(folder, self.folder / ".railweave" / "sim")
+        self.adopted = True
         self.up()
 
     def edit(self, *replacements: tuple[str, str]) -> None:
