@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +111,9 @@ class ChaosTrial(Trial):
         self.call, self.moment = rng.randint(1, MOST_CALLS), rng.choice(MOMENTS)
         self.told.faults = f"{self.faults}, at call {self.call} {self.moment}"
         if kind == "two clones":
-            wish, changes = changed(self.bench.shape.base, rng)
+            base = self.bench.shape.base
+            wish, changes = changed(base, rng)
+            wish = replace(wish, stripes=base.stripes, spines=base.spines)  # it names no switch that the first lacks
             self.told.changes += tuple(f"clone: {one}" for one in changes)
             self.other = Operator(self.bench.clone, self.bench.shape, wish, self.operator.pace)
             self.other.raise_the_hardware()
