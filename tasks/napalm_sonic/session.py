@@ -8,7 +8,6 @@ Every error of the layers below leaves this module as one of NAPALM's.
 import functools
 import io
 import logging
-import select
 import threading
 import time
 from collections.abc import Callable
@@ -217,15 +216,31 @@ def _answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator
         private._wait_for_event = wait
 
 
+class _Arrived(threading.Event):
+    """Set when a stream of a channel has more or ends.
+
+    ``select`` on a channel makes paramiko write to a pipe, from its own thread, that closing the channel closes: a
+    write that comes after it ends the whole session, or reaches whatever file has that number by then.
+    """
+
+    def clear(self) -> None:
+        """Ignore the word of one stream that it is empty: the other may not be."""
+
+    def take(self) -> None:
+        """Wait anew for what comes from now on."""
+        super().clear()
+
+
 def _drain(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[bytes, bytes]:
     """Read both streams until the far end closes them. They share a flow window: neither may wait."""
     stdout, stderr = io.BytesIO(), io.BytesIO()
-    poller = select.poll()
-    poller.register(channel, select.POLLIN)
+    arrived = _Arrived()
+    channel.in_buffer.set_event(arrived)
+    channel.in_stderr_buffer.set_event(arrived)
     while True:
-        left_s = deadline - time.monotonic()
-        if left_s <= 0 or not poller.poll(left_s * 1000):
+        if not arrived.wait(max(0.0, deadline - time.monotonic())):
             raise CommandTimeoutException(f"{command} did not end in time")
+        arrived.take()
         ended = channel.eof_received or channel.closed
         _move(channel.recv_ready, channel.recv, stdout)
         _move(channel.recv_stderr_ready, channel.recv_stderr, stderr)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncssh
+import paramiko.pipe
 import pytest
 from driven_clock import DrivenClock
 from napalm.base.exceptions import (
@@ -146,6 +147,12 @@ def test_an_answer_that_is_too_long_is_refused_and_names_the_switch(
     monkeypatch.setattr(session, "LONGEST_ANSWER_BYTES", 1_000_000)
     with pytest.raises(CommandErrorException, match=r"127\.0\.0\.1: .*more than 1,000,000 bytes: refused"):
         driver.device.run("noise 4000000")
+    assert driver.cli(["echo on"]) == {"echo on": "on\n"}
+
+
+def test_no_pipe_stands_between_a_session_and_its_answers(driver: SonicDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paramiko's thread may write to it after the channel has closed it, which ends the session of all channels."""
+    monkeypatch.setattr(paramiko.pipe, "make_pipe", lambda: pytest.fail("a pipe was made"))
     assert driver.cli(["echo on"]) == {"echo on": "on\n"}
 
 
