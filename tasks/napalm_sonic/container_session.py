@@ -164,6 +164,9 @@ class ContainerSession(Session):
         if kept is not None:
             kept.close()
 
+    def log_in_again(self) -> None:
+        """Do nothing: Docker lets in whoever may use it, whatever the container's configuration says."""
+
     def alive(self) -> bool:
         """Say whether the container still runs what stands for the session; asks nothing of it."""
         return self._kept is not None and not self._kept.closed

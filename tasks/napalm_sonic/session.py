@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,14 @@ class Session:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.disconnect()
+
+    def log_in_again(self) -> None:
+        """Open a second session beside this one and end it; raises what ``open`` raises."""
+        second = replace(self, _connection=None)
+        try:
+            second.open()
+        finally:
+            second.close()
 
     def alive(self) -> bool:
         """Say whether the transport still stands; asks nothing of the device."""

@@ -20,6 +20,7 @@ from napalm.base.exceptions import (
     ConnectionException,
     ConnectTimeoutError,
 )
+from tests.driver.conftest import SshFront
 
 from napalm_sonic import session
 from napalm_sonic.driver import SonicDriver
@@ -136,6 +137,18 @@ def test_a_wrong_option_is_refused_with_the_right_word(arguments: dict[str, Any]
 
 def test_options_that_nornir_napalm_and_other_drivers_pass_are_accepted() -> None:
     SonicDriver("switch", "admin", "", 60, {"ssh_config_file": "~/.ssh/config", "secret": "x", "inline_transfer": True})
+
+
+def test_a_second_login_shows_who_gets_in_now(driver: SonicDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session outlives what locks everybody out, so the one that is open says nothing of that."""
+    answered: list[bool] = []
+    monkeypatch.setattr(SshFront, "validate_password", lambda *_: answered[-1])
+    answered.append(True)
+    driver.check_login()
+    answered.append(False)
+    with pytest.raises(ConnectAuthError, match="check user, password or key"):
+        driver.check_login()
+    assert driver.cli(["echo on"]) == {"echo on": "on\n"}
 
 
 # Bounds

@@ -23,6 +23,7 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, said_of, 
 from nornir_railweave.events import Step
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, ConfigState, DeviceOutcome, Outcome
+from railweave.sonic.delta.access import access_tables
 from railweave.wording import first_few
 
 _OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
@@ -202,9 +203,22 @@ class _Application:
         if attempt.drained and not wrong:
             wrong = wait_for_gate(device, attempt.baseline, first=undrain(device))
             after = None if after is None else _undrained(after, switch_program(device.driver).known)
+        if not wrong and access_tables(attempt.before.delta):
+            wrong = _login_refused(device)
         if not wrong:
             device.say(Step.VERIFIED)
         return wrong, after
+
+
+def _login_refused(device: Device) -> str:
+    """Return why nobody can log in anew, empty where one can; drivers of others are not asked."""
+    check = getattr(device.driver, "check_login", None)
+    try:
+        if check is not None:
+            check()
+    except DEVICE_ERRORS as fault:
+        return f"a second login failed: {error_text(fault)}"
+    return ""
 
 
 def _undrained(after: Reading, known: Reading | None) -> Reading | None:

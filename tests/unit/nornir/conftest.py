@@ -254,6 +254,9 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
         self._step("has_pending")
         return self.switch.pending
 
+    def check_login(self) -> None:
+        self._step("check_login")
+
     def confirm_commit(self) -> None:
         self._step("confirm")
         if not self.switch.pending:
@@ -426,6 +429,7 @@ class Bench:
                 provision=provision,
                 renumber=options.pop("renumber", False),
                 remove_live=options.pop("remove_live", False),
+                allow_lockout=options.pop("allow_lockout", False),
             ),
             rollout=self.rollout,
             reconnect_s=0.05,

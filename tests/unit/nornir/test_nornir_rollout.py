@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from napalm.base.exceptions import CommitError, ConnectionClosedException, ConnectTimeoutError, LockError
+from napalm.base.exceptions import (
+    CommitError,
+    ConnectAuthError,
+    ConnectionClosedException,
+    ConnectTimeoutError,
+    LockError,
+)
 
 from napalm_sonic.commit import Applied
 from nornir_railweave.device.restore import apply_delta
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
 
 WIDE = (("count: 4", "count: 8"), ("count: 2, downlink", "count: 4, downlink"))
 MTU = ("workload:", "mtu: {fabric: 9216, hosts: 9000}\nworkload:")
+AAA = ("workload:", "overrides: {spine: {AAA: {authentication: {login: local}}}}\nworkload:")
 TIMERS = ("workload:", "bgp: {keepalive: 2, hold: 8}\nworkload:")
 SPINES, LEAVES = ("lab-spine1", "lab-spine2"), ("lab-leaf1", "lab-leaf2", "lab-leaf3", "lab-leaf4")
 TOGETHER = LEAVES[1:]
@@ -336,6 +343,24 @@ def test_what_a_device_does_not_hold_after_its_commit_is_named(wide: "Bench") ->
     result = wide.deploy()
     told = "the device does not hold what was committed: PORT|Ethernet0 mtu is 1500, not 9216"
     assert result.devices["lab-spine1"].error == told
+
+
+def test_a_change_of_who_can_log_in_is_kept_only_where_a_second_login_succeeds(
+    deployed: "Bench", redesign: Callable[..., Fabric]
+) -> None:
+    deployed.world.grow(redesign(AAA))
+    deployed.rollout = replace(deployed.rollout, max_failures=2)
+    switch(deployed, "lab-spine2").faults["check_login"] = ConnectAuthError("lab-spine2: Permission denied")
+    result = deployed.deploy(allow_lockout=True)
+    assert deployed.outcomes(result)["lab-spine1"] == "new"
+    assert result.devices["lab-spine2"].error == "a second login failed: lab-spine2: Permission denied"
+    assert deployed.outcomes(result)["lab-spine2"] == "old"
+    assert "AAA" not in switch(deployed, "lab-spine2").running.config_db
+
+
+def test_no_second_login_where_nothing_decides_who_can_log_in(wide: "Bench") -> None:
+    wide.deploy()
+    assert "check_login" not in switch(wide, "lab-spine1").calls
 
 
 def test_the_switchs_own_error_comes_before_what_follows_from_it(
