@@ -173,11 +173,18 @@ def _plan(document: Mapping[str, Any]) -> Plan:
         intent_sha256=_read(str, document["intent_sha256"]),
         devices={name: _read(DevicePlan, device) for name, device in document["devices"].items()},
         deltas=_deltas(document["changes"]),
-        waves=_read(tuple[tuple[str, ...], ...], document["waves"]),
+        waves=_waves(document["waves"]),
         gone=_read(tuple[str, ...], document["gone"]),
         policy=_policy(document["policy"]),
         violations=_read(tuple[PolicyViolation, ...], document["violations"]),
     )
+
+
+def _waves(value: Any) -> tuple[tuple[str, ...], ...]:
+    waves: tuple[tuple[str, ...], ...] = _read(tuple[tuple[str, ...], ...], value)
+    if not all(waves):
+        raise ValueError("a wave without devices")
+    return waves
 
 
 def _read(kind: Any, value: Any) -> Any:
