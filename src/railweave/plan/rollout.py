@@ -7,7 +7,7 @@ anything else are counted and told, so that whoever acts upon the value can see 
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class DeviceRecord:
     """What the journal knows of one device.
 
     ``wave`` counts from 1 and is 0 for a device that no wave has. ``before_sha256``, ``after_sha256`` and
-    ``changes_sha256`` are digests of what ran, of what was kept and of the planned changes, empty where no line tells.
+    ``changes_sha256`` are digests of what ran, of what is kept and of the planned changes, empty where no line tells.
     ``commit_ids`` are all commits made for the rollout and ``commit_id`` the one that was kept. ``held`` is kind and
     subject of the checks that held right before the change. ``step`` is the last step told. ``outcome`` is ``new``,
     ``old``, ``unreachable``, ``not-attempted``, or empty where the rollout was cut off in the middle of the device:
@@ -246,6 +246,10 @@ def _devices(entries: Iterable[Entry]) -> dict[str, DeviceRecord]:
     for entry in entries:
         if entry.step in (Step.STARTED, Step.RESUMED):
             _open(drafts, entry.details)
+        elif entry.step == Step.CONFIRMING:
+            for name, told in _mapping(entry.details.get("devices")).items():
+                if name in drafts:
+                    _advance(drafts[name], replace(entry, device=name, details=_mapping(told)))
         elif entry.device in drafts:
             _advance(drafts[entry.device], entry)
     ordered = sorted(drafts.items(), key=lambda item: item[1]["wave"])
@@ -268,7 +272,8 @@ def _open(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None
 
 
 _WORKING = frozenset(
-    step.value for step in (Step.DRAINING, Step.APPLYING, Step.APPLIED, Step.ROLLING_BACK, Step.CONFIRMED)
+    step.value
+    for step in (Step.DRAINING, Step.APPLYING, Step.APPLIED, Step.ROLLING_BACK, Step.CONFIRMING, Step.CONFIRMED)
 )
 
 
@@ -290,6 +295,7 @@ def _advance(draft: dict[str, Any], entry: Entry) -> None:
         draft["held"] = _held(details.get("held"))
     if step == Step.CONFIRMED:
         draft["commit_id"] = commit or draft.get("commit_id", "")
+    if step in (Step.CONFIRMING, Step.CONFIRMED):
         draft["after_sha256"] = _text(details, "after_sha256")
     elif step == Step.OUTCOME:
         draft["outcome"] = _text(details, "outcome")

@@ -24,6 +24,7 @@ class Step(StrEnum):
     VERIFYING = "verifying"
     VERIFIED = "verified"
     UNDRAINED = "undrained"
+    CONFIRMING = "confirming"
     CONFIRMED = "confirmed"
     SAVED = "saved"
     ROLLING_BACK = "rolling-back"

@@ -34,7 +34,7 @@ def drain_until_quiet(device: Device) -> str:
 
     rollout = device.order.policy.rollout
     peers = device.job.drain
-    device.say(Step.DRAINING, told(peers), peers=list(peers))
+    device.begin(Step.DRAINING, told(peers), peers=list(peers))
     look = Look(state=False, counters=True, over_s=device.interval_s)
     shown = device.driver.traffic.drain(
         None if peers == WHOLE else list(peers),

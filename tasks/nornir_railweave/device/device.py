@@ -1,6 +1,6 @@
 """One device during a rollout: its session, its job, and how it is read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ class Order:
     """What the devices of one wave share. Nornir logs it whenever a task begins, so ``repr`` is short.
 
     ``settled`` are the devices that stand still in their new state; ``moving`` is how many other devices may change
-    beside each one, or have failed.
+    beside each one, or have failed. ``blocker`` says why nothing may be begun any more, as ``OperatorControl`` has it.
     """
 
     jobs: Mapping[str, DeviceJob] = field(repr=False)
@@ -30,6 +30,11 @@ class Order:
     moving: int
     policy: Policy
     announce: Events
+    blocker: Callable[[], str] = field(repr=False)
+
+
+class UnwrittenError(OSError):
+    """The journal does not hold what was about to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,12 @@ class Device(ReachedDevice):
         super().__init__(session, job.device, order.announce, order.policy.reconnect_s, order.policy.clock)
         self.job = job
         self.order = order
+
+    def begin(self, step: Step, text: str = "", **details: Any) -> None:
+        """Announce a step that comes next. Raises UnwrittenError where the journal has no word of it."""
+        self.say(step, text, **details)
+        if blocker := self.order.blocker():
+            raise UnwrittenError(blocker)
 
     @property
     def revert_in_s(self) -> int:

@@ -63,9 +63,10 @@ def deploy(
         compare = Comparer(fabric, intended, policy.remove_conflicting)
         operator = OperatorControl(control or FileControl(control_file(opened.path)), lambda: opened.fault)
         result = _Deployment(nr, compare, plan, policy, expecting, operator, history.own).run(announce)
+        result = opened.judged(result)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
         announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
-        return replace(result, journal=str(opened.path), target=plan.target)
+        return replace(opened.judged(result), journal=str(opened.path), target=plan.target)
 
 
 class _Deployment:

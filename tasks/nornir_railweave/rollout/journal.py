@@ -15,7 +15,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -26,8 +26,10 @@ from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
+from railweave.plan.outcome import DeployResult, Outcome, Result
 from railweave.plan.resumption import changes_sha256
 from railweave.plan.rollout import FORMAT_VERSION, Kind
+from railweave.wording import compact
 
 SUFFIX = ".jsonl"
 _NOTHING_CHANGED = (
@@ -151,6 +153,15 @@ class Journal:
         """Raise RailweaveError where a line is missing: asked before the first device is changed."""
         if self.fault:
             raise RailweaveError(f"{self.fault}; {_NOTHING_CHANGED}")
+
+    def judged(self, result: DeployResult) -> DeployResult:
+        """Return the end of the rollout: where a line is missing it stopped, and ``stopped_by`` says what stands."""
+        new = {name for wave in result.progress.waves for name in wave} & {*result.names(Outcome.NEW)}
+        stands = f"committed: {compact(new) or 'no device'}"
+        if not self.fault or result.stopped_by.endswith(stands):
+            return result
+        words = dict.fromkeys(filter(None, (result.stopped_by, "" if self.fault in result.stopped_by else self.fault)))
+        return replace(result, result=Result.STOPPED, stopped_by="; ".join([*words, stands]))
 
     def close(self) -> None:
         """Give the locks back; once is enough."""

@@ -183,11 +183,12 @@ def roll_back(
         announce = Announcer([journal, events])
         announce(journal.opening(plan))
         journal.require_written()
-        result = _carried_out(nr, fabric, planned, policy, journal, announce)
+        result = journal.judged(_carried_out(nr, fabric, planned, policy, journal, announce))
         if result.result is Result.STOPPED:
             announce(Event(Step.STOPPED, text=result.stopped_by, details={"result": result.result.value, "ok": False}))
         else:
             announce(Event(Step.ENDED, details={"result": result.result.value, "ok": result.ok}))
+        result = journal.judged(result)
         return replace(result, journal=str(journal.path), target=plan.target, of=planned.rollout.name)
 
 

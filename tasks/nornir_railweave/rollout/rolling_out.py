@@ -189,7 +189,7 @@ class _RollingOut:
         """Apply and confirm a wave, or roll it back; raises _StoppedError where the rollout must not go on."""
         order = self._order(wave)
         attempts = self._apply(order, wave)
-        reason = self._failure_budget_used() or self._revert_timer_expiring(attempts)
+        reason = self._failure_budget_used() or self._revert_timer_expiring(attempts) or self._unwritten(attempts)
         if reason:
             self._roll_back(order, attempts, reason)
             raise _StoppedError(reason)
@@ -210,6 +210,7 @@ class _RollingOut:
             moving=max(0, len(wave) - 1),
             policy=self._context.policy,
             announce=self._context.announce,
+            blocker=self._context.operator.blocker,
         )
 
     def _apply(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:
@@ -287,6 +288,19 @@ class _RollingOut:
             f"{late[0]}: its revert timer of {revert_in_s} s was nearly over before the last device of the wave was "
             f"verified: raise `revert_in`, or lower `wave_size`, of the target's `rollout:`"
         )
+
+    def _unwritten(self, attempts: Mapping[str, Attempt]) -> str:
+        """Tell the journal what will be confirmed; return why that is not written, and then no switch may confirm.
+
+        Whatever of the confirmations is lost, resuming and rolling back ask the switches that stand here.
+        """
+        told = {
+            name: {"commit_id": attempt.commit_id, "after_sha256": attempt.after_sha256}
+            for name, attempt in attempts.items()
+        }
+        if told:
+            self._say(Step.CONFIRMING, devices=told)
+        return self._context.operator.blocker()
 
     def _end(self, name: str, outcome: DeviceOutcome) -> None:
         self._outcomes[name] = outcome

@@ -13,7 +13,7 @@ from napalm_sonic.commit import Applied
 from napalm_sonic.observed import Look
 from napalm_sonic.reading import Reading
 from nornir_railweave.device.auto_drain import drain_until_quiet, in_the_way, needs_drain, undrain
-from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.device import Attempt, Device, Order, UnwrittenError
 from nornir_railweave.device.gates import take_baseline, wait_for_gate
 from nornir_railweave.device.jobs import Found, config_state
 from nornir_railweave.device.observing import observe_over, seen_of
@@ -27,7 +27,7 @@ from railweave.sonic.delta.access import access_tables
 from railweave.wording import first_few
 
 _OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
-_LOCKED = (LockError, SessionLockedException)
+_NOT_BEGUN = (LockError, SessionLockedException, UnwrittenError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ApplyResult:
 
 
 class _UntouchedError(Exception):
-    """Nothing was changed: the device is not as the work expects it, or another transaction holds its lock."""
+    """Nothing was changed: the device is not as the work expects it, its lock is held, or the journal is unwritten."""
 
 
 class _EndedError(Exception):
@@ -110,7 +110,8 @@ class _Application:
     def _drain(self, attempt: Attempt) -> bool:
         """Take the traffic away where the work needs that; tell whether it was done.
 
-        Raises _UntouchedError where another transaction holds the lock, _EndedError where traffic would not go.
+        Raises _UntouchedError where another transaction holds the lock or the journal cannot be written, _EndedError
+        where traffic would not go.
         """
         device = self._device
         if not needs_drain(device, attempt.before):
@@ -119,7 +120,7 @@ class _Application:
             raise _UntouchedError(blocker)
         try:
             flowing = drain_until_quiet(device)
-        except _LOCKED as fault:
+        except _NOT_BEGUN as fault:
             raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault
         except DEVICE_ERRORS as fault:
             # Lines that drain may stand on the switch by now.
@@ -136,15 +137,15 @@ class _Application:
     def _commit(self, attempt: Attempt) -> tuple[str, Attempt]:
         """Commit with the switch's timer; return what went wrong, empty where nothing did.
 
-        Raises _UntouchedError where somebody else holds the switch's lock.
+        Raises _UntouchedError where somebody else holds the switch's lock or the journal cannot be written.
         """
         device = self._device
-        device.say(Step.APPLYING, f"{len(attempt.before.delta)} changes", held=_told(attempt.baseline.held))
         attempt = replace(attempt, ends_at_s=device.order.policy.clock.monotonic() + device.revert_in_s)
         try:
+            device.begin(Step.APPLYING, f"{len(attempt.before.delta)} changes", held=_told(attempt.baseline.held))
             applied = self._apply(attempt)
             attempt = replace(attempt, commit_id=applied.commit_id, after=applied.reading, complaint=applied.complaint)
-        except _LOCKED as fault:
+        except _NOT_BEGUN as fault:
             if attempt.drained:
                 raise _EndedError(self._roll_back_drain(attempt, error_text(fault))) from fault
             raise _UntouchedError(f"{error_text(fault)}; nothing was done") from fault

@@ -1,6 +1,8 @@
 """Rollouts resumed and rolled back over drivers in memory that keep the rollback documents of their commits."""
 
+import itertools
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -291,6 +293,46 @@ def test_a_lost_rollout_goes_back_where_it_came_to(changed: Any) -> None:
     assert result.result is Result.DONE
     for name, switch in changed.world.switches.items():
         assert switch.running.config_db == changed.before[name].config_db
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_whichever_call_of_the_journal_fails_a_rollback_finds_all_that_was_committed(
+    changed: Any, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    two = ("lab-spine1", "lab-leaf2")
+    take_to(changed, changed.before, *two)
+    planned, real = changed.plan(), getattr(os, call)
+    committed: set[int] = set()
+    for number in itertools.count(2):  # at the first call nothing is deployed
+        calls = itertools.count(1)
+
+        def failing(*arguments: Any, calls: Any = calls, number: int = number) -> Any:
+            if next(calls) >= number:
+                raise OSError(28, "No space left on device")
+            return real(*arguments)
+
+        with Journal(folder(changed), "lab", "fake") as journal, monkeypatch.context() as patched:
+            patched.setattr(f"nornir_railweave.rollout.journal.os.{call}", failing)
+            result = changed.deploy(planned, journal=journal)
+            fault = journal.fault
+        if not fault:
+            break
+        running = {name: changed.world.switches[name].running.config_db for name in two}
+        old = {name for name in two if running[name] == changed.before[name].config_db}
+        assert not any(changed.world.switches[name].pending for name in two)
+        rollout = newest(changed)
+        for name, record in rollout.devices.items():
+            assert name not in two or record.in_doubt or (record.outcome == "new") is (name not in old), number
+        told = ", ".join(sorted({*two} - old)) or "no device"
+        assert fault in result.stopped_by
+        assert result.stopped_by.endswith(f"; committed: {told}")
+        committed.add(len(two) - len(old))
+        if old != {*two}:
+            assert rolled_back(changed, rollout).result is Result.DONE
+        for name in two:
+            assert changed.world.switches[name].running.config_db == changed.before[name].config_db, number
+        take_to(changed, changed.before, *two)
+    assert committed == {0, 1, 2}
 
 
 def test_a_commit_of_somebody_else_is_left_alone(changed: Any) -> None:

@@ -238,7 +238,7 @@ def test_a_rollout_that_nobody_could_resume_does_not_go_on(wide: "Bench") -> Non
     journal = Journal(wide.folder / "journal", "lab", "fake")
     switch(wide, "lab-spine1").faults["confirmed"] = lambda: setattr(journal, "fault", "the disk is full")
     result = wide.deploy(journal=journal)
-    assert result.stopped_by == "the disk is full"
+    assert result.stopped_by == "the disk is full; committed: lab-spine1"
     assert wide.outcomes(result)["lab-spine1"] == "new"
     assert wide.outcomes(result)["lab-spine2"] == "not-attempted"
 
