@@ -33,6 +33,10 @@ class Order:
     blocker: Callable[[], str] = field(repr=False)
 
 
+class ForestalledError(Exception):
+    """Somebody else's commit stands on the device, and nothing of ours."""
+
+
 class UnwrittenError(OSError):
     """The journal does not hold what was about to be done."""
 
@@ -57,14 +61,15 @@ class Attempt:
     """What was done to a device, as far as it came; all that it takes to undo it.
 
     ``commit_id`` is the driver's name of the commit, empty where it is not known, and ``earlier_id`` that of the commit
-    before it. ``ends_at_s`` is when the switch's own timer ends at the earliest, on this machine's steady clock.
-    ``after`` is what was read back and verified, None where our driver did not read it. ``complaint`` is what a reload
-    said that failed and whose rows are there all the same.
+    before it; ``message`` is that of all that this rollout does to a device. ``ends_at_s`` is when the switch's own
+    timer ends at the earliest, on this machine's steady clock. ``after`` is what was read back and verified, None where
+    our driver did not read it. ``complaint`` is what a reload said that failed and whose rows are there all the same.
     """
 
     before: Found
     baseline: Baseline = field(default_factory=Baseline)
     earlier_id: str = ""
+    message: str = ""
     commit_id: str = ""
     after_sha256: str = ""
     drained: bool = False
@@ -74,7 +79,14 @@ class Attempt:
 
     def made(self, last: LastCommit) -> bool:
         """Tell whether a switch's last commit is this attempt's."""
-        return last.commit_id == self.commit_id if self.commit_id else last.commit_id != self.earlier_id
+        if self.commit_id:
+            return last.commit_id == self.commit_id
+        return last.commit_id != self.earlier_id and last.message == self.message
+
+    def refuse_forestalled(self, last: LastCommit) -> None:
+        """Raise ForestalledError where somebody else's commit came instead of ours: what the switch holds is theirs."""
+        if not self.commit_id and last.commit_id not in ("", self.earlier_id) and not self.made(last):
+            raise ForestalledError
 
 
 class ReachedDevice:

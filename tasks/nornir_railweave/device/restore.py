@@ -12,7 +12,7 @@ from napalm.base.exceptions import CommitError
 
 from napalm_sonic.commit import Applied
 from napalm_sonic.observed import Look
-from nornir_railweave.device.device import Attempt, Device, LastCommit, ReachedDevice
+from nornir_railweave.device.device import Attempt, Device, ForestalledError, LastCommit, ReachedDevice
 from nornir_railweave.device.reading import running_of, switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from nornir_railweave.events import Step
@@ -26,17 +26,27 @@ STILL_WAITS = "the end of its commit, which still waits (`railweave-switch recov
 _SHOWN = 5
 
 
+def _no_refusal(_: LastCommit) -> None:
+    pass
+
+
 def restore(
-    device: ReachedDevice, snapshot: Snapshot, made: Callable[[LastCommit], bool], message: str
+    device: ReachedDevice,
+    snapshot: Snapshot,
+    made: Callable[[LastCommit], bool],
+    message: str,
+    refuse: Callable[[LastCommit], None] = _no_refusal,
 ) -> tuple[str, ...]:
     """Bring a device back to ``snapshot``; return what is missing of it, nothing where the device holds it.
 
     ``made`` tells whether a commit is the one to revert; ``message`` goes with a further commit. What is not ours stays
-    as it is. Raises what the driver raises, and DocumentError, where the device cannot be read in the end.
+    as it is. Raises what the driver raises, and DocumentError, where the device cannot be read in the end, and,
+    before anything is done, what ``refuse`` raises for the last commit.
     """
 
     def revert() -> None:
         last = device.last_commit()
+        refuse(last)
         if last.pending or snapshot.missing(running_of(device.driver)):
             if last.commit_id and not made(last):
                 # The driver reverts the last commit, which is somebody else's or an earlier one.
@@ -45,6 +55,8 @@ def restore(
 
     def change_back() -> None:
         delta = snapshot.difference(running_of(device.driver)).delta
+        # Of the same reading: the switch refuses the delta once its rows are others than were read.
+        refuse(device.last_commit(just_read=True))
         apply_delta(device, delta, message)
 
     missing: tuple[str, ...] = ()
@@ -108,10 +120,13 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
     device.say(Step.ROLLING_BACK, why)
     snapshot = device.job.snapshot(attempt.before)
     try:
-        missing = restore(device, snapshot, attempt.made, f"{device.order.policy.message} (undone)")
+        message = f"{device.order.policy.message} (undone)"
+        missing = restore(device, snapshot, attempt.made, message, attempt.refuse_forestalled)
         unchanged = bool(missing) and device.state() is ConfigState.AFTER
     except DEVICE_ERRORS:
         return device.lost(why)
+    except ForestalledError:
+        return DeviceOutcome(Outcome.OLD, f"{why}; somebody else's commit is on it, and nothing of this rollout")
     if missing:
         outcome = Outcome.NEW if unchanged else Outcome.UNREACHABLE
         left = f"missing: {first_few(missing, _SHOWN)}: `railweave plan` shows what is left"

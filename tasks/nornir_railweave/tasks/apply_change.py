@@ -105,7 +105,7 @@ class _Application:
         if not found.disconnects:
             clock = device.order.policy.clock
             baseline = take_baseline(device, seen or observe_over(device.driver, device.interval_s, clock))
-        return Attempt(found, baseline, earlier_id=last.commit_id)
+        return Attempt(found, baseline, last.commit_id, device.order.policy.message)
 
     def _drain(self, attempt: Attempt) -> bool:
         """Take the traffic away where the work needs that; tell whether it was done.

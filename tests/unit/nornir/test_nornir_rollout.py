@@ -562,6 +562,25 @@ def test_somebody_elses_lock_after_the_drain_ends_the_drain(timed: "Bench") -> N
     assert (one.drained, one.pending) == ((), False)
 
 
+def test_what_another_deployment_confirmed_meanwhile_is_left_alone(timed: "Bench") -> None:
+    one = switch(timed, "lab-spine1")
+
+    def theirs() -> None:
+        tables = dict(one.running.config_db)
+        tables["PORT"] = {**tables["PORT"], "Ethernet0": {**tables["PORT"]["Ethernet0"], "mtu": "9216"}}
+        frr = timed.world.intended("lab-spine1").frr
+        one.running, one.commit_id, one.message = type(one.running)(tables, frr), "theirs", "railweave their-rollout"
+        raise CommitError("FRR did not drain: theirs is armed")
+
+    one.faults["drain"] = theirs
+    result = timed.deploy()
+    assert timed.world.row("lab-spine1", "PORT", "Ethernet0")["mtu"] == "9216"
+    assert not {"commit", "rollback", "undrain"} & {*one.calls[one.calls.index("drain") :]}
+    assert one.running.frr == timed.world.intended("lab-spine1").frr
+    assert timed.outcomes(result)["lab-spine1"] == "old"
+    assert "is armed; somebody else's commit is on it" in result.devices["lab-spine1"].error
+
+
 @pytest.mark.parametrize(
     "step",
     [
