@@ -46,7 +46,7 @@ cp "$1" "$startup"
 supervisorctl stop all >/dev/null
 # With this file FRR's daemons read no file of their own; in every other mode SONiC removes it.
 grep -q '"docker_routing_config_mode": *"split-unified"' "$startup" || rm -f /etc/frr/frr.conf
-supervisorctl start start.sh >/dev/null
+supervisorctl start start.sh >/dev/null || { echo 'start.sh cannot be started' >&2; exit 1; }
 await() { # SECONDS, WHAT, a command
   seconds=$1 what=$2; shift 2
   until "$@" >/dev/null 2>&1; do
