@@ -73,13 +73,6 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         """Say whether the session stands; one that was not used for a while is asked for a sign of life."""
         return {"is_alive": self.device.answers()}
 
-    def check_login(self) -> None:
-        """Log in anew beside this session; raises what ``open`` raises.
-
-        A session that was open before a change of AAA or of an ACL may outlive it while nobody gets in any more.
-        """
-        self.device.log_in_again()
-
     # Configuration
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:

@@ -89,7 +89,10 @@ class Session:
             connection.disconnect()
 
     def log_in_again(self) -> None:
-        """Open a second session beside this one and end it; raises what ``open`` raises."""
+        """Open a second session beside this one and end it; raises what ``open`` raises.
+
+        A session that was open before a change of AAA or of an ACL may outlive it while nobody gets in any more.
+        """
         second = replace(self, _connection=None)
         try:
             second.open()

@@ -144,10 +144,10 @@ def test_a_second_login_shows_who_gets_in_now(driver: SonicDriver, monkeypatch: 
     answered: list[bool] = []
     monkeypatch.setattr(SshFront, "validate_password", lambda *_: answered[-1])
     answered.append(True)
-    driver.check_login()
+    driver.device.log_in_again()
     answered.append(False)
     with pytest.raises(ConnectAuthError, match="check user, password or key"):
-        driver.check_login()
+        driver.device.log_in_again()
     assert driver.cli(["echo on"]) == {"echo on": "on\n"}
 
 

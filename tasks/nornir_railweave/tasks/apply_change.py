@@ -213,10 +213,10 @@ class _Application:
 
 def _login_refused(device: Device) -> str:
     """Return why nobody can log in anew, empty where one can; drivers of others are not asked."""
-    check = getattr(device.driver, "check_login", None)
+    log_in_again = getattr(getattr(device.driver, "device", None), "log_in_again", None)
     try:
-        if check is not None:
-            check()
+        if log_in_again is not None:
+            log_in_again()
     except DEVICE_ERRORS as fault:
         return f"a second login failed: {error_text(fault)}"
     return ""

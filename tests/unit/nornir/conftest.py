@@ -254,8 +254,13 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
         self._step("has_pending")
         return self.switch.pending
 
-    def check_login(self) -> None:
-        self._step("check_login")
+    @property
+    def device(self) -> "FakeDriver":
+        """Stand for the session too."""
+        return self
+
+    def log_in_again(self) -> None:
+        self._step("log_in_again")
 
     def confirm_commit(self) -> None:
         self._step("confirm")

@@ -350,7 +350,7 @@ def test_a_change_of_who_can_log_in_is_kept_only_where_a_second_login_succeeds(
 ) -> None:
     deployed.world.grow(redesign(AAA))
     deployed.rollout = replace(deployed.rollout, max_failures=2)
-    switch(deployed, "lab-spine2").faults["check_login"] = ConnectAuthError("lab-spine2: Permission denied")
+    switch(deployed, "lab-spine2").faults["log_in_again"] = ConnectAuthError("lab-spine2: Permission denied")
     result = deployed.deploy(allow_lockout=True)
     assert deployed.outcomes(result)["lab-spine1"] == "new"
     assert result.devices["lab-spine2"].error == "a second login failed: lab-spine2: Permission denied"
@@ -360,7 +360,7 @@ def test_a_change_of_who_can_log_in_is_kept_only_where_a_second_login_succeeds(
 
 def test_no_second_login_where_nothing_decides_who_can_log_in(wide: "Bench") -> None:
     wide.deploy()
-    assert "check_login" not in switch(wide, "lab-spine1").calls
+    assert "log_in_again" not in switch(wide, "lab-spine1").calls
 
 
 def test_the_switchs_own_error_comes_before_what_follows_from_it(
