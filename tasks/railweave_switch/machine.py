@@ -114,7 +114,7 @@ class Machine(Host):
             return ()
 
     def make_directory(self) -> None:
-        """Make our directory; one that somebody else made, or a link, is not ours."""
+        """Make our directory; a link or a directory of another owner is refused."""
         os.makedirs(os.path.dirname(self.directory), exist_ok=True)
         with contextlib.suppress(FileExistsError):
             os.mkdir(self.directory, 0o700)

@@ -82,7 +82,7 @@ class OtherRelease(NamedTuple):
 
 
 def other_release(running: str, intended: str) -> OtherRelease | None:
-    """Return the difference between the release that runs and the intended one; None for none, or none that is told."""
+    """Return how the running release differs from the intended one; None where it does not, or is not known."""
     return OtherRelease(running, intended) if running and running != intended else None
 
 

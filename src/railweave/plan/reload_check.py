@@ -1,4 +1,4 @@
-"""What a switch would refuse of a plan's reload, as blockers that name the row, the reason and the way out."""
+"""What a switch would refuse of a plan's reload, as blockers with the row, the reason and the fix."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

@@ -68,7 +68,7 @@ Uses = tuple["BufferUse | None", ...]
 
 
 def _uses(end: "PortSettings", design: "PortSettings") -> Iterator[tuple[str, Uses, Uses]]:
-    """Yield what has a buffer by design, with what it has; headroom that lacks is told by H-headroom."""
+    """Yield what has a buffer by design, with that buffer; H-headroom reports missing headroom."""
     for group, wants in (design.group_buffers or {}).items():
         has = (end.group_buffers or {}).get(group)
         lacks = wants and wants.xoff_bytes and has and (has.xoff_bytes or 0) < wants.xoff_bytes
