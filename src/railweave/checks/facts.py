@@ -62,7 +62,7 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
                 hosts[name] = _node(text)
             else:
                 found.append(_unknown(fabric, name, file))
-        except (DocumentError, ValueError) as wrong:
+        except (DocumentError, ValueError, RecursionError) as wrong:
             found.append(_unreadable(name, file, str(wrong)))
     tables = {name: one.config_db for name, one in switches.items()}
     facts = _Facts(tables, hosts)

@@ -78,7 +78,7 @@ def parse_running(text: str) -> RunningConfig:
     """
     try:
         loaded = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DocumentError(f"not JSON: {error}") from error
     return running_from(loaded)
 
