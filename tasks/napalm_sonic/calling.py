@@ -67,13 +67,17 @@ class Caller:
     ) -> dict[str, Any]:
         """Return the answer to a call that changes something, also where the session was lost meanwhile.
 
-        ``name`` is the transaction's, ``deadline_s`` the seconds until the switch reverts it. Raises LockError where
+        ``name`` is the transaction's, ``deadline_s`` the seconds until the switch reverts it. A lost answer is waited
+        for until then, without a timer as long as a reload may take, and for one more command. Raises LockError where
         another session holds the lock, CommitError for a damaged state.
         """
+        clock = self.session.clock
+        ends_s = None if deadline_s is None else clock.monotonic() + deadline_s
         try:
             answer = self.call(words, data, self.change_limit_s)
         except (ConnectionException, CommandTimeoutException) as error:
-            answer = self._answer_after_loss(name, deadline_s, error)
+            ends_s = clock.monotonic() + self.options.reload_timeout_s if ends_s is None else ends_s
+            answer = self._answer_after_loss(name, ends_s, deadline_s, error)
         self.refuse_busy(answer)
         if answer.get("code") == "damaged" and words[0] != "recover":
             raise CommitError(f"{self.session.hostname}: {answer.get('error')}")
@@ -85,17 +89,19 @@ class Caller:
             raise LockError(f"{self.session.hostname}: {answer.get('error')}")
 
     @decodes("its answer")
-    def _answer_after_loss(self, name: str, deadline_s: float | None, error: Exception) -> dict[str, Any]:
+    def _answer_after_loss(
+        self, name: str, ends_s: float, deadline_s: float | None, error: Exception
+    ) -> dict[str, Any]:
         """Return the answer to a call whose session was lost: the switch has gone on meanwhile."""
-        clock = self.session.clock
-        ends = clock.monotonic() + self.options.reload_timeout_s
+        clock, least_s = self.session.clock, self.options.command_timeout_s
         while True:
             try:
                 self.session.close()
                 self.session.open()
-                told = self.call(["status", "--wait", name or "-"], b"", self.options.apply_timeout_s)
+                timeout_s = min(self.options.apply_timeout_s, max(least_s, ends_s - clock.monotonic()))
+                told = self.call(["status", "--wait", name or "-"], b"", timeout_s)
             except (ConnectionException, CommandTimeoutException):
-                if clock.monotonic() > ends:
+                if clock.monotonic() >= ends_s:
                     raise ConnectionClosedException(_left_alone(str(error), name, deadline_s)) from error
                 clock.sleep(self.options.reload_poll_s)
                 continue

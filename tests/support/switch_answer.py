@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from driven_clock import DrivenClock
 from napalm.base.exceptions import CommandErrorException, CommitError, LockError
 
 from napalm_sonic.calling import Caller
@@ -57,6 +58,7 @@ class Answering:
     """A session to a switch that answers every command with the same text."""
 
     hostname = "leaf1"
+    clock = DrivenClock()
 
     def __init__(self, text: str) -> None:
         self.text = text
