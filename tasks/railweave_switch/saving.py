@@ -32,6 +32,8 @@ RECORD_S = 30.0
 """How long the end of a transaction is tried to be written where the disk refuses."""
 METADATA = "DEVICE_METADATA|localhost"
 JOURNAL = "save.json"
+FRR_FILES = ("frr", "zebra", "bgpd", "staticd", "mgmtd", "bfdd")
+"""What FRR's daemons save, one file each, where SONiC does not let them share ours."""
 _FRAME = ("Building configuration...", "Current configuration:", "end")
 """Lines of ``show running-config`` that are no configuration."""
 
@@ -128,7 +130,7 @@ def _prepare(host: Host, state: State, **more: Any) -> None:
     journal = {
         "id": state.id,
         "config_db": config_db,
-        "frr": _file_of(text) if own_file and text is not None else None,
+        "frr": None if text is None else _file_of(text),
         "write_memory": not own_file and text is not None,
         **more,
     }
@@ -190,12 +192,36 @@ def install(host: Host, state: State) -> None:
     if journal is None:
         return
     config_db, frr = startup_files(host)
-    for where, text in ((config_db, journal["config_db"]), (frr, journal["frr"])):
+    own_text = None if journal["write_memory"] else journal["frr"]
+    for where, text in ((config_db, journal["config_db"]), (frr, own_text)):
         if text is not None and _content(host, where) != text.encode():
             host.write_file(where, text.encode())
     if journal["write_memory"]:
-        run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
+        _write_memory(host)
     if state.unsaved:
         state.write(host, unsaved=False, worker=None if state.status in ENDED else state.worker)
     if journal.get("alone"):
         remove(host, JOURNAL)
+
+
+def _write_memory(host: Host) -> None:
+    """Let FRR's daemons write their files: where one of them cannot, those of before stand again.
+
+    After a power loss in the midst of it FRR is brought to what ran (``restart``), and this is done again.
+    """
+    places = [frr_file(host, f"{name}.conf") for name in FRR_FILES]
+    before = {where: _content(host, where) for where in places}
+    try:
+        done = run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
+        refused = [
+            line for line in f"{done.err}\n{done.out}".splitlines() if line.startswith(("Can't ", "% ", "Error"))
+        ]
+        if refused:
+            raise StepError("vtysh -c write memory", refused[0])
+    except StepError:
+        for where, content in before.items():
+            if content and _content(host, where) != content:
+                host.write_file(where, content)
+            elif not content:
+                host.remove_file(where)
+        raise
