@@ -48,8 +48,8 @@ class DeviceRecord:
     ``changes_sha256`` are digests of what ran, of what is kept and of the planned changes, empty where no line tells.
     ``commit_ids`` are all commits made for the rollout and ``commit_id`` the one that was kept. ``held`` is kind and
     subject of the checks that held right before the change. ``step`` is the last step told. ``outcome`` is ``new``,
-    ``old``, ``unreachable``, ``not-attempted``, or empty where the rollout was cut off in the middle of the device:
-    then only the device knows. ``drained``: the rollout drained it, and no line says that it was undrained.
+    ``old``, ``unreachable``, ``not-attempted``, or empty where the rollout was cut off in the middle of the device or
+    of its soak: then only the device knows. ``drained``: the rollout drained it, and no line says that this ended.
     """
 
     wave: int = 0
@@ -250,6 +250,12 @@ def _devices(entries: Iterable[Entry]) -> dict[str, DeviceRecord]:
             for name, told in _mapping(entry.details.get("devices")).items():
                 if name in drafts:
                     _advance(drafts[name], replace(entry, device=name, details=_mapping(told)))
+        elif entry.step in (Step.SOAKING, Step.SOAKED):
+            # A fault of the soak rolls the wave back, and a journal that fails meanwhile does not tell it.
+            told = {Step.SOAKING: ("new", ""), Step.SOAKED: ("", "new")}[Step(entry.step)]
+            for name in _texts(entry.details.get("devices")):
+                if name in drafts and drafts[name].get("outcome") == told[0]:
+                    drafts[name]["outcome"] = told[1]
         elif entry.device in drafts:
             _advance(drafts[entry.device], entry)
     ordered = sorted(drafts.items(), key=lambda item: item[1]["wave"])

@@ -253,11 +253,16 @@ class _RollingOut:
                 self._failed.append(name)
 
     def _soak(self, attempts: Mapping[str, Attempt]) -> None:
-        """Watch a confirmed wave; a fault rolls it back. Raises _StoppedError where the rollout must not go on."""
+        """Watch a confirmed wave; a fault rolls it back. Raises _StoppedError where the rollout must not go on.
+
+        The journal tells of the soak first: whatever of its end is lost, resuming and rolling back ask the switches.
+        """
         seconds = self._rollout.soak_s
         if seconds <= 0:
             return
         self._say(Step.SOAKING, f"{len(attempts)} devices for {seconds:g} s", devices=list(attempts), seconds=seconds)
+        if reason := self._context.operator.blocker():
+            raise _StoppedError(reason)
         order = self._order(attempts)
         soak = Soak(self._nr, order, attempts, self._asked, moving=len(self._failed))
         reason = soak.run()

@@ -21,6 +21,7 @@ from napalm_sonic.commit import Applied
 from nornir_railweave.device.restore import apply_delta
 from nornir_railweave.events import Step
 from nornir_railweave.rollout.journal import Journal
+from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.tasks import apply_change
 from railweave.fabric.model import Fabric
 
@@ -287,6 +288,33 @@ def test_a_fault_in_the_soak_takes_the_kept_wave_back(wide: "Bench") -> None:
     assert all(switch(wide, name).saved == switch(wide, name).running for name in TOGETHER)
     assert is_new(wide, "lab-leaf1")
     assert result.progress.undone == TOGETHER
+
+
+@pytest.mark.parametrize("from_step", ["soaking", "soaked", "wave-undone", "rolling-back"])
+def test_a_journal_that_fails_in_a_soak_calls_no_switch_new_that_went_back(
+    wide: "Bench", monkeypatch: pytest.MonkeyPatch, from_step: str
+) -> None:
+    set_rollout(wide, soak_s=0.1)
+    breaks_bgp(switch(wide, "lab-leaf3"), "confirmed")
+    append, full = Journal._append, False
+
+    def appended(journal: Journal, data: bytes) -> None:
+        nonlocal full
+        line = json.loads(data)
+        full = full or (line["step"] == from_step and "lab-leaf3" in (line["device"], *line.get("devices", ())))
+        if full:
+            raise OSError(28, "No space left on device")
+        append(journal, data)
+
+    monkeypatch.setattr(Journal, "_append", appended)
+    result = wide.deploy()
+    rollout = next(rollouts(wide.folder / "journal"))
+    assert result.result == "stopped"
+    for name in TOGETHER:
+        told = rollout.devices[name].outcome
+        assert told != "new" if is_old(wide, name) else told in ("new", ""), (name, told)
+    assert [is_old(wide, name) for name in TOGETHER] == [from_step != "soaking"] * 3
+    assert rollout.devices["lab-leaf1"].outcome == "new"
 
 
 def test_losses_in_the_soak_take_the_wave_back(wide: "Bench") -> None:

@@ -1,4 +1,4 @@
-"""Where each of FRR's daemons saves a file of its own, a save that fails or is cut off leaves no mixture of old and new."""
+"""Where each of FRR's daemons saves its own file, a save that fails or is cut off leaves no mixture of old and new."""
 
 import json
 from collections.abc import Sequence
