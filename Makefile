@@ -105,10 +105,10 @@ diff: fabric ## dry run: what a deployment would change
 verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the intent
 	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET)
 
-test: setup ## all tests that need only Python
-	@$(PYTEST) $(PARALLEL) -m 'not e2e and not bench'
+test: setup ## all tests that need only Python, except slow ones (`make check` runs these too)
+	@$(PYTEST) $(PARALLEL) -m 'not e2e and not bench and not slow'
 
-check: setup ## format, lint, types and test coverage
+check: setup ## format, lint, types, and all tests with coverage
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy

@@ -20,6 +20,8 @@ from switch_cases import BEFORE, transaction
 from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from railweave_switch.rows import repairs, tables_of, unmet
 
+pytestmark = pytest.mark.slow
+
 STATE = "var/lib/railweave/transaction.json"
 
 

@@ -41,6 +41,7 @@ SEED = b'{"fabric": "pod1", "nodes": [{"name": "gpu", "count": 4, "note": "%s"}]
 PLANTED = Target("planted", lambda: Mutator("json", [SEED, b'{"other": null}']), planted, cpu_s=0.2)
 
 
+@pytest.mark.slow
 def test_a_fault_is_found_cut_down_kept_and_found_again_by_its_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,8 @@ from command_rig import CommandRig
 from railweave import api
 from railweave.cli.main import app
 
+pytestmark = pytest.mark.slow
+
 RENAMED = {
     "rollout list": "rollout.history",
     "rollout show": "rollout.find",

@@ -16,6 +16,8 @@ from railweave.hosts.outcome import ChangeKind, HostChange, HostNote, HostResult
 from railweave.report.documents import COMMANDS, ERROR, named_schema, schema_name, versioned
 from railweave.report.hosts import hosts_json
 
+pytestmark = pytest.mark.slow
+
 PHASES = Path(__file__).resolve().parents[2] / "golden" / "phases"
 SPINE, LEAF = "lab-spine1", "lab-leaf1"
 NOT_RUN_HERE = {"hosts plan", "hosts apply", "lab up"}

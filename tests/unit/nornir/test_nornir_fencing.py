@@ -10,6 +10,8 @@ import pytest
 from counted_fabric import Counted, deployed_fabric
 from in_process import run_here
 
+pytestmark = pytest.mark.slow
+
 INTENT = Path("intent/pod-32.yml")
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "init.defaultBranch=main")
 

@@ -12,6 +12,8 @@ import pytest
 from counted_fabric import deployed_fabric
 from in_process import run_here
 
+pytestmark = pytest.mark.slow
+
 INTENT = Path("intent/pod-32.yml")
 KILLED_AT_THE_FIRST_LEAF = """
 import os, signal, sys

@@ -15,6 +15,8 @@ from railweave.api.project import Project
 from railweave.api.rolling_back import rollback
 from railweave.errors import RefusedError
 
+pytestmark = pytest.mark.slow
+
 INTENT = Path("intent/pod-32.yml")
 LEAF = "pod1-leaf1"
 

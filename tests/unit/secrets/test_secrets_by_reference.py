@@ -159,6 +159,7 @@ def no_file_holds_it(folder: Path) -> None:
     assert [path for path in folder.rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.slow
 def test_an_intent_names_a_secret_that_goes_through_the_channel_of_the_switch_alone(
     project: tuple[Path, Counted],
 ) -> None:

@@ -22,6 +22,8 @@ from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from sonic_sim import control
 from sonic_sim.spec import SimCable, SimHost, SimSpec, spec_from_json
 
+pytestmark = pytest.mark.slow
+
 SPEC = SimSpec(
     "sim-test",
     (sim_device("leaf1", 1), sim_device("spine1", 2)),

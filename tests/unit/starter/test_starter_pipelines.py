@@ -12,6 +12,8 @@ import yaml
 from railweave.api.starter import init
 from railweave.cli.options import TargetOption
 
+pytestmark = pytest.mark.slow
+
 SAYS_NO = """#!/bin/sh
 case "$1" in
   check) echo 'warning[RW111]: a `finding` of check' ;;
