@@ -1,4 +1,4 @@
-"""Labs on Containerlab: each is started once for all its tests, and taken down however they end.
+"""Labs on Containerlab: each is started once for all its tests, and taken down after the last of them, however it ends.
 
 There are five, of different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what
 happens to it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of
@@ -38,8 +38,32 @@ OTHER_LABS = {
 _PROVEN = "proven on the lab"
 
 
+_UP = contextlib.ExitStack()
+"""What takes the lab of the running tests down."""
+
+
 def _file(path: str) -> str:
     return Path(path).stem.removeprefix("test_e2e_lab_")
+
+
+def _lab(path: str) -> str:
+    """Return the lab of a test file."""
+    return OTHER_LABS.get(_file(path), "as it is")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Take a lab down after its last test: the next one of this process needs the machine."""
+    try:
+        yield
+    finally:
+        if nextitem is None or _lab(str(nextitem.path)) != _lab(str(item.path)):
+            _UP.close()
+
+
+def pytest_sessionfinish() -> None:
+    """Do the same where the tests were interrupted."""
+    _UP.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -55,7 +79,7 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
 
     class ByLab(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return OTHER_LABS.get(_file(nodeid.partition("::")[0]), "as it is")
+            return _lab(nodeid.partition("::")[0])
 
     return ByLab(config, log)
 
@@ -212,17 +236,14 @@ def streams() -> Iterator[Callable[..., list[PingStream]]]:
 
 
 @pytest.fixture(scope="session")
-def start_lab(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """Return what starts the lab of an intent for a ``with`` block: a file's name, or what writes one and names it."""
+def start_lab(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., LabRig]:
+    """Return what starts the lab of an intent, a file's name or what writes one and names it."""
 
-    @contextlib.contextmanager
-    def start(intent: str | Callable[[Path], str], **environ: str) -> Iterator[LabRig]:
+    def start(intent: str | Callable[[Path], str], **environ: str) -> LabRig:
         rig = LabRig(tmp_path_factory.mktemp("lab") / "project", intent, **environ)
-        try:
-            rig.run("lab", "up")
-            yield rig
-        finally:
-            rig.run("lab", "down", "--all", status=None)
+        _UP.callback(rig.run, "lab", "down", "--all", status=None)
+        rig.run("lab", "up")
+        return rig
 
     return start
 
@@ -242,10 +263,9 @@ def small_intent(name: str, *changes: tuple[str, str], more: str = "") -> Callab
 
 
 @pytest.fixture(scope="session")
-def rig(start_lab: Any) -> Iterator[LabRig]:
+def rig(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start the lab of lab-4.yml, bare."""
-    with start_lab("lab-4.yml") as rig:
-        yield rig
+    return start_lab("lab-4.yml")
 
 
 @pytest.fixture(scope="session")
@@ -256,31 +276,30 @@ def deployed(rig: LabRig) -> LabRig:
 
 
 @pytest.fixture(scope="session")
-def grown(start_lab: Any) -> Iterator[LabRig]:
+def grown(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start a lab whose intent grows, and deploy the fabric as it is at first."""
-    with start_lab(small_intent("grow")) as rig:
-        assert rig.deploy()["result"] == "done"
-        yield rig
+    rig = start_lab(small_intent("grow"))
+    assert rig.deploy()["result"] == "done"
+    return rig
 
 
 @pytest.fixture(scope="session")
-def unnumbered(start_lab: Any) -> Iterator[LabRig]:
+def unnumbered(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start a lab without addresses between switches, bare; its two nodes are managed."""
     changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
     more = "addressing: {underlay: unnumbered}\nhosts: {manage: true}\n"
-    with start_lab(small_intent("bare", *changes, more=more), SONIC_TRANSPORT="docker") as rig:
-        yield rig
+    return start_lab(small_intent("bare", *changes, more=more), SONIC_TRANSPORT="docker")
 
 
 @pytest.fixture(scope="session")
-def sonic_vs(start_lab: Any) -> Iterator[LabRig]:
+def sonic_vs(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start a lab of docker-sonic-vs, or of its stand-in where SONIC_IMAGE names none, factory-fresh."""
     image = os.environ.get("SONIC_IMAGE") or stand_in_image(Path(__file__).parent / "sonic_vs_image")
     changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
-    with start_lab(small_intent("vs", *changes), SONIC_IMAGE=image, SONIC_KIND="sonic-vs") as rig:
-        target = rig.folder / "inventory" / "lab.yml"
-        target.write_text(f"{target.read_text()}\nskip_checks: {{lldp: {NO_LLDPD}}}\n")
-        yield rig
+    rig = start_lab(small_intent("vs", *changes), SONIC_IMAGE=image, SONIC_KIND="sonic-vs")
+    target = rig.folder / "inventory" / "lab.yml"
+    target.write_text(f"{target.read_text()}\nskip_checks: {{lldp: {NO_LLDPD}}}\n")
+    return rig
 
 
 NO_LLDPD = "docker-sonic-vs has no lldpd before 2026"

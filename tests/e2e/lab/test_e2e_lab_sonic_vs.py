@@ -14,6 +14,7 @@ pytestmark = pytest.mark.e2e
 
 LEAVES, SPINES = ("vs-leaf1", "vs-leaf2"), ("vs-spine1", "vs-spine2")
 DATA = 9000 - 28
+BETWEEN_RAILS = (("gpu1", "-I 10.32.0.1 10.32.0.67"), ("gpu2", "-I 10.32.0.3 10.32.0.65"))
 
 
 def addresses(rig: Any, switch: str) -> dict[str, set[str]]:
@@ -79,3 +80,41 @@ def test_hosts_reach_each_other_and_only_one_device_of_a_port_answers(sonic_vs: 
     assert sonic_vs.on(LEAVES[0], "cat /sys/class/net/Ethernet0/address").strip() in heard
     assert "NOARP" in sonic_vs.on(LEAVES[0], "ip link show eth1")
     proves("9000 bytes between hosts of both leaves; ARP is answered by Ethernet0, not by eth1 behind it")
+
+
+def test_a_change_is_rolled_back_by_its_name(sonic_vs: Any, proves: Any) -> None:
+    before = {switch: sonic_vs.running(switch) for switch in LEAVES}
+    text = sonic_vs.intent.read_text()
+    sonic_vs.intent.write_text(f"{text}mtu: {{fabric: 9216, hosts: 9000}}\n")
+    try:
+        assert sonic_vs.deploy()["result"] == "done"
+        assert "mtu 9216" in sonic_vs.on(LEAVES[0], "ip link show Ethernet0")
+        ended = sonic_vs.json("rollback", "--target", "lab", "--yes")
+    finally:
+        sonic_vs.intent.write_text(text)
+    assert ended["result"] == "done"
+    assert {switch: sonic_vs.running(switch) for switch in LEAVES} == before
+    assert "mtu 9100" in sonic_vs.on(LEAVES[0], "ip link show Ethernet0")
+    sonic_vs.as_intended()
+    proves("MTU 9216 deployed and rolled back; CONFIG_DB, FRR and kernel as before")
+
+
+def test_a_spine_is_drained_and_undrained(sonic_vs: Any, streams: Any, proves: Any) -> None:
+    running = streams(sonic_vs, *BETWEEN_RAILS)
+    told = sonic_vs.json("drain", SPINES[0], "--target", "lab", "--yes", "--wait", "20")
+    assert (told["devices"][SPINES[0]]["changed"], told["devices"][SPINES[0]]["error"]) == (True, "")
+    assert sonic_vs.plan()["changes"] == [], "a drain is no drift"
+    sonic_vs.run("undrain", SPINES[0], "--target", "lab")
+    assert sum(stream.stop()[1] for stream in running) == 0
+    sonic_vs.as_intended()
+    proves(f"{SPINES[0]} drained and undrained, no packet lost")
+
+
+def test_a_spine_more_is_provisioned_without_losing_a_packet(sonic_vs: Any, streams: Any, proves: Any) -> None:
+    sonic_vs.edit(("spine: {model: sonic-vs, count: 2}", "spine: {model: sonic-vs, count: 3}"))
+    running = streams(sonic_vs, *BETWEEN_RAILS)
+    assert sonic_vs.deploy()["result"] == "done"
+    assert sum(stream.stop()[1] for stream in running) == 0
+    assert {one["state"] for one in sonic_vs.bgp("vs-spine3").values()} == {"Established"}
+    sonic_vs.as_intended()
+    proves("a third spine provisioned under traffic: no packet lost")

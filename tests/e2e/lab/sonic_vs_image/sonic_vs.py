@@ -98,7 +98,7 @@ class Managers(daemon.Follower):
         threading.Thread(target=self.hear, args=(subscribed,), daemon=True).start()
 
     def hear(self, subscribed: Redis) -> None:
-        """Take every event as it comes: what a reader has buffered no `select` tells of."""
+        """Read every event in a thread: `select` does not report what the connection has read ahead."""
         while True:
             event = subscribed.read()
             if event[0] == "pmessage":
