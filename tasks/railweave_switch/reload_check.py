@@ -53,7 +53,9 @@ def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = 
     """Return what a reload of ``config_db`` would refuse, as far as it is found while ``in_time``."""
     found: list[Rejected] = [(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
     rest = {table: dict(rows) for table, rows in config_db.items() if (table, "", "", NO_MODEL) not in found}
-    lost: set[str] = set()  # keys of rows that were taken out: what refers to them is not to blame
+    # Keys of rows, and fields, that were taken out: what refers to them is not to blame.
+    lost: set[str] = set()
+    lost_fields: set[str] = set()
     while len(found) < MOST and in_time():
         said, printed = checker.failure(rest)
         if not said:
@@ -62,11 +64,16 @@ def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = 
         for table, key, field, reason in places:
             rows, dangling = rest[table], _DANGLING.search(reason)
             told = any(one[:2] == (table, key) for one in found)
-            if not told and not (dangling and dangling[1] in lost):
+            if dangling:
+                caused = dangling[1] in lost
+            else:  # `must` compares with a field of another row
+                caused = bool(lost_fields.intersection(re.findall(r"\w+", reason)).difference(rows[key]))
+            if not told and not caused:
                 found.append((table, key, field, reason))
             # A copy each time: a checker may know tables and rows that are the same objects.
             rest[table] = {name: row for name, row in rows.items() if name != key}
             if not told and field:
+                lost_fields.add(field)
                 rest[table][key] = {name: value for name, value in rows[key].items() if name != field}
             else:
                 lost |= {key, *key.split("|")}

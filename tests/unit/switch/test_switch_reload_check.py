@@ -115,6 +115,17 @@ def test_what_refers_to_a_row_that_is_refused_is_not_blamed_and_the_search_ends(
     assert rejected(many, ReloadRule(), lambda: False) == []
 
 
+def test_what_is_compared_with_a_field_that_is_refused_is_not_blamed() -> None:
+    ports = {name: {"lanes": name[8:], "speed": "400000"} for name in ("Ethernet0", "Ethernet4")}
+    row = {"detection_time": "200", "restoration_time": "200", "action": "drop"}
+    tables: dict[str, dict[str, Any]] = {
+        "PORT": ports,
+        "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "50"}, "Ethernet0": row, "Ethernet4": {**row, "action": "stop"}},
+    }
+    found = [one[:3] for one in rejected(tables, ReloadRule())]
+    assert found == [("PFC_WD", "GLOBAL", "POLL_INTERVAL"), ("PFC_WD", "Ethernet4", "action")]
+
+
 class Mute:
     """A checker that tells no place."""
 
