@@ -117,8 +117,10 @@ class NodeDevice(Device):
         told = subprocess.run(["/usr/lib/frr/zebra", "--version"], capture_output=True, text=True, check=False).stdout
         found = re.search(r"version (\S+)", told)
         frr_version = found[1] if found else "of unknown version"
+        printed = json.loads(NODE_FILE.read_bytes()).get("frr")
+        simulated = f" printing as SONiC's {printed} (simulated)" if printed else ""
         return Image(
-            version=f"railweave lab node, FRR {frr_version}, Debian {debian}",
+            version=f"railweave lab node, FRR {frr_version}{simulated}, Debian {debian}",
             distribution=f"Debian {debian}",
             kernel=os.uname().release,
             commit="N/A",
