@@ -1,5 +1,6 @@
 """The fabric on Containerlab: scaled down if it is large, grown to its reserve, with factory-fresh switches."""
 
+import contextlib
 import importlib.resources
 import os
 import shutil
@@ -11,7 +12,7 @@ from typing import Any
 import yaml
 
 import sonic_sim
-from nornir_railweave.lab.containerlab import ContainerlabError
+from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
 from nornir_railweave.lab.laboratory import LabFolder, ensure_image, has_image, start, stop
 from railweave.api.designing import Designed, design_text, load_designed
 from railweave.api.project import STATE, Project
@@ -19,6 +20,7 @@ from railweave.api.sim import simulator_spec
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric, Switch
+from railweave.fabric.releases import RELEASES
 from railweave.files import write_private
 from railweave.intent.load import load_intent
 from railweave.lab.scale import needs_scaling, scaled, whole_reserve
@@ -82,22 +84,25 @@ def render(project: Project, out: Path | None = None, *, environ: Mapping[str, s
     """Write the Containerlab topology of the intent into ``out``, by default ``.railweave/lab/FABRIC``.
 
     SONIC_IMAGE in ``environ`` (by default that of the process) names a SONiC image instead of railweave's node image,
-    SONIC_KIND its kind and SONIC_TRANSPORT how commands reach it. Raises RefusedError if the intent has errors or
-    cannot become a lab, UsageError for an unknown kind or transport.
+    SONIC_KIND its kind and SONIC_TRANSPORT how commands reach it. With SONIC_FRR, a release, railweave's own image
+    prints its running configuration as the FRR of that release does. Raises RefusedError if the intent has errors or
+    cannot become a lab, UsageError for an unknown kind, transport or release.
     """
-    made = rendered(project.intent, chosen_image(os.environ if environ is None else environ))
+    made = rendered(project.intent, _with_mac(chosen_image(os.environ if environ is None else environ)))
     made = replace(made, folder=out or made.folder)
     write_lab(made)
     return made
 
 
-def up(project: Project, *, environ: Mapping[str, str] | None = None) -> RenderedLab:
+def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: float | None = None) -> RenderedLab:
     """Render the lab and start it; the whole reserve is cabled, with its ports down.
 
-    Raises as `render` does, and ContainerlabError, with nothing left running.
+    ``wait`` is how many seconds the switches may take to boot, by default 120, of virtual machines 900. Raises as
+    `render` does, and ContainerlabError, with nothing left running.
     """
-    made = _with_images(rendered(project.intent, chosen_image(os.environ if environ is None else environ)))
-    start(made.runner, lambda: write_lab(made))
+    image = _with_mac(chosen_image(os.environ if environ is None else environ))
+    made = _with_images(rendered(project.intent, image))
+    start(made.runner, lambda: write_lab(made), wait)
     return made
 
 
@@ -115,8 +120,12 @@ def chosen_image(environ: Mapping[str, str]) -> NodeImage:
 
     SONIC_TRANSPORT is ``ssh`` or ``docker``; docker-sonic-vs has no SSH server. Raises UsageError.
     """
-    name, kind, transport = (environ.get(f"SONIC_{what}", "") for what in ("IMAGE", "KIND", "TRANSPORT"))
-    for variable, value, known in (("KIND", kind, _KINDS), ("TRANSPORT", transport, _TRANSPORTS)):
+    name, kind, transport, frr = (environ.get(f"SONIC_{what}", "") for what in ("IMAGE", "KIND", "TRANSPORT", "FRR"))
+    for variable, value, known in (
+        ("KIND", kind, _KINDS),
+        ("TRANSPORT", transport, _TRANSPORTS),
+        ("FRR", frr, RELEASES),
+    ):
         if value and value not in known:
             raise UsageError(f"SONIC_{variable} is {value!r}; it must be one of {', '.join(known)}")
     if kind == "sonic-vm" and transport == "docker":
@@ -126,9 +135,22 @@ def chosen_image(environ: Mapping[str, str]) -> NodeImage:
     if not name:
         if kind == "sonic-vm":
             raise UsageError("SONIC_KIND=sonic-vm needs SONIC_IMAGE: railweave's node image is not a virtual machine")
-        return NodeImage(_UNBUILT, transport=transport or "ssh")
+        return NodeImage(_UNBUILT, transport=transport or "ssh", frr=RELEASES[frr].frr if frr else "")
+    if frr:
+        raise UsageError(
+            "SONIC_FRR is for railweave's node image; the image that SONIC_IMAGE names has an FRR of its own"
+        )
     kind = kind or "sonic-vs"
     return NodeImage(name, kind, ours=False, transport=transport or ("docker" if kind == "sonic-vs" else "ssh"))
+
+
+def _with_mac(image: NodeImage) -> NodeImage:
+    """Return the image of a virtual machine with the MAC address that this machine's Containerlab lets it state."""
+    if image.kind != "sonic-vm":
+        return image
+    with contextlib.suppress(ContainerlabError):  # `lab render` needs no Containerlab, and `lab up` asks again
+        return replace(image, mac=Containerlab(Path(), "").machine_mac())
+    return image
 
 
 def rendered(path: Path, image: NodeImage) -> RenderedLab:
@@ -170,7 +192,8 @@ def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
         boot = _with_ports_down(device.factory)
         if image.kind == "sonic-vm":
             # Loaded over the image's own configuration: nothing that could take away its login or its address.
-            boot = {"DEVICE_METADATA": {"localhost": {"hostname": switch.name}}}
+            mac = {"mac": image.mac} if image.mac else {}
+            boot = {"DEVICE_METADATA": {"localhost": {"hostname": switch.name, **mac}}}
         return LabSwitch(switch, boot, device.serial, device.mac, claimed, ports[switch.name])
 
     host_image = image.name if image.ours else _UNBUILT

@@ -36,9 +36,20 @@ def render(
     print_result(made, _document, lambda made: _view(made, running=False), as_json=json)
 
 
-def up(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
-    """Start the lab of an intent; the whole reserve is cabled, with its ports down."""
-    made = api.lab.up(api.open_project(intent or option))
+def up(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    wait: Annotated[
+        float | None,
+        typer.Option("--wait", metavar="SECONDS", min=1, help="Time to boot; default: 120, of virtual machines 900."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Start the lab of an intent; the whole reserve is cabled, with its ports down.
+
+    What does not boot in time is named with the last lines of its log, and nothing is left running.
+    """
+    made = api.lab.up(api.open_project(intent or option), wait=wait)
     print_result(made, _document, lambda made: _view(made, running=True), as_json=json)
 
 

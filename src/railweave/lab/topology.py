@@ -35,12 +35,18 @@ ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class NodeImage:
-    """What runs as a switch, and how commands get there. ``ours``: the node image that comes with railweave."""
+    """What runs as a switch, and how commands get there. ``ours``: the node image that comes with railweave.
+
+    ``frr``: the version as which our image prints its running configuration, "" for its own. ``mac``: what a virtual
+    machine's start-up configuration says of its MAC address, "" for nothing.
+    """
 
     name: str
     kind: str = NODE_KIND
     ours: bool = True
     transport: str = SSH
+    frr: str = ""
+    mac: str = ""
 
     @property
     def has_ssh(self) -> bool:
@@ -112,7 +118,7 @@ def node_files(lab: Lab) -> dict[str, str]:
     for one in lab.switches:
         folder = f"nodes/{one.switch.name}"
         files[f"{folder}/config_db.json"] = _json(one.boot)
-        files[f"{folder}/{NODE_FACTS}"] = _json(_node_facts(one))
+        files[f"{folder}/{NODE_FACTS}"] = _json(_node_facts(one, lab.image))
         if lab.image.kind == NODE_KIND and not lab.image.ours:
             files[f"{folder}/prepare.sh"] = importlib.resources.files(__package__).joinpath(PREPARE).read_text("utf-8")
     for host in lab.fabric.hosts:
@@ -125,10 +131,11 @@ def cable_interface(port: SwitchPort) -> str:
     return f"eth{port.index + 1}"
 
 
-def _node_facts(one: LabSwitch) -> dict[str, Any]:
+def _node_facts(one: LabSwitch, image: NodeImage) -> dict[str, Any]:
     panel = one.switch.panel
     ports = {port.name: cable_interface(port) for port in panel.ports}
-    return {"serial": one.serial, "mac": one.mac, "platform": panel.platform, "ports": ports}
+    printed = {"frr": image.frr} if image.frr else {}
+    return {"serial": one.serial, "mac": one.mac, "platform": panel.platform, "ports": ports, **printed}
 
 
 def _switch_node(one: LabSwitch, image: NodeImage) -> dict[str, Any]:

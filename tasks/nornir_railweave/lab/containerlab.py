@@ -23,6 +23,7 @@ from railweave.errors import RailweaveError
 CHECKED_VERSION = "0.69.3"
 OLDEST = {"sonic-vs": (0, 45, 0), "sonic-vm": (0, 56, 0)}
 """By kind of the switches, the first Containerlab that reads what is rendered: links with an MTU, the kind sonic-vm."""
+_FILLS_IN_MAC = (0, 79, 0)
 _DEPLOY_S, _DESTROY_S, _READ_S = 900.0, 300.0, 60.0
 _VERSION = re.compile(r"^\s*version:\s*v?([0-9]+\.[0-9]+\.[0-9]+)", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -44,6 +45,10 @@ _FAULTS: tuple[tuple[str, str], ...] = (
     (
         r"no such image|pull access denied|failed to pull|manifest unknown|unable to find image|error pulling",
         "an image is neither here nor can it be pulled: build the node image, or load the one that SONIC_IMAGE names",
+    ),
+    (
+        r"CPU virtualization support is required",
+        "a virtual machine needs a processor with virtualization (KVM), which this machine lacks: use docker-sonic-vs",
     ),
     (
         r"port is already allocated|address already in use",
@@ -124,10 +129,18 @@ class Containerlab:
             raise ContainerlabError(f"{self.program} version does not say which version it is")
         return found[1]
 
+    def machine_mac(self) -> str:
+        """Return what a virtual machine's start-up configuration says of its MAC address; raises ContainerlabError.
+
+        From 0.79 on Containerlab puts the container's own in this place. Before that it knows none when it writes the
+        file, and the machine keeps what vrnetlab gave it.
+        """
+        return "{{ .MacAddress }}" if _numbers(self.version()) >= _FILLS_IN_MAC else ""
+
     def refuse_too_old(self, kind: str) -> None:
         """Raise ContainerlabError where this Containerlab is too old for switches of a kind, or not installed."""
         found, oldest = self.version(), OLDEST[kind]
-        if tuple(map(int, found.split("."))) < oldest:
+        if _numbers(found) < oldest:
             wanted = ".".join(map(str, oldest))
             raise ContainerlabError(
                 f"Containerlab {found} is too old for a lab of kind {kind}, which needs {wanted} or newer (checked "
@@ -221,6 +234,10 @@ def _decoded(form: TypeAdapter[_Decoded], answer: str) -> _Decoded:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ContainerlabError(f"Containerlab's answer cannot be read: {where or 'JSON'}: {first['msg']}") from None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _address(text: str) -> str:

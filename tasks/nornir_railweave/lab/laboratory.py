@@ -111,8 +111,8 @@ def _docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProces
     return done
 
 
-def start(lab: LabFolder, write: Callable[[], None]) -> None:
-    """Start the lab that ``write`` writes, and return when every switch answers.
+def start(lab: LabFolder, write: Callable[[], None], boot_s: float | None = None) -> None:
+    """Start the lab that ``write`` writes, and return when every switch answers, after ``boot_s`` at the latest.
 
     On any failure nothing of it is left running. Raises ContainerlabError, before anything is written where a lab of
     this name runs: its files are in use.
@@ -134,7 +134,7 @@ def start(lab: LabFolder, write: Callable[[], None]) -> None:
         _docker("network", "rm", f"railweave-{lab.name}")
         raise
     try:
-        wait_for_switches(lab, _BOOT_S[lab.kind])
+        wait_for_switches(lab, _BOOT_S[lab.kind] if boot_s is None else boot_s)
         if not lab.own_image:
             prepare_containers(lab)
         write_endpoints(lab)
@@ -223,7 +223,8 @@ def _boot_log(lab: LabFolder, waiting: Iterable[str]) -> str:
     if lab.own_image:
         said = lab.containerlab.exec(first, "tail -n 5 /var/log/swss.log").stdout.strip()
     else:
-        said = _docker("logs", "--tail", "5", f"clab-{lab.name}-{first}").stderr.strip()
+        # Containerlab gives a container a terminal: both streams are one.
+        said = _docker("logs", "--tail", "5", f"clab-{lab.name}-{first}").stdout.strip()
     return "".join(f"\n  {line}" for line in said.splitlines())
 
 

@@ -92,6 +92,13 @@ def test_a_containerlab_too_old_for_the_kind_is_refused(lab: Any, version: str, 
         asked.refuse_too_old(kind)
 
 
+@pytest.mark.parametrize(
+    ("version", "mac"), [("0.78.2", ""), ("0.79.0", "{{ .MacAddress }}"), ("1.0.0", "{{ .MacAddress }}")]
+)
+def test_a_machine_states_its_mac_address_where_containerlab_fills_it_in(lab: Any, version: str, mac: str) -> None:
+    assert lab(version=(0, f"    version: {version}\n", "")).machine_mac() == mac
+
+
 def test_the_status_of_a_command_in_a_node_is_its_own(lab: Any) -> None:
     answer = {"clab-pod-gpu1": [{"cmd": ["false"], "return-code": 3, "stdout": "", "stderr": "no"}]}
     done = lab(exec=(0, json.dumps(answer), "")).exec("gpu1", "false")
@@ -142,6 +149,7 @@ def test_a_missing_program_is_told_with_the_way_out(tmp_path: Path) -> None:
         ("Error response from daemon: pull access denied for sonic, repository does not exist", "an image"),
         ("Error: No such image: docker-sonic-vs:latest", "an image"),
         ("Bind for 127.0.0.1:22001 failed: port is already allocated", "a port"),
+        ('Error: CPU virtualization support is required for node "pod-leaf1" (sonic-vm)', "a virtual machine needs"),
         ("Conflict. The container name \"/clab-pod-gpu1\" is already in use by container", "runs already"),
         ("invalid pool request: Pool overlaps with other one on this address space", "overlaps"),
         ("something else", "containerlab deploy failed"),

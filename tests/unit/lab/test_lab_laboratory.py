@@ -158,7 +158,7 @@ def test_a_switch_that_cannot_be_prepared_is_named(tmp_path: Path, docker: Any, 
 
 def test_a_virtual_machine_is_ready_when_docker_calls_it_healthy(tmp_path: Path, docker: Any, listening: Any) -> None:
     status = tmp_path / "status"
-    docker(f'echo "$@" >> {tmp_path}/calls; case $1 in inspect) cat {status};; logs) echo no login prompt >&2;; esac')
+    docker(f'echo "$@" >> {tmp_path}/calls; case $1 in inspect) cat {status};; logs) echo no login prompt;; esac')
     lab = LabFolder(tmp_path, "lab", {"lab-leaf1": listening(b"SSH-2.0-OpenSSH")}, own_image=False, kind="sonic-vm")
     status.write_text("starting\n")
     with pytest.raises(ContainerlabError, match=r"lab-leaf1: not healthy within 0\.3 s.*\n  no login prompt"):

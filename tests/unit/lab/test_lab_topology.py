@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
-from railweave.api.lab import write_lab
+from railweave.api.lab import render, write_lab
+from railweave.api.project import Project
 from railweave.errors import RefusedError, UsageError
 from railweave.intent.load import load_intent_text
 from railweave.lab.topology import clab_document, lab_diagnostics, management_subnet, node_files, ssh_ports
@@ -203,16 +204,37 @@ def test_only_the_virtual_machines_that_the_intent_has_are_started_and_keep_thei
     assert boot == {"DEVICE_METADATA": {"localhost": {"hostname": "lab-leaf1"}}}
 
 
+def test_a_machine_has_the_mac_address_that_the_running_containerlab_gives_it(
+    stub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub({"version": (0, "    version: 0.79.0\n", "")})
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    environ = {"SONIC_IMAGE": "sonic-vm:1", "SONIC_KIND": "sonic-vm"}
+    render(Project(ROOT / "intent" / "lab-4.yml"), tmp_path / "lab", environ=environ)
+    boot = json.loads((tmp_path / "lab" / "nodes" / "lab-leaf1" / "config_db.json").read_text())
+    assert boot["DEVICE_METADATA"]["localhost"] == {"hostname": "lab-leaf1", "mac": "{{ .MacAddress }}"}
+
+
+def test_our_image_prints_as_the_release_that_is_asked_for(render_lab: Any) -> None:
+    facts = {
+        release: json.loads(node_files(render_lab("lab-4.yml", SONIC_FRR=release).lab)["nodes/lab-leaf1/node.json"])
+        for release in ("", "202411")
+    }
+    assert (facts[""].get("frr"), facts["202411"]["frr"]) == (None, "10.0.1")
+
+
 @pytest.mark.parametrize(
     "environ",
     [
         {"SONIC_KIND": "sonic"},
         {"SONIC_KIND": "sonic-vm"},
         {"SONIC_TRANSPORT": "telnet"},
+        {"SONIC_FRR": "202412"},
+        {"SONIC_FRR": "202505", "SONIC_IMAGE": "sonic:1"},
         {"SONIC_IMAGE": "sonic-vm:1", "SONIC_KIND": "sonic-vm", "SONIC_TRANSPORT": "docker"},
     ],
 )
-def test_a_kind_or_transport_that_cannot_be_is_refused(render_lab: Any, environ: dict[str, str]) -> None:
+def test_a_kind_transport_or_release_that_cannot_be_is_refused(render_lab: Any, environ: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="SONIC_"):
         render_lab("lab-4.yml", **environ)
 
