@@ -1,9 +1,10 @@
 """Labs on Containerlab: each is started once for all its tests, and taken down after the last of them, however it ends.
 
-There are five, of different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what
-happens to it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of
-containers that behave as docker-sonic-vs does, and one for the examples of the API. The tests of a lab run one after
-the other, in the order of ``FILES``; each begins and ends with the fabric as its intent says.
+They have different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what happens to
+it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of containers
+that behave as docker-sonic-vs does, one of containers that boot as virtual machines do, one that prints FRR's text as
+SONiC's builds do, and one for the examples of the API. The tests of a lab run one after the other, in the order of
+``FILES``; each begins and ends with the fabric as its intent says.
 """
 
 import contextlib
@@ -12,18 +13,20 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_rig import CommandRig
+from command_rig import ROOT, CommandRig
 
 from nornir_railweave.lab.laboratory import ensure_image
-from railweave.api.lab import image_sources
+from railweave.api.lab import chosen_image, image_sources, rendered
+from railweave.lab.topology import node_files
 
-FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts", "sonic_vs", "api")
+FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts", "sonic_vs", "sonic_vm", "frr", "api")
 """Test files in the order in which they run; those of one lab are together."""
 
 OTHER_LABS = {
@@ -31,6 +34,8 @@ OTHER_LABS = {
     "unnumbered": "unnumbered",
     "hosts": "unnumbered",
     "sonic_vs": "sonic_vs",
+    "sonic_vm": "sonic_vm",
+    "frr": "frr",
     "api": "api",
 }
 """The lab of a file where it is not that of the fabric as it is."""
@@ -248,6 +253,10 @@ def start_lab(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., LabRig]
     return start
 
 
+TWO_NODES = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
+"""Changes of lab-4.yml: fewer nodes, and room for a spine."""
+
+
 def small_intent(name: str, *changes: tuple[str, str], more: str = "") -> Callable[[Path], str]:
     """Return what writes lab-4.yml as the intent of a fabric of another name, with changes and more lines."""
 
@@ -286,34 +295,93 @@ def grown(start_lab: Callable[..., LabRig]) -> LabRig:
 @pytest.fixture(scope="session")
 def unnumbered(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start a lab without addresses between switches, bare; its two nodes are managed."""
-    changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
     more = "addressing: {underlay: unnumbered}\nhosts: {manage: true}\n"
-    return start_lab(small_intent("bare", *changes, more=more), SONIC_TRANSPORT="docker")
+    return start_lab(small_intent("bare", *TWO_NODES, more=more), SONIC_TRANSPORT="docker")
 
 
 @pytest.fixture(scope="session")
 def sonic_vs(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start a lab of docker-sonic-vs, or of its stand-in where SONIC_IMAGE names none, factory-fresh."""
-    image = os.environ.get("SONIC_IMAGE") or stand_in_image(Path(__file__).parent / "sonic_vs_image")
-    changes = (("count: 4\n", "count: 2\n"), ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 3}"))
-    rig = start_lab(small_intent("vs", *changes), SONIC_IMAGE=image, SONIC_KIND="sonic-vs")
+    image = os.environ.get("SONIC_IMAGE") or stand_in_image(Path(__file__).parent / "sonic_vs_image", "lab-vs")
+    rig = start_lab(small_intent("vs", *TWO_NODES), SONIC_IMAGE=image, SONIC_KIND="sonic-vs")
     target = rig.folder / "inventory" / "lab.yml"
     target.write_text(f"{target.read_text()}\nskip_checks: {{lldp: {NO_LLDPD}}}\n")
     return rig
 
 
+@pytest.fixture(scope="session")
+def printing(start_lab: Callable[..., LabRig]) -> LabRig:
+    """Start a lab whose nodes print FRR's text as SONiC 202505 does."""
+    return start_lab(small_intent("frr", *TWO_NODES), SONIC_FRR="202505")
+
+
 NO_LLDPD = "docker-sonic-vs has no lldpd before 2026"
 
 
-def stand_in_image(folder: Path) -> str:
-    """Build the image that behaves as docker-sonic-vs does, on top of the node image; return its name."""
-    node = ensure_image(image_sources())
-    name = f"{node.replace('lab-node', 'lab-vs')}"
-    subprocess.run(
-        ["docker", "build", "-q", "--build-arg", f"NODE={node}", "-t", name, str(folder)],
-        capture_output=True,
-        check=True,
+@pytest.fixture(scope="session")
+def sonic_vm(start_lab: Callable[..., LabRig], tmp_path_factory: pytest.TempPathFactory) -> LabRig:
+    """Start a lab of virtual machines of SONIC_VM_IMAGE, else of containers that boot as they do."""
+    environ = {"SONIC_KIND": "sonic-vm", "SONIC_IMAGE": os.environ.get("SONIC_VM_IMAGE") or machine_image()}
+    folder = tmp_path_factory.mktemp("programs")
+    rig = start_lab(small_intent("vm", *TWO_NODES), **environ, **with_virtualization(folder), LAB_PASSWORD="admin")
+    target = rig.folder / "inventory" / "lab.yml"
+    login = "ssh: {username: admin, password_env: LAB_PASSWORD, strict: false}"
+    target.write_text(f"{target.read_text()}\n{login}\n")
+    return rig
+
+
+@pytest.fixture
+def stuck_machine(tmp_path: Path) -> Iterator[CommandRig]:
+    """Return a project whose lab is of machines that stop in the middle of their boot."""
+    rig = CommandRig(tmp_path / "project", small_intent("stuck", *TWO_NODES))
+    rig.environ |= {
+        "SONIC_KIND": "sonic-vm",
+        "SONIC_IMAGE": machine_image(STUCK="yes"),
+        **with_virtualization(tmp_path),
+    }
+    yield rig
+    rig.run("lab", "down", "--all", status=None)
+
+
+def machine_image(**arguments: str) -> str:
+    """Build the image that behaves as vrnetlab's sonic-vm does; return its name."""
+    folder = Path(__file__).parent / "sonic_vm_image"
+    made = rendered(ROOT / "intent" / "lab-4.yml", chosen_image({})).lab
+    switch = made.switches[0]
+    # What a virtual machine boots of itself: nobody's addresses, logins and filters.
+    boot = {table: switch.boot[table] for table in ("DEVICE_METADATA", "PORT", "MGMT_PORT", "FEATURE", "CRM")}
+    facts = node_files(made)[f"nodes/{switch.switch.name}/node.json"]
+    with tempfile.TemporaryDirectory() as context:
+        shutil.copytree(folder, context, dirs_exist_ok=True)
+        Path(context, "config_db.json").write_text(json.dumps(boot))
+        Path(context, "node.json").write_text(facts)
+        return stand_in_image(Path(context), "lab-vm", **arguments)
+
+
+def with_virtualization(folder: Path) -> dict[str, str]:
+    """Return the environment in which Containerlab finds a processor with virtualization, which a stand-in needs not.
+
+    Containerlab reads the processor's flags. Where they lack it, it sees others, in a mount namespace of its own.
+    """
+    told = Path("/proc/cpuinfo").read_text()
+    if re.search(r"\b(vmx|svm)\b", told):
+        return {}
+    (folder / "cpuinfo").write_text(f"{told}flags : vmx\n")
+    program = folder / "containerlab"
+    bind = f"mount --bind {folder}/cpuinfo /proc/cpuinfo"
+    program.write_text(
+        f'#!/bin/sh\nexec unshare -m sh -c \'{bind} && exec {shutil.which("containerlab")} "$@"\' sh "$@"\n'
     )
+    program.chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def stand_in_image(folder: Path, kind: str, **arguments: str) -> str:
+    """Build the image that behaves as docker-sonic-vs or vrnetlab's does, on top of the node image; return its name."""
+    node = ensure_image(image_sources())
+    name = "-".join((node.replace("lab-node", kind), *map(str.lower, arguments)))
+    given = [word for one, value in {"NODE": node, **arguments}.items() for word in ("--build-arg", f"{one}={value}")]
+    subprocess.run(["docker", "build", "-q", *given, "-t", name, str(folder)], capture_output=True, check=True)
     return name
 
 
