@@ -80,7 +80,9 @@ class LiveFabric:
         with self.connected(), self.shown:
             yield
 
-    def plan(self, *, remove_conflicting: bool = False, pending_wait_s: float = 0) -> Plan:
+    def plan(
+        self, *, remove_conflicting: bool = False, skip_unreachable: bool = False, pending_wait_s: float = 0
+    ) -> Plan:
         """Read all devices and return the plan."""
         return planning.plan(
             self.nornir,
@@ -90,6 +92,7 @@ class LiveFabric:
             intent_sha256=self.designed.intent.sha256,
             remove_conflicting=remove_conflicting,
             unresolved=bool(self.missing_secrets),
+            skip_unreachable=skip_unreachable,
             pending_wait_s=pending_wait_s,
             rollout_policy=self.target.rollout.policy,
             quiet_packets_per_s=self.target.rollout.quiet_packets_per_s,

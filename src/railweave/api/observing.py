@@ -14,18 +14,25 @@ from railweave.plan.outcome import VerifyResult
 
 
 def plan(
-    project: Project, target: str, *, base: str = "", phase: int | None = None, remove_conflicting: bool = False
+    project: Project,
+    target: str,
+    *,
+    base: str = "",
+    phase: int | None = None,
+    remove_conflicting: bool = False,
+    skip_unreachable: bool = False,
 ) -> Plan:
     """Read all devices of ``target`` and return what a deployment would change.
 
     ``base`` is the running intent, a git revision or a file, for a change in phases; the plan is then of ``phase``,
     by default of the next one. ``remove_conflicting`` plans the removal of unmanaged rows that hold a fabric port.
-    A device that does not answer is ``unreachable`` in the plan. Raises RefusedError, UsageError.
+    A device that does not answer is ``unreachable`` in the plan; with ``skip_unreachable`` one that no running neighbor
+    has a link to is planned as factory-fresh, for review alone. Raises RefusedError, UsageError.
     """
     fabric = live_phase(project, target, base, phase)
     project.operator.warn([one._replace(severity=Severity.WARNING) for one in fabric.missing_secrets])
     with fabric.progress():
-        made = fabric.plan(remove_conflicting=remove_conflicting)
+        made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable)
     project.operator.warn([one._replace(severity=Severity.WARNING) for one in discarded(made, fabric.history)])
     return made
 

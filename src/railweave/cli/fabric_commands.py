@@ -48,6 +48,12 @@ def plan(
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
     remove_conflicting: RemoveConflicting = False,
+    skip_unreachable: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unreachable", help="Plan new switches that do not answer as factory-fresh; leave others out."
+        ),
+    ] = False,
     base: From = "",
     phase: PhaseNumber = None,
     exit_code: ExitCode = False,
@@ -61,14 +67,22 @@ def plan(
     if sign is not None and out is None:
         raise UsageError("--sign needs --out FILE: the signature stands beside the saved plan")
     project = api.open_project(intent or option, Terminal())
-    made = api.plan(project, target, base=base, phase=phase, remove_conflicting=remove_conflicting)
+    made = api.plan(
+        project,
+        target,
+        base=base,
+        phase=phase,
+        remove_conflicting=remove_conflicting,
+        skip_unreachable=skip_unreachable,
+    )
     if out is not None:
         write_json(out, plan_json(made))
         if sign is not None:
             sign_plan(out, sign)
     refused = conflicts(made)
     print_plan(made, as_json=json, as_markdown=markdown, problems=refused)
-    if refused or made.names(DeviceState.UNREACHABLE):
+    unread = len(made.names(DeviceState.UNREACHABLE))
+    if refused or (unread and (not skip_unreachable or unread == len(made.devices))):
         return 1
     return 2 if exit_code and made.deltas else 0
 

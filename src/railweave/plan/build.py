@@ -16,6 +16,8 @@ from railweave.sonic.delta.diff import DeviceDiff
 class Reading:
     """One device as it was read: its difference and the digest of what it runs, or why it could not be read.
 
+    With both an ``error`` and a difference it was not read, and is planned as factory-fresh (``unreached``).
+
     ``pending`` tells that a commit waits for its confirmation on it, ``out_of_service`` that it could not be read and
     forwards nothing either, as far as its neighbors see. ``live_ports`` are those of ``plan.closing`` that are in use.
     ``release`` is the SONiC release that it runs, empty where it was not told.
@@ -106,7 +108,7 @@ def _device(reading: Reading, role: str, release: str, *, disruptive: bool) -> D
     state = DeviceState.CHANGED if found.delta else DeviceState.UNCHANGED
     return DevicePlan(
         # A device that was read and refused is no unchanged one: it must not pass for being as intended.
-        state=DeviceState.UNREACHABLE if found.blockers else state,
+        state=DeviceState.UNREACHABLE if found.blockers or reading.error else state,
         role=role,
         running_sha256=reading.running_sha256,
         unmanaged=found.unmanaged,
@@ -114,6 +116,7 @@ def _device(reading: Reading, role: str, release: str, *, disruptive: bool) -> D
         blockers=found.blockers,
         unprovisioned=found.unprovisioned,
         pending=reading.pending,
+        out_of_service=reading.out_of_service,
         lossless_removed=found.lossless_removed,
         drained=found.drained,
         maintenance=found.maintenance,
@@ -122,5 +125,5 @@ def _device(reading: Reading, role: str, release: str, *, disruptive: bool) -> D
         unapplied=reading.unapplied,
         generation=reading.generation,
         other_release=other_release(reading.release, release),
-        error="; ".join(one.message for one in found.blockers),
+        error=reading.error or "; ".join(one.message for one in found.blockers),
     )

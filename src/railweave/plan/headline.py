@@ -29,8 +29,10 @@ _NODE = "Server"
 
 def headline(plan: Plan) -> str:
     """Return one sentence that says what will happen."""
-    unread = plan.names(DeviceState.UNREACHABLE)
-    tail = [f"{counted(len(unread), 'device')} could not be read"] if unread else []
+    assumed = len(plan.assumed_fresh)
+    unread = len(plan.names(DeviceState.UNREACHABLE)) - assumed
+    tail = [f"{counted(assumed, 'switch')} not reachable, planned as factory-fresh"] if assumed else []
+    tail += [f"{counted(unread, 'device')} could not be read"] if unread else []
     if not plan.deltas:
         leaving = _first(_taken_out(plan))
         return f"{plan.fabric}: {'; '.join([*leaving, f'no changes, {_all_fine(plan)}', *tail])}."
@@ -60,7 +62,7 @@ def _all_fine(plan: Plan) -> str:
 
 
 def _added(plan: Plan) -> str:
-    fresh = [name for name, device in plan.devices.items() if device.unprovisioned and device.state.value == "changed"]
+    fresh = [name for name in plan.deltas if plan.devices[name].unprovisioned]
     links, nodes = _links(plan, Op.ADD)
     parts = [*_roles(plan.devices[name].role for name in fresh), *_link_words(links, nodes)]
     return f"adds {listed(parts)}" if parts else ""

@@ -212,6 +212,11 @@ class Plan:
         return frozenset(name for name, device in self.devices.items() if device.unprovisioned)
 
     @property
+    def assumed_fresh(self) -> tuple[str, ...]:
+        """Return the devices that were not read and are planned as factory-fresh: nothing is deployed to them."""
+        return tuple(name for name in self.names(DeviceState.UNREACHABLE) if name in self.deltas)
+
+    @property
     def reloading(self) -> tuple[str, ...]:
         """Return the devices that the plan reloads."""
         return tuple(name for name, delta in self.deltas.items() if delta.reloads)

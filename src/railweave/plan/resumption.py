@@ -185,6 +185,17 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
         found.append(error("RW502", message, where, fix=_AGAIN))
     if found:
         return tuple(found)
+    if assumed := reviewed.assumed_fresh:
+        found.append(
+            error(
+                "RW529",
+                f"this plan takes {first_few(assumed)} for factory-fresh: nobody has read what runs there",
+                where,
+                devices=assumed,
+                fix="plan again without --skip-unreachable once these switches answer, review that plan, and deploy it",
+            )
+        )
+        return tuple(found)
     moved = _moved(reviewed, fresh)
     if moved:
         found.append(

@@ -176,7 +176,7 @@ def _provisioned(plan: Plan, groups: Sequence[ChangeGroup]) -> Iterable[str]:
     """Yield what switches get that are provisioned for the first time: their tables, folded."""
     if not groups:
         return
-    fresh = [name for name in plan.names(DeviceState.CHANGED) if plan.devices[name].unprovisioned]
+    fresh = [name for name in plan.deltas if plan.devices[name].unprovisioned]
     total = sum(group.count for group in groups)
     rows = [(code(group.table), f"{len(group.keys):,}", f"{group.count:,}") for group in groups]
     title = f"First provisioning: {compact(fresh)} ({len(fresh)}), {total:,} rows and lines"

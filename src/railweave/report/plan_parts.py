@@ -15,7 +15,9 @@ from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method
 from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE
-from railweave.wording import compact, counted
+from railweave.wording import compact, counted, first_few
+
+_MOST_ERRORS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,17 @@ def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
     return (
         *(Remark(line, "bold yellow") for line in (*_cable_lines(plan, most_cables), *marking, *mtu)),
         *(Remark(f"{one.code}: {one.message}", "bold red") for one in broken),
+        *_assumed(plan),
         *device_remarks(plan),
         *([Remark(f"no longer in the intent, left untouched: {compact(plan.gone)}", "yellow")] if plan.gone else ()),
     )
+
+
+def _assumed(plan: Plan) -> Iterator[Remark]:
+    if names := plan.assumed_fresh:
+        errors = first_few(dict.fromkeys(plan.devices[name].error for name in names), _MOST_ERRORS, separator="; ")
+        text = f"not reachable, planned as factory-fresh because no running neighbor has a link to it: {compact(names)}"
+        yield Remark(f"{text} ({errors}); a plan to deploy needs their answer", "bold yellow")
 
 
 _MAINTENANCE = {
@@ -95,7 +105,7 @@ _MAINTENANCE = {
 def device_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield what is the matter with single devices: not reached, in conflict, a commit that waits, a drain by hand."""
     for name, device in plan.devices.items():
-        if device.state is DeviceState.UNREACHABLE:
+        if device.state is DeviceState.UNREACHABLE and name not in plan.deltas:
             yield Remark(f"unreachable: {name}: {device.error}", "bold red")
         for one in device.conflicts:
             yield Remark(f"conflict: {name}: {one.claim}: {one.reason}", "bold red")

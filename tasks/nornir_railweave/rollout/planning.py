@@ -35,6 +35,7 @@ from railweave.plan.consent import leaving_ports
 from railweave.plan.lineage import generation_of
 from railweave.plan.model import LivePort, Plan, Unapplied
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
+from railweave.plan.unreached import assumed_fresh
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.closing import ClosingPort
 from railweave.sonic.delta.delta import Sharing
@@ -53,6 +54,7 @@ def plan(
     intent_sha256: str,
     remove_conflicting: bool = False,
     unresolved: bool = False,
+    skip_unreachable: bool = False,
     pending_wait_s: float = 0,
     rollout_policy: RolloutPolicy = DEFAULT_POLICY,
     quiet_packets_per_s: float = QUIET_PACKETS_PER_S,
@@ -63,9 +65,11 @@ def plan(
 
     ``unresolved``: the intended configurations refer to secrets that nobody here knows, and are compared without them.
 
-    A device that cannot be read is in the plan as unreachable. With ``pending_wait_s`` devices on which an interrupted
-    deployment left a commit that waits for its confirmation are read again until their own timers reverted it, for at
-    most that many seconds; where a switch lost its timer, the commit is reverted once its deadline has passed.
+    A device that cannot be read is in the plan as unreachable; with ``skip_unreachable`` one that no neighbor knows is
+    planned as factory-fresh, and only for review (``unreached``). With ``pending_wait_s`` devices on which an
+    interrupted deployment left a commit that waits for its confirmation are read again until their own timers reverted
+    it, for at most that many seconds; where a switch lost its timer, the commit is reverted once its deadline has
+    passed.
     The waves keep to ``rollout_policy``. A port towards a switch that leaves is out of use below
     ``quiet_packets_per_s``.
     """
@@ -82,6 +86,8 @@ def plan(
         run_on(nr, waiting, revert_expired_commit, announce=announce)
         readings |= _read(nr, waiting, compare, share, announce)
     readings |= _dark(nr, fabric, readings)
+    if skip_unreachable:
+        readings |= assumed_fresh(fabric, readings, intended)
     readings |= _in_use(nr, fabric, readings, quiet_packets_per_s, clock)
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
 
