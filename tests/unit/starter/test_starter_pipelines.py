@@ -1,8 +1,13 @@
 """Who has which key in the pipelines of a scaffolded repository, and that a comment is made whatever a plan says."""
 
+import hashlib
 import json
 import os
+import re
 import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +52,27 @@ def test_only_the_job_behind_reviewers_has_the_key_that_deploys(jobs: Any, repos
     assert jobs(repository)["deploy"]["environment"] == "production"
 
 
+def script_of(job: Mapping[str, Any], *names: str) -> str:
+    """Return the shell text of a job of GitHub's, of the steps with these names; or of GitLab's, whole."""
+    steps = [f"(\n{one['run']}\n)" for one in job.get("steps", ()) if one.get("name") in names]
+    lines = [line for part in job.get("script", ()) for line in (part if isinstance(part, list) else [part])]
+    return "\n".join([*steps, *lines])
+
+
+def ran(
+    script: str, folder: Path, programs: Mapping[str, str] = {}, /, **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run the text of a job as the forge does, with ``programs`` in place of those of the same name."""
+    for name, text in programs.items():
+        program = folder.parent / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(text, encoding="utf-8")
+        program.chmod(0o755)
+    environ = {"PATH": f"{folder.parent / 'bin'}:{os.environ['PATH']}", **variables}
+    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    return subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True, check=False)
+
+
 def test_the_readers_key_is_of_an_environment_that_no_workflow_of_a_pull_request_gets(repository: Path) -> None:
     jobs = github(repository)
     assert {jobs[name]["environment"] for name in ("plan", "drift")} == {"plan"}
@@ -57,28 +83,150 @@ def test_what_a_fork_may_run_is_hosted_and_has_no_secret(repository: Path) -> No
     jobs = github(repository)
     check = jobs.pop("check")
     assert check["runs-on"] == "ubuntu-latest"
-    assert "secrets." not in json.dumps(check)
+    assert not re.search(r"(secrets|vars)\.", json.dumps(check)), "a fork has neither secrets nor variables"
     for job in jobs.values():
         assert "head.repo.full_name == github.repository" in job["if"] or "pull_request" not in job["if"]
+
+
+def test_a_pipeline_of_a_merge_request_has_no_key_no_variable_and_no_runner_of_the_fabric(repository: Path) -> None:
+    """GitLab runs the file of the merge request itself, so whatever such a pipeline gets its author has."""
+    for name, job in gitlab(repository).items():
+        conditions = " ".join(rule["if"] for rule in job["rules"])
+        if name == "check":
+            assert "merge_request_event" in conditions
+            assert {"tags", "extends", "environment", "variables"}.isdisjoint(job)
+            assert not re.search(r"\$\{?RAILWEAVE_(IMAGE|READER_KEY|SSH_KEY|TOKEN)", json.dumps(job))
+        else:
+            assert "merge_request_event" not in conditions
+            assert job["extends"] == ".fabric"
+    pipeline = yaml.safe_load((repository / ".gitlab-ci.yml").read_text(encoding="utf-8"))
+    assert pipeline["workflow"]["rules"] == [
+        {"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'},
+        {"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"},
+    ]
+    assert "default" not in pipeline
+
+
+def test_nothing_is_taken_by_a_name_that_somebody_can_move(repository: Path) -> None:
+    texts = [(repository / name).read_text(encoding="utf-8") for name in PIPELINES]
+    for text in texts:
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one) for one in re.findall(r"uses: (\S+)", text))
+        images = re.findall(r"^ *(?:image:|container:|FROM) (.+)$", text, re.MULTILINE)
+        assert images or "uses:" in text
+        assert all(re.fullmatch(r"\S+@sha256:[0-9a-f]{64}|.*RAILWEAVE_IMAGE.*", one) for one in images)
+        installs = re.findall(r"(?:pip|apt-get|npm) install.*", text)
+        assert installs
+        assert all("--require-hashes --only-binary=':all:' -r requirements.txt" in one for one in installs)
+    assert len({image for text in texts for image in re.findall(r"python:\S+@sha256:\w+", text)}) == 1
+
+
+PIPELINES = (".github/workflows/fabric.yml", ".gitlab-ci.yml", "Containerfile")
+
+
+@pytest.mark.parametrize("altered", [False, True])
+def test_a_package_of_another_hash_is_not_installed(altered: bool, repository: Path, tmp_path: Path) -> None:
+    wheel = tmp_path / "dist/railweave-1-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("railweave-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: railweave\nVersion: 1\n")
+        archive.writestr(
+            "railweave-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr("railweave-1.dist-info/RECORD", "")
+    sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    if altered:
+        wheel.write_bytes(wheel.read_bytes() + b"\0")
+    (repository / "requirements.txt").write_text(f"railweave==1 --hash=sha256:{sha256}\n", encoding="utf-8")
+    (install,) = re.findall(r"pip install.*", (repository / "Containerfile").read_text(encoding="utf-8"))
+    pip = f'#!/bin/sh\nexec {sys.executable} -m pip "$@" --dry-run --no-index --find-links {wheel.parent}\n'
+    done = ran(install, repository, {"pip": pip})
+    assert (done.returncode == 0) is not altered, done.stderr
+    assert altered == ("DO NOT MATCH THE HASHES" in done.stderr)
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
+@pytest.mark.parametrize("job", ["plan", "deploy", "drift"])
+def test_no_key_is_loaded_into_an_image_that_has_no_digest(
+    jobs: Any, job: str, repository: Path, tmp_path: Path
+) -> None:
+    loaded = dict.fromkeys(("ssh-add", "ssh-agent"), f"#!/bin/sh\necho loaded >> {tmp_path}/keys\n")
+    script = script_of(jobs(repository)[job], "Load the reader's key", "Load the SSH key")
+    done = ran(script, repository, loaded, IMAGE="fabric:latest", RAILWEAVE_IMAGE="fabric:latest")
+    assert done.returncode == 1
+    assert "name the image by its digest" in done.stderr
+    assert not (tmp_path / "keys").exists()
 
 
 @pytest.mark.parametrize("jobs", [github, gitlab])
 def test_a_plan_that_cannot_be_made_is_commented_with_its_reasons_and_the_findings_of_check(
     jobs: Any, repository: Path, tmp_path: Path
 ) -> None:
-    program = tmp_path / "bin/railweave"
-    program.parent.mkdir()
-    program.write_text(SAYS_NO, encoding="utf-8")
-    program.chmod(0o755)
-    plan = jobs(repository)["plan"]
-    scripts = [one["run"] for one in plan.get("steps", ()) if one.get("name") in ("Plan", "Result of the plan")]
-    scripts += [line for line in plan.get("script", ()) if isinstance(line, str)]
-    environ = {"PATH": f"{program.parent}:{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
-    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", "\n".join(scripts)]
-    assert subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, check=False).returncode == 1
-    comment = (tmp_path / "comment.md").read_text(encoding="utf-8")
+    folder = tmp_path / "job"
+    folder.mkdir()
+    script = script_of(jobs(repository)["plan"], "Plan", "Result of the plan")
+    environ = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "CI_PIPELINE_SOURCE": "push"}
+    agents = dict.fromkeys(("ssh-agent", "ssh-add", "chmod"), "#!/bin/sh\n")
+    programs = {"railweave": SAYS_NO} | (agents if jobs is gitlab else {})
+    assert ran(script, folder, programs, RAILWEAVE_IMAGE="fabric@sha256:0", **environ).returncode == 1
+    comment = (folder / "comment.md").read_text(encoding="utf-8")
     assert "has no address for leaf9" in comment
     assert "warning[RW111]: a 'finding' of check" in comment, "text cannot end the block that it stands in"
+
+
+TELLS = '#!/bin/sh\necho "$@" >> ../called\n'
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
+@pytest.mark.parametrize("proposed", [True, False])
+def test_only_what_is_reviewed_may_grow_by_switches_that_do_not_answer(
+    jobs: Any, proposed: bool, repository: Path, tmp_path: Path
+) -> None:
+    job = jobs(repository)["plan"]
+    if jobs is github:
+        (step,) = (one for one in job["steps"] if one.get("name") == "Plan")
+        expression = "github.event_name == 'pull_request_target' && '--skip-unreachable' || ''"
+        assert step["env"] == {"REVIEW_FLAGS": f"${{{{ {expression} }}}}"}
+        script, variables = step["run"], {"REVIEW_FLAGS": "--skip-unreachable" if proposed else ""}
+    else:
+        lines = [one for one in job["script"] if isinstance(one, str)]
+        script = "\n".join(one for one in lines if "REVIEW_FLAGS" in one)
+        variables = {"CI_PIPELINE_SOURCE": "trigger" if proposed else "push", "CI_PROJECT_ID": "3"}
+    folder = proposal(repository, tmp_path, "fabric: proposed\n")
+    summary = str(tmp_path / "summary")
+    assert ran(script, folder, {"railweave": TELLS}, GITHUB_STEP_SUMMARY=summary, **event(tmp_path), **variables)
+    *_, planned = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
+    assert planned == f"plan {'--skip-unreachable ' if proposed else ''}--out plan.json --markdown"
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
+@pytest.mark.parametrize("good", [True, False])
+def test_a_fork_gets_the_findings_and_the_difference_offline(
+    jobs: Any, good: bool, repository: Path, tmp_path: Path
+) -> None:
+    """The real program runs the job's own words, where a namespace without any network can be made: in there."""
+    git(repository, "init", "-q")
+    git(repository, "add", "-A", "--force")
+    git(repository, "commit", "-q", "-m", "main")
+    base = git(repository, "rev-parse", "HEAD")
+    intent = repository / "intent/fabric.yml"
+    text = intent.read_text(encoding="utf-8")
+    intent.write_text(re.sub(r"count: 32", "count: 28", text) if good else "fabric: [\n", encoding="utf-8")
+    git(repository, "commit", "-q", "-a", "-m", "fork")
+    job = jobs(repository)["check"]
+    script = script_of(job, "Check and compare", "Render")
+    here = Path(sys.executable).parent / "railweave"
+    apart = ("unshare", "--user", "--net")
+    offline = f"{' '.join(apart)} " if subprocess.run([*apart, "true"], check=False).returncode == 0 else ""
+    programs = {"railweave": f'#!/bin/sh\nexec {offline}{here} "$@"\n', "pip": "#!/bin/sh\n"}
+    summary = tmp_path / "summary"
+    environ = {"GITHUB_STEP_SUMMARY": str(summary), "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
+               "RAILWEAVE_INTENT": "intent/fabric.yml"}  # fmt: skip
+    done = ran(script, repository, programs, **environ)
+    assert (done.returncode == 0) is good, done.stderr
+    shown = summary.read_text(encoding="utf-8") if jobs is github else done.stdout
+    assert ("node ports" in shown) is good
+    assert good == (repository / "build").exists()
+    assert good or "error[RW" in shown
 
 
 def test_the_bare_environment_selects_no_target(repository: Path) -> None:
@@ -105,10 +253,8 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def planned_from(
-    jobs: Any, repository: Path, tmp_path: Path, intent: str | None
-) -> "subprocess.CompletedProcess[bytes]":
-    """Run the steps up to the plan of a job that was checked out as the forge does it; ``intent`` None is a link."""
+def proposal(repository: Path, tmp_path: Path, intent: str | None) -> Path:
+    """Return a clone of ``main`` as the forge checks it out, beside a hostile request; ``intent`` None is a link."""
     git(repository, "init", "-q")
     (repository / "inventory/production.yml").write_text("source: addresses\n", encoding="utf-8")
     git(repository, "add", "-A", "--force")
@@ -125,32 +271,48 @@ def planned_from(
         target.write_text(intent, encoding="utf-8")
     git(repository, "add", "-A", "--force")
     git(repository, "commit", "-q", "-m", "hostile")
-    head = git(repository, "rev-parse", "HEAD")
+    git(repository, "update-ref", "refs/merge-requests/7/head", "HEAD")
     clone = tmp_path / "job"
     git(tmp_path, "clone", "-q", str(repository), str(clone))
-    if jobs is github:
-        git(clone, "checkout", "-q", "origin/main")
-        steps = jobs(repository)["plan"]["steps"]
-        (script,) = [one["run"] for one in steps if one.get("name", "").startswith("Take the intent")]
-    else:
-        script = next(line for line in jobs(repository)["plan"]["script"] if "git show" in line)
-    variables = {"HEAD": head, "CI_COMMIT_SHA": head, "CI_MERGE_REQUEST_IID": "7",
-                 "RAILWEAVE_INTENT": "intent/fabric.yml", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
-                 "PATH": os.environ["PATH"]}  # fmt: skip
-    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    return subprocess.run(words, cwd=clone, env=variables, capture_output=True, check=False)
+    git(clone, "checkout", "-q", "origin/main")
+    return clone
+
+
+def event(tmp_path: Path, **changed: Any) -> dict[str, str]:
+    """Return the variables of a job that a webhook of merge request 7 started."""
+    told = {"iid": 7, "action": "update", "oldrev": "1" * 40, "target_branch": "main",
+            "source_project_id": 3, "target_project_id": 3, "description": "$(touch evil)"}  # fmt: skip
+    payload = tmp_path / "payload.json"
+    payload.write_text(json.dumps({"object_attributes": {**told, **changed}}), encoding="utf-8")
+    return {"TRIGGER_PAYLOAD": str(payload), "CI_DEFAULT_BRANCH": "main", "RAILWEAVE_INTENT": "intent/fabric.yml"}
+
+
+def planned_from(
+    jobs: Any, repository: Path, tmp_path: Path, intent: str | None, **changed: Any
+) -> "subprocess.CompletedProcess[str]":
+    """Run the steps of a job of the protected branch that take the intent of a hostile request."""
+    clone = proposal(repository, tmp_path, intent)
+    job = jobs(repository)["plan"]
+    script = script_of({"steps": job["steps"]}, "Take the intent of the pull request as data") if jobs is github else (
+        next(line for line in job["script"] if "git show" in line)
+    )  # fmt: skip
+    head = git(repository, "rev-parse", "HEAD")
+    variables = {"HEAD": head, "CI_PIPELINE_SOURCE": "trigger", "CI_PROJECT_ID": "3", **event(tmp_path, **changed)}
+    return ran(script, clone, **variables)
 
 
 @pytest.mark.parametrize("jobs", [github, gitlab])
 def test_of_a_hostile_pull_request_only_the_intent_reaches_its_plan(
     jobs: Any, repository: Path, tmp_path: Path
 ) -> None:
-    assert planned_from(jobs, repository, tmp_path, "fabric: proposed\n").returncode == 0
+    done = planned_from(jobs, repository, tmp_path, "fabric: proposed\n")
+    assert done.returncode == 0, done.stderr
     clone = tmp_path / "job"
     assert (clone / "intent/fabric.yml").read_text(encoding="utf-8") == "fabric: proposed\n"
     assert git(clone, "diff", "--name-only", "origin/main") == "intent/fabric.yml"
     for name, text in HOSTILE.items():
         assert not (clone / name).exists() or (clone / name).read_text(encoding="utf-8") != text
+    (clone / "merge_request").unlink(missing_ok=True)
     assert git(clone, "status", "--porcelain", "--ignored") == "M intent/fabric.yml"
 
 
@@ -158,8 +320,25 @@ def test_of_a_hostile_pull_request_only_the_intent_reaches_its_plan(
 def test_an_intent_that_is_a_link_is_not_planned(jobs: Any, repository: Path, tmp_path: Path) -> None:
     done = planned_from(jobs, repository, tmp_path, None)
     assert done.returncode == 1
-    assert b"is not a plain file" in done.stderr
+    assert "is not a plain file" in done.stderr
     assert not (tmp_path / "job/intent/fabric.yml").is_symlink()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"source_project_id": 9},
+        {"target_branch": "topic"},
+        {"action": "approved"},
+        {"action": "update", "oldrev": None},
+    ],
+)
+def test_a_fork_another_branch_and_an_event_without_a_commit_are_not_planned(
+    changed: dict[str, Any], repository: Path, tmp_path: Path
+) -> None:
+    done = planned_from(gitlab, repository, tmp_path, "fabric: proposed\n", **changed)
+    assert (done.returncode, done.stdout.partition(":")[0]) == (0, "nothing to plan")
+    assert git(tmp_path / "job", "diff", "--name-only") == ""
 
 
 FORGE = """#!/usr/bin/env python3
@@ -182,17 +361,14 @@ store.write_text(json.dumps(known))
 def test_the_comment_of_a_later_plan_takes_the_place_of_the_earlier_one(
     jobs: Any, repository: Path, tmp_path: Path
 ) -> None:
-    curl = tmp_path / "bin/curl"
-    curl.parent.mkdir()
-    curl.write_text(FORGE, encoding="utf-8")
-    curl.chmod(0o755)
+    folder = tmp_path / "job"
+    folder.mkdir()
     plan = jobs(repository)["plan"]
-    lines = [one["run"] for one in plan.get("steps", ()) if one.get("name") == "Comment"]
-    script = (lines or [line for line in plan["script"] if "call()" in line])[0]
-    environ = {"PATH": f"{curl.parent}:{os.environ['PATH']}", "NUMBER": "7", "CI_MERGE_REQUEST_IID": "7"}
+    script = script_of({"steps": plan.get("steps", ())}, "Comment") or (
+        next(line for line in plan["script"] if "call()" in line)
+    )
     for said in ("first plan", "second plan"):
-        (tmp_path / "comment.md").write_text(said, encoding="utf-8")
-        words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-        subprocess.run(words, cwd=tmp_path, env=environ, check=True)
-    comments = json.loads((curl.parent / "comments.json").read_text(encoding="utf-8"))
+        (folder / "comment.md").write_text(said, encoding="utf-8")
+        assert ran(script, folder, {"curl": FORGE}, NUMBER="7", MERGE_REQUEST="7").returncode == 0
+    comments = json.loads((tmp_path / "bin/comments.json").read_text(encoding="utf-8"))
     assert [one["body"].splitlines()[-1] for one in comments] == ["a question", "second plan"]

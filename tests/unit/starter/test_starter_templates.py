@@ -41,6 +41,7 @@ def test_a_complete_repository_is_made_with_its_dot_files(tmp_path: Path) -> Non
         "intent/fabric.yml",
         "inventory/production.example.yml",
         "inventory/sim.yml",
+        "requirements.in",
         "switch/sudoers-railweave",
     }
     assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} == written
