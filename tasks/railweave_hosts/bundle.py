@@ -11,10 +11,15 @@ from railweave.hosts.render import OWNED, PROGRAM, START_AT_BOOT, installed_file
 
 
 def bundle(
-    files: Mapping[str, bytes], backend: NetworkBackend, facts_program: str, *, nic_settings: bool = True
+    files: Mapping[str, bytes],
+    backend: NetworkBackend,
+    programs: Mapping[str, str],
+    *,
+    nic_settings: bool = True,
+    confirm: bool = True,
 ) -> bytes:
-    """Return the JSON that the role's module works on; ``files`` are a node's rendered files, ``facts_program`` is
-    what reads a node without changing it."""
+    """Return the JSON that the role's module works on; ``files`` are a node's rendered files, ``programs`` those that
+    work beside its own. ``confirm`` closes the snapshot with the change."""
     document = orjson.loads(files["rails.json"])
     if not nic_settings:
         document["nic"] |= {"steps": [], "firmware_query": []}
@@ -28,8 +33,8 @@ def bundle(
         "links": [{"path": path, "target": target}],
         "owned": list(OWNED),
         "document": document,
-        "program": files[PROGRAM].decode(),
-        "facts_program": facts_program,
+        "programs": {"railweave_host.py": files[PROGRAM].decode(), **programs},
+        "confirm": confirm,
     }
     # In base64, because Ansible takes text with braces for a template.
     return base64.b64encode(orjson.dumps(content))

@@ -45,11 +45,10 @@ class HostRollout:
         return read_nodes(self._access, inventory, self._bundles(hosts), told) if hosts else ()
 
     def _bundles(self, hosts: Sequence[Host]) -> dict[str, bytes]:
-        facts_program = self._renderer.facts_program()
+        programs = self._renderer.programs()
         backend, with_nics = self._fabric.policies.hosts.network, self._access.nic_settings
         return {
-            host.name: bundle(self._renderer.files(host), backend, facts_program, nic_settings=with_nics)
-            for host in hosts
+            host.name: bundle(self._renderer.files(host), backend, programs, nic_settings=with_nics) for host in hosts
         }
 
     def _run(self, hosts: Sequence[Host], *, check: bool, told: Told | None) -> tuple[HostResult, ...]:

@@ -94,7 +94,7 @@ def read_nodes(
     told: Told | None = None,
 ) -> tuple[NodeReading, ...]:
     """Return how the nodes of ``inventory`` are set; nothing is changed. Raises as ``run_role`` does."""
-    seen, unfinished = _run(access, inventory, bundles, _Mode(check=True, tasks="facts"), told)
+    seen, unfinished = _run(access, inventory, bundles, _Mode(check=True, part="facts"), told)
     return tuple(
         NodeReading(name, one.facts, "" if one.facts is not None else one.error or unfinished)
         for name, one in seen.items()
@@ -103,10 +103,10 @@ def read_nodes(
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    """Which tasks of the role run, and whether they only tell."""
+    """Which part of the work is done, and whether it only tells."""
 
     check: bool
-    tasks: str = "main"
+    part: str = "change"
 
 
 def _run(
@@ -265,7 +265,8 @@ def _play(access: HostAccess, mode: _Mode) -> dict[str, Any]:
         "hosts": "all",
         "gather_facts": False,
         "become": access.login.become and access.login.username != "root",
-        "tasks": [{"ansible.builtin.import_role": {"name": ROLE, "tasks_from": mode.tasks}}],
+        "vars": {"railweave_part": mode.part},
+        "roles": [ROLE],
     }
 
 
@@ -297,7 +298,7 @@ def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None
         return True
     one, result = seen[name], data.get("res") or {}
     part = (result.get("invocation") or {}).get("module_args", {}).get("part", "")
-    one.changes += [_change(part, each) for each in result.get("changes") or ()]
+    one.changes += [_change(each) for each in result.get("changes") or ()]
     if kind == "runner_on_unreachable":
         one.unreachable, one.error = True, _in_a_line(result.get("msg"))
     elif kind == "runner_on_failed" and not data.get("ignore_errors"):
@@ -306,17 +307,16 @@ def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None
         one.unreachable = _WRONG_HOST_KEY in one.error
     told_notes = result.get("notes") or ()
     one.notes += tuple(HostNote(note["subject"], note["what"], note["text"], note["pending"]) for note in told_notes)
-    one.done = one.done or part in {"live", "facts"}
-    if part == "facts":
-        one.facts = result.get("facts", one.facts)
+    one.done = one.done or bool(part)
+    one.facts = result.get("facts", one.facts)
     if told and (one.done or one.error):
         told(name, one.result(name).state)
     return True
 
 
-def _change(part: str, told: Mapping[str, str]) -> HostChange:
+def _change(told: Mapping[str, str]) -> HostChange:
     return HostChange(
-        _KINDS.get(part, ChangeKind.SETTING),
+        _KINDS[told["part"]],
         told["subject"],
         told["what"],
         told["before"],

@@ -11,18 +11,23 @@ DIR. Success is what is read back, never what a tool says. Standard library only
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     Value = str | dict[str, str]
 
 DOCUMENT = "/etc/railweave/rails.json"
+LOCK = "/run/railweave-host.lock"
+LOCK_TIMEOUT_S = 120
 COMMAND_TIMEOUT_S = 60
 ROUNDS = 3
 """A tool may undo what another one set (bnxt_setupcc.sh clears DCB application entries), so a second round mends."""
@@ -33,11 +38,12 @@ class FaultError(Exception):
 
 
 class Action(NamedTuple):
-    """A command to run, or a text to write into a file."""
+    """A command to run, or a text to write into a file; ``folder`` is a configfs folder that must exist for it."""
 
     command: list[str] | None = None
     path: str = ""
     text: str = ""
+    folder: str = ""
 
 
 class Difference(NamedTuple):
@@ -62,7 +68,7 @@ class Machine:
     """The node: commands, kernel files below ``root``, and what one look at them found."""
 
     def __init__(self, root: str = "") -> None:
-        self._root = root.rstrip("/")
+        self.root = root.rstrip("/")
         self._seen: dict[tuple[str, ...], str] = {}
 
     def look_again(self) -> None:
@@ -96,19 +102,11 @@ class Machine:
 
     def read(self, path: str, made: str = "") -> str:
         """Return a kernel file's text, empty where there is none. ``made`` is a configfs folder that must exist."""
-        place = self._place(path)
-        folder = self._place(made) if made else ""
-        make = bool(folder) and not os.path.isdir(folder)
         try:
-            if make:
-                os.mkdir(folder)
-            with open(place, encoding="utf-8") as file:
+            with self._folder(made), open(self._place(path), encoding="utf-8") as file:
                 return file.read()
         except OSError:
             return ""
-        finally:
-            if make and os.path.isdir(folder):
-                os.rmdir(folder)
 
     def act(self, action: Action) -> None:
         """Carry out an action."""
@@ -116,7 +114,7 @@ class Machine:
             self.run(action.command)
             return
         try:
-            with open(self._place(action.path), "w", encoding="utf-8") as file:
+            with self._folder(action.folder), open(self._place(action.path), "w", encoding="utf-8") as file:
                 file.write(action.text)
         except OSError as fault:
             raise FaultError(f"{action.path}: {fault.strerror}") from None
@@ -133,9 +131,39 @@ class Machine:
         place = os.path.basename(os.path.realpath(self._place(f"/sys/class/net/{interface}/device")))
         return place if place.count(":") == 2 else ""
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep the unit, a person and a change through the network apart; raises FaultError where it takes too long."""
+        place = self._place(LOCK)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        deadline = time.monotonic() + LOCK_TIMEOUT_S
+        with open(place, "a", encoding="utf-8") as file:
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise FaultError(f"another run holds {LOCK} for more than {LOCK_TIMEOUT_S} s") from None
+                    time.sleep(0.2)
+            yield
+
+    @contextmanager
+    def _folder(self, path: str) -> Iterator[None]:
+        """Make a configfs folder for a while, where it is not there."""
+        folder = self._place(path) if path else ""
+        make = bool(folder) and not os.path.isdir(folder)
+        if make:
+            os.mkdir(folder)
+        try:
+            yield
+        finally:
+            if make:
+                os.rmdir(folder)
+
     def _place(self, path: str) -> str:
         # /proc/sys/net belongs to the network namespace, which a folder cannot stand for.
-        return path if path.startswith("/proc/") else self._root + path
+        return path if path.startswith("/proc/") else self.root + path
 
 
 def differences(machine: Machine, document: Mapping[str, Any]) -> tuple[list[Difference], list[Problem]]:
@@ -164,46 +192,60 @@ def _network(machine: Machine, document: Mapping[str, Any], port: Mapping[str, A
     if link["mtu"] != port["mtu"]:
         actions = (Action([*set_link, "mtu", str(port["mtu"])]),)
         yield Difference(name, "mtu", str(link["mtu"]), str(port["mtu"]), actions)
-    if "UP" not in link["flags"]:
-        yield Difference(name, "state", "down", "up", (Action([*set_link, "up"]),))
+    held, wanted = "up" if "UP" in link["flags"] else "down", port.get("state", "up")
+    if held != wanted:
+        yield Difference(name, "state", held, wanted, (Action([*set_link, wanted]),))
     yield from _addresses(link, port)
     yield from _routes(machine, port)
     yield from _rules(machine, port)
 
 
 def _addresses(link: Mapping[str, Any], port: Mapping[str, Any]) -> Iterator[Difference]:
-    name = port["name"]
-    held = [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == "inet"]
-    if held != [port["address"]]:
-        actions = [Action(["ip", "address", "del", one, "dev", name]) for one in held if one != port["address"]]
-        if port["address"] not in held:
-            actions.append(Action(["ip", "address", "add", port["address"], "dev", name]))
-        yield Difference(name, "address", " ".join(held), port["address"], tuple(actions))
+    name, held, wanted = port["name"], addresses(link), port.get("addresses", [port["address"]])
+    if held != wanted:
+        actions = [Action(["ip", "address", "del", one, "dev", name]) for one in held if one not in wanted]
+        actions += [Action(["ip", "address", "add", one, "dev", name]) for one in wanted if one not in held]
+        yield Difference(name, "address", " ".join(held), " ".join(wanted), tuple(actions))
+
+
+def addresses(link: Mapping[str, Any]) -> list[str]:
+    """Return the IPv4 addresses of an interface with their lengths."""
+    return [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == "inet"]
 
 
 def _routes(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
     """A rail's own table holds nothing but its routes; of the main table only routes of the same metric are ours."""
     name, own = port["name"], str(port["table"])
-    every = [(_table(one), one) for one in machine.ip("-4", "route", "show", "table", "all")]
+    every = list(routes(machine))
     for wanted in port["routes"]:
         table, metric = str(wanted["table"]), wanted.get("metric", 0)
-        held = [
-            one
-            for at, one in every
-            if at == table and one["dst"] == wanted["to"] and one.get("metric", 0) == metric and _is_unicast(one)
-        ]
-        if [(one.get("gateway"), one.get("dev")) for one in held] != [(wanted["via"], name)]:
-            words = [wanted["to"], "via", wanted["via"], "dev", name, "table", table]
+        held = [one for key, one in every if key == route_key(wanted) and _is_unicast(one)]
+        hop = (wanted.get("via"), wanted.get("dev", name))
+        if [(one.get("gateway"), one.get("dev")) for one in held] != [hop]:
+            way = [*(["via", wanted["via"]] if wanted.get("via") else []), "dev", hop[1]]
+            words = [wanted["to"], *way, "table", table]
             words += ["metric", str(metric)] if metric else []
-            what, after = f"route {wanted['to']} table {table}", f"via {wanted['via']} dev {name}"
+            what, after = f"route {wanted['to']} table {table}", " ".join(way)
             yield Difference(
                 name, what, " ".join(map(_hop, held)), after, (Action(["ip", "route", "replace", *words]),)
             )
-    ours = {wanted["to"] for wanted in port["routes"] if str(wanted["table"]) == own}
-    for at, one in every:
-        if at == own and one["dst"] not in ours:
-            remove = Action(["ip", "route", "del", one["dst"], "table", own])
-            yield Difference(name, f"route {one['dst']} table {own}", _hop(one), "", (remove,))
+    ours, gone = {route_key(wanted) for wanted in port["routes"]}, {tuple(key) for key in port.get("gone", ())}
+    for key, one in every:
+        if key not in ours and (key[1] == own or (key in gone and one.get("dev") == name)):
+            metric = ["metric", str(key[2])] if key[2] else []
+            remove = Action(["ip", "route", "del", one["dst"], "table", key[1], *metric])
+            yield Difference(name, f"route {one['dst']} table {key[1]}", _hop(one), "", (remove,))
+
+
+def routes(machine: Machine) -> Iterator[tuple[tuple[str, str, int], dict[str, Any]]]:
+    """Yield all routes by destination, table and metric."""
+    for one in machine.ip("-4", "route", "show", "table", "all"):
+        yield (one["dst"], _table(one), one.get("metric", 0)), one
+
+
+def route_key(wanted: Mapping[str, Any]) -> tuple[str, str, int]:
+    """Return what a route of a document replaces: the destination, table and metric."""
+    return wanted["to"], str(wanted["table"]), wanted.get("metric", 0)
 
 
 def _hop(route: Mapping[str, Any]) -> str:
@@ -220,21 +262,27 @@ def _table(entry: Mapping[str, Any]) -> str:
 
 def _rules(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
     """Exactly one rule sends what leaves with the rail's address to the rail's table."""
-    source, table, priority = port["address"].split("/")[0], str(port["table"]), port["rule_priority"]
-    held = [
+    source, table = port["address"].split("/")[0], str(port["table"])
+    held = rules(machine, port)
+    wanted = [tuple(one) for one in port.get("rules", [(port["rule_priority"], source, table)])]
+    if held != wanted:
+        actions = [
+            Action(["ip", "rule", verb, "priority", str(at), "from", origin, "table", target])
+            for verb, those in (("del", held), ("add", wanted))
+            for at, origin, target in those
+        ]
+        before, after = (" ".join(f"{at}: from {a} table {b}" for at, a, b in those) for those in (held, wanted))
+        yield Difference(port["name"], "rule", before, after, tuple(actions))
+
+
+def rules(machine: Machine, port: Mapping[str, Any]) -> list[tuple[int, str, str]]:
+    """Return the rules of a rail's address or table: priority, source, table."""
+    source, table = port["address"].split("/")[0], str(port["table"])
+    return [
         (one["priority"], f"{one['src']}/{one['srclen']}" if one.get("srclen") else one["src"], _table(one))
         for one in machine.ip("-4", "rule", "show")
         if one["src"] == source or _table(one) == table
     ]
-    if held == [(priority, source, table)]:
-        return
-    actions = [
-        Action(["ip", "rule", "del", "priority", str(at), "from", origin, "table", target])
-        for at, origin, target in held
-    ]
-    actions.append(Action(["ip", "rule", "add", "priority", str(priority), "from", source, "table", table]))
-    before = " ".join(f"{at}: from {origin} table {target}" for at, origin, target in held)
-    yield Difference(port["name"], "rule", before, f"{priority}: from {source} table {table}", tuple(actions))
 
 
 def _sysctl(machine: Machine, document: Mapping[str, Any]) -> Iterator[Difference]:
@@ -246,7 +294,7 @@ def _sysctl(machine: Machine, document: Mapping[str, Any]) -> Iterator[Differenc
 
 
 def _nic(machine: Machine, document: Mapping[str, Any], port: Mapping[str, Any]) -> Iterator[Difference]:
-    steps = document["nic"]["steps"]
+    steps = port.get("steps", document["nic"]["steps"])  # those of a snapshot are a port's own
     if not steps:
         return
     device = machine.rdma_device(port["name"])
@@ -273,17 +321,13 @@ def nic_names(machine: Machine, document: Mapping[str, Any], interface: str, dev
 
 def _step(machine: Machine, step: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Difference]:
     """Settings that one tool sets together: all are read, and where any differs the tool is called."""
-    subject = names["{interface}"]
-    off = [
-        (read, held)
-        for read in step["reads"]
-        for held in (read_setting(machine, read, names),)
-        if not _holds(read, held)
-    ]
-    for number, (read, held) in enumerate(off):
+    held = {read["what"]: read_setting(machine, read, names) for read in step["reads"]}
+    off = [read for read in step["reads"] if not _holds(read, held[read["what"]])]
+    for number, read in enumerate(off):
+        own = held[read["what"]]
         actions = tuple(_actions(step, read, held, names)) if number == 0 or step.get("each") else ()
-        before, after = _shown(held, _wanted(read, held))
-        yield Difference(subject, read["what"], before, after, actions)
+        before, after = _shown(own, _wanted(read, own))
+        yield Difference(names["{interface}"], read["what"], before, after, actions)
 
 
 def read_setting(machine: Machine, read: Mapping[str, Any], names: Mapping[str, str]) -> Value:
@@ -292,6 +336,11 @@ def read_setting(machine: Machine, read: Mapping[str, Any], names: Mapping[str, 
         text = machine.read(_filled(read["file"], names), _filled(read.get("folder", ""), names))
     else:
         text = _section(machine.ask([_filled(word, names) for word in read["command"]]), read, names)
+    found = _meant(read, text)
+    return found or read.get("default", found)
+
+
+def _meant(read: Mapping[str, Any], text: str) -> Value:
     if read["kind"] == "map":
         return {_number(key): _number(value) for key, value in re.findall(read["pattern"], text, re.MULTILINE)}
     if read["kind"] == "ranges":
@@ -344,36 +393,72 @@ def _number(text: str) -> str:
 
 
 def _wanted(read: Mapping[str, Any], held: Value) -> Value:
-    """Return what is wanted: of a map with ``clear``, that no further key has one of these values."""
-    want: Value = read["want"]
-    if isinstance(want, dict) and isinstance(held, dict) and "clear" in read:
-        return {**want, **{key: read["rest"] for key, one in held.items() if key not in want and one in read["clear"]}}
+    """Return what is wanted: of a map with ``clear``, that no further key has one of these values; of a map with
+    ``at_least``, that its entries are no smaller."""
+    want: Value = read.get("want", held)  # a read without it is there for the snapshot
+    if isinstance(want, dict) and isinstance(held, dict):
+        if read.get("at_least"):
+            return {**held, **{key: one for key, one in want.items() if int(held.get(key, "0")) < int(one)}}
+        if "clear" in read:
+            off = {key: read["rest"] for key, one in held.items() if key not in want and one in read["clear"]}
+            return {**want, **off}
     return want
 
 
 def _holds(read: Mapping[str, Any], held: Value) -> bool:
+    """Tell whether a setting is as wanted; a driver that does not have an ``optional`` one cannot be set."""
     want = _wanted(read, held)
+    if read.get("optional") and not held:
+        return True
     if isinstance(want, dict) and isinstance(held, dict) and "clear" in read:
         return all(held.get(key) == value for key, value in want.items())
+    if read.get("is_tos") and isinstance(held, str) and held.isdigit() and isinstance(want, str):
+        return int(held) // 4 == int(want) // 4  # the last two bits are ECN's
     return bool(held == want)
 
 
 def _actions(
-    step: Mapping[str, Any], read: Mapping[str, Any], held: Value, names: Mapping[str, str]
+    step: Mapping[str, Any], read: Mapping[str, Any], held: Mapping[str, Value], names: Mapping[str, str]
 ) -> Iterator[Action]:
-    if step.get("each"):
-        want = _wanted(read, held)
-        for key, value in want.items() if isinstance(want, dict) else ():
-            if not isinstance(held, dict) or held.get(key) != value:
-                yield from _filled_actions(step, {**names, "{key}": key, "{value}": value})
-    else:
-        yield from _filled_actions(step, names)
+    """Yield what makes a step's settings as wanted, whatever that is: the intent's values, or those of a snapshot."""
+    if not step.get("each"):
+        values = {one["what"]: _wanted(one, held[one["what"]]) for one in step["reads"]}
+        yield from _filled_actions(step["writes"], {**names, **dict(_written(step, values))})
+        return
+    own, want = held[read["what"]], _wanted(read, held[read["what"]])
+    before = own if isinstance(own, dict) else {}
+    for key, value in before.items():
+        if isinstance(want, dict) and (want.get(key, value) != value or ("clear" not in read and key not in want)):
+            yield from _filled_actions(step.get("removes", ()), {**names, "{key}": key, "{value}": value})
+    for key, value in want.items() if isinstance(want, dict) else ():
+        if before.get(key) != value:
+            yield from _filled_actions(step["writes"], {**names, "{key}": key, "{value}": value})
 
 
-def _filled_actions(step: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Action]:
-    for write in step["writes"]:
+def _written(step: Mapping[str, Any], values: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """Yield ``{=WHAT}``, of a map ``{keys=WHAT}`` and ``{values=WHAT}``, with a value as the tool takes it."""
+    for read in step["reads"]:
+        what, value = read["what"], values[read["what"]]
+        if isinstance(value, dict):
+            yield "{keys=" + what + "}", _spelled(read, ",".join(value))
+            yield "{values=" + what + "}", _spelled(read, ",".join(value.values()))
+        else:
+            yield "{=" + what + "}", _spelled(read, value)
+
+
+def _spelled(read: Mapping[str, Any], text: str) -> str:
+    for shown, taken in read.get("spelled", {}).items():
+        text = text.replace(shown, taken)
+    return text
+
+
+def _filled_actions(writes: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[Action]:
+    for write in writes:
+        if "{=" in _filled(" ".join(write.get("command", [write.get("text", "")])), names):
+            continue  # a snapshot knows no value of a setting that could not be read
         if "file" in write:
-            yield Action(path=_filled(write["file"], names), text=write["text"])
+            folder = _filled(write.get("folder", ""), names)
+            yield Action(path=_filled(write["file"], names), text=_filled(write["text"], names), folder=folder)
         else:
             yield Action([_filled(word, names) for word in write["command"]])
 
@@ -453,7 +538,11 @@ def main(words: Sequence[str] | None = None) -> int:
     with open(chosen.document, encoding="utf-8") as file:
         document = json.load(file)
     machine = Machine(chosen.root)
-    changes, problems = (check if chosen.verb == "check" else apply)(machine, document)
+    if chosen.verb == "check":
+        changes, problems = check(machine, document)
+    else:
+        with machine.locked():
+            changes, problems = apply(machine, document)
     _print(changes, problems, as_json=chosen.json, verb="differs" if chosen.verb == "check" else "set")
     if problems:
         return 1

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-HOME = Path(os.environ["RECORDER"])
+HOME = Path(os.environ.get("RECORDER", "."))
 STATE = HOME / "state.json"
 NEW_PORT = {
     "dcbx": "Firmware controlled",
@@ -125,8 +125,8 @@ def ethtool(words: list[str], nics: "Nics") -> None:
         print(f"FEC parameters for {words[1]}:\nSupported/Configured FEC encodings: {fec}\nActive FEC encoding: {fec}")
     elif len(words) == 1:
         print(f"Settings for {words[0]}:\n\tSpeed: 100000Mb/s\n\tAuto-negotiation: {nics.port(words[0])['autoneg']}")
-    elif words[0] == "-A" and words[2:] == ["rx", "off", "tx", "off"]:
-        nics.port(words[1])["pause"] = "off"
+    elif words[0] == "-A" and words[2::2] == ["rx", "tx"] and words[3] == words[5]:
+        nics.port(words[1])["pause"] = words[3]
         nics.changed()
     else:
         refuse("unknown call")
@@ -174,6 +174,11 @@ def dcb(words: list[str], nics: "Nics") -> None:
         print("dscp-prio " + " ".join(f"{dscp}:{priority}" for dscp, priority in port["app"].items()))
     elif (what, verb, rest[0]) == ("app", "replace", "dscp-prio"):
         port["app"].update([rest[1].split(":")])
+        nics.changed()
+    elif (what, verb, rest[0]) == ("app", "del", "dscp-prio"):
+        entry = rest[1].split(":")
+        if port["app"].pop(entry[0], None) != entry[1]:
+            refuse("no such entry")
         nics.changed()
     elif (what, verb, rest[0]) == ("pfc", "set", "prio-pfc"):
         for at, bit in (one.split(":") for one in rest[1:]):
@@ -304,12 +309,13 @@ def nicctl(words: list[str], nics: "Nics") -> None:
         nicctl_dcqcn(verb, rest, nics)
     elif (verb, what) == ("update", "port"):
         card = cards.of_port(needed(rest, "-p"))
-        if rest != ["--pause-type", "pfc", "--rx-pause", "enable", "--tx-pause", "enable"]:
+        kind, *ways = (needed(rest, f"--{name}") for name in ("pause-type", "rx-pause", "tx-pause"))
+        if rest or [kind, *ways] not in (["pfc", "enable", "enable"], ["link", "disable", "disable"]):
             refuse("needs all of the pause options")
-        card["pause"] = True
-    elif (verb, what, rest) == ("update", "qos", ["--classification-type", "dscp"]):
+        card["pause"] = kind == "pfc"
+    elif (verb, what, rest[:1]) == ("update", "qos", ["--classification-type"]):
         for pci in cards.names:
-            cards.card(pci)["type"] = "DSCP"
+            cards.card(pci)["type"] = {"dscp": "DSCP", "pcp": "PCP"}.get(rest[1]) or refuse("bad classification")
     elif (verb, what) == ("update", "qos") and rest and rest[0] in QOS:
         cards.update_qos(rest[0], rest[1:])
     else:

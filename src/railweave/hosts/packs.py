@@ -32,8 +32,13 @@ def _filled_step(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{key: value for key, value in step.items() if key not in {"needs", "for"}},
         "reads": [_filled_read(read, known) for read in step["reads"] if _is_needed(read, known)],
-        "writes": [_filled_write(write, known) for write in step["writes"]],
+        **{key: [_filled_write(write, known) for write in step[key]] for key in _WRITES & step.keys()},
     }
+
+
+_WRITES = frozenset({"writes", "restore", "removes"})
+"""What runs where a setting differs, how a snapshot's values are set where that is another way, and how an entry of a
+map is removed."""
 
 
 def filled_firmware(pack: VendorPack, mark: NicMarking) -> list[str]:
@@ -53,9 +58,7 @@ def _known(mark: NicMarking) -> dict[str, Any]:
         "share": str(min(max(mark.share_percent, 1), 99)),
         "lossless_mask": str(sum(1 << priority for priority in mark.lossless)),
         "pfc_words": " ".join(bits),
-        "pfc_list": ",".join(bits),
         "pfc_map": {str(priority): "on" if on else "off" for priority, on in enumerate(mark.pfc)},
-        "pfc_settings": ["all:off", *(f"{priority}:on" for priority in mark.lossless)],
         "no_drop_map": {str(priority): "enable" if on else "disable" for priority, on in enumerate(mark.pfc)},
         **_schedule(mark.shares),
         "lossless": [str(priority) for priority in mark.lossless],
@@ -85,9 +88,9 @@ def _schedule(shares: Iterable[tuple[int, int | None]]) -> dict[str, Any]:
     spread[largest] = (spread[largest] or 0) + 100 - sum(part or 0 for part in spread.values())
     return {
         "schedule_map": {str(priority): "N/A" if part is None else str(part) for priority, part in spread.items()},
-        "schedule_priorities": ",".join(map(str, spread)),
-        "schedule_dwrr": ",".join(str(part or 0) for part in spread.values()),
-        "schedule_limits": ",".join(str(_STRICT_LIMIT_GBPS if part is None else 0) for part in spread.values()),
+        "schedule_limits": {
+            str(priority): str(_STRICT_LIMIT_GBPS) if part is None else "N/A" for priority, part in spread.items()
+        },
     }
 
 
@@ -107,7 +110,7 @@ def _filled_read(read: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str,
 def _filled_write(write: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     if "command" in write:
         return {"command": [word for text in write["command"] for word in _words(text, known)]}
-    return {"file": _words(write["file"], known)[0], "text": _words(write["text"], known)[0]}
+    return {**write, "file": _words(write["file"], known)[0], "text": _words(write["text"], known)[0]}
 
 
 def _words(text: str, known: Mapping[str, Any]) -> list[str]:

@@ -61,9 +61,9 @@ class HostRenderer:
         files["rails.json"] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
         return files
 
-    def facts_program(self) -> str:
-        """Return the program that reads how a node is set; it is sent where facts are collected, never installed."""
-        return self._fill("railweave_facts.py", {})
+    def programs(self) -> Mapping[str, str]:
+        """Return the programs that read and change a node by name; they are sent with the work, never installed."""
+        return {name: self._fill(name, {}) for name in ("railweave_facts.py", "railweave_change.py")}
 
     def _kind(self, host: Host, node: Node) -> _Kind:
         key = (host.kind, host.nic_model)

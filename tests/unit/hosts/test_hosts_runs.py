@@ -22,7 +22,7 @@ MTU = HostChange(ChangeKind.SETTING, "rail0", "mtu", "1500", "9000")
 CONF = HostChange(ChangeKind.FILE, "/etc/nccl.conf", "content", "absent", "as intended", "+NCCL_IB_TC=106\n")
 
 
-def event(host: str, kind: str, part: str = "live", **result: Any) -> dict[str, Any]:
+def event(host: str, kind: str, part: str = "change", **result: Any) -> dict[str, Any]:
     result["invocation"] = {"module_args": {"part": part}}
     return {"event": f"runner_on_{kind}", "event_data": {"host": host, "res": result}}
 
@@ -34,20 +34,15 @@ def results(*events: dict[str, Any], names: Sequence[str] = ("gpu1",)) -> list[H
 
 
 def test_changes_of_files_and_settings_become_one_result() -> None:
-    told = {"subject": "rail0", "what": "mtu", "before": "1500", "after": "9000", "diff": ""}
-    file = {"subject": "/etc/nccl.conf", "what": "content", "before": "absent", "after": "as intended"}
+    told = {"part": "live", "subject": "rail0", "what": "mtu", "before": "1500", "after": "9000", "diff": ""}
+    file = {"part": "files", "subject": "/etc/nccl.conf", "what": "content", "before": "absent", "after": "as intended"}
     file["diff"] = CONF.diff
-    (found,) = results(event("gpu1", "ok", "files", changes=[file]), event("gpu1", "ok", changes=[told]))
+    (found,) = results(event("gpu1", "ok", changes=[file, told]))
     assert found == HostResult("gpu1", HostState.CHANGED, (CONF, MTU))
 
 
 def test_a_node_is_done_only_when_it_was_read_back() -> None:
-    unchanged, cut = results(
-        event("gpu1", "ok", "files", changes=[]),
-        event("gpu1", "ok", changes=[]),
-        event("gpu2", "ok", "files", changes=[]),
-        names=("gpu1", "gpu2"),
-    )
+    unchanged, cut = results(event("gpu1", "ok", changes=[]), names=("gpu1", "gpu2"))
     assert unchanged.state is HostState.UNCHANGED
     assert (cut.state, cut.error) == (HostState.FAILED, "cut short")
 
