@@ -211,7 +211,7 @@ def _steps(machine: node.Machine, document: Mapping[str, Any], port: Mapping[str
         for read in step["reads"]:
             held = node.read_setting(machine, read, names)
             if read.get("one_way"):
-                continue  # the vendor's tool can set it and has no word to take it back
+                continue  # the vendor's tool can set it and cannot undo it
             if held or (isinstance(held, dict) and "removes" in step):
                 kept = {key: value for key, value in read.items() if key not in {"clear", "rest", "at_least"}}
                 reads.append({**kept, "want": held})
@@ -287,7 +287,7 @@ def _went_back(left: Sequence[Mapping[str, str]]) -> str:
     if not left:
         return "the node is back at its snapshot"
     said = "; ".join(f"{one['subject']} {one['what']}: {one['message']}" for one in left)
-    return f"the way back to its snapshot is incomplete ({said}): repair this, then `railweave hosts rollback`"
+    return f"the rollback to its snapshot is incomplete ({said}): repair this, then run `railweave hosts rollback`"
 
 
 def restore(

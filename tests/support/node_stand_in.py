@@ -201,7 +201,7 @@ class StandInNode:
 
     def _in_force(self, name: str, held: dict[str, Any]) -> dict[str, Any]:
         """Return what counts of a NIC: no map of code points where it trusts the VLAN's priority, and none of what the
-        vendor's tool cannot take back."""
+        vendor's tool cannot undo."""
         news = {"rail0": self.tools.NEW_PORT, "card": self.tools.NEW_CARD, "rdma": {"mode": "1", "tos": "0"}}
         found = {**news.get(name.partition(" ")[0], {"cnp": "0"}), **held}
         found.pop("status", None)
