@@ -135,8 +135,18 @@ RUN = json.loads((Path(__file__).parent / "data" / "spectrum_scripts.json").read
 def test_every_release_computes_what_its_own_script_computes() -> None:
     assert len(RUN["headroom"]) > 1000
     for release, model, speed, length, mtu, lanes, *numbers in RUN["headroom"]:
+        script = SCRIPTS[release]._replace(small_packet_percent=50)
+        found = spectrum_headroom(chip_of(model), PortMedium(speed, length, mtu, lanes), script)
+        assert [found.xon_bytes, found.xoff_bytes, found.size_bytes] == numbers, (release, model, speed, length, mtu)
+
+
+def test_releases_up_to_202405_compute_for_small_packets_alone() -> None:
+    assert {row[0] for row in RUN["all_small"]} == {"202305", "202311", "202405"}
+    for release, model, speed, length, mtu, lanes, *numbers in RUN["all_small"]:
         found = spectrum_headroom(chip_of(model), PortMedium(speed, length, mtu, lanes), SCRIPTS[release])
         assert [found.xon_bytes, found.xoff_bytes, found.size_bytes] == numbers, (release, model, speed, length, mtu)
+    later = {SCRIPTS[release].small_packet_percent for release in RELEASES if release > "202405"}
+    assert later == {50}
 
 
 def test_the_releases_between_have_the_script_of_one_that_was_run() -> None:

@@ -8,7 +8,7 @@ import pytest
 from railweave.catalog.load import load_catalog
 from railweave.fabric.buffers import Buffers, Division
 from railweave.fabric.policy import BufferModel, SonicPolicy
-from railweave.qos.mmu.headroom import PortMedium, headroom
+from railweave.qos.mmu.headroom import SCRIPTS, PortMedium, headroom, spectrum_headroom
 from railweave.qos.mmu.pools import PortUse, Queues, divide
 
 CATALOG = load_catalog()
@@ -25,11 +25,15 @@ def buffers_of(model: str, hwsku: int = 0) -> Buffers:
 def divided(
     buffers: Buffers, sonic: SonicPolicy, role: str, uses: list[list[int]], lossless: int = 1, mtu: int = 9100
 ) -> Division:
-    ports = [
-        PortUse(count, lanes, headroom(buffers, sonic, PortMedium(speed, length, mtu, lanes)))
-        for speed, length, lanes, count in uses
-    ]
     model = sonic.buffer_model or buffers.model
+    ports = []
+    for speed, length, lanes, count in uses:
+        port = PortMedium(speed, length, mtu, lanes)
+        if model is BufferModel.DYNAMIC and buffers.chip:  # the scripts were run with half of the packets small
+            room = spectrum_headroom(buffers.chip, port, SCRIPTS[sonic.release]._replace(small_packet_percent=50))
+            ports.append(PortUse(count, lanes, room))
+        else:
+            ports.append(PortUse(count, lanes, headroom(buffers, sonic, port)))
     return divide(buffers, model, buffers.pools[role], Queues(lossless, 7 - lossless), ports)
 
 

@@ -116,6 +116,12 @@ def test_a_dynamic_switch_computes_headroom_from_the_cables_own_length() -> None
     assert not [name for name in found["BUFFER_PROFILE"] if name.startswith("pg_lossless")]
 
 
+@pytest.mark.parametrize(("release", "percent"), [("202305", "100"), ("202405", "100"), ("202411", "50")])
+def test_headroom_is_computed_for_the_packets_that_the_release_takes_it_for(release: str, percent: str) -> None:
+    found = tables("nvidia-sn4700", f"sonic: {{release: '{release}'}}\n")
+    assert found["LOSSLESS_TRAFFIC_PATTERN"] == {"AZURE": {"mtu": "1024", "small_packet_percentage": percent}}
+
+
 def test_an_intent_may_ask_for_the_table_on_a_switch_that_computes() -> None:
     found = tables("nvidia-sn4700", "sonic: {buffer_model: traditional}\n")
     assert found["BUFFER_PROFILE"]["pg_lossless_400000_40m_profile"]["xoff"] == "77824"

@@ -12,10 +12,11 @@ For any other chip, speed or length there is no number here: a guess would show 
     xon    = pipeline (twice for 8 lanes)                                 what a port holds without any pause
 
 Releases differ (``SCRIPTS``): 202305 and 202311 do not round ``f``, take s for the share of bytes, KB on the cable for
-1024 bytes, no tile, and 1 KiB less for 8 lanes; 202605 adds 2 KiB where that still is below the worst case.
+1024 bytes, no tile, and 1 KiB less for 8 lanes; 202605 adds 2 KiB where that still is below the worst case. s is 100 up
+to 202405, 50 from 202411 (``RELEASES``).
 
 Sources: sonic-net/sonic-swss cfgmgr/buffer_headroom_mellanox.lua, by branch; sonic-net/sonic-buildimage
-platform/mellanox/asic_table.j2; peer response in pause quanta of 512 bits by speed, IEEE 802.3 clause 31B.3.7.
+platform/mellanox/asic_table.j2, files/build_templates/buffers_config.j2 (s, m); peer response in pause quanta of 512 bits by speed, IEEE 802.3 clause 31B.3.7.
 """
 
 import math
@@ -29,8 +30,6 @@ from railweave.units import format_speed
 
 LOSSLESS_MTU_BYTES = 1024
 """LOSSLESS_TRAFFIC_PATTERN.mtu of buffers_config.j2: the packets that a lossless class is taken to carry."""
-SMALL_PACKET_PERCENT = 50
-"""LOSSLESS_TRAFFIC_PATTERN.small_packet_percentage of buffers_config.j2."""
 
 _METRES_PER_SECOND = 198_000_000
 _QUANTUM_BYTES = 64
@@ -56,7 +55,7 @@ class Variant(NamedTuple):
     for what the first scripts did otherwise."""
 
     name: str
-    small_packet_percent: int = SMALL_PACKET_PERCENT
+    small_packet_percent: int = 50
     rounds_factor: bool = True
     mtu_bytes: int | None = None
     peer_response_bytes: float | None = None
@@ -67,7 +66,10 @@ class Variant(NamedTuple):
 _FIRST = Variant("SONiC's dynamic buffer model before 202405", rounds_factor=False, is_first=True)
 _MIDDLE = Variant("SONiC's dynamic buffer model from 202405 to 202511")
 _LATEST = Variant("SONiC's dynamic buffer model from 202605", compensates=True)
-SCRIPTS = dict(zip(RELEASES, (_FIRST, _FIRST, _MIDDLE, _MIDDLE, _MIDDLE, _MIDDLE, _LATEST), strict=True))
+_OF_RELEASE = zip(RELEASES.items(), (_FIRST, _FIRST, _MIDDLE, _MIDDLE, _MIDDLE, _MIDDLE, _LATEST), strict=True)
+SCRIPTS = {
+    name: script._replace(small_packet_percent=release.small_packet_percent) for (name, release), script in _OF_RELEASE
+}
 """What a switch computes for itself (buffer_headroom_mellanox.lua), by SONiC's release."""
 
 

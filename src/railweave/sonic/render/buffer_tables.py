@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from railweave.fabric.buffers import BufferPool, BufferProfile, Division
 from railweave.fabric.model import SwitchPort
 from railweave.fabric.policy import BufferModel
+from railweave.fabric.releases import SonicRelease
 from railweave.qos.buffering import BufferPlan
-from railweave.qos.mmu.headroom import LOSSLESS_MTU_BYTES, SMALL_PACKET_PERCENT, Headroom
+from railweave.qos.mmu.headroom import LOSSLESS_MTU_BYTES, Headroom
 from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS
 from railweave.sonic.resolved import COMPUTED
 from railweave.sonic.rows import Row
@@ -25,11 +26,11 @@ CABLE_ROW = "AZURE"
 _MBPS_PER_GBPS = 1000
 
 
-def shared_rows(plan: BufferPlan) -> tuple[Row, ...]:
-    """Return the buffer rows of a switch that name no port."""
+def shared_rows(plan: BufferPlan, release: SonicRelease) -> tuple[Row, ...]:
+    """Return the buffer rows of a switch of a release that name no port."""
     rows = [*_pool_rows(plan), *_profile_rows(plan)]
     if plan.model is BufferModel.DYNAMIC:
-        rows += _dynamic_rows()
+        rows += _dynamic_rows(release.small_packet_percent)
     return tuple(sorted(rows, key=lambda row: (row.table, natural_key(row.key))))
 
 
@@ -115,7 +116,7 @@ def _lossless_row(name: str, room: Headroom) -> Row:
     return Row("BUFFER_PROFILE", name, fields, f"Headroom of a lossless group: {room.formula} (check H-headroom).")
 
 
-def _dynamic_rows() -> tuple[Row, ...]:
+def _dynamic_rows(small_packet_percent: int) -> tuple[Row, ...]:
     return (
         Row(
             "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
@@ -126,8 +127,9 @@ def _dynamic_rows() -> tuple[Row, ...]:
         Row(
             "LOSSLESS_TRAFFIC_PATTERN",
             CABLE_ROW,
-            {"mtu": str(LOSSLESS_MTU_BYTES), "small_packet_percentage": str(SMALL_PACKET_PERCENT)},
-            "What headroom is computed for: half of the packets small, the others of 1 KiB (buffers_config.j2).",
+            {"mtu": str(LOSSLESS_MTU_BYTES), "small_packet_percentage": str(small_packet_percent)},
+            f"What headroom is computed for: {small_packet_percent} % of the packets small, the others of 1 KiB"
+            " (buffers_config.j2 of the release).",
         ),
     )
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from railweave.fabric.model import Panel, Tier
 from railweave.fabric.policy import BufferModel, Policies
+from railweave.fabric.releases import RELEASES, nearest
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.mapping import MapChain, map_chain
 from railweave.qos.scheduling import QueueShare, queue_shares
@@ -71,11 +72,12 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     times = watchdog(len(panel.ports), policies.watchdog) if policies.watchdog.enabled and chain.lossless else None
     plan = plan_buffers(panel, tier, policies, lengths_m)
     speeds_gbps = {port.speed_gbps for port in panel.ports}
+    release = RELEASES[nearest(policies.sonic.release)]
     qos = (
         *map_rows(chain, group_map=takes_group_map(panel.asic)),
         *scheduler_rows(shares, speeds_gbps),
         *ecn_rows(policies, speeds_gbps, plan),
-        *(shared_rows(plan) if plan else ()),
+        *(shared_rows(plan, release) if plan else ()),
     )
     return PanelRows(
         ports=_port_rows(panel, policies, _Settings(chain, shares, times, plan, tuple(lengths_m))),
