@@ -2,7 +2,8 @@
 
 buffermgrd copies buffer rows into APPL_DB, where a deleted one stays until orchagent took it; the PFC watchdog's
 timings are with the counters of the queues that it watches (sonic-swss cfgmgr/buffermgr.cpp, orchagent/pfcwdorch.cpp).
-Of other tables no database tells. In the dynamic buffer model buffermgrd keeps rows of its own, so nothing is compared.
+STATE_DB tells which fields of the ECMP hash the ASIC takes: orchagent ignores others (orchagent/switchorch.cpp). Of
+other tables no database tells. In the dynamic buffer model buffermgrd keeps rows of its own, so nothing is compared.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ PORT_FIELDS = {"autoneg": "off", "fec": "none", "mtu": "9100", "speed": ""}
 """Fields of a port that portmgrd hands on, with what holds without them (sonic-swss cfgmgr/portmgr.cpp)."""
 COPIED = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",
           "BUFFER_PORT_EGRESS_PROFILE_LIST")  # fmt: skip
+HASH = "SWITCH_HASH|GLOBAL"
+HASH_FIELDS = "ecmp_hash@"
+CAPABILITY = "SWITCH_CAPABILITY|switch"
 UNSET = ("", "0", "N/A")
 Unapplied = tuple[str, str, str, str]
 """A row, a field (empty for the row itself), what daemons have, and what is configured."""
@@ -65,7 +69,20 @@ def unapplied(host: Host, rows: Mapping[str, Hash]) -> list[Unapplied]:
     found = list(_of_ports(ports, host.rows("APPL_DB", "PORT_TABLE:*")))
     if applied and rows.get("DEVICE_METADATA|localhost", {}).get("buffer_model") != "dynamic":
         found += _of_buffers(rows, applied)
+    if hashed := rows.get(HASH, {}).get(HASH_FIELDS):
+        found += _of_hash(hashed, host.rows("STATE_DB", CAPABILITY).get(CAPABILITY))
     return [*found, *_of_watchdog(rows, watched_queues(host))]
+
+
+def _of_hash(hashed: str, capability: Hash | None) -> Iterator[Unapplied]:
+    """Yield the fields of the ECMP hash where the ASIC takes none or not all; a list of ``N/A`` names none."""
+    if capability is None:
+        return
+    takes = capability.get("HASH|NATIVE_HASH_FIELD_LIST", "N/A")
+    if capability.get("ECMP_HASH_CAPABLE") != "true":
+        yield HASH, "ecmp_hash", "the ASIC's own", hashed
+    elif takes != "N/A" and not set(hashed.split(",")) <= set(takes.split(",")):
+        yield HASH, "ecmp_hash", f"fields of {takes}", hashed
 
 
 def _of_ports(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:

@@ -41,7 +41,13 @@ class Mismatch(NamedTuple):
 
 def mismatches(document: Document) -> list[Mismatch]:
     """Return mismatches that change what the switch does with RDMA or notifications, row by row and field by field."""
-    return [*_map_mismatches(document), *_row_mismatches(document), *_new_mismatches(document)]
+    hashed = [Mismatch("SWITCH_HASH", "GLOBAL"), Mismatch("SWITCH_HASH", "GLOBAL", "ecmp_hash", "DST_IP,SRC_IP")]
+    return [
+        *_map_mismatches(document),
+        *_row_mismatches(document),
+        *_new_mismatches(document),
+        *(hashed if "SWITCH_HASH" in document else ()),
+    ]
 
 
 def _map_mismatches(document: Document) -> Iterator[Mismatch]:

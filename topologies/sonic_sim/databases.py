@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterator
 
+from sonic_sim import switchhash
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device, Fabric
 from sonic_sim.lldp import lldp_rows
@@ -45,6 +46,8 @@ def _derived_rows(device: Device, number: int, pattern: str) -> dict[str, Hash]:
         if _asked(pattern, "INTF_TABLE:"):
             rows.update({f"INTF_TABLE:{one.interface}:{one.address}/{one.length}": {"scope": "global", "family": "IPv4"}
                          for one in net.addresses(device)})  # fmt: skip
+    elif number == ASIC:
+        rows.update(switchhash.asic_rows(device.spec.asic, device.orchagent.object_of(switchhash.ROW)))
     elif number == COUNTERS:
         rows.update(_counter_rows(device, net, pattern))
     elif number == STATE:
@@ -135,6 +138,8 @@ def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
 
 
 def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str, Hash]]:
+    if _asked(pattern, switchhash.CAPABILITY):
+        yield switchhash.CAPABILITY, switchhash.capability(device.spec.asic)
     if _asked(pattern, "FDB_TABLE|"):
         yield from learned(device, net)
     if not _asked(pattern, "PORT_TABLE|"):

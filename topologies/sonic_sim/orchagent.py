@@ -15,13 +15,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sonic_sim.configdb import ConfigDb, Hash
+from sonic_sim.switchhash import ROW
 
 SYSLOG = "/var/log/syslog"
 _GLOBAL = "PFC_WD|GLOBAL"
 _MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE",
          "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")  # fmt: skip
 _SPANNED = ("BUFFER_PG", "BUFFER_QUEUE")
-_KEEPS_FIELDS = ("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE", "PORT")
+_KEEPS_FIELDS = ("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE", "PORT", "SWITCH_HASH")
 _CREATE_ONLY: Mapping[str, tuple[str, ...]] = {"BUFFER_POOL": ("type", "mode"), "BUFFER_PROFILE": ("pool",)}
 _COLORS = ("green", "yellow", "red")
 _KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
@@ -131,8 +132,9 @@ class Orchagent:
         if key not in now:
             self.held.pop(key, None)
             if _is_named(key, now):
-                self.held[key] = old
                 self.waiting.append(key)
+            if key == ROW or key in self.waiting:  # orchagent refuses to remove the hash: switchorch.cpp
+                self.held[key] = old
             return
         new = _taken(key.partition("|")[0], old, row)
         self.held.pop(key, None)

@@ -14,7 +14,9 @@ from railweave.fabric.buffers import BufferPool, Buffers, HeadroomChip, PgProfil
 class Asic(NamedTuple):
     """The switching chip. ``buffer_bytes`` is its packet buffer, ``ecmp_limit`` the most next hops of a route,
     ``logical_ports`` the most fabric ports, however its lanes are split, ``lossless_classes`` the most priorities that
-    it keeps headroom for; None where no source states it. ``headroom`` is what its vendor computes headroom from."""
+    it keeps headroom for; None where no source states it. ``headroom`` is what its vendor computes headroom from,
+    ``hash_fields`` tells that SONiC sets the fields of its ECMP hash (Broadcom's SAI has hashes by IP version alone,
+    which orchagent does not set: sonic-swss issue 3986)."""
 
     vendor: str
     family: str
@@ -24,6 +26,7 @@ class Asic(NamedTuple):
     source: str
     lossless_classes: int | None = None
     headroom: HeadroomChip | None = None
+    hash_fields: bool = False
 
     def __str__(self) -> str:
         """Return vendor and family in one phrase: ``NVIDIA Spectrum-4``."""

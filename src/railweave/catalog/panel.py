@@ -102,6 +102,7 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
         ports=_ports(plan),
         breakout=tuple((cage.name, use.mode.text) for cage, use in plan if use.mode is not None),
         buffers=hwsku.buffers,
+        hash_fields=model.asic.hash_fields,
     )
 
 

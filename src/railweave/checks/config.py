@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
+from railweave.checks.hashing import hash_findings
 from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
@@ -42,7 +43,8 @@ def check_config(
         from railweave.checks.additions import check_additions
 
         additions = check_additions(fabric, templates, own, where)
-    return in_order((*_check_equal_paths(fabric, where), *additions, *buffer_findings(fabric, where)))
+    found = (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *additions)
+    return in_order((*found, *buffer_findings(fabric, where)))
 
 
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:

@@ -43,7 +43,7 @@ class Panel(NamedTuple):
 
     ``breakout`` holds (parent port, mode) for BREAKOUT_CFG where the chosen speeds are not the HWSKU's native ones
     or the platform's breakout modes are known; empty where the platform has none. ``buffers`` is None where the HWSKU
-    ships no buffer configuration.
+    ships no buffer configuration. ``hash_fields`` tells that SONiC sets the fields of the ASIC's ECMP hash.
     """
 
     model: str
@@ -53,6 +53,7 @@ class Panel(NamedTuple):
     ports: tuple[SwitchPort, ...]
     breakout: tuple[tuple[str, str], ...]
     buffers: Buffers | None = None
+    hash_fields: bool = False
 
 
 TIER_NAMES = ("leaf", "spine", "super-spine")

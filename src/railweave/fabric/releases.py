@@ -18,7 +18,8 @@ class SonicRelease(NamedTuple):
     nexthop objects in the kernel; before 202511 the start-up turns that off. ``suppress_fib``: SONiC's own BGP
     template announces a route only once it is in the ASIC. ``prints_tracking``: ``show running-config`` holds the
     nexthop tracking lines although they are defaults (the patch "write ip nht resolve-via-default").
-    ``small_packet_percent``: the share of 64-byte packets that headroom is computed for.
+    ``small_packet_percent``: the share of 64-byte packets that headroom is computed for. ``hash_fields``: orchagent
+    follows SWITCH_HASH, where the ASIC's SAI does.
     """
 
     debian: int
@@ -29,10 +30,11 @@ class SonicRelease(NamedTuple):
     suppress_fib: bool = False
     prints_tracking: bool = False
     small_packet_percent: int = 50
+    hash_fields: bool = True
 
 
 RELEASES: Mapping[str, SonicRelease] = {
-    "202305": SonicRelease(11, "3.9", "8.5.1", small_packet_percent=100),
+    "202305": SonicRelease(11, "3.9", "8.5.1", small_packet_percent=100, hash_fields=False),
     "202311": SonicRelease(11, "3.9", "8.5.1", fpm=False, small_packet_percent=100),
     "202405": SonicRelease(12, "3.11", "8.5.4", small_packet_percent=100),
     "202411": SonicRelease(12, "3.11", "10.0.1", suppress_fib=True, prints_tracking=True),

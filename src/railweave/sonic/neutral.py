@@ -6,7 +6,9 @@ without it would leave: SAI's default, or the daemon's own. A field with this va
 
 ``PFC_WD|GLOBAL`` is never deleted: orchagent crashes, swss restarts and all ports of the switch go down (run on 202505;
 202305 to 202605 by their sources, sonic-swss orchagent/pfcwdorch.cpp). A ``config reload`` may leave the row out: swss
-does not run while CONFIG_DB is written.
+does not run while CONFIG_DB is written. ``SWITCH_HASH|GLOBAL`` stays as it is: orchagent refuses the removal of the
+row and of its fields, and what the ASIC had before nobody knows, so a removal would only hide what it goes on doing
+(202311 to 202605, sonic-swss orchagent/switchorch.cpp setSwitchHash, doCfgSwitchHashTableTask).
 """
 
 from collections.abc import Mapping
@@ -14,11 +16,13 @@ from collections.abc import Mapping
 from railweave.sonic.document import same_fields
 from railweave.sonic.rows import Fields, Value
 
+SWITCH_HASH = "SWITCH_HASH"
 WITHOUT_ROW: Mapping[tuple[str, str], Fields] = {
     ("PFC_WD", "GLOBAL"): {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"},
+    (SWITCH_HASH, "GLOBAL"): {},
 }
 """Rows that must not be deleted, with what holds without them (sonic-swss, orchagent/orchdaemon.cpp
-PFC_WD_POLL_MSECS)."""
+PFC_WD_POLL_MSECS); a field that is not named keeps its value."""
 
 _COLORS = ("green", "yellow", "red")
 
@@ -65,9 +69,9 @@ def neutral_fields(table: str, key: str) -> Fields:
     return WITHOUT_ROW.get((table, key)) or NEUTRAL.get(table, _NONE)
 
 
-def instead_of_field(table: str, key: str, field: str) -> Value | None:
+def instead_of_field(table: str, key: str, field: str, present: Value) -> Value | None:
     """Return what a field gets where it is to go, None where it really goes."""
-    return neutral_fields(table, key).get(field)
+    return present if table == SWITCH_HASH else neutral_fields(table, key).get(field)
 
 
 def instead_of_row(table: str, key: str, present: Fields) -> dict[str, Value] | None:

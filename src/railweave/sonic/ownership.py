@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.ownership import FrrScope
-from railweave.sonic.neutral import is_permanent
+from railweave.sonic.neutral import SWITCH_HASH, is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
 
 
@@ -33,6 +33,7 @@ class OwnedTable(NamedTuple):
 
 OWNED: Mapping[str, OwnedTable] = {
     "DEVICE_METADATA": OwnedTable(by_field=True),
+    SWITCH_HASH: OwnedTable(by_field=True),
     "PORT": OwnedTable(by_port=True, by_field=True),
     "BREAKOUT_CFG": OwnedTable(by_port=True),
     "INTERFACE": OwnedTable(by_port=True),

@@ -170,6 +170,31 @@ def test_a_row_of_the_watchdog_that_a_way_back_left_is_as_good_as_none() -> None
         assert snapshot.missing(restored) == ()
 
 
+HASH = {"GLOBAL": {"ecmp_hash": ("L4_SRC_PORT", "SRC_IP")}}
+
+
+@pytest.mark.parametrize("had", [{}, {"SWITCH_HASH": {"GLOBAL": {"lag_hash": ["SRC_IP"]}}}], ids=["no row", "a row"])
+def test_the_hash_stays_where_a_change_goes_back_for_orchagent_removes_none_of_it(had: dict[str, Any]) -> None:
+    intent, before = wanted({"SWITCH_HASH": HASH}), running(had)
+    found = compare(before, intent)
+    (change,) = found.delta.changes
+    assert (change.method.value, change.disruption.value) == ("write", "none")
+    document = merge_document(found.delta)
+    after = apply(document, before)
+    assert compare(after, intent).delta.changes == ()
+    assert after.config_db["SWITCH_HASH"]["GLOBAL"].keys() == {"ecmp_hash", *had.get("SWITCH_HASH", HASH)["GLOBAL"]}
+    assert not inverse(delta_of(document, before)).changes
+    for snapshot in (
+        snapshot_of(merge_document(inverse(delta_of(document, before))), after, intent),
+        snapshot_before(found.delta, before, intent),
+    ):
+        assert not snapshot.difference(after, "back").delta.changes
+        assert snapshot.missing(after) == ()
+    for one in (intent, wanted()):
+        assert running_sha256(after, one) == running_sha256(before, one)
+    assert compare(after, wanted()).delta.changes == ()
+
+
 @pytest.mark.parametrize(
     "table",
     ["MGMT_INTERFACE", "AAA", "TACPLUS_SERVER", "SNMP_COMMUNITY", "SYSLOG_SERVER", "NTP_SERVER", "ACL_RULE", "FEATURE",

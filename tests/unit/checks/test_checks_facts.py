@@ -360,6 +360,12 @@ MISMATCHES: dict[str, tuple[str, Callable[[Tables], object], str, str]] = {
     "DSCP rewritten": ("leaf", lambda read: (put("TC_TO_DSCP_MAP", "out", **{"3": "10"})(read), put(
         "PORT_QOS_MAP", "Ethernet0", tc_to_dscp_map="[TC_TO_DSCP_MAP|out]")(read)), "Q-2",
         "pod-leaf1:Ethernet0 sends roce on to gpu1:rail0 with DSCP 10"),
+    "no hash": ("spine", take("SWITCH_HASH"), "L-1", "the fields of the ECMP hash of pod-spine1 are not set"),
+    "hash without the queue pair": ("spine", put("SWITCH_HASH", "GLOBAL", ecmp_hash="DST_IP,SRC_IP"), "L-1",
+                                    "pod-spine1 hashes over DST_IP, SRC_IP, without L4_SRC_PORT"),
+    "hash without addresses": ("spine", put("SWITCH_HASH", "GLOBAL", ecmp_hash="L4_SRC_PORT,DST_IP"), "L-1",
+                               "by design over IP_PROTOCOL, L4_DST_PORT, SRC_IP too"),
+    "seed of the other tier": ("spine", put("DEVICE_METADATA", "localhost", type="ToRRouter"), "L-1", "one seed (0)"),
     "no port": ("leaf", lambda read: read["PORT"].pop("Ethernet0"), "P-3", "pod-leaf1 has no port Ethernet0"),
     "no map of the switch": ("leaf", put("PORT_QOS_MAP", "global", dscp_to_tc_map=None), "Q-2", "with DSCP 26 of roce"),
 }  # fmt: skip

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from railweave.checks.rules.l1_hashing import hash_seed
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
+from railweave.sonic.hashing import hash_seed
 
 Findings = Callable[..., tuple[Diagnostic, ...]]
 

@@ -18,7 +18,7 @@ from railweave.plan.expectation import expect
 from railweave.plan.model import DeviceState
 from railweave.plan.outcome import ConfigState
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.document import RunningConfig, dump
+from railweave.sonic.document import RunningConfig, dump, json_tables
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench, Switch
@@ -243,7 +243,7 @@ def test_a_confirmation_that_fails_twice_rolls_the_device_back(changed: "Bench")
 
 def test_a_rollback_that_fails_is_replaced_by_restoring_the_rows(changed: "Bench") -> None:
     switch = changed.world.switches["lab-spine1"]
-    before = json.loads(json.dumps(running(changed, "lab-spine1").config_db))
+    before = json_tables(running(changed, "lab-spine1").config_db)
 
     def fail() -> None:
         switch.pending = False
@@ -253,7 +253,7 @@ def test_a_rollback_that_fails_is_replaced_by_restoring_the_rows(changed: "Bench
     switch.faults["rollback"] = fail
     result = changed.deploy()
     assert changed.outcomes(result)["lab-spine1"] == "old"
-    assert running(changed, "lab-spine1").config_db == before
+    assert json_tables(running(changed, "lab-spine1").config_db) == before
 
 
 def test_a_device_that_changed_after_the_plan_is_left_alone(changed: "Bench") -> None:

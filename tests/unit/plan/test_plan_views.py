@@ -73,7 +73,7 @@ def test_markdown_folds_the_details(growth: Plan) -> None:
     assert "+ INTERFACE|Ethernet8|10.192.0.184/31" in text
     assert text.count("```diff") == 4
     titles = re.findall("<summary>(.*?)</summary>", text)
-    assert titles[:2] == ["First provisioning: lab-leaf3, lab-leaf4 (2), 418 rows and lines", "Why"]
+    assert titles[:2] == ["First provisioning: lab-leaf3, lab-leaf4 (2), 420 rows and lines", "Why"]
     assert len(titles) == text.count("</details>") == 6
 
 

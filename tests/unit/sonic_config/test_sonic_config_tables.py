@@ -46,7 +46,8 @@ def test_every_row_has_a_reason_and_every_value_is_text(lab_fabric: Lab) -> None
     for config in configure_all(lab_fabric()):
         for row in config.rows:
             assert row.reason.endswith(".")
-            assert all(isinstance(value, str) and value for value in row.fields.values()), row
+            texts = [text for value in row.fields.values() for text in ([value] if isinstance(value, str) else value)]
+            assert all(isinstance(text, str) and text for text in texts), row
 
 
 def test_no_management_row_and_no_neighbor_of_bgpcfgd_is_rendered(lab_fabric: Lab) -> None:

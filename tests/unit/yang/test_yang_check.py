@@ -42,7 +42,7 @@ class EveryTable(dict[str, TableSchema]):
         if name == "UNKNOWN":
             return None
         keys = ("a", "b", "c")
-        lists = tuple(RowSchema(f"{name}_{n}", keys[:n], Everything(), frozenset()) for n in (1, 2, 3))
+        lists = tuple(RowSchema(f"{name}_{n}", keys[:n], Everything(), frozenset({"ecmp_hash"})) for n in (1, 2, 3))
         return TableSchema(f"module-{name}", "urn:x", lists, {})
 
 

@@ -15,6 +15,7 @@ from sonic_sim.commands import (  # noqa: F401
     ping,
     prefix,
     show,
+    switchhash,
     textutils,
     traffic_shift,
     vtysh,

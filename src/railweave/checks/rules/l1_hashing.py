@@ -2,23 +2,14 @@
 flows between two NICs differ (RoCEv2 puts the queue pair's hash into the UDP source port), many flows take one path."""
 
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
+from railweave.sonic.hashing import ENTROPY, PLACE, hash_seed, hashed_fields
 
 RULE = rule(
     "L-1",
     "adjacent tiers have different ECMP hash seeds and hash on the UDP source port of RDMA",
     __doc__,
-    "SWITCH_HASH|GLOBAL|ecmp_hash SRC_IP,DST_IP",
+    f"{PLACE} SRC_IP,DST_IP",
 )
-
-_ENTROPY = "L4_SRC_PORT"
-_SEEDS = (("SpineRouter", 25), ("LeafRouter", 10), ("ToRRouter", 0))
-"""The seed of the ECMP hash by a part of DEVICE_METADATA.type, the first that fits (SONiC docker-orchagent,
-switch.json.j2)."""
-
-
-def hash_seed(sonic_type: str | None) -> int | None:
-    """Return the seed that SONiC gives the ECMP hash of a switch of this type, None of a type it has none for."""
-    return next((seed for part, seed in _SEEDS if part in (sonic_type or "")), None)
 
 
 @RULE.on_link
@@ -31,22 +22,29 @@ def seeds(link: LinkEnds) -> LinkBreaches:
             f"{lower.device} is of type {lower.sonic_type} and {upper.device} of type {upper.sonic_type}, whose ECMP"
             f" hash has one seed ({seed}): flows that one sends one way the other does not spread"
         )
-        fix = "give adjacent tiers types of different seeds: ToRRouter for leaves, LeafRouter for spines"
+        fix = "give adjacent tiers types of different seeds: ToRRouter, LeafRouter and SpineRouter from the leaves up"
         yield LinkBreach(lower, "type", message, fix)
 
 
 @RULE.on_switch
 def fields(switch: SwitchRead) -> Breaches:
-    """Look whether the hash takes in what tells the flows between two NICs apart."""
-    stated = switch.tables.get("SWITCH_HASH", {}).get("GLOBAL", {}).get("ecmp_hash")
-    if stated is None or not switch.fabric.hosts:
+    """Look whether the hash takes in what tells the flows between two NICs apart, and what the design has."""
+    actual, design = hashed_fields(switch.read), hashed_fields(switch.design)
+    if actual is None or not switch.fabric.hosts or not (actual or design):
         return
-    actual = stated.split(",") if isinstance(stated, str) else list(stated)
-    if _ENTROPY not in actual:
-        host = switch.fabric.hosts[0].name
+    host = switch.fabric.hosts[0].name
+    if not actual:
+        message = f"the fields of the ECMP hash of {switch.name} are not set: whether it takes in {ENTROPY} is open"
+    elif ENTROPY not in actual:
         message = (
-            f"{switch.name} hashes over {', '.join(actual)}, without {_ENTROPY}, in which alone the flows of {host} to"
+            f"{switch.name} hashes over {', '.join(actual)}, without {ENTROPY}, in which alone the flows of {host} to"
             " one other NIC differ: all of them take one path"
         )
-        fix = f"add {_ENTROPY} to SWITCH_HASH|GLOBAL|ecmp_hash of {switch.name}, or take the row out"
-        yield Breach("", message, fix, devices=(switch.name, host))
+    elif missing := [one for one in design or () if one not in actual]:
+        message = f"{switch.name} hashes over {', '.join(actual)}, by design over {', '.join(missing)} too"
+    else:
+        return
+    fix = f"set {PLACE} of {switch.name} as rendered"
+    if not design:
+        fix = f"add {ENTROPY} to {PLACE} of {switch.name}, or take the row out and reload"
+    yield Breach("", message, fix, devices=(switch.name, host))

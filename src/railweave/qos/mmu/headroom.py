@@ -16,7 +16,8 @@ Releases differ (``SCRIPTS``): 202305 and 202311 do not round ``f``, take s for 
 to 202405, 50 from 202411 (``RELEASES``).
 
 Sources: sonic-net/sonic-swss cfgmgr/buffer_headroom_mellanox.lua, by branch; sonic-net/sonic-buildimage
-platform/mellanox/asic_table.j2, files/build_templates/buffers_config.j2 (s, m); peer response in pause quanta of 512 bits by speed, IEEE 802.3 clause 31B.3.7.
+platform/mellanox/asic_table.j2, files/build_templates/buffers_config.j2 (s, m); peer response in pause quanta of 512
+bits by speed, IEEE 802.3 clause 31B.3.7.
 """
 
 import math

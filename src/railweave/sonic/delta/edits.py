@@ -28,7 +28,7 @@ def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, V
         return
     for name, value in after.items():
         had = before.get(name)
-        holds = instead_of_field(table, key, name) if value is None and had is not None else value
+        holds = instead_of_field(table, key, name, had) if value is None and had is not None else value
         if had != holds and not same_value(had, holds):
             yield Edit(_op(had, holds), table, key, name, had, holds)
 

@@ -18,7 +18,7 @@ from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.frr import FrrEntry
 from railweave.sonic.frr.delta import owner
 from railweave.sonic.frr.lines import defined_neighbor
-from railweave.sonic.neutral import is_permanent
+from railweave.sonic.neutral import SWITCH_HASH, is_permanent
 from railweave.sonic.rows import FRR_TABLE, ConfigDb
 
 PATCH_EDITS_MAX = 20
@@ -131,6 +131,9 @@ RULES: tuple[Rule, ...] = (
          "read when a container starts; the FRR file holds what counts (recorded apply-patch/bgp-asn)"),
     Rule(("DEVICE_METADATA",), (), _ANY, _RELOAD, Method.RELOAD,
          "host name, SKU, type and routing mode are read when services start (BI docker_init.sh)"),
+    Rule((SWITCH_HASH,), (), _ANY, _NONE, _WRITE,
+         "the ASIC hashes by other fields at once: flows take other paths, packets on their way may arrive out of order"
+         " (SW orchagent/switchorch.cpp setSwitchHash)"),
     Rule(("BREAKOUT_CFG",), (), _ANY, _NONE, _WRITE,
          "read only by config interface breakout; a real breakout changes PORT rows too"),
     Rule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE,

@@ -6,6 +6,7 @@ from enum import IntEnum
 from railweave.sonic.delta.change import Edit, Method, Op
 from railweave.sonic.delta.lossless import LosslessChange, narrows, widened
 from railweave.sonic.delta.methods import CLASS_MAPS, MEMBERSHIPS, PROFILE_LISTS
+from railweave.sonic.neutral import SWITCH_HASH
 
 
 class Phase(IntEnum):
@@ -25,7 +26,15 @@ ADDRESSED = ("INTERFACE", "LOOPBACK_INTERFACE")
 MARKING = "DSCP_TO_TC_MAP"
 
 STAGES: tuple[tuple[str, ...], ...] = (
-    ("DEVICE_METADATA", "DEVICE_NEIGHBOR_METADATA", *CLASS_MAPS, "SCHEDULER", "WRED_PROFILE", "BUFFER_POOL"),
+    (
+        "DEVICE_METADATA",
+        SWITCH_HASH,
+        "DEVICE_NEIGHBOR_METADATA",
+        *CLASS_MAPS,
+        "SCHEDULER",
+        "WRED_PROFILE",
+        "BUFFER_POOL",
+    ),
     ("BUFFER_PROFILE", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN"),
     ("BREAKOUT_CFG", "PORT"),
     ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS, "CABLE_LENGTH"),

@@ -11,8 +11,8 @@ from railweave.fabric.model import Switch
 from railweave.fabric.policy import BufferModel
 from railweave.sonic.rows import Row
 
-SONIC_TYPE: Mapping[str, str] = {"leaf": "ToRRouter", "spine": "LeafRouter", "super-spine": "LeafRouter"}
-"""SONiC's word for a tier by its name. It seeds the ECMP hash: adjacent tiers differ (ToRRouter 0, LeafRouter 10)."""
+SONIC_TYPE: Mapping[str, str] = {"leaf": "ToRRouter", "spine": "LeafRouter", "super-spine": "SpineRouter"}
+"""SONiC's word for a tier by its name. It seeds the ECMP hash: 0, 10 and 25 (``hashing.hash_seed``)."""
 
 _REASON = (
     "Identity (fabric name, role and number: hostname, type, bgp_asn from addressing.asn; hwsku from the model's "

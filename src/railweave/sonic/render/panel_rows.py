@@ -13,8 +13,11 @@ from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.mapping import MapChain, map_chain
 from railweave.qos.scheduling import QueueShare, queue_shares
 from railweave.qos.watchdog import Watchdog, watchdog
+from railweave.sonic.hashing import ENTROPY, HASH_FIELDS, hash_seed
+from railweave.sonic.neutral import SWITCH_HASH
 from railweave.sonic.render.buffer_tables import cable_row, cable_text, group_rows, profile_list_rows, shared_rows
 from railweave.sonic.render.buffer_tables import queue_rows as buffer_queue_rows
+from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.sonic.render.ports import Attachment, bare_interface_row, breakout_rows, port_fields, reserved_port_row
 from railweave.sonic.render.qos_tables import (
     ecn_rows,
@@ -78,6 +81,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         *scheduler_rows(shares, speeds_gbps),
         *ecn_rows(policies, speeds_gbps, plan),
         *(shared_rows(plan, release) if plan else ()),
+        *((_hash_row(panel, tier),) if panel.hash_fields and release.hash_fields else ()),
     )
     return PanelRows(
         ports=_port_rows(panel, policies, _Settings(chain, shares, times, plan, tuple(lengths_m))),
@@ -86,6 +90,18 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         global_map=global_map_row(),
         watchdog_poll=(watchdog_poll_row(times),) if times else (),
         buffer_model=plan.model if plan else None,
+    )
+
+
+def _hash_row(panel: Panel, tier: Tier) -> Row:
+    seed = hash_seed(SONIC_TYPE[tier.name])
+    return Row(
+        SWITCH_HASH,
+        "GLOBAL",
+        {"ecmp_hash": HASH_FIELDS},
+        f"Flows between two NICs differ in {ENTROPY} alone, by which the {panel.asic} chooses among equal paths; the"
+        f" seed of a {tier.name}'s hash is {seed} (DEVICE_METADATA type {SONIC_TYPE[tier.name]}), another than that of"
+        " the next tier (check L-1).",
     )
 
 

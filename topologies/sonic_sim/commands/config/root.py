@@ -83,7 +83,6 @@ not_simulated(
     serial_console            Configuring system serial-console behavior
     spanning-tree             STP command line
     ssh                       Configuring system ssh behavior
-    switch-hash               Configure switch hash feature
     switch-trimming           Configure switch trimming feature
     unique-ip                 Configure Unique IP on MCLAG Vlan interface
     vnet                      VNET-related configuration tasks
