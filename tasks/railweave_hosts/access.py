@@ -53,8 +53,17 @@ class NodeAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretName:
+    """A secret by its name in ``secrets:``."""
+
+    __pydantic_config__ = STRICT
+    secret: Text
+
+
+@dataclass(frozen=True, slots=True)
 class NodeLogin:
-    """How to log in and become root. The ``_env`` names are of environment variables, never secrets themselves.
+    """How to log in and become root. ``password`` and ``become_password`` name secrets, ``password_env`` and
+    ``become_password_env`` environment variables; none of them is a secret itself.
 
     ``strict`` refuses host keys that ``known_hosts`` (without it the user's own file) does not hold.
     """
@@ -68,6 +77,13 @@ class NodeLogin:
     known_hosts: File | None = None
     become: bool = True
     become_password_env: Variable | None = None
+    password: SecretName | None = None
+    become_password: SecretName | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return the names of the secrets that are needed to log in and become root."""
+        return tuple(one.secret for one in (self.password, self.become_password) if one is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +105,7 @@ class HostAccess:
     of host names or IP addresses, or of containers' names.
 
     ``root`` stands before every path of a file and of /sys, empty on real nodes; ``nic_settings`` is off where nodes
-    have no such NICs, as in a lab.
+    have no such NICs, as in a lab. ``secrets`` are the values of those that ``login`` names.
     """
 
     address: str | None = None
@@ -100,6 +116,7 @@ class HostAccess:
     nic_settings: bool = True
     login: NodeLogin = field(default_factory=NodeLogin)
     batches: Batches = field(default_factory=Batches)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 _SHOWN = 8
@@ -165,14 +182,15 @@ class Password:
     secret: str = field(repr=False)
 
 
-def login_passwords(login: NodeLogin, environ: Mapping[str, str] | None = None) -> tuple[Password, ...]:
-    """Return the passwords that ``login`` names; raises RefusedError where an environment variable is not set."""
+def login_passwords(access: HostAccess, environ: Mapping[str, str] | None = None) -> tuple[Password, ...]:
+    """Return the passwords that the login names; raises RefusedError where an environment variable is not set."""
     environ = os.environ if environ is None else environ
+    login = access.login
     named = (
-        (login.password_env, "--ask-pass", r"SSH password:\s*?$"),
-        (login.become_password_env, "--ask-become-pass", r"BECOME password.*:\s*?$"),
+        (login.password, login.password_env, "--ask-pass", r"SSH password:\s*?$"),
+        (login.become_password, login.become_password_env, "--ask-become-pass", r"BECOME password.*:\s*?$"),
     )
-    unset = [name for name, _, _ in named if name and not environ.get(name)]
+    unset = [name for secret, name, _, _ in named if not secret and name and not environ.get(name)]
     if unset:
         raise RefusedError(
             [
@@ -180,7 +198,11 @@ def login_passwords(login: NodeLogin, environ: Mapping[str, str] | None = None) 
                 for name in unset
             ]
         )
-    return tuple(Password(option, prompt, environ[name]) for name, option, prompt in named if name)
+    return tuple(
+        Password(option, prompt, access.secrets[secret.secret] if secret else environ[name or ""])
+        for secret, name, option, prompt in named
+        if secret or name
+    )
 
 
 def _ssh_words(login: NodeLogin) -> Iterable[str]:
@@ -189,5 +211,5 @@ def _ssh_words(login: NodeLogin) -> Iterable[str]:
         yield f"-o UserKnownHostsFile={login.known_hosts.resolve()} -o GlobalKnownHostsFile=/dev/null"
     elif not login.strict:
         yield "-o UserKnownHostsFile=/dev/null"
-    if login.password_env is None:
+    if login.password is None and login.password_env is None:
         yield "-o BatchMode=yes"

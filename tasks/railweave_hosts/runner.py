@@ -235,7 +235,7 @@ def _runner(
     """Return the runner, ready to run."""
     from ansible_runner.interface import init_runner
 
-    passwords = login_passwords(access.login)
+    passwords = login_passwords(access)
     words = ["--diff", *(("--check",) if mode.check else ()), *(one.option for one in passwords)]
     settings = _environment(folder, access, program)
     runner = init_runner(

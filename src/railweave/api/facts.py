@@ -90,6 +90,6 @@ def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> It
             project.operator.tell(f"{count} not read: target {target} does not say how to reach them")
         return
     by_name = {host.name: host for host in hosts}
-    for one in reach_nodes(project, live.designed, hosts, access, target).read():
+    for one in reach_nodes(project, live.designed, hosts, live.target, access).read():
         facts = node_facts(one.facts or {}, host_vendor(live.designed.fabric, by_name[one.name]))
         yield _Read(one.name, json.dumps(facts, indent=2) + "\n", one.error)

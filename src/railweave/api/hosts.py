@@ -1,9 +1,11 @@
 """The GPU nodes of a fabric, through Ansible: what would change on them, and the change."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from nornir_railweave.target.model import Target
+from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.target_file import load_target
 from railweave.api.designing import Designed, load_designed, project_templates
 from railweave.api.operator import Operator
@@ -91,8 +93,8 @@ def live_nodes(project: Project, target: str, limit: str = "") -> LiveNodes:
     designed = load_designed(project.intent)
     project.operator.warn(one for one in designed.diagnostics if one.severity is not Severity.INFO)
     file = find_target(target)
-    access = load_target(file).hosts
-    if access is None:
+    chosen_target = load_target(file)
+    if chosen_target.hosts is None:
         refused = error(
             "RW806",
             f"target {target} does not say how to reach the GPU nodes",
@@ -102,14 +104,20 @@ def live_nodes(project: Project, target: str, limit: str = "") -> LiveNodes:
         raise RefusedError([refused])
     hosts = designed.fabric.hosts
     chosen = selected({host.name: host.kind for host in hosts}, limit)
-    return reach_nodes(project, designed, tuple(host for host in hosts if host.name in chosen), access, target)
+    named = tuple(host for host in hosts if host.name in chosen)
+    return reach_nodes(project, designed, named, chosen_target, chosen_target.hosts)
 
 
 def reach_nodes(
-    project: Project, designed: Designed, hosts: tuple[Host, ...], access: HostAccess, target: str
+    project: Project, designed: Designed, hosts: tuple[Host, ...], target: Target, access: HostAccess
 ) -> LiveNodes:
-    """Return ``hosts`` as reached by ``access``."""
-    rollout = HostRollout(designed.fabric, HostRenderer(designed.fabric, project_templates()), access, target)
+    """Return ``hosts`` as reached by ``access``, the ``hosts`` of ``target``; raises RefusedError for its secrets."""
+    store = SecretStore(target)
+    if missing := store.missing(dict.fromkeys(access.login.secrets, Where(f"inventory/{target.name}.yml"))):
+        raise RefusedError(missing)
+    access = replace(access, secrets=store.values)
+    renderer = HostRenderer(designed.fabric, project_templates())
+    rollout = HostRollout(designed.fabric, renderer, access, target.name)
     return LiveNodes(designed, hosts, rollout, project.operator)
 
 

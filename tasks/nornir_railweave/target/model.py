@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import Field
 
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave_hosts.access import STRICT, File, HostAccess, Port, Text, Variable
+from railweave_hosts.access import STRICT, File, HostAccess, Port, SecretName, Text, Variable
 from railweave_hosts.access import Address as HostName
 
 Seconds = Annotated[float, Field(gt=0, le=86400)]
@@ -34,14 +34,6 @@ class Address:
     __pydantic_config__ = STRICT
     host: Annotated[HostName, Field(validation_alias="address")]
     port: Port | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SecretName:
-    """A secret by its name in ``secrets:``."""
-
-    __pydantic_config__ = STRICT
-    secret: Text
 
 
 @dataclass(frozen=True, slots=True)

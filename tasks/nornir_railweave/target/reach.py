@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nornir_railweave.target.model import Address, JumpLogin, Login, SecretName, Source, Target
+from nornir_railweave.target.model import Address, JumpLogin, Login, Source, Target
 from nornir_railweave.target.secret_store import SecretStore
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
+from railweave_hosts.access import SecretName
 
 _SHOWN = 8
 

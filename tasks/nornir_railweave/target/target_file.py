@@ -33,7 +33,7 @@ _CONSENT_MARGIN_S = 30
 _COMPARE = "compare with inventory/production.example.yml"
 _PATTERN_FIELDS = {"name", "role", "number"}
 _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
-_SECRETS = {"password", "passphrase", "secret", "token"}
+_SECRETS = {"password", "become_password", "passphrase", "secret", "token"}
 
 Option = str | int | float | bool
 

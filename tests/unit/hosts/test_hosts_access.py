@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from nornir_railweave.target.target_file import parse_target
+from railweave.api.hosts import reach_nodes
+from railweave.api.operator import Operator
+from railweave.api.project import Project
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave_hosts.access import Connection, HostAccess, NodeLogin, inventory_of, login_passwords
@@ -75,15 +79,49 @@ def test_a_container_is_named_by_its_fabric_and_node(pod: Pod) -> None:
 
 
 def test_a_password_comes_from_the_environment_and_a_missing_one_is_named() -> None:
-    login = NodeLogin(password_env="NODE", become_password_env="SUDO")
-    found = login_passwords(login, {"NODE": "one-secret", "SUDO": "another-secret"})
+    access = HostAccess(login=NodeLogin(password_env="NODE", become_password_env="SUDO"))
+    found = login_passwords(access, {"NODE": "one-secret", "SUDO": "another-secret"})
     assert [one.option for one in found] == ["--ask-pass", "--ask-become-pass"]
     assert "secret" not in repr(found)
     with pytest.raises(RefusedError) as refused:
-        login_passwords(login, {"NODE": "one-secret"})
+        login_passwords(access, {"NODE": "one-secret"})
     assert [(one.code, one.message) for one in refused.value.diagnostics] == [
         ("RW603", "the environment variable SUDO is not set")
     ]
+
+
+BY_NAME = """
+source: addresses
+address: "{name}.oob"
+hosts:
+  address: "{name}.nodes"
+  ssh: {username: ops, password: {secret: NODE}, become_password: {secret: SUDO}}
+secrets:
+  NODE: {file: FOLDER/node}
+  SUDO: {command: [printf, another-secret]}
+"""
+
+
+def test_passwords_by_name_come_from_where_the_target_says(
+    pod: Pod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[HostAccess] = []
+    monkeypatch.setattr("railweave.api.hosts.HostRollout", lambda *given: made.append(given[2]))
+    target = parse_target(BY_NAME.replace("FOLDER", str(tmp_path)), "t.yml", "t")
+    project, designed = Project(Path("fabric.yml"), Operator()), SimpleNamespace(fabric=pod())
+    access = target.hosts
+    assert access is not None
+    assert "BatchMode" not in inventory_of(access, pod().hosts[:1])["gpu1"]["ansible_ssh_common_args"]
+    with pytest.raises(RefusedError) as refused:
+        reach_nodes(project, designed, pod().hosts, target, access)  # type: ignore[arg-type]
+    assert [(one.code, "secret NODE" in one.message) for one in refused.value.diagnostics] == [("RW603", True)]
+    (tmp_path / "node").write_text("one-secret\n", encoding="utf-8")
+    reach_nodes(project, designed, pod().hosts, target, access)  # type: ignore[arg-type]
+    assert [(one.option, one.secret) for one in login_passwords(made[0], {})] == [
+        ("--ask-pass", "one-secret"),
+        ("--ask-become-pass", "another-secret"),
+    ]
+    assert "one-secret" not in repr(made)
 
 
 def test_batches_are_read() -> None:
@@ -97,6 +135,7 @@ def test_batches_are_read() -> None:
         ("{adress: x}", ("RW601", "unknown key `adress`")),
         ("{ssh: {usrname: x}}", ("RW601", "unknown key `usrname`")),
         ("{ssh: {password: x}}", ("RW603", "`password` would put a secret into a file")),
+        ("{ssh: {become_password: x}}", ("RW603", "`become_password` would put a secret into a file")),
         (
             '{address: "{rack}"}',
             (
