@@ -190,7 +190,7 @@ class Committer:
         undrained = before
         if drain is not None and before.frr_document is not None:
             # A reload on a revert boots its file, so the file must not hold the drain.
-            undrained = RunningConfig.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
+            undrained = before.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
         back = undo_steps_of(work.delta, undrained, way_back)
         # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
         restored = before if work.delta.reloads else applied(way_back, work.after)

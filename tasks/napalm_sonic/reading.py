@@ -4,7 +4,7 @@ Digests come first: what a session knows already is not sent again, and is the s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException, CommitError
@@ -156,7 +156,9 @@ def _read_as(
     if known is not None and frr["digest"] and frr["digest"] == known.frr_digest:
         running = running if running is known.running else known.running.with_tables(running.config_db)
     elif "text" in frr and frr["text"] != running.frr:
-        running = RunningConfig(running.config_db, frr["text"])
+        running = replace(running, frr=frr["text"])
+    if answer.get("digest_key", running.digest_key) != running.digest_key:
+        running = replace(running, digest_key=str(answer["digest_key"]))
     return Reading(
         running=running,
         config_digest=str(answer["config"]["digest"]),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from railweave_switch.daemons import Unapplied, unapplied
 from railweave_switch.host import CommandError, DatabaseError, Host
 from railweave_switch.rows import digest, tables_of
-from railweave_switch.state import DamagedError, read_document, report
+from railweave_switch.state import DamagedError, digest_key, read_document, report
 from railweave_switch.steps import READ_S, frr_text
 
 ADDRESSES = ("ip", "-j", "addr", "show")
@@ -43,7 +43,7 @@ def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     ``rollback`` adds the merge document that undoes a commit and the generation before it, a look (see ``looked``) what
     is observed.
     """
-    answer: dict[str, Any] = {"outcome": "read", "status": report(host)}
+    answer: dict[str, Any] = {"outcome": "read", "status": report(host), "digest_key": digest_key(host)}
     answer["config"] = _config(host, asked.get("config") or "")
     answer["frr"] = _frr(host, asked.get("frr") or "")
     answer["unapplied"] = _unapplied(host)

@@ -4,6 +4,7 @@ transaction.json   who changed what, when, and how far it got; replaced atomical
 pending.json       the rollback document of the pending transaction; there before anything is changed
 ID.rollback.json   that of a confirmed commit
 save.json          what the switch is to boot, until both startup files are replaced by it
+digest.key         with which clients make the digests of what runs that they keep
 reserve            disk space for the state and the revert where the disk is full
 """
 
@@ -13,6 +14,7 @@ import contextlib
 import errno
 import json
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
@@ -323,6 +325,30 @@ def prepare_disk(host: Host) -> None:
         if len(host.read_file(where)) == RESERVE_BYTES:
             return
     host.write_file(where, b"\1" * RESERVE_BYTES)
+
+
+def digest_key(host: Host) -> str:
+    """Return the key with which clients make digests of what runs; the first reading makes it.
+
+    A client keeps such digests in plans and journals, and by the bare SHA-256 of a configuration others could guess the
+    short secrets in it. Where nothing can be written every reading has another key: then a digest matches no other.
+    """
+    kept = _kept_key(host)
+    if kept:
+        return kept
+    new = os.urandom(32).hex()
+    with contextlib.suppress(OSError):
+        host.make_directory()
+        host.write_file(path(host, "digest.key"), new.encode())
+    return _kept_key(host) or new
+
+
+def _kept_key(host: Host) -> str:
+    try:
+        kept = host.read_file(path(host, "digest.key")).decode("ascii", "replace")
+    except OSError:
+        return ""
+    return kept if re.fullmatch(r"[0-9a-f]{64}", kept) else ""
 
 
 def guarded(host: Host, name: str = "") -> bool:

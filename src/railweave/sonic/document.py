@@ -6,7 +6,7 @@ FRR's ``show running-config``. This module reads and writes that form and decide
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,33 +31,34 @@ class RunningConfig:
     """What runs on one switch.
 
     ``frr`` is None where FRR's configuration is unknown: the key was missing, null or empty because FRR did not answer
-    (SONiC prints that with exit status 0). Unknown is not empty; whoever plans a change must refuse it.
+    (SONiC prints that with exit status 0). Unknown is not empty; whoever plans a change must refuse it. ``digest_key``
+    is the switch's own key of digests over it (``diff.running_sha256``), empty where it keeps none.
     """
 
     config_db: ConfigDb = field(repr=False)
     frr: str | None = field(repr=False)
+    digest_key: str = field(default="", repr=False, compare=False)
 
     @cached_property
     def frr_document(self) -> FrrDocument | None:
         """Return FRR's configuration, parsed once; None where it is unknown."""
         return None if self.frr is None else parse_frr(self.frr)
 
-    @classmethod
-    def with_frr(cls, config_db: ConfigDb, document: FrrDocument) -> "RunningConfig":
-        """Return a configuration whose FRR is known as lines; its text is written from them."""
-        made = cls(config_db, render_frr(document))
+    def with_frr(self, config_db: ConfigDb, document: FrrDocument) -> "RunningConfig":
+        """Return a configuration with other tables, whose FRR is known as lines; its text is written from them."""
+        made = replace(self, config_db=config_db, frr=render_frr(document))
         made.__dict__["frr_document"] = document  # what its text would be parsed to
         return made
 
     def with_tables(self, config_db: ConfigDb) -> "RunningConfig":
         """Return a configuration with other tables and the same FRR."""
-        made = RunningConfig(config_db, self.frr)
+        made = replace(self, config_db=config_db)
         made.__dict__.update({name: held for name, held in self.__dict__.items() if name == "frr_document"})
         return made
 
     def parsed_as(self, document: FrrDocument) -> "RunningConfig":
         """Return the same configuration whose FRR is known as these lines, which its text would be parsed to."""
-        made = RunningConfig(self.config_db, self.frr)
+        made = replace(self)
         made.__dict__["frr_document"] = document
         return made
 

@@ -100,4 +100,4 @@ def applied(edits: Iterable[Edit], running: RunningConfig) -> RunningConfig:
     if not removed and not added:
         return running.with_tables(rows)
     before = running.known_frr("a change of it cannot be judged")
-    return RunningConfig.with_frr(rows, with_lines(before, removed, added))
+    return running.with_frr(rows, with_lines(before, removed, added))

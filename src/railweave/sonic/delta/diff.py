@@ -1,6 +1,7 @@
 """Intended against running on one switch: the changes, unmanaged rows, and conflicts."""
 
 import hashlib
+import hmac
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -248,7 +249,8 @@ def _count_unmanaged(
 def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     """Return the hash of what runs of ours, with which a plan tells whether the device has moved since.
 
-    It covers the owned rows and fields and our FRR lines, so foreign ones may change without any effect on it.
+    It covers the owned rows and fields and our FRR lines, so foreign ones may change without any effect on it. Where
+    the switch keeps a key it is an HMAC: who holds a plan or a journal and not that key cannot guess secrets by it.
     """
     intended_db = intended.config_db()
     scope = scope_of(running.config_db, intended_db)
@@ -265,6 +267,8 @@ def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     lines = sorted([entry.context, entry.line] for entry in owned)
     rows.sort(key=itemgetter(0, 1))
     text = json.dumps([rows, lines, running.frr is None], separators=(",", ":"), sort_keys=True)
+    if running.digest_key:
+        return hmac.new(running.digest_key.encode(errors="replace"), text.encode(), hashlib.sha256).hexdigest()
     return hashlib.sha256(text.encode()).hexdigest()
 
 

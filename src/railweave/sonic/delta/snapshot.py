@@ -75,7 +75,7 @@ class Snapshot:
         """Tell whether a switch that runs ``running`` holds what the digest is of once it is restored."""
         if not self.sha256 or self.frr is None:
             return True
-        restored = RunningConfig.with_frr(apply(self.rows, running).config_db, self.frr)
+        restored = running.with_frr(apply(self.rows, running).config_db, self.frr)
         return running_sha256(restored, self.owned) == self.sha256
 
 
