@@ -184,3 +184,35 @@ def test_presets_are_made_of_the_ports_of_the_own_sku(run: Run, switch: Device) 
     assert "subtype" in run(switch, f"sonic-cfggen -k {sku} --preset t1-smartswitch")[1]
     assert json.loads(run(switch, "sonic-cfggen -k Nosuch --preset l1")[1])["PORT"] == {}
     assert run(switch, "sonic-cfggen --preset l1")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        ("config interface ipv6 enable use-link-local-only Vlan7", 2, "Interface name Vlan7 is invalid"),
+        ("config interface vrf bind 10.0.0.1 Vrf1", 1, "TypeError: in method 'ConfigDBConnector_Native_get_entry'"),
+        ("config interface ip loopback-action Ethernet0 keep", 2, "Error: Invalid action"),
+        ("config route add prefix 10.1.0.0/16 nexthop dev", 1, "IndexError: tuple index out of range"),
+        ("config ntp add 10.0.0.1/24", 1, "ValueError: IPAddress() does not support netmasks"),
+        ("config tacacs delete abc/3", 1, "ValueError: IPAddress() does not support netmasks"),
+        ("config radius sourceip 10.1", 1, "ValueError: '10.1' does not appear to be an IPv4 or IPv6 network"),
+        ("config dns nameserver add 127.0.0.1", 2, "127.0.0.1 invalid nameserver ip address"),
+        ("config watermark telemetry interval abc", 2, "invalid int value: 'abc'"),
+    ],
+)
+def test_an_argument_that_sonic_refuses_changes_nothing(
+    run: Run, switch: Device, command: str, status: int, said: str
+) -> None:
+    """By sonic-utilities 202505, run side by side."""
+    run(switch, "config vlan add 7; config vrf add Vrf1")
+    before = dict(switch.db.rows)
+    answer = run(switch, command)
+    assert (answer[0], dict(switch.db.rows)) == (status, before)
+    assert said in answer[2]
+
+
+def test_a_mandatory_leaf_is_missed_only_where_its_condition_holds() -> None:
+    def violation(field: str) -> bool:
+        return ReloadRule().violation({"PBH_HASH_FIELD": {"f": {"hash_field": field, "sequence_id": "1"}}}) is not None
+
+    assert (violation("INNER_DST_IPV4"), violation("INNER_L4_DST_PORT")) == (True, False)

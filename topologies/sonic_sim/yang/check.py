@@ -67,7 +67,7 @@ class _Row:
     references: list[Value] = field(default_factory=list)
     whens: list[tuple[Condition, Value]] = field(default_factory=list)
     later: list[tuple[Condition | None, Value]] = field(default_factory=list)
-    missing: YangError | None = None
+    missing: list[tuple[YangError, list[tuple[Condition, Value]]]] = field(default_factory=list)
 
 
 class Checker:
@@ -92,9 +92,9 @@ class Checker:
         self._follow([ref for row in rows for ref in row.references if ref.leaf and ref.leaf.is_leafref], document)
         for must, value in (one for row in rows for one in row.later):
             self._try(must, value, document)
-        for row in rows:
-            if row.missing is not None:
-                raise row.missing
+        for fault, whens in (one for row in rows for one in row.missing):
+            if all(self._holds(condition, value, document) for condition, value in whens):
+                raise fault
         _check_numbers(document)
 
     def _try(self, must: Condition | None, value: Value, document: Document) -> None:
@@ -311,9 +311,11 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
     empty = next((name for name, value in row.items() if value == [] and not form.inner), None)
     if empty is not None and result.fault is None:
         result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{empty}")
-    missing = next((name for name, leaf in form.leaves.items() if leaf.mandatory and name not in row), None)
-    if missing is not None:
-        result.missing = _fault(f'Missing required element "{missing}" in "{form.name}".', path=path)
+    for name, leaf in form.leaves.items():
+        if leaf.mandatory and name not in row:  # unless a condition says that the leaf must not be there
+            absent = Value(leaf, "", f"{path}/{name}", whole.place, form)
+            whens = [(one, absent) for one in form.conditions if one.leaf == name and one.word in ("when", "case")]
+            result.missing.append((_fault(f'Missing required element "{name}" in "{form.name}".', path=path), whens))
     return result
 
 

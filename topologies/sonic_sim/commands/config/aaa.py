@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from sonic_sim.commands.click7 import Choice, Integer, PlainGroup, Range, Run, argument, flag, option
+from sonic_sim.commands.config.names import is_address
 from sonic_sim.commands.config.root import config
-from sonic_sim.commands.config.system import is_address
+from sonic_sim.shell.programs import ProgramError
 
 _TYPES = Choice(["chap", "pap", "mschap", "login"])
 
@@ -172,7 +173,11 @@ def _problem(field: str, value: str) -> str:
         return ""
     if not is_address(value):
         return "Invalid ip address"
-    address = ipaddress.ip_address(value)
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError:
+        wrong = f"ValueError: {value!r} does not appear to be an IPv4 or IPv6 network"
+        raise ProgramError(wrong) from None
     checks = {
         "enter non-zero ip address": address.version == 4 and address.is_unspecified,
         "Reserved ip is not valid": address.version == 4 and address.is_reserved,

@@ -19,6 +19,7 @@ from sonic_sim.commands.config.names import (
 )
 from sonic_sim.commands.config.root import config, not_simulated
 from sonic_sim.interfaces import kernel_interfaces
+from sonic_sim.shell.programs import ProgramError
 
 name_argument = argument("interface_name", metavar="<interface_name>")
 verbose_flag = flag("-v", "--verbose", help="Enable verbose output")
@@ -158,12 +159,21 @@ def _check_static_routes(one: Run, name: str) -> None:
 
 @ip.leaf("loopback-action", "Set IP interface loopback action", name_argument, argument("action", metavar="<action>"))
 def loopback_action(one: Run, interface_name: str, action: str) -> None:
-    table = interface_table(interface_name)
-    if f"{table}|{interface_name}" not in one.db.rows:
+    if interface_name == "null":  # is_interface_in_config_db refuses no other name
         one.fail(f"Interface {interface_name} is not an IP interface")
     if action not in ("drop", "forward"):
         one.fail("Invalid action")
-    one.db.set_fields(f"{table}|{interface_name}", {"loopback_action": action})
+    one.db.set_fields(f"{_table_of(interface_name, 'mod_entry')}|{interface_name}", {"loopback_action": action})
+
+
+def _table_of(name: str, method: str) -> str:
+    """Return the table of an interface; get_interface_table_name gives None for a foreign name with a dot."""
+    table = interface_table(name)
+    if not table and "." in name:
+        raise ProgramError(
+            f"TypeError: in method 'ConfigDBConnector_Native_{method}', argument 2 of type 'std::string'"
+        )
+    return table
 
 
 vrf = interface.branch("vrf", "Bind or unbind VRF")
@@ -188,7 +198,7 @@ def bind(one: Run, interface_name: str, vrf_name: str) -> None:
 
 
 def _bindable(one: Run, name: str) -> str:
-    table = interface_table(name)
+    table = _table_of(name, "get_entry")
     if not table:
         one.fail(VALID_KINDS)
     return f"{table}|{name}"
@@ -235,12 +245,15 @@ def disable_link_local(one: Run, interface_name: str) -> None:
         db.delete(key)
 
 
+_LINK_LOCAL = {"Ethernet": "INTERFACE", "PortChannel": "PORTCHANNEL_INTERFACE", "Vlan": "VLAN_INTERFACE"}
+
+
 def _link_local_key(one: Run, name: str) -> str:
     """Return the row of an interface that may carry IPv6 by itself."""
-    db, table = one.db, interface_table(name)
-    if table not in ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE"):
+    db, table = one.db, next((kind for start, kind in _LINK_LOCAL.items() if name.startswith(start)), "")
+    if not table:
         one.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
-    known = f"VLAN|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(db, name)
+    known = f"VLAN_INTERFACE|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(db, name)
     if not known:
         one.fail(f"Interface name {name} is invalid. Please enter a valid interface name!!")
     for held, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
@@ -263,7 +276,7 @@ def mpls_remove(one: Run, interface_name: str) -> None:
 
 
 def _set_mpls(one: Run, name: str, state: str) -> None:
-    table = interface_table(name)
+    table = _table_of(name, "set_entry")
     if not table:
         one.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
     one.db.put(f"{table}|{name}", {"mpls": state})

@@ -303,4 +303,10 @@ telemetry = config.branch("watermark", "Configure watermark").branch("telemetry"
 
 @telemetry.leaf("interval", "Configure watermark telemetry interval", argument("interval"))
 def watermark_interval(one: Run, interval: str) -> None:
-    one.db.put("WATERMARK_TABLE|TELEMETRY_INTERVAL", {"interval": interval})
+    try:
+        seconds = int(interval)
+    except ValueError:
+        one.complain("usage: watermarkcfg [-h] [-s] [-c CONFIG_INTERVAL] [-v]")
+        one.leave(f"watermarkcfg: error: argument -c/--config-interval: invalid int value: {interval!r}", 2)
+    if seconds:  # watermarkcfg takes 0 for an option that is not given
+        one.db.put("WATERMARK_TABLE|TELEMETRY_INTERVAL", {"interval": str(seconds)})

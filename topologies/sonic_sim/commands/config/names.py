@@ -1,9 +1,11 @@
 """Names of interfaces, as the commands of ``config`` check them (config/main.py, utilities_common/cli.py)."""
 
 import ipaddress
+import socket
 from collections.abc import Iterator
 
 from sonic_sim.configdb import ConfigDb
+from sonic_sim.shell.programs import ProgramError
 
 INVALID_NAME = "Interface name is invalid. Please enter a valid interface name!!"
 NAME_MAX = 15
@@ -56,6 +58,23 @@ def vrf_exists(db: ConfigDb, name: str) -> bool:
     if name in ("mgmt", "management"):
         return db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true"
     return f"VRF|{name}" in db.rows
+
+
+def is_address(text: str) -> bool:
+    """Tell whether netaddr takes a text for an address, as ``clicommon.is_ipaddress`` asks it: ``10.1`` is one.
+
+    Raises ProgramError for a prefix, which ends the command with netaddr's exception.
+    """
+    if "/" in text:
+        why = "IPAddress() does not support netmasks or subnet prefixes! See documentation for details."
+        raise ProgramError(f"ValueError: {why}")
+    for read in (socket.inet_aton, lambda name: socket.inet_pton(socket.AF_INET6, name)):
+        try:
+            read(text)
+        except OSError:
+            continue
+        return bool(text)
+    return False
 
 
 def expand_filter(text: str) -> Iterator[str]:

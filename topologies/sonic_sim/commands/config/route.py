@@ -6,6 +6,7 @@ from itertools import zip_longest
 from sonic_sim.commands.click7 import Run, argument
 from sonic_sim.commands.config.names import vrf_exists
 from sonic_sim.commands.config.root import config
+from sonic_sim.shell.programs import ProgramError
 
 _FIELDS = ("nexthop", "nexthop-vrf", "ifname", "distance", "blackhole")
 _FORM = "prefix [vrf <vrf_name>] <A.B.C.D/M> nexthop [vrf <vrf_name>]"
@@ -19,6 +20,13 @@ route = config.branch("route", "route-related configuration tasks")
 
 def _read(one: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
     """Return the key of a route and the fields that the words name."""
+    try:
+        return _parsed(one, words, needs_hop=needs_hop)
+    except IndexError as error:
+        raise ProgramError(f"IndexError: {error}") from error
+
+
+def _parsed(one: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
     if not 2 <= len(words) <= 10:
         one.fail(f"argument is not in pattern {_FORM}                  {_HOPS}!")
     for word in ("prefix", "nexthop") if needs_hop else ("prefix",):
@@ -31,7 +39,7 @@ def _read(one: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, di
     vrf, prefix = (target[2], target[3]) if "vrf" in target else ("default", target[1])
     if vrf != "default" and not vrf_exists(one.db, vrf):
         one.fail(f"VRF {vrf} does not exist!")
-    fields = _hops(one, hops) if hops else {}
+    fields = _hops(one, hops) if place < len(words) else {}
     try:
         ipaddress.ip_network(prefix)
         for hop in fields["nexthop"].split(",") if "nexthop" in fields else ():

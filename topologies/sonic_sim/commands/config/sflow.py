@@ -1,9 +1,8 @@
 """``config sflow``."""
 
 from sonic_sim.commands.click7 import Integer, Run, argument, option
-from sonic_sim.commands.config.names import is_interface
+from sonic_sim.commands.config.names import is_address, is_interface
 from sonic_sim.commands.config.root import config
-from sonic_sim.commands.config.system import is_address
 from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.interfaces import kernel_interfaces
 

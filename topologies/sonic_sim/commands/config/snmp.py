@@ -4,8 +4,8 @@ import ipaddress
 import re
 
 from sonic_sim.commands.click7 import AbbreviationGroup, Choice, Run, argument, option
+from sonic_sim.commands.config.names import is_address
 from sonic_sim.commands.config.root import config
-from sonic_sim.commands.config.system import is_address
 from sonic_sim.interfaces import kernel_interfaces
 
 _BARRED = "['@', ':']"

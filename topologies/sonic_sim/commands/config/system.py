@@ -7,6 +7,7 @@ import zoneinfo
 import click
 
 from sonic_sim.commands.click7 import Choice, Integer, PlainGroup, Run, argument, flag, option
+from sonic_sim.commands.config.names import is_address
 from sonic_sim.commands.config.root import NOT_SAVED, config
 
 _METADATA = "DEVICE_METADATA|localhost"
@@ -123,15 +124,6 @@ ntp = config.branch("ntp", "NTP server configuration tasks")
 _ntp_address = argument("ntp_ip_address", metavar="<ntp_ip_address>")
 
 
-def is_address(text: str) -> bool:
-    """Tell whether a text is an IP address."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 @ntp.leaf(
     "add",
     "Add NTP server IP",
@@ -175,10 +167,11 @@ _nameserver = argument("ip_address_str", metavar="<ip_address>")
 
 def _usable(one: Run, text: str) -> str:
     """Return the address of a name server as it is written into its row."""
-    if not is_address(text):
-        one.fail(f"{text} invalid nameserver ip address")
-    address = ipaddress.ip_address(text)
-    if address.is_multicast or address.is_unspecified or str(address) in ("255.255.255.255", "::1"):
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        address = ipaddress.IPv4Address(0)
+    if address.is_reserved or address.is_multicast or address.is_loopback or address.is_unspecified:
         one.fail(f"{text} invalid nameserver ip address")
     return str(address)
 
