@@ -332,7 +332,7 @@ def sonic_vm(start_lab: Callable[..., LabRig], tmp_path_factory: pytest.TempPath
 
 @pytest.fixture
 def stuck_machine(tmp_path: Path) -> Iterator[CommandRig]:
-    """Return a project whose lab is of machines that stop in the middle of their boot."""
+    """Return a project whose lab is of machines that do not boot."""
     rig = CommandRig(tmp_path / "project", small_intent("stuck", *TWO_NODES))
     rig.environ |= {
         "SONIC_KIND": "sonic-vm",

@@ -30,11 +30,11 @@ def main() -> None:
     options = parser.parse_args()
     logging.basicConfig(format="%(asctime)s: %(module)-10s %(levelname)-8s %(message)s", level=logging.DEBUG)
     _health(1, "starting")
-    _boot()
     if os.environ["STUCK"]:
         logging.error("no login prompt")
         _health(1, "VM failed - restarting")
     else:
+        _boot()
         _bootstrap(options)
         _health(0, "running")
     while True:
