@@ -1,7 +1,7 @@
 """FRR's own parser accepts the file of every reference intent for every release.
 
-The parser is that of Debian's package, in the lab's node image; what the versions of SONiC print is recorded in
-tests/conformance.
+The parsers are those of Debian's packages: 8.4 in the lab's node image, 10.3 of trixie in an image of its own. What the
+versions of SONiC print is recorded in tests/conformance.
 """
 
 import os
@@ -23,6 +23,7 @@ from railweave.templates import find_templates
 
 ROOT = Path(__file__).resolve().parents[2]
 INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "tests/golden/sonic_config/intents").glob("*.yml")))
+SUITES = ("bookworm", "trixie")
 UNDERLAYS = ("numbered", "unnumbered")
 CANNOT = not os.environ.get("CI") and shutil.which("docker") is None
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(CANNOT, reason="FRR's parser runs in the lab's image, by Docker")]
@@ -52,17 +53,29 @@ def write_texts(folder: Path) -> int:
     return len(texts)
 
 
-def parse(folder: Path) -> str:
+def image(suite: str) -> str:
+    """Return an image with the FRR of a release of Debian."""
+    if suite == "bookworm":
+        return ensure_image(image_sources())
+    name = f"railweave-frr:{suite}"
+    build = ["docker", "build", "-q", "--network", "host", "--build-arg", f"SUITE={suite}", "-t", name]
+    subprocess.run([*build, str(Path(__file__).parent / "frr_image")], capture_output=True, check=True)
+    return name
+
+
+def parse(folder: Path, suite: str) -> str:
     """Return what FRR's parser says of the files of a folder that it does not accept."""
-    command = ["docker", "run", "--rm", "--network", "none", "-v", f"{folder}:/texts:ro", ensure_image(image_sources())]
+    command = ["docker", "run", "--rm", "--network", "none", "-v", f"{folder}:/texts:ro", image(suite)]
     return subprocess.run([*command, "bash", "-c", PARSE], capture_output=True, text=True, check=True).stdout
 
 
-def test_frr_accepts_the_file_of_every_intent_and_release(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suite", SUITES)
+def test_frr_accepts_the_file_of_every_intent_and_release(tmp_path: Path, suite: str) -> None:
     assert write_texts(tmp_path) >= len(INTENTS) * len(UNDERLAYS) * len(RELEASES) * 2
-    assert parse(tmp_path) == ""
+    assert parse(tmp_path, suite) == ""
 
 
-def test_frr_names_the_line_that_it_does_not_know(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suite", SUITES)
+def test_frr_names_the_line_that_it_does_not_know(tmp_path: Path, suite: str) -> None:
     (tmp_path / "wrong.conf").write_text("router bgp 65001\n neighbor SPINES colour blue\n", encoding="utf-8")
-    assert "Unknown command" in parse(tmp_path)
+    assert "Unknown command" in parse(tmp_path, suite)

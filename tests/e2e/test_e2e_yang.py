@@ -5,6 +5,7 @@ The models are SONiC's and no part of this project: they lie in a folder beside 
 """
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -32,7 +33,7 @@ from railweave.yang.models import load_models
 from sonic_sim.factory import factory_config
 
 ROOT = Path(__file__).resolve().parents[2]
-MODELS = ROOT.parent / "shared" / "sonic-yang"
+MODELS = Path(os.environ.get("RAILWEAVE_YANG_MODELS", ROOT.parent / "shared" / "sonic-yang"))
 RELEASES = tuple(release for release in KNOWN if (MODELS / release).is_dir())
 INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
 

@@ -1,6 +1,7 @@
 """FRR's daemons: started and stopped by supervisord, asked and configured by vtysh."""
 
 import os
+import re
 import socket
 import subprocess
 import time
@@ -19,7 +20,7 @@ def start(text: str) -> None:
         (_SOCKETS / f"{name}.vty").unlink(missing_ok=True)
     supervisorctl("start", *DAEMONS)
     limit = time.monotonic() + _STARTS_S
-    while not answers() and time.monotonic() < limit:
+    while not (answers() and _connected()) and time.monotonic() < limit:
         time.sleep(0.05)
     boot = _SOCKETS / "boot.conf"
     boot.write_text(text)
@@ -35,6 +36,15 @@ def stop() -> None:
 def answers() -> bool:
     """Tell whether every daemon listens where vtysh asks it."""
     return all(_listens(str(_SOCKETS / f"{name}.vty")) for name in DAEMONS)
+
+
+def _connected() -> bool:
+    """Tell whether bgpd has reached zebra.
+
+    What it is told before, it does not pass on: with ``bgp suppress-fib-pending`` it then waits for ever to hear that a
+    route is in the kernel, and announces none (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set`` of bgpd/bgpd.c).
+    """
+    return re.search(r"^bgp ", vtysh("show zebra client summary").stdout, re.MULTILINE) is not None
 
 
 def _listens(path: str) -> bool:

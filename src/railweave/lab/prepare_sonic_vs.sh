@@ -56,11 +56,14 @@ await() { # SECONDS, WHAT, a command
 }
 booted() { ! pgrep -x start.sh; }
 answers() { vtysh -d "$daemon" -c 'show version'; }
+connected() { vtysh -c 'show zebra client summary' | grep -q '^bgp '; }
 await 300 'start.sh does not end' booted
 [ "$(redis-cli -n 4 get CONFIG_DB_INITIALIZED)" = 1 ] || { echo 'start.sh failed: CONFIG_DB is not filled' >&2; exit 1; }
 # Neither the start script nor supervisord starts it, and Containerlab asks for it before there is a supervisord.
 supervisorctl start bgpd >/dev/null 2>&1 || true
 for daemon in zebra staticd bgpd; do await 60 "$daemon does not answer" answers; done
+# With `bgp suppress-fib-pending` loaded before, bgpd would never hear that a route is in the kernel, and announce none.
+await 60 'bgpd does not reach zebra' connected
 [ ! -e /etc/frr/frr.conf ] || vtysh -b >/dev/null
 [ ! -e "$startup.kept" ] || mv "$startup.kept" "$startup"
 END
