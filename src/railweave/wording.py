@@ -29,7 +29,7 @@ def plural(noun: str) -> str:
     """Return the plural of a noun: ``leaves``, ``switches``, ``entries``."""
     if noun.endswith("f"):
         return f"{noun[:-1]}ves"
-    if noun.endswith(("s", "ch")):
+    if noun.endswith(("s", "ch", "x")):
         return f"{noun}es"
     return f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
 

@@ -64,7 +64,9 @@ def test_every_reference_intent_is_valid_on_every_release(intent: Path, capsys: 
 def test_the_command_says_how_many_switches_were_valid(capsys: pytest.CaptureFixture[str]) -> None:
     folders = [word for release in RELEASES[:2] for word in ("--yang", str(MODELS / release))]
     assert main(["check", str(ROOT / "intent" / "pod-32.yml"), *folders]) == 0
-    assert f"CONFIG_DB of 8 switches: valid by the YANG models of {RELEASES[0]}, {RELEASES[1]}" in capsys.readouterr().out
+    assert (
+        f"CONFIG_DB of 8 switches: valid by the YANG models of {RELEASES[0]}, {RELEASES[1]}" in capsys.readouterr().out
+    )
 
 
 def test_the_command_says_where_there_was_nothing_to_validate(

@@ -144,13 +144,19 @@ def _bgp_instances(shown: Any) -> Mapping[str, Any]:
 def _sessions(instances: Mapping[str, Any]) -> dict[str, BgpSession]:
     peers = instances.get("global", {}).get("peers", {})
     return {
-        peer: BgpSession(int(one["remote_as"]), bool(one["is_up"]), _accepted(one.get("address_family", {}).values()))
+        peer: BgpSession(
+            int(one["remote_as"]),
+            bool(one["is_up"]),
+            # What was received and refused serves nobody.
+            _prefixes(one.get("address_family", {}).values(), "accepted_prefixes"),
+            _prefixes(one.get("address_family", {}).values(), "sent_prefixes"),
+        )
         for peer, one in peers.items()
     }
 
 
-def _accepted(families: Iterable[Mapping[str, Any]]) -> int:
-    """Return the prefixes accepted over all address families; what was received and refused serves nobody."""
-    known = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families]
+def _prefixes(families: Iterable[Mapping[str, Any]], counter: str) -> int:
+    """Return the prefixes of a counter over all address families."""
+    known = [int(family.get(counter, UNKNOWN)) for family in families]
     known = [count for count in known if count >= 0]
     return sum(known) if known else UNKNOWN

@@ -16,7 +16,14 @@ from railweave.fabric.model import Fabric
 from railweave.fabric.releases import OtherRelease, other_release, release_warnings
 from railweave.plan.expectation import Expectation, Expecting, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
-from railweave.plan.verification import EVERYONE, Observation, check_device, swapped_cables, unreachable
+from railweave.plan.verification import (
+    EVERYONE,
+    Observation,
+    check_device,
+    swapped_cables,
+    unreachable,
+    withheld_routes,
+)
 
 
 def verify(
@@ -44,17 +51,18 @@ def verify(
         return expecting(fabric, fabric.switch_of[name])
 
     releases: dict[str, OtherRelease | None] = {}
+    withheld: dict[str, str] = {}
 
     def judge(name: str, seen: Observation) -> tuple[VerifyCheck, ...]:
         releases[name] = other_release(seen.release, fabric.policies.sonic.release)
+        withheld[name] = withheld_routes(fabric, expectation(name), seen)
         return check_device(expectation(name), seen, settled)
 
     found = run_on(nr, names, verify_device, judge=judge, timeout_s=timeout_s, interval_s=interval_s, announce=announce)
     checks = tuple(chain.from_iterable(found.values()))
     differing = {name: releases.get(name) for name in names}
-    return VerifyResult(
-        checks, tuple(str(swap) for swap in swapped_cables(fabric, checks)), tuple(release_warnings(differing))
-    )
+    warnings = (*release_warnings(differing), *(withheld[name] for name in names if withheld.get(name)))
+    return VerifyResult(checks, tuple(str(swap) for swap in swapped_cables(fabric, checks)), warnings)
 
 
 _ATTEMPTS = 2
