@@ -193,7 +193,10 @@ def _port(
         "addresses": node.addresses(link),
         "rules": node.rules(machine, port),
         "routes": [
-            {"to": to, "table": table, "metric": metric, "via": one.get("gateway"), "dev": one.get("dev")}
+            {
+                **{"to": to, "table": table, "metric": metric, "mtu": node.route_mtu(one)},
+                **{"via": one.get("gateway"), "dev": one.get("dev")},
+            }
             for (to, table, metric), one in held
         ],
         "gone": sorted(claimed - {key for key, _ in held}),

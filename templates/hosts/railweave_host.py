@@ -220,9 +220,10 @@ def _routes(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
     for wanted in port["routes"]:
         table, metric = str(wanted["table"]), wanted.get("metric", 0)
         held = [one for key, one in every if key == route_key(wanted) and _is_unicast(one)]
-        hop = (wanted.get("via"), wanted.get("dev", name))
-        if [(one.get("gateway"), one.get("dev")) for one in held] != [hop]:
+        hop = (wanted.get("via"), wanted.get("dev", name), wanted.get("mtu"))
+        if [(one.get("gateway"), one.get("dev"), route_mtu(one)) for one in held] != [hop]:
             way = [*(["via", wanted["via"]] if wanted.get("via") else []), "dev", hop[1]]
+            way += ["mtu", str(wanted["mtu"])] if wanted.get("mtu") else []
             words = [wanted["to"], *way, "table", table]
             words += ["metric", str(metric)] if metric else []
             what, after = f"route {wanted['to']} table {table}", " ".join(way)
@@ -249,7 +250,13 @@ def route_key(wanted: Mapping[str, Any]) -> tuple[str, str, int]:
 
 
 def _hop(route: Mapping[str, Any]) -> str:
-    return f"via {route.get('gateway')} dev {route.get('dev')}"
+    size = route_mtu(route)
+    return f"via {route.get('gateway')} dev {route.get('dev')}" + (f" mtu {size}" if size else "")
+
+
+def route_mtu(route: Mapping[str, Any]) -> int | None:
+    """Return the largest packet that a route lets through, None where its interface decides."""
+    return next((one["mtu"] for one in route.get("metrics", ()) if one.get("mtu")), None)
 
 
 def _is_unicast(route: Mapping[str, Any]) -> bool:

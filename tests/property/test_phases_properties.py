@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import assume, given
@@ -16,6 +17,8 @@ from railweave.design.renumbering import renumbered
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link
 from railweave.fabric.policy import ClassRole, Mtu, TrafficClass
+from railweave.hosts.transition import node_in_transition
+from railweave.hosts.values import Node, node_of
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
 from railweave.plan.class_change import accept_both
@@ -159,14 +162,15 @@ mtus = st.integers(68, 9216).flatmap(lambda hosts: st.builds(Mtu, st.integers(ho
 
 
 @given(mtus, mtus, class_sets(), class_sets(), st.booleans())
-def test_no_packet_that_a_node_may_send_is_larger_than_a_hop_of_its_path(
+def test_in_every_state_between_phases_every_path_holds(
     before: Mtu,
     after: Mtu,
     classes: tuple[TrafficClass, ...],
     others: tuple[TrafficClass, ...],
     remarked: bool,
 ) -> None:
-    """While switches change one by one each has the old or the new size, and so has each node while nodes do."""
+    """While members change one by one each is as before or as after the phase, so every mixture of sender, hop and
+    receiver is one of these. Jobs keep the marking and the size with which they began until something is dropped."""
     fabric = small()
     base = replace(fabric, policies=fabric.policies._replace(mtu=before, classes=classes))
     head = replace(fabric, policies=fabric.policies._replace(mtu=after, classes=others if remarked else classes))
@@ -174,17 +178,54 @@ def test_no_packet_that_a_node_may_send_is_larger_than_a_hop_of_its_path(
         steps = phases(base, head)
     except RefusedError:
         assume(False)
-    switches, nodes = before.fabric_bytes, before.hosts_bytes
+    switches, nodes = base, node_of(base, fabric.hosts[0])
+    jobs = [nodes]
     for step in steps:
-        sent = {nodes, step.nodes.policies.mtu.hosts_bytes} if step.is_of_nodes else {nodes}
-        carried = {switches, step.fabric.policies.mtu.fabric_bytes}
-        assert max(sent) <= min(carried)
-        assert step.lowers_mtu == (step.fabric.policies.mtu.fabric_bytes < switches)
-        switches = step.fabric.policies.mtu.fabric_bytes
-        nodes = step.nodes.policies.mtu.hosts_bytes if step.is_of_nodes else nodes
-    assert switches == after.fabric_bytes
-    # Nodes that need no step of their own may change at any time: what they send fits before and after.
-    assert max(nodes, after.hosts_bytes) <= switches
+        now = nodes
+        if step.is_of_nodes:
+            now = node_in_transition(*step.node_values, fabric.hosts[0])
+        if step.drops:
+            jobs = [nodes]
+        for sender, hop, receiver in product([*jobs, nodes, now], (switches, step.fabric), (nodes, now)):
+            assert sender.sent_mtu_bytes <= hop.policies.mtu.fabric_bytes
+            assert sender.sent_mtu_bytes <= receiver.mtu_bytes
+            assert lost_marking(sender, hop, receiver) == ""
+        for dscp, priority in lossless_points(classes).items() if not step.drops else ():
+            for hop in (switches, step.fabric):
+                chain = map_chain(hop.policies.classes)
+                assert chain.dscp_to_tc[dscp] == priority
+                assert priority in chain.lossless
+        assert step.lowers_mtu == (step.fabric.policies.mtu.fabric_bytes < switches.policies.mtu.fabric_bytes)
+        switches, nodes = step.fabric, now
+        jobs.append(nodes)
+    assert switches is head
+    end = node_of(head, fabric.hosts[0])
+    # Nodes that need no phase of their own may change at any time: what they send holds before and after.
+    for sender, receiver in product((nodes, end), (nodes, end)):
+        assert max(sender.sent_mtu_bytes, receiver.sent_mtu_bytes) <= after.fabric_bytes
+        assert lost_marking(sender, head, receiver) == ""
+    if any(step.is_of_nodes for step in steps):
+        assert nodes == end
+
+
+def lost_marking(sender: Node, hop: Fabric, receiver: Node) -> str:
+    """Return what RDMA of ``sender`` lacks on a path; empty where it is lossless and its congestion is notified."""
+    sent, taken = sender.marking, receiver.marking
+    assert sent is not None
+    assert taken is not None
+    chain = map_chain(hop.policies.classes)
+    if sent.priority in sent.lossless:
+        if chain.dscp_to_tc[sent.dscp] != sent.priority or sent.priority not in chain.lossless:
+            return "the switch is lossy"
+        if dict(taken.class_dscp).get(sent.dscp) != sent.priority:
+            return "the receiver puts it on another priority"
+        # DCQCN's notification point is on for the priorities that pause.
+        if not taken.pfc[sent.priority]:
+            return "the receiver neither pauses nor notifies"
+    notified = [one.priority for one in hop.policies.classes if one.role is ClassRole.CNP]
+    if chain.dscp_to_tc[taken.cnp_dscp or 0] not in notified:
+        return "the notification is not in its class"
+    return ""
 
 
 @cache

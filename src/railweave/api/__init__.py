@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from railweave.api.offline import size as size
     from railweave.api.operator import Operator as Operator
     from railweave.api.phased import deploy_phases as deploy_phases
+    from railweave.api.phased_nodes import deploy_node_phase as deploy_node_phase
     from railweave.api.project import Project as Project
     from railweave.api.project import open_project as open_project
     from railweave.api.reference import codes as codes
@@ -62,6 +63,7 @@ _HOMES = {
     "offline": ("check", "explain", "render", "size"),
     "operator": ("Operator",),
     "phased": ("deploy_phases",),
+    "phased_nodes": ("deploy_node_phase",),
     "project": ("Project", "open_project"),
     "reference": ("codes", "explain_rule", "schema", "schemas"),
     "resuming": ("resume",),

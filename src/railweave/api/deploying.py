@@ -31,7 +31,8 @@ class DeployOptions:
     devices that do not answer; ``remove_conflicting`` removes unmanaged rows that hold a fabric port; ``single_step``
     deploys in one step what live traffic would need phases for; ``remove_live`` closes ports in use;
     ``allow_lockout`` changes who can log in to switches; ``discard_newer`` undoes what a newer or another state of
-    the intent brought. ``max_failures`` None is the target's.
+    the intent brought; ``nodes_done`` states that the GPU nodes have done the phases before, and that no job still
+    sends what is dropped. ``max_failures`` None is the target's.
     """
 
     provision: bool = False
@@ -42,6 +43,7 @@ class DeployOptions:
     remove_live: bool = False
     allow_lockout: bool = False
     discard_newer: bool = False
+    nodes_done: bool = False
     max_failures: int | None = None
 
     def policy(self, fabric: LiveFabric, *, remove_conflicting: bool | None = None) -> Policy:

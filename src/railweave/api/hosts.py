@@ -7,16 +7,19 @@ from fnmatch import fnmatchcase
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.target_file import load_target
+from railweave.api.comparing import phased_change
 from railweave.api.designing import Designed, load_designed, project_templates
 from railweave.api.operator import Operator
 from railweave.api.project import Project, find_target
 from railweave.diagnostics import Severity, Where, error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Host
+from railweave.fabric.model import Fabric, Host
 from railweave.hosts.outcome import HostsRun
 from railweave.hosts.render import HostRenderer
+from railweave.hosts.transition import changed_values
 from railweave.intent.load import load_intent
-from railweave.wording import compact
+from railweave.plan.shared_values import NodeValues
+from railweave.wording import compact, first_few
 from railweave_hosts.access import HostAccess
 from railweave_hosts.rollout import HostRollout
 from railweave_hosts.runner import NodeReading
@@ -51,21 +54,27 @@ class LiveNodes:
             return self.rollout.apply(self.hosts, listener)
 
 
-def plan(project: Project, target: str, *, limit: str = "") -> HostsRun:
+def plan(project: Project, target: str, *, limit: str = "", base: str = "", phase: int | None = None) -> HostsRun:
     """Return what `apply` would change on the nodes that ``limit`` names, by default on all.
 
-    ``limit`` is a comma-separated list of names, patterns and kinds. Raises RefusedError if the intent has errors, if
+    ``limit`` is a comma-separated list of names, patterns and kinds; with ``base``, the running intent, and ``phase``
+    the nodes are compared with that phase of the change. Raises RefusedError if the intent has errors, if
     the target does not reach nodes or if a name matches none.
     """
-    return live_nodes(project, target, limit).plan()
+    values = phased_change(project, base).phase(phase).node_values if base and phase else None
+    return live_nodes(project, target, limit, values).plan()
 
 
-def apply(project: Project, target: str, *, limit: str = "") -> HostsRun | None:
+def apply(
+    project: Project, target: str, *, limit: str = "", single_step: bool = False, values: NodeValues | None = None
+) -> HostsRun | None:
     """Configure the nodes that ``limit`` names as intended and read every setting back; None if the operator declined.
 
-    Raises as `plan` does, and RefusedError if the intent does not manage its nodes.
+    ``values`` are those of a phase (`deploy_node_phase`). Raises as `plan` does, and RefusedError if the intent does
+    not manage its nodes, or if a marking or an MTU that they share with others would change in one step and neither
+    ``single_step`` nor the target allows it.
     """
-    nodes = live_nodes(project, target, limit)
+    nodes = live_nodes(project, target, limit, values)
     if not nodes.designed.fabric.policies.hosts.manage:
         refused = error(
             "RW805",
@@ -75,6 +84,8 @@ def apply(project: Project, target: str, *, limit: str = "") -> HostsRun | None:
         )
         raise RefusedError([refused])
     project.operator.require_answer("hosts apply")
+    if values is None and not (single_step or load_target(find_target(target)).rollout.single_step):
+        _refuse_shared(nodes.plan())
     return nodes.apply() if project.operator.approves_nodes(nodes.plan, target) else None
 
 
@@ -88,8 +99,23 @@ def managed(project: Project, target: str) -> bool:
     return True
 
 
-def live_nodes(project: Project, target: str, limit: str = "") -> LiveNodes:
-    """Return the nodes that ``limit`` names; raises as `plan` does."""
+def _refuse_shared(run: HostsRun) -> None:
+    if found := changed_values(run):
+        names = tuple(found)
+        text = f"{', '.join(found[names[0]])} would change on {first_few(names, 1)}, and packets of nodes that have not"
+        refused = error(
+            "RW808",
+            f"{text} changed yet would be lost",
+            devices=names,
+            fix="change switches and nodes in phases with `railweave deploy --from REV`, REV being what runs, or nodes"
+            " alone with `railweave hosts apply --from REV --phase N`; or, where nothing uses the fabric, apply with"
+            " --single-step",
+        )
+        raise RefusedError([refused])
+
+
+def live_nodes(project: Project, target: str, limit: str = "", values: NodeValues | None = None) -> LiveNodes:
+    """Return the nodes that ``limit`` names, as they are to be in a phase with ``values``; raises as `plan` does."""
     designed = load_designed(project.intent)
     project.operator.warn(one for one in designed.diagnostics if one.severity is not Severity.INFO)
     file = find_target(target)
@@ -105,18 +131,28 @@ def live_nodes(project: Project, target: str, limit: str = "") -> LiveNodes:
     hosts = designed.fabric.hosts
     chosen = selected({host.name: host.kind for host in hosts}, limit)
     named = tuple(host for host in hosts if host.name in chosen)
-    return reach_nodes(project, designed, named, chosen_target, chosen_target.hosts)
+    values = values or NodeValues(designed.fabric, designed.fabric)
+    designed = replace(designed, fabric=values.accepts)
+    return reach_nodes(project, designed, named, chosen_target, chosen_target.hosts, values.sends)
 
 
 def reach_nodes(
-    project: Project, designed: Designed, hosts: tuple[Host, ...], target: Target, access: HostAccess
+    project: Project,
+    designed: Designed,
+    hosts: tuple[Host, ...],
+    target: Target,
+    access: HostAccess,
+    sends: Fabric | None = None,
 ) -> LiveNodes:
-    """Return ``hosts`` as reached by ``access``, the ``hosts`` of ``target``; raises RefusedError for its secrets."""
+    """Return ``hosts`` as reached by ``access``, the ``hosts`` of ``target``; raises RefusedError for its secrets.
+
+    They send what ``sends`` says, by default what they accept.
+    """
     store = SecretStore(target)
     if missing := store.missing(dict.fromkeys(access.login.secrets, Where(f"inventory/{target.name}.yml"))):
         raise RefusedError(missing)
     access = replace(access, secrets=store.values)
-    renderer = HostRenderer(designed.fabric, project_templates())
+    renderer = HostRenderer(designed.fabric, project_templates(), sends)
     rollout = HostRollout(designed.fabric, renderer, access, target.name)
     return LiveNodes(designed, hosts, rollout, project.operator)
 

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 from railweave.api import hosts
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, deploy
+from railweave.api.phased_nodes import check_nodes, node_progress
 from railweave.api.phasing import LivePhases, live_phases
 from railweave.api.project import Project
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
-from railweave.hosts.outcome import HostState
 from railweave.plan.phase_progress import PhasedResult, PhaseStep, Waiting
-from railweave.plan.phases import Phase
-from railweave.wording import compact, first_few
+from railweave.plan.phases import Phase, node_phases
+from railweave.wording import first_few
 
 _MOST_NAMED = 4
 
@@ -33,8 +34,10 @@ def deploy_phases(
     operator receives each step as it ends. A phase that waits for cables or nodes ends the deployment without a failure
     (``waiting``). Raises RefusedError if a phase must not begin; nothing of it was done.
     """
-    run = _Run(live_phases(project, target, base), options)
-    change = run.live.change
+    live = live_phases(project, target, base)
+    change = live.change
+    managed = any(one.is_of_nodes for one in change.phases) and hosts.managed(project, target)
+    run = _Run(live, options, managed)
     if phase is None and reviewed is not None:
         phase = min(run.live.done() + 1, len(change.phases))
     steps: list[PhaseStep] = []
@@ -52,13 +55,14 @@ def deploy_phases(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The steps of a deployment; each is taken when it is asked for."""
+    """The steps of a deployment; each is taken when it is asked for. ``managed`` tells whether it changes the nodes."""
 
     live: LivePhases
     options: DeployOptions
+    managed: bool
 
     def all(self) -> Iterator[PhaseStep | Waiting]:
-        """Take every step up to a manual one, beginning where the switches are."""
+        """Take every step up to a manual one, beginning where the switches and nodes are."""
         phases = self.live.change.phases
         if len(phases) == 1:
             yield from self._deploy(phases[0])
@@ -67,12 +71,16 @@ class _Run:
         if done and (missing := self.live.missing_cables(done)):
             yield missing
             return
-        # The switches look alike before and after the nodes change, so the nodes are read again.
-        again = bool(done) and phases[done - 1].is_of_nodes
-        if done == len(phases) and not again:
+        done = self._done_by_nodes(done)
+        if done == len(phases) and (self.managed or not phases[-1].is_of_nodes):
             yield from self._deploy(phases[-1])
             return
-        for phase in phases[done - again :]:
+        # A statement about the nodes is about what they have done by now, not by the end of this deployment.
+        stated = self.options.nodes_done and all(phase.drops for phase in phases[done:])
+        for phase in phases[done:]:
+            if phase.drops and not stated:
+                yield Waiting(phase, following=phase)
+                return
             yield from self._deploy(phase)
 
     def one(self, number: int, reviewed: Path | None) -> Iterator[PhaseStep | Waiting]:
@@ -82,17 +90,26 @@ class _Run:
             self.live.done(number)
             if missing := self.live.missing_cables(number - 1):
                 raise _missing_cables(missing, number, self.live.change.base)
-            self._refuse_old_nodes(number)
+        check_nodes(self.live, phase, managed=self.managed, nodes_done=self.options.nodes_done)
         yield from self._deploy(phase, reviewed)
+
+    def _done_by_nodes(self, done: int) -> int:
+        """Return the last phase that switches and nodes have; switches look alike while the nodes change."""
+        window = node_phases(self.live.change.phases, done)
+        if window and self.managed:
+            return node_progress(self.live, window).done(window)
+        return done if self.options.nodes_done else done - len(window)
 
     def _deploy(self, phase: Phase, reviewed: Path | None = None) -> Iterator[PhaseStep | Waiting]:
         project, target, change = self.live.project, self.live.target, self.live.change
         project.operator.tell(f"phase {phase.number} of {len(change.phases)}: {phase.title}")
         if phase.is_of_nodes:
-            if not hosts.managed(project, target):
-                yield Waiting(phase, following=next(iter(change.phases[phase.number :]), None))
-            else:
-                yield PhaseStep(phase, hosts.live_nodes(project, target).apply())
+            if self.managed:
+                yield PhaseStep(phase, hosts.live_nodes(project, target, values=phase.node_values).apply())
+                return
+            rest = change.phases[phase.number - 1 :]
+            nodes = tuple(takewhile(lambda one: one.is_of_nodes, rest))
+            yield Waiting(phase, nodes=nodes, following=next(iter(rest[len(nodes) :]), None))
             return
         fabric = self.live.live_to_deploy(phase.number)
         yield PhaseStep(phase, deploy(project, target, self._agreed(phase), reviewed=reviewed, live=fabric))
@@ -104,23 +121,8 @@ class _Run:
 
         These are the phase's own cables, and a marking or a packet size that no node sends any more.
         """
-        after_nodes = phase.number > 1 and self.live.change.phase(phase.number - 1).is_of_nodes
-        implied = bool(phase.cables) or phase.lowers_mtu or after_nodes
+        implied = bool(phase.cables) or phase.lowers_mtu or phase.drops
         return replace(self.options, single_step=True) if implied else self.options
-
-    def _refuse_old_nodes(self, number: int) -> None:
-        """Raise RefusedError if managed nodes have not changed yet and phase ``number`` relies on it."""
-        project, target = self.live.project, self.live.target
-        before = self.live.change.phase(number - 1)
-        if not before.is_of_nodes or not hosts.managed(project, target):
-            return
-        run = hosts.live_nodes(project, target).plan()
-        old = run.named(HostState.CHANGED)
-        if run.ok and not old:
-            return
-        found = f"{compact(old, _MOST_NAMED)} would still change" if old else "not all nodes could be read"
-        fix = f"`railweave deploy --from {self.live.change.base} --phase {before.number}` changes the nodes"
-        raise RefusedError([error("RW518", f"phase {number} cannot begin: {found}", devices=old, fix=fix)])
 
 
 def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:

@@ -46,7 +46,7 @@ class LivePhases:
         with everyone.progress():
             stages = [Configurator(fabric, project_templates(), everyone.secrets) for fabric in fabrics]
             progress = find_phase_progress(everyone.nornir, stages, events=everyone.shown)
-        if diagnostics := check_phase(progress, self.change.base, asked):
+        if diagnostics := check_phase(progress, self.change.base, asked, self.change.phases):
             raise RefusedError(diagnostics)
         return progress.done
 

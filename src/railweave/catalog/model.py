@@ -219,12 +219,13 @@ class VendorPack(NamedTuple):
     that survive a reboot and need a reset, which are reported and never changed; ``firmware_query`` shows them,
     ``firmware_set`` begins the command by which a person sets them. ``names`` are further names for the steps, each
     read on the node. ``facts`` tells which read of the steps gives a fact of ``check --facts``, and what its values
-    mean there.
+    mean there. ``lossless_priorities`` is how many priorities its tools give PFC and congestion control.
     """
 
     id: str
     title: str
     source: str
+    lossless_priorities: int
     nics: tuple[str, ...]
     rdma_prefix: str
     firmware: tuple[str, ...]

@@ -1,11 +1,13 @@
-"""Whether the switches can serve two markings at once: buffers of the phases between (H-budget), and groups that have
-to be written anew under traffic."""
+"""Whether switches and NICs can serve two markings at once: buffers of the phases between (H-budget), groups that have
+to be written anew under traffic, and NICs that serve one lossless priority only."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from railweave.catalog.load import load_catalog
 from railweave.checks.buffers import buffer_findings
-from railweave.diagnostics import Diagnostic, Severity, Where, in_order, warning
+from railweave.diagnostics import Diagnostic, Severity, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
+from railweave.hosts.values import host_vendor
 from railweave.plan.phases import Phase, PhaseKind
 from railweave.qos.buffering import ranges
 
@@ -24,24 +26,46 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
     told by its own checks.
     """
     head = phases[-1].fabric
+    place = where("traffic_classes")
+    nics = tuple(_nics(base, phases, place))
     between = [phase for phase in phases[:-1] if phase.kind is PhaseKind.SWITCHES and phase.fabric is not head]
     if not between:
-        return ()
-    place = where("traffic_classes")
+        return nics
     known = {(one.code, one.message) for one in buffer_findings(head, where)}
     between_findings = [
-        one._replace(message=f"{'while both markings are served' if phase.marks else phase.title}: {one.message}")
+        one._replace(
+            message=f"{'while both markings are served' if 'marking' in phase.values else phase.title}: {one.message}"
+        )
         for phase in between
         for one in _errors(phase, place)
         if (one.code, one.message) not in known
     ]
-    return in_order((*between_findings, *_rewritten(base, [phase.fabric for phase in phases], place)))
+    return in_order((*nics, *between_findings, *_rewritten(base, [phase.fabric for phase in phases], place)))
 
 
 def _errors(phase: Phase, place: Where) -> Iterator[Diagnostic]:
     for one in buffer_findings(phase.fabric, lambda _: place):
         if one.severity is Severity.ERROR:
             yield one._replace(fix=_FIX)
+
+
+def _nics(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator[Diagnostic]:
+    """Yield an error for each vendor whose NICs serve fewer lossless priorities than a phase between asks for."""
+    asked = max((len(_lossless(phase.nodes)) for phase in phases if phase.is_of_nodes), default=0)
+    if asked <= max(len(_lossless(base)), len(_lossless(phases[-1].fabric))):
+        return
+    fabric = phases[-1].nodes
+    vendors = {host_vendor(fabric, host) for host in fabric.hosts}
+    for vendor in sorted(one for one in vendors if one is not None):
+        if (most := load_catalog().vendor_pack(vendor).lossless_priorities) < asked:
+            yield error(
+                "RW516",
+                f"between the two markings GPU nodes have to serve {asked} lossless priorities, and the tools of"
+                f" `{vendor}` set up {most}: a node that has changed would lose what the others send",
+                place,
+                fix="keep the priority and change the code point alone; or stop what uses the class and deploy with"
+                " --single-step",
+            )
 
 
 def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:

@@ -9,9 +9,12 @@ from railweave import api
 from railweave.cli.options import (
     AsJson,
     ExitCode,
+    From,
     IntentArgument,
     IntentOption,
     MaxFailures,
+    NodesDone,
+    PhaseNumber,
     Provision,
     SkipUnreachable,
     TargetOption,
@@ -24,11 +27,6 @@ from railweave.errors import UsageError
 RemoveConflicting = Annotated[
     bool, typer.Option("--remove-conflicting", help="Remove unmanaged rows that hold a fabric port.")
 ]
-From = Annotated[
-    str,
-    typer.Option("--from", metavar="BASE", help="Change in phases from the running intent, a git revision or a file."),
-]
-PhaseNumber = Annotated[int | None, typer.Option("--phase", metavar="N", min=1, help="Only this phase (with --from).")]
 
 
 def register(app: typer.Typer) -> None:
@@ -113,6 +111,7 @@ def deploy(
     max_failures: MaxFailures = None,
     base: From = "",
     phase: PhaseNumber = None,
+    nodes_done: NodesDone = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the newest unfinished rollout, or the named one.")
     ] = False,
@@ -137,6 +136,7 @@ def deploy(
         remove_live=remove_live,
         allow_lockout=allow_lockout,
         discard_newer=discard_newer,
+        nodes_done=nodes_done,
         max_failures=max_failures,
     )
     if base or phase is not None:

@@ -6,9 +6,21 @@ from typing import Annotated
 import typer
 
 from railweave import api
-from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, TargetOption, Yes, group
+from railweave.cli.options import (
+    AsJson,
+    ExitCode,
+    From,
+    IntentArgument,
+    IntentOption,
+    NodesDone,
+    PhaseNumber,
+    TargetOption,
+    Yes,
+    group,
+)
 from railweave.cli.show import print_document, print_error, print_result, print_view
 from railweave.cli.terminal import Terminal
+from railweave.errors import UsageError
 
 Limit = Annotated[
     str, typer.Option("--limit", "-l", metavar="NAMES", help="Only these: names, patterns or kinds, comma-separated.")
@@ -34,6 +46,8 @@ def plan(
     option: IntentOption = None,
     target: TargetOption = "sim",
     limit: Limit = "",
+    base: From = "",
+    phase: PhaseNumber = None,
     json: AsJson = False,
     files: Annotated[bool, typer.Option("--files", help="Show the differences of files, line by line.")] = False,
     exit_code: ExitCode = False,
@@ -43,7 +57,7 @@ def plan(
     from railweave.report.hosts import hosts_json, hosts_view
 
     project = api.open_project(intent or option, Terminal())
-    run = api.hosts.plan(project, target, limit=limit)
+    run = api.hosts.plan(project, target, limit=limit, base=base, phase=_number(base, phase))
     print_result(run, hosts_json, lambda run: hosts_view(run, files=files), as_json=json)
     if not run.ok:
         return 1
@@ -55,6 +69,12 @@ def apply(
     option: IntentOption = None,
     target: TargetOption = "sim",
     limit: Limit = "",
+    base: From = "",
+    phase: PhaseNumber = None,
+    nodes_done: NodesDone = False,
+    single_step: Annotated[
+        bool, typer.Option("--single-step", help="Change in one step what live traffic would need phases for.")
+    ] = False,
     yes: Yes = False,
     if_managed: Annotated[
         bool, typer.Option("--if-managed", help="Do nothing if the intent or the target does not manage the nodes.")
@@ -67,11 +87,22 @@ def apply(
     project = api.open_project(intent or option, Terminal(yes=yes, quiet=json))
     if if_managed and not api.hosts.managed(project, target):
         return 0
-    run = api.hosts.apply(project, target, limit=limit)
+    number = _number(base, phase)
+    run = (
+        api.hosts.apply(project, target, limit=limit, single_step=single_step)
+        if number is None
+        else api.deploy_node_phase(project, target, base=base, phase=number, limit=limit, nodes_done=nodes_done)
+    )
     if run is None:
         return 1
     print_result(run, hosts_json, hosts_view, as_json=json)
     return 0 if run.ok else 1
+
+
+def _number(base: str, phase: int | None) -> int | None:
+    if bool(base) != (phase is not None):
+        raise UsageError("--from BASE and --phase N go together: the running intent, and the phase of the nodes")
+    return phase
 
 
 def collect(

@@ -17,6 +17,15 @@ MaxFailures = Annotated[
     typer.Option("--max-failures", min=1, metavar="N", help="Stop at the N-th failed device; default: the target's."),
 ]
 Provision = Annotated[bool, typer.Option("--provision", help="Allow devices to be reloaded.")]
+From = Annotated[
+    str,
+    typer.Option("--from", metavar="BASE", help="Change in phases from the running intent, a git revision or a file."),
+]
+PhaseNumber = Annotated[int | None, typer.Option("--phase", metavar="N", min=1, help="Only this phase (with --from).")]
+NodesDone = Annotated[
+    bool,
+    typer.Option("--nodes-done", help="The nodes have done the phases before, and no job still sends the old values."),
+]
 SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
 TargetOption = Annotated[
     str,

@@ -13,7 +13,8 @@ from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric, Host
 from railweave.fabric.policy import NetworkBackend
 from railweave.hosts.packs import filled_firmware, filled_steps
-from railweave.hosts.values import LINK_PREFIX_LENGTH, Node, Rail, kernel_settings, node_of
+from railweave.hosts.transition import node_in_transition, route_mtu
+from railweave.hosts.values import LINK_PREFIX_LENGTH, Node, Rail, kernel_settings
 from railweave.templates import Templates
 from railweave.units import ipv4_text
 
@@ -32,10 +33,12 @@ class _Kind:
 
 
 class HostRenderer:
-    """Renders the nodes of one fabric; keeps what they share."""
+    """Renders the nodes of one fabric; keeps what they share. While a shared value changes, the nodes accept what
+    ``fabric`` says and send what ``sends`` says."""
 
-    def __init__(self, fabric: Fabric, templates: Templates) -> None:
+    def __init__(self, fabric: Fabric, templates: Templates, sends: Fabric | None = None) -> None:
         self.fabric = fabric
+        self._sends = sends or fabric
         self._templates = templates
         self._kinds: dict[tuple[str, str], _Kind] = {}
 
@@ -45,11 +48,11 @@ class HostRenderer:
 
     def shared(self, host: Host) -> Mapping[str, bytes]:
         """Return the files that are the same on every node of the kind of ``host``."""
-        return self._kind(host, node_of(self.fabric, host)).shared
+        return self._kind(host, self._node(host)).shared
 
     def own(self, host: Host) -> Mapping[str, bytes]:
         """Return the files that hold the addresses of ``host``."""
-        node = node_of(self.fabric, host)
+        node = self._node(host)
         kind = self._kind(host, node)
         texts = [rail_texts(node, rail) for rail in node.rails]
         files = {
@@ -64,6 +67,9 @@ class HostRenderer:
     def programs(self) -> Mapping[str, str]:
         """Return the programs that read and change a node by name; they are sent with the work, never installed."""
         return {name: self._fill(name, {}) for name in ("railweave_facts.py", "railweave_change.py")}
+
+    def _node(self, host: Host) -> Node:
+        return node_in_transition(self.fabric, self._sends, host)
 
     def _kind(self, host: Host, node: Node) -> _Kind:
         key = (host.kind, host.nic_model)
@@ -151,7 +157,8 @@ MAIN_TABLE = 254
 
 def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
     """Return an interface as the templates have it: ``source`` is its address without the length, ``gateway`` the
-    leaf's; ``table`` holds the default route, the main table the route to ``pool`` with ``metric``; MTU in bytes."""
+    leaf's; ``table`` holds the default route, the main table the route to ``pool`` with ``metric``; MTU in bytes,
+    that of routes None where the interface's holds."""
     source = ipv4_text(rail.address)
     return {
         "host": node.name,
@@ -161,6 +168,7 @@ def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
         "source": source,
         "gateway": ipv4_text(rail.gateway),
         "mtu": node.mtu_bytes,
+        "route_mtu": route_mtu(node),
         "table": rail.table,
         # The metric orders the rails for sockets that bind no address.
         "metric": rail.table,
@@ -170,7 +178,9 @@ def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
 
 
 def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
-    via = texts["gateway"]
+    via = {"via": texts["gateway"]}
+    if texts["route_mtu"] is not None:
+        via["mtu"] = texts["route_mtu"]
     return {
         "name": rail.name,
         "pci": rail.pci,
@@ -181,8 +191,8 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
         "table": rail.table,
         "rule_priority": rail.rule_priority,
         "routes": [
-            {"to": "default", "via": via, "table": rail.table},
-            {"to": texts["pool"], "via": via, "table": MAIN_TABLE, "metric": texts["metric"]},
+            {"to": "default", **via, "table": rail.table},
+            {"to": texts["pool"], **via, "table": MAIN_TABLE, "metric": texts["metric"]},
         ],
     }
 

@@ -102,7 +102,8 @@ class Rail(NamedTuple):
 
 class Node(NamedTuple):
     """Everything that a node's files are made of. ``vendor`` names the pack of its NICs; ``marking`` is None
-    where no class carries RDMA."""
+    where no class carries RDMA. ``mtu_bytes`` is what the NICs take, ``sent_mtu_bytes`` the largest packet that the
+    node's routes let it send."""
 
     name: str
     fabric: str
@@ -111,6 +112,7 @@ class Node(NamedTuple):
     pool: int
     pool_length: int
     mtu_bytes: int
+    sent_mtu_bytes: int
     marking: NicMarking | None
 
 
@@ -145,6 +147,7 @@ def node_of(fabric: Fabric, host: Host) -> Node:
         pool=pool.first,
         pool_length=pool.length,
         mtu_bytes=policies.mtu.hosts_bytes,
+        sent_mtu_bytes=policies.mtu.hosts_bytes,
         marking=marking(policies.classes),
     )
 

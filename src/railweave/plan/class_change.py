@@ -23,7 +23,7 @@ def accept_both(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> C
 
     Raises RefusedError (RW516) with every reason why there are none.
     """
-    if not _gives_up(base, head):
+    if not gives_up(base, head):
         return None
     diagnostics = tuple(_torn(base, head))
     if diagnostics:
@@ -60,26 +60,28 @@ class MovedMarking:
 
 def moved_markings(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> tuple[MovedMarking, ...]:
     """Return the code points that stop being lossless on their priority."""
-    after = _lossless_dscp(head)
+    after = lossless_dscp(head)
     return tuple(
         MovedMarking(dscp, priority, after.get(dscp))
-        for dscp, priority in sorted(_lossless_dscp(base).items())
+        for dscp, priority in sorted(lossless_dscp(base).items())
         if after.get(dscp) != priority
     )
 
 
-def _lossless_dscp(classes: Iterable[TrafficClass]) -> dict[int, int]:
+def lossless_dscp(classes: Iterable[TrafficClass]) -> dict[int, int]:
+    """Return the priority of each lossless code point."""
     return {dscp: one.priority for one in classes if one.lossless for dscp in one.dscp}
 
 
-def _notifying(classes: Iterable[TrafficClass]) -> set[int]:
+def notifying(classes: Iterable[TrafficClass]) -> set[int]:
+    """Return the code points of congestion notifications."""
     return {dscp for one in classes if one.role is ClassRole.CNP for dscp in one.dscp}
 
 
-def _gives_up(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> bool:
+def gives_up(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> bool:
     """Tell whether nodes of ``base`` send something that ``head`` treats worse."""
     named = {dscp for one in head for dscp in one.dscp}
-    return bool(moved_markings(base, head)) or not _notifying(base) <= named
+    return bool(moved_markings(base, head)) or not notifying(base) <= named
 
 
 def _torn(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterable[Diagnostic]:
@@ -114,10 +116,8 @@ def _only_before(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> 
 
 def _with_earlier_dscp(one: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> TrafficClass:
     """Return a lossless class of ``head`` with the code points that led to its priority before."""
-    after = _lossless_dscp(head)
-    earlier = [
-        dscp for dscp, priority in _lossless_dscp(base).items() if priority == one.priority and dscp not in after
-    ]
+    after = lossless_dscp(head)
+    earlier = [dscp for dscp, priority in lossless_dscp(base).items() if priority == one.priority and dscp not in after]
     return one._replace(dscp=(*one.dscp, *sorted(earlier)))
 
 
@@ -128,7 +128,7 @@ def _with_earlier_notifications(
     if one.role is not ClassRole.CNP:
         return one.dscp
     named = {dscp for each in head for dscp in each.dscp}
-    return (*one.dscp, *sorted(_notifying(base) - named))
+    return (*one.dscp, *sorted(notifying(base) - named))
 
 
 def _priority_between(one: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> int:

@@ -5,14 +5,16 @@ configuration it runs is what counts; the fabric has done the phases that every 
 step after the other from there, up to one that waits for people.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.hosts.outcome import HostsRun
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phases import CableMove, Phase
-from railweave.wording import first_few
+from railweave.plan.phases import CableMove, Phase, node_phases
+from railweave.wording import compact, first_few
+
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,15 @@ class PhaseProgress:
         return tuple(name for name, number in self.latest.items() if number is None)
 
 
-def check_phase(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
-    """Return why the phase ``asked`` for (None: the next one) cannot begin or be repeated, as far as switches tell."""
-    return (*_unreadable(progress), *_unknown(progress, base, asked), *_order(progress, base, asked))
+def check_phase(
+    progress: PhaseProgress, base: str, asked: int | None, phases: Sequence[Phase]
+) -> tuple[Diagnostic, ...]:
+    """Return why the phase ``asked`` for (None: the next one) cannot begin or be repeated, as far as switches tell.
+
+    They look alike through those of ``phases`` in which nodes change.
+    """
+    begun = progress.done - len(node_phases(phases, progress.done))
+    return (*_unreadable(progress), *_unknown(progress, base, asked), *_order(progress, base, asked, begun))
 
 
 def _unreadable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
@@ -66,18 +74,73 @@ def _unknown(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Dia
     )
 
 
-def _order(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
-    if asked is None or progress.done in {asked - 1, asked}:
+def _order(progress: PhaseProgress, base: str, asked: int | None, begun: int) -> tuple[Diagnostic, ...]:
+    if asked is None or begun <= asked <= progress.done + 1:
         return ()
-    if progress.done > asked:
-        behind, text = (), f"phase {progress.done} is done already, so phase {asked} cannot be run again"
-        fix = "to go back, reverse the change: the earlier intent, --from the later revision"
-        return (error("RW518", text, devices=behind, fix=fix),)
+    if begun > asked:
+        return (_done_already(begun, asked),)
     late = tuple(name for name, number in progress.latest.items() if number is not None and number < asked - 1)
     have = "has" if len(late) == 1 else "have"
     text = f"phase {asked} cannot begin: {first_few(late)} {have} not done phase {asked - 1}"
     fix = f"railweave deploy --from {base} --phase {progress.done + 1}"
     return (error("RW518", text, devices=late, fix=fix),)
+
+
+def _done_already(done: int, asked: int) -> Diagnostic:
+    fix = "to go back, reverse the change: the earlier intent, --from the later revision"
+    return error("RW518", f"phase {done} is done already, so phase {asked} cannot be run again", fix=fix)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeProgress:
+    """The last phase of those in which nodes change that each node has, the number before the first one where it has
+    none yet; None where it is as in none of them, such as a node on which a phase failed halfway."""
+
+    latest: Mapping[str, int | None]
+
+    def done(self, phases: Sequence[Phase]) -> int:
+        """Return the last of ``phases`` that every node has.
+
+        A node that is as in none of them was on the way to the furthest one, so that is taken again.
+        """
+        known = [number for number in self.latest.values() if number is not None]
+        before = phases[0].number - 1
+        if len(known) < len(self.latest):
+            return max(before, max(known, default=before) - 1)
+        return min(known, default=before)
+
+    def check(self, phase: Phase, base: str) -> tuple[Diagnostic, ...]:
+        """Return why ``phase`` cannot begin or be repeated, as far as nodes tell.
+
+        One that drops the old values on switches asks all nodes to be as in the phase before.
+        """
+        asked = phase.number
+        ahead = [number for number in self.latest.values() if number is not None and number > asked]
+        if ahead:
+            return (_done_already(max(ahead), asked),)
+        late = tuple(
+            name
+            for name, number in self.latest.items()
+            if (number is None and not phase.is_of_nodes) or (number is not None and number < asked - 1)
+        )
+        if not late:
+            return ()
+        found = f"{compact(late, _MOST_NAMED)} would still change"
+        fix = f"`railweave deploy --from {base} --phase {asked - 1}` changes the nodes"
+        return (error("RW518", f"phase {asked} cannot begin: {found}", devices=late, fix=fix),)
+
+
+def check_statement(phase: Phase, phases: Sequence[Phase], base: str, *, managed: bool) -> Diagnostic:
+    """Return that ``phase`` drops what nodes may still send, as long as nobody states that they do not."""
+    before = node_phases(phases, phase.number - 1) or (phase,)
+    numbers = f"phase {before[0].number}" if len(before) == 1 else f"phases {before[0].number} to {before[-1].number}"
+    unseen = "" if managed else f"whether all {len(phase.nodes.hosts)} GPU nodes have done {numbers}, and "
+    return error(
+        "RW518",
+        f"phase {phase.number} cannot begin: nobody has stated {unseen}that no job still sends the old"
+        f" {' and '.join(phase.values)}: a running job keeps what it was started with",
+        fix=f"when this is so: `railweave deploy --from {base} --phase {phase.number} --nodes-done`",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +158,15 @@ class PhaseStep:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A phase that waits for people: for ``cables`` to move, or for the GPU nodes to change if there are none.
+    """A phase that waits for people: for ``cables`` to move, for the GPU nodes to change as in ``nodes``, phases from
+    this one on, or, if there are neither, for jobs to end that still send what this phase drops.
 
     ``following`` is the phase after the change of the nodes, None if it is the last one.
     """
 
     phase: Phase
     cables: tuple[CableMove, ...] = ()
+    nodes: tuple[Phase, ...] = ()
     following: Phase | None = None
 
 

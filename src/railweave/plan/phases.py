@@ -1,26 +1,24 @@
 """A change that would hurt in one step, as a sequence of whole fabrics, each carried out by the ordinary deployment.
 
-Four changes hurt in one step. Spines that are added where all uplinks are in use take cables from the others: these
+Some changes hurt in one step. Spines that are added where all uplinks are in use take cables from the others: these
 are moved a few at a time (``restriping``). Fabric links with another speed are down until both ends have it: one spine
-goes after the other (``speed_change``). A lossless class that gets another code point or priority loses packets
-wherever a GPU node and a switch disagree: the switches first accept both, then the nodes change, then the switches drop
-the old (``class_change``; fabric-facts section 10). A smaller MTU drops what nodes still send in the larger size: the
-nodes change before the switches, and after them where it grows (rule M-1, fabric-facts section 5).
+goes after the other (``speed_change``). A marking or an MTU that nodes and switches share must fit on every path: first
+all accept both, then the nodes send the new, then all drop the old (``shared_values``).
 Everything else is one phase: the head itself.
 
 In a phase that moves cables the configuration goes first, then people move the cables. ``Phase.pending`` names the
 links that are in their hands meanwhile, of which a deployment must expect nothing yet (``railweave.plan.expectation``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from railweave.design.renumbering import renumbered
 from railweave.fabric.model import Fabric, Link
-from railweave.fabric.policy import Mtu
-from railweave.plan.class_change import Classes, accept_both, moved_markings
+from railweave.plan.class_change import moved_markings
 from railweave.plan.restriping import Move, restriping_steps, rewired, with_switches
+from railweave.plan.shared_values import NodeValues, of_switches, shared_change, words
 from railweave.plan.speed_change import speed_steps
 from railweave.wording import counted
 
@@ -69,10 +67,11 @@ class Phase:
     """A step of a change, ``number`` from 1.
 
     ``fabric`` is the whole intermediate fabric that the switches are to be, ``nodes`` the one that the files of the GPU
-    nodes are made from. ``why`` says in a sentence what the phase is for. ``pending`` are the links of ``fabric`` whose
-    cables are moved by hand after the configuration. ``marks`` tells that the switches serve two markings, or the nodes
-    change theirs; ``node_mtu_bytes`` is the MTU that the nodes take. ``lowers_mtu`` tells that the switches drop larger
-    packets from now on, which no node sends any more.
+    nodes are made from, except for what they send, which is of ``sends``; ``was`` is what they were before the first
+    such phase. ``why`` says in a sentence what the phase is for. ``pending`` are the links of ``fabric`` whose
+    cables are moved by hand after the configuration. ``values`` names the shared values that change; ``drops`` tells
+    that from now on the old ones are lost, which jobs that were started earlier may still send. ``lowers_mtu`` tells
+    that the switches drop larger packets from now on.
     """
 
     number: int
@@ -81,11 +80,18 @@ class Phase:
     why: str
     fabric: Fabric
     nodes: Fabric
+    sends: Fabric | None = None
     cables: tuple[CableMove, ...] = ()
     pending: tuple[Link, ...] = ()
-    marks: bool = False
-    node_mtu_bytes: int | None = None
+    was: NodeValues | None = None
+    values: tuple[str, ...] = ()
+    drops: bool = False
     lowers_mtu: bool = False
+
+    @property
+    def node_values(self) -> NodeValues:
+        """Return what the GPU nodes are made from in this phase."""
+        return NodeValues(self.nodes, self.sends or self.nodes)
 
     @property
     def is_of_nodes(self) -> bool:
@@ -109,6 +115,14 @@ def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
         why = "what had to wait for the cables" if found[-1].cables else "what no link waits for"
         found.append(Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head))
     return _numbered(base, [*found, *shared] or [_whole(head)])
+
+
+def node_phases(found: Sequence[Phase], number: int) -> tuple[Phase, ...]:
+    """Return the phases of nodes that end with phase ``number``: the switches are alike in all of them."""
+    first = number
+    while first and found[first - 1].is_of_nodes:
+        first -= 1
+    return tuple(found[first:number])
 
 
 def _numbered(base: Fabric, found: Sequence[Phase]) -> tuple[Phase, ...]:
@@ -149,61 +163,48 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
         title = f"move {counted(len(step), 'cable')}, step {number} of {len(steps)}"
         cables = tuple(_cable(fabric, move) for move in step)
         pending = tuple(move.after for move in step if move.after is not None)
-        yield Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables, pending)
+        yield Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables=cables, pending=pending)
 
 
 def _shared(base: Fabric, before: Fabric, head: Fabric) -> Iterator[Phase]:
-    """Yield the phases of values that nodes and switches share, their marking and their MTU; none where one step does.
+    """Yield the phases of values that nodes and switches share; none where one step does.
 
-    ``before`` is what the switches are by then. They accept the old and the new, then the nodes change, then the
-    switches drop the old.
+    ``before`` is what the switches are by then.
     """
-    both = accept_both(base.policies.classes, head.policies.classes)
-    marks = both is not None
-    grows = switches_go_first(base.policies.mtu, head.policies.mtu)
-    shrinks = nodes_go_first(base.policies.mtu, head.policies.mtu)
-    if not (marks or grows or shrinks):
+    change = shared_change(base, head)
+    if change is None:
         return
-    through = _accepting(base, head, both)
-    if marks or _of_switches(through) != _of_switches(before):
-        title, why = _words_of_accepting(base, head, marks=marks, grows=grows)
-        yield Phase(0, title, PhaseKind.SWITCHES, why, through, base, marks=marks)
-    mtu_bytes = head.policies.mtu.hosts_bytes if grows or shrinks else None
-    what = " and ".join((*(("marking",) if marks else ()), *(("MTU",) if mtu_bytes else ())))
-    why = "the switches still carry the larger packets" if shrinks else "every switch carries the larger packets by now"
-    why = "the nodes send the new marking, which every switch knows by now" if marks else why
-    title = f"GPU nodes change their {what}"
-    yield Phase(0, title, PhaseKind.HOSTS, why, through, head, marks=marks, node_mtu_bytes=mtu_bytes)
-    if through is not head:
-        title = "switches drop the old marking" if marks else "switches lower their MTU"
-        why = f"no node sends {'the old marking' if marks else 'larger packets'} any more"
-        yield Phase(0, title, PhaseKind.CLEANUP, why, head, head)
+    values = tuple(one.name for one in change.values)
+    if of_switches(change.switches) != of_switches(before):
+        title, why = _words_of_accepting(base, head, values)
+        yield Phase(0, title, PhaseKind.SWITCHES, why, change.switches, base, values=values)
+    last = change.before
+    both, old, new = (words(change.values, how) for how in ("both", "old", "new"))
+    for nodes, does, why, drops in (
+        (change.accepting, f"accept {both}", "every node receives the new before one sends it", False),
+        (change.sending, f"send {new}", f"every switch and every node accepts {both} by now", False),
+        (change.after, f"drop {old}", f"no node sends {old} any more", True),
+    ):
+        if nodes.shared != last.shared:
+            title = f"GPU nodes {does}"
+            yield Phase(
+                0, title, PhaseKind.HOSTS, why, change.switches, *nodes, was=change.before, values=values, drops=drops
+            )
+        last = nodes
+    if change.switches is not head:
+        title = "switches drop the old marking" if "marking" in values else "switches lower their MTU"
+        yield Phase(0, title, PhaseKind.CLEANUP, f"no node sends {old} any more", head, head, values=values, drops=True)
 
 
-def _accepting(base: Fabric, head: Fabric, both: Classes | None) -> Fabric:
-    """Return ``head`` with switches that serve the nodes of ``base`` too; itself where those of ``head`` do."""
-    size = max(base.policies.mtu.fabric_bytes, head.policies.mtu.fabric_bytes)
-    if both is None and size == head.policies.mtu.fabric_bytes:
-        return head
-    mtu = head.policies.mtu._replace(fabric_bytes=size)
-    return replace(head, policies=head.policies._replace(classes=both or head.policies.classes, mtu=mtu))
-
-
-def _of_switches(fabric: Fabric) -> tuple[object, ...]:
-    """Return what the configuration of the switches is made from: all but the sizes that nobody configures."""
-    policies = fabric.policies._replace(mtu=fabric.policies.mtu._replace(hosts_bytes=0))
-    return policies, fabric.switches, fabric.links, fabric.host_blocks
-
-
-def _words_of_accepting(base: Fabric, head: Fabric, *, marks: bool, grows: bool) -> tuple[str, str]:
+def _words_of_accepting(base: Fabric, head: Fabric, values: Collection[str]) -> tuple[str, str]:
     """Return title and reason of the phase in which switches accept what nodes of ``base`` and of ``head`` send."""
-    if marks:
+    if "marking" in values:
         moved = moved_markings(base.policies.classes, head.policies.classes)
-        words = "; ".join(map(str, moved)) or "congestion notifications get another code point"
-        return "switches accept both markings", f"{words}: until all nodes have changed, the switches serve both"
-    if grows:
+        changes = "; ".join(map(str, moved)) or "RDMA or its notifications get another code point"
+        return "switches accept both markings", f"{changes}: until all nodes have changed, the switches serve both"
+    if head.policies.mtu.hosts_bytes > base.policies.mtu.fabric_bytes:
         return "switches raise their MTU", "every hop carries the larger packets before a node sends them"
-    return "the change of the switches without their MTU", "GPU nodes still send larger packets"
+    return "the change of the switches without a smaller MTU", "GPU nodes still send larger packets"
 
 
 def _cable(fabric: Fabric, move: Move) -> CableMove:
@@ -221,13 +222,3 @@ def _cable(fabric: Fabric, move: Move) -> CableMove:
 def _end(fabric: Fabric, device: str, index: int) -> CableEnd:
     port = fabric.switch_of[device].panel.ports[index]
     return CableEnd(device, port.name, port.alias, port.panel, port.subport)
-
-
-def nodes_go_first(base: Mtu, head: Mtu) -> bool:
-    """Tell whether nodes of ``base`` send packets that the switches of ``head`` drop."""
-    return base.hosts_bytes > head.fabric_bytes
-
-
-def switches_go_first(base: Mtu, head: Mtu) -> bool:
-    """Tell whether nodes of ``head`` send packets that the switches of ``base`` drop."""
-    return head.hosts_bytes > base.fabric_bytes

@@ -6,9 +6,11 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.hosts.values import marking
 from railweave.jsonable import as_json, members
+from railweave.plan.class_change import lossless_dscp
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phase_progress import PhasedResult
+from railweave.plan.phase_progress import PhasedResult, Waiting
 from railweave.plan.phases import CableEnd, CableMove, Phase, PhaseKind
 from railweave.report.deployment import deploy_json
 from railweave.report.hosts import hosts_json
@@ -52,6 +54,11 @@ def deploy_command(phase: Phase, base: str) -> str:
     return f"railweave deploy --from {base} --phase {phase.number}"
 
 
+def stated_command(base: str) -> str:
+    """Return the command that goes on once nodes and jobs have changed."""
+    return f"railweave deploy --from {base} --nodes-done"
+
+
 def verify_command(phase: Phase, base: str) -> str:
     """Return the command that proves the cables of a phase."""
     return f"railweave verify --from {base} --phase {phase.number}"
@@ -78,21 +85,40 @@ def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = N
     )
 
 
-def nodes_text(phase: Phase, base: str, following: Phase | None) -> str:
-    """Return what is left to whoever runs the GPU nodes, and how to go on with the phase ``following``."""
-    both = "serves both markings" if phase.marks else "carries packets of both sizes"
-    on = f" When all nodes have changed: {deploy_command(following, base)}" if following else ""
+_ENDED = ", once all jobs that were started before have ended"
+
+
+def nodes_text(waiting: Waiting, base: str) -> str:
+    """Return what is left to whoever runs the GPU nodes or their jobs, and how to go on."""
+    phase, following = waiting.phase, waiting.following
+    on = f" Then: {stated_command(base)}" if following else ""
+    if not waiting.nodes:
+        return (
+            f"phase {phase.number} ({phase.title}) waits for the jobs that were started before: they still send the old"
+            f" {' and '.join(phase.values)}. When they have ended: {stated_command(base)}"
+        )
+    steps = "".join(
+        f"\n  phase {one.number}: {one.title} ({node_words(one)}){_ENDED if one.drops else ''}" for one in waiting.nodes
+    )
     return (
-        f"phase {phase.number}: now the {len(phase.nodes.hosts)} GPU nodes must change ({_values(phase)}); their files"
-        f" are made by `railweave render`. Every switch {both} meanwhile.{on}"
+        f"now the {len(phase.nodes.hosts)} GPU nodes must change, all in one phase before any in the next:{steps}"
+        f"\nThe switches serve the nodes in all these phases.{on}"
     )
 
 
-def _values(phase: Phase) -> str:
-    lossless = [one for one in phase.nodes.policies.classes if one.lossless and phase.marks]
-    marking = [f"{one.name}: DSCP {', '.join(map(str, one.dscp))}, priority {one.priority}" for one in lossless]
-    size = [f"MTU {phase.node_mtu_bytes} bytes"] if phase.node_mtu_bytes else []
-    return "; ".join((*marking, *size))
+def node_words(phase: Phase) -> str:
+    """Return what the GPU nodes accept and send in a phase, as far as it changes."""
+    accepts, sends = phase.node_values
+    parts = []
+    if "marking" in phase.values:
+        points = lossless_dscp(accepts.policies.classes)
+        parts.append("accept " + ", ".join(f"DSCP {dscp} on priority {points[dscp]}" for dscp in sorted(points)))
+        if sent := marking(sends.policies.classes):
+            parts.append(f"send DSCP {sent.dscp}")
+    if "MTU" in phase.values:
+        own, most = accepts.policies.mtu.hosts_bytes, sends.policies.mtu.hosts_bytes
+        parts.append(f"MTU {own} bytes" + (f", routes limited to {most}" if most < own else ""))
+    return "; ".join(parts)
 
 
 def rack(end: CableEnd) -> str:
@@ -136,9 +162,10 @@ def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
     if waiting.cables:
         then = verify_command(waiting.phase, result.base)
     else:
-        then = deploy_command(waiting.following, result.base) if waiting.following else ""
+        then = stated_command(result.base) if waiting.following else ""
     cables = [cable_json(cable) for cable in waiting.cables]
-    return {**_named(waiting.phase), "for": "cables" if cables else "nodes", "cables": cables, "then": then}
+    reason = "cables" if cables else "nodes" if waiting.nodes else "jobs"
+    return {**_named(waiting.phase), "for": reason, "cables": cables, "then": then}
 
 
 def _named(phase: Phase) -> dict[str, Any]:
@@ -152,7 +179,7 @@ def waiting_view(result: PhasedResult) -> RenderableType:
         return Text()
     if waiting.cables:
         return cables_view(waiting.phase, result.base, waiting.cables)
-    return Text(nodes_text(waiting.phase, result.base, waiting.following))
+    return Text(nodes_text(waiting, result.base))
 
 
 def work_order(phases: Sequence[Phase], base: str) -> str:
@@ -170,10 +197,13 @@ def work_order(phases: Sequence[Phase], base: str) -> str:
 
 
 def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
+    stated = ["- [ ] no job runs that was started before"] if phase.drops else []
+    option = " --nodes-done" if phase.drops else ""
     if phase.kind is PhaseKind.HOSTS:
-        return [f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {_values(phase)}')} (`railweave hosts apply`)"]
-    command = "railweave deploy" if len(phases) == 1 else deploy_command(phase, base)
-    lines = [f"- [ ] `{command}`"]
+        command = f"railweave hosts apply --from {base} --phase {phase.number}{option}"
+        return [*stated, f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {node_words(phase)}')} (`{command}`)"]
+    command = "railweave deploy" if len(phases) == 1 else f"{deploy_command(phase, base)}{option}"
+    lines = [*stated, f"- [ ] `{command}`"]
     if phase.cables:
         lines += [f"- [ ] {cell(_cable_line(cable))}" for cable in phase.cables]
         lines.append(f"- [ ] `{verify_command(phase, base)}`")

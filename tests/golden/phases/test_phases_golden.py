@@ -12,6 +12,7 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
+from railweave.plan.phase_progress import Waiting
 from railweave.plan.phases import Phase, phases
 from railweave.report.phases import cables_view, nodes_text, phases_json, phases_view, work_order
 
@@ -72,8 +73,13 @@ def shown(found: tuple[Phase, ...]) -> str:
     for phase in found:
         if phase.cables:
             console.print(cables_view(phase, "main"))
-        if phase.is_of_nodes:
-            console.print(nodes_text(phase, "main", next(iter(found[phase.number :]), None)))
+    nodes = tuple(phase for phase in found if phase.is_of_nodes)
+    if nodes:
+        following = next(iter(found[nodes[-1].number :]), None)
+        console.print(nodes_text(Waiting(nodes[0], nodes=nodes, following=following), "main"))
+    for phase in found:
+        if phase.drops:
+            console.print(nodes_text(Waiting(phase, following=phase), "main"))
     file = console.file
     assert isinstance(file, StringIO)
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -42,6 +42,7 @@ traffic_classes:
   - {name: best-effort, role: bulk, dscp: default, priority: 0, share: 10}
 """
 AGREED = DeployOptions(provision=True)
+NODES = ("gpu1", "gpu2", "gpu3", "gpu4")
 
 
 def designed(text: str) -> Any:
@@ -54,6 +55,11 @@ def result_of(outcome: Result = Result.DONE, *, interrupted: bool = False) -> De
     return DeployResult(outcome, {"weave-leaf1": DeviceOutcome(reached)}, interrupted=interrupted)
 
 
+def held(first: int, second: int) -> dict[str, int]:
+    """Return the phase of every node; those of the last two are as of the first two."""
+    return dict(zip(NODES, (first, second) * 2, strict=True))
+
+
 @dataclass
 class Stage:
     """What the played switches and nodes do, and what was asked of them."""
@@ -61,10 +67,12 @@ class Stage:
     done: int = 0
     missing: Callable[[int], Waiting | None] = lambda number: None
     manages_nodes: bool = False
-    node_states: HostState = HostState.UNCHANGED
+    node_phases: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NODES, 0))
+    node_result: HostState = HostState.CHANGED
     results: dict[int, DeployResult | None] = field(default_factory=dict)
     deployed: list[tuple[int, bool]] = field(default_factory=list)
-    nodes_applied: int = 0
+    nodes_applied: list[int] = field(default_factory=list)
+    values: dict[int, Any] = field(default_factory=dict)
 
 
 @pytest.fixture
@@ -75,17 +83,29 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
         played.deployed.append((live, options.single_step))
         return played.results.get(live, result_of())
 
-    def nodes(project: Project, target: str) -> Any:
-        names = ("gpu1", "gpu2")
+    @dataclass(frozen=True)
+    class Nodes:
+        values: Any
+        hosts: tuple[Any, ...] = tuple(SimpleNamespace(name=name) for name in NODES)
 
-        def run() -> HostsRun:
-            return HostsRun("weave", target, True, tuple(HostResult(name, played.node_states) for name in names))
+        def run(self, states: dict[str, HostState]) -> HostsRun:
+            return HostsRun("weave", "sim", True, tuple(HostResult(name, state) for name, state in states.items()))
 
-        def apply() -> HostsRun:
-            played.nodes_applied += 1
-            return run()
+        def plan(self) -> HostsRun:
+            held = {one.name: played.values.get(played.node_phases[one.name]) for one in self.hosts}
+            return self.run(
+                {name: HostState.CHANGED if one != self.values else HostState.UNCHANGED for name, one in held.items()}
+            )
 
-        return SimpleNamespace(plan=run, apply=apply)
+        def apply(self) -> HostsRun:
+            (number,) = (number for number, values in played.values.items() if values == self.values and number)
+            played.nodes_applied.append(number)
+            if played.node_result is not HostState.FAILED:
+                played.node_phases |= dict.fromkeys(played.node_phases, number)
+            return self.run(dict.fromkeys(played.node_phases, played.node_result))
+
+    def nodes(project: Project, target: str, values: Any) -> Any:
+        return Nodes(values)
 
     monkeypatch.setattr(LivePhases, "done", lambda self, asked=None: played.done)
     monkeypatch.setattr(LivePhases, "missing_cables", lambda self, number: played.missing(number))
@@ -97,13 +117,26 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Any]]:
-    def made(head: str, number: int | None = None, quiet: bool = True, reviewed: Path | None = None) -> tuple[int, Any]:
+def run(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, Any]]:
+    def made(
+        head: str,
+        number: int | None = None,
+        quiet: bool = True,
+        reviewed: Path | None = None,
+        nodes_done: bool = False,
+    ) -> tuple[int, Any]:
         base, wanted = designed(WEAVE % 2), designed(head)
         change = PhasedChange("main", base.fabric, wanted, phases(base.fabric, wanted.fabric))
+        of_nodes = [phase for phase in change.phases if phase.is_of_nodes]
+        stage.values = {phase.number: phase.node_values for phase in of_nodes}
+        if of_nodes:
+            stage.values[of_nodes[0].number - 1] = of_nodes[0].was
         monkeypatch.setattr(phased, "live_phases", lambda project, target, base: LivePhases(project, change, target))
         project = Project(Path("weave.yml"), Terminal(quiet=quiet))
-        done = phased.deploy_phases(project, "sim", AGREED, base="main", phase=number, reviewed=reviewed)
+        options = replace(AGREED, nodes_done=nodes_done)
+        done = phased.deploy_phases(project, "sim", options, base="main", phase=number, reviewed=reviewed)
         status = show_phases(done, as_json=quiet)
         out = capsys.readouterr().out
         return status, json.loads(out) if quiet else out
@@ -111,64 +144,109 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return made
 
 
-def test_managed_nodes_change_between_the_switches_and_only_then_the_old_marking_goes(stage: Stage, run: Any) -> None:
+def test_managed_nodes_accept_then_send_and_drop_only_what_no_job_sends(stage: Stage, run: Any) -> None:
     stage.manages_nodes = True
     status, told = run(WEAVE % 2 + MARKING)
+    assert (status, stage.deployed, stage.nodes_applied) == (0, [(1, False)], [2, 3])
+    assert (told["waiting"]["number"], told["waiting"]["for"]) == (4, "jobs")
+    assert told["waiting"]["then"] == "railweave deploy --from main --nodes-done"
+    stage.done = 4
+    assert run(WEAVE % 2 + MARKING)[1]["steps"] == [], "nobody has stated that no job sends the old marking"
+    status, told = run(WEAVE % 2 + MARKING, nodes_done=True)
     assert (status, told["waiting"]) == (0, None)
-    assert stage.deployed == [(1, False), (3, True)]
-    assert stage.nodes_applied == 1
-    assert [step["number"] for step in told["steps"]] == [1, 2, 3]
+    assert [step["number"] for step in told["steps"]] == [4, 5]
+    assert (stage.deployed, stage.nodes_applied) == ([(1, False), (5, True)], [2, 3, 4])
+
+
+def test_a_statement_does_not_cover_what_nodes_have_not_done_yet(stage: Stage, run: Any) -> None:
+    stage.manages_nodes = True
+    _, told = run(WEAVE % 2 + MARKING, nodes_done=True)
+    assert (stage.nodes_applied, told["waiting"]["for"]) == ([2, 3], "jobs")
 
 
 def test_nodes_that_fail_keep_the_old_marking_on_the_switches(stage: Stage, run: Any) -> None:
-    stage.manages_nodes, stage.node_states = True, HostState.FAILED
+    stage.manages_nodes, stage.node_result = True, HostState.FAILED
     status, _ = run(WEAVE % 2 + MARKING)
     assert status == 1
-    assert stage.deployed == [(1, False)]
+    assert (stage.deployed, stage.nodes_applied) == ([(1, False)], [2])
 
 
-def test_nodes_are_seen_to_again_when_the_switches_are_past_them(stage: Stage, run: Any) -> None:
-    # Switches look alike before and after the nodes change.
-    stage.done, stage.manages_nodes = 2, True
-    assert run(WEAVE % 2 + MARKING)[0] == 0
-    assert stage.nodes_applied == 1
-    assert stage.deployed == [(3, True)]
+@pytest.mark.parametrize(
+    ("of_nodes", "next_phase"),
+    [((1, 1), 2), ((2, 1), 2), ((2, 2), 3), ((3, 2), 3), ((2, 99), 2), ((3, 99), 3), ((99, 99), 2)],
+)
+def test_nodes_go_on_where_they_are_and_never_back(
+    stage: Stage, run: Any, of_nodes: tuple[int, int], next_phase: int
+) -> None:
+    # Switches look alike while the nodes change; 99 is a node on which a phase failed halfway.
+    stage.done, stage.manages_nodes = 4, True
+    stage.node_phases = held(*of_nodes)
+    run(WEAVE % 2 + MARKING)
+    assert stage.nodes_applied[0] == next_phase
 
 
 def test_nodes_of_others_are_waited_for_and_the_words_say_how_to_go_on(stage: Stage, run: Any) -> None:
-    stage.done = 2
+    stage.done = 4
     status, told = run(WEAVE % 2 + MARKING)
     assert (status, stage.deployed) == (0, [])
-    assert (told["waiting"]["for"], told["waiting"]["then"]) == ("nodes", "railweave deploy --from main --phase 3")
+    assert (told["waiting"]["number"], told["waiting"]["for"]) == (2, "nodes")
+    assert told["waiting"]["then"] == "railweave deploy --from main --nodes-done"
     _, words = run(WEAVE % 2 + MARKING, quiet=False)
-    assert "roce: DSCP 24, priority 4" in words
+    assert "phase 4: GPU nodes drop the old marking (accept DSCP 24 on priority 4; send DSCP 24)" in words
+    assert run(WEAVE % 2 + MARKING, nodes_done=True)[1]["waiting"] is None
+    assert stage.deployed == [(5, True)]
 
 
-def test_the_last_phase_is_refused_while_managed_nodes_would_still_change(stage: Stage, run: Any) -> None:
-    stage.done, stage.manages_nodes, stage.node_states = 2, True, HostState.CHANGED
-    with pytest.raises(RefusedError, match="gpu1, gpu2 would still change"):
+def test_nodes_of_others_while_a_shared_value_changes_are_refused_with_what_is_missing(stage: Stage, run: Any) -> None:
+    stage.done = 4
+    with pytest.raises(RefusedError) as refused:
+        run(WEAVE % 2 + MARKING, 5)
+    (found,) = refused.value.diagnostics
+    assert found.message == (
+        "phase 5 cannot begin: nobody has stated whether all 4 GPU nodes have done phases 2 to 4, and that no job still"
+        " sends the old marking: a running job keeps what it was started with"
+    )
+    assert "railweave deploy --from main --phase 5 --nodes-done" in found.fix
+    assert run(WEAVE % 2 + MARKING, 5, nodes_done=True)[0] == 0
+    assert stage.deployed == [(5, True)]
+
+
+def test_a_phase_waits_for_every_managed_node(stage: Stage, run: Any) -> None:
+    stage.done, stage.manages_nodes = 4, True
+    stage.node_phases = held(4, 3)
+    with pytest.raises(RefusedError, match="gpu2, gpu4 would still change"):
+        run(WEAVE % 2 + MARKING, 5, nodes_done=True)
+    stage.node_phases = held(1, 2)
+    with pytest.raises(RefusedError, match="phase 3 cannot begin: gpu1, gpu3 would still change"):
         run(WEAVE % 2 + MARKING, 3)
-    stage.node_states = HostState.UNCHANGED
-    assert run(WEAVE % 2 + MARKING, 3)[0] == 0
-    assert stage.deployed == [(3, True)]
+    stage.node_phases = held(3, 3)
+    with pytest.raises(RefusedError, match="phase 3 is done already, so phase 2 cannot be run again"):
+        run(WEAVE % 2 + MARKING, 2)
+    with pytest.raises(RefusedError, match="no job still sends the old marking"):
+        run(WEAVE % 2 + MARKING, 4)
+    stage.node_phases = held(4, 4)
+    assert run(WEAVE % 2 + MARKING, 5, nodes_done=True)[0] == 0
+    assert stage.deployed == [(5, True)]
 
 
 SMALLER = "mtu: {fabric: 4300, hosts: 4200}\n"
 
 
 def test_a_smaller_mtu_goes_to_the_managed_nodes_before_the_switches(stage: Stage, run: Any) -> None:
-    stage.manages_nodes, stage.done = True, 1
+    stage.manages_nodes, stage.done = True, 2
     status, told = run(WEAVE % 2 + SMALLER)
+    assert (status, stage.nodes_applied, told["waiting"]["for"]) == (0, [1], "jobs")
+    status, told = run(WEAVE % 2 + SMALLER, nodes_done=True)
     assert (status, told["waiting"]) == (0, None)
-    assert [(step["number"], step["kind"]) for step in told["steps"]] == [(1, "hosts"), (2, "cleanup")]
-    assert (stage.nodes_applied, stage.deployed) == (1, [(2, True)])
+    assert [(step["number"], step["kind"]) for step in told["steps"]] == [(2, "hosts"), (3, "cleanup")]
+    assert (stage.nodes_applied, stage.deployed) == ([1, 2], [(3, True)])
 
 
 def test_a_smaller_mtu_waits_for_nodes_of_others(stage: Stage, run: Any) -> None:
-    stage.done = 1
+    stage.done = 2
     status, told = run(WEAVE % 2 + SMALLER)
     assert (status, told["waiting"]["for"], stage.deployed) == (0, "nodes", [])
-    assert told["waiting"]["then"] == "railweave deploy --from main --phase 2"
+    assert told["waiting"]["then"] == "railweave deploy --from main --nodes-done"
 
 
 def test_a_larger_mtu_goes_to_the_switches_before_the_nodes(stage: Stage, run: Any) -> None:
@@ -178,10 +256,9 @@ def test_a_larger_mtu_goes_to_the_switches_before_the_nodes(stage: Stage, run: A
     status, told = larger()
     assert (status, told["waiting"]["for"], told["waiting"]["then"]) == (0, "nodes", "")
     assert stage.deployed == [(1, False)]
-    # The switches look alike before and after the nodes changed.
-    stage.done, stage.manages_nodes = 2, True
+    stage.done, stage.manages_nodes, stage.node_phases = 3, True, held(1, 1)
     status, told = larger()
-    assert (status, told["waiting"], stage.nodes_applied) == (0, None, 1)
+    assert (status, told["waiting"], stage.nodes_applied) == (0, None, [2, 3])
     assert stage.deployed == [(1, False)]
 
 

@@ -107,9 +107,18 @@ def test_new_stripes_wait_until_the_cables_are_moved() -> None:
 def test_cables_and_classes_change_one_after_the_other() -> None:
     head = weave(4, CLASSES % (24, 4))
     found = phases(weave(2), head)
-    assert [phase.kind.value for phase in found] == ["provision", "cables", "cables", "switches", "hosts", "cleanup"]
+    assert [phase.kind.value for phase in found] == [
+        "provision",
+        "cables",
+        "cables",
+        "switches",
+        "hosts",
+        "hosts",
+        "hosts",
+        "cleanup",
+    ]
     assert {phase.fabric.policies.classes for phase in found[:3]} == {weave(2).policies.classes}
-    assert [phase.nodes is head for phase in found] == [False, False, False, False, True, True]
+    assert [phase.nodes is head for phase in found] == [False] * 6 + [True, True]
 
 
 def test_ports_and_cables_are_not_changed_together() -> None:
@@ -174,7 +183,7 @@ def test_a_cable_phase_changes_no_identity_and_takes_no_session_but_those_that_m
 
 def test_a_code_point_alone_is_served_by_the_same_class() -> None:
     found = phases(weave(), weave(2, CLASSES % (24, 3)))
-    assert [phase.kind for phase in found] == [PhaseKind.SWITCHES, PhaseKind.HOSTS, PhaseKind.CLEANUP]
+    assert [phase.kind.value for phase in found] == ["switches", "hosts", "hosts", "hosts", "cleanup"]
     between = next(one for one in found[0].fabric.policies.classes if one.lossless)
     assert (between.name, sorted(between.dscp), between.priority) == ("roce", [24, 26], 3)
     plan = plan_offline(weave(), found[0].fabric, find_templates())
@@ -201,7 +210,7 @@ def test_a_code_point_on_another_priority_has_no_way_without_loss_and_the_way_ou
 def test_one_more_lossless_class_needs_no_phases() -> None:
     disk = "  - {name: disk, role: storage, dscp: [34], lossless: true, priority: 4, share: 5}\n"
     assert kinds(weave(), weave(2, CLASSES % (26, 3) + disk)) == ["switches"]
-    assert kinds(weave(2, CLASSES % (26, 3) + disk), weave()) == ["switches", "hosts", "cleanup"]
+    assert kinds(weave(2, CLASSES % (26, 3) + disk), weave()) == ["hosts", "hosts", "cleanup"]
 
 
 def test_a_chip_without_room_for_both_is_refused_with_the_numbers() -> None:
@@ -279,13 +288,13 @@ def test_the_fabric_has_done_what_every_switch_has(latest: dict[str, int | None]
 def test_a_phase_begins_only_after_the_one_before_it(
     latest: dict[str, int | None], asked: int | None, words: str
 ) -> None:
-    found = check_phase(standing(**latest), "main", asked)
+    found = check_phase(standing(**latest), "main", asked, phases(weave(2), weave(4)))
     assert [one.code for one in found] == (["RW518"] if words else [])
     assert all(words in one.message and one.fix for one in found)
 
 
 def test_a_switch_that_cannot_be_read_leaves_the_standing_open() -> None:
-    (found,) = check_phase(PhaseProgress({"a": 1}, {"b": "no route"}), "main", 2)
+    (found,) = check_phase(PhaseProgress({"a": 1}, {"b": "no route"}), "main", 2, phases(weave(2), weave(4)))
     assert found.devices == ("b",)
     assert "b: no route" in found.message
 

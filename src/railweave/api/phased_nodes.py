@@ -1,0 +1,72 @@
+"""The GPU nodes in a change in phases: how far they are, and one phase on all or some of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from railweave.api import hosts
+from railweave.api.phasing import LivePhases, live_phases
+from railweave.api.project import Project
+from railweave.diagnostics import error
+from railweave.errors import RefusedError, UsageError
+from railweave.hosts.outcome import HostsRun, HostState
+from railweave.plan.phase_progress import NodeProgress, check_statement
+from railweave.plan.phases import Phase, node_phases
+
+
+def deploy_node_phase(
+    project: Project, target: str, *, base: str, phase: int, limit: str = "", nodes_done: bool = False
+) -> HostsRun | None:
+    """Change the nodes that ``limit`` names as a phase of the change from ``base`` says; None if the operator declined.
+
+    ``nodes_done`` states that no job still sends the old values, for a phase that drops them. Raises RefusedError if
+    a switch or a node has not done the phase before.
+    """
+    live = live_phases(project, target, base)
+    found = live.change.phase(phase)
+    if not found.is_of_nodes:
+        raise UsageError(f"phase {phase} changes no node: `railweave deploy --from {base} --phase {phase}`")
+    live.done(phase)
+    check_nodes(live, found, managed=True, nodes_done=nodes_done)
+    return hosts.apply(project, target, limit=limit, values=found.node_values)
+
+
+def node_progress(live: LivePhases, window: Sequence[Phase]) -> NodeProgress:
+    """Read the nodes and return which of ``window``, phases in which nodes change one after the other, they have.
+
+    Raises RefusedError if a node cannot be read.
+    """
+    before = window[0].number - 1
+    states = [(phase.number, phase.node_values) for phase in reversed(window)]
+    states += [(before, window[0].was)] if window[0].was else []
+    latest: dict[str, int | None] = {host.name: None for host in window[0].nodes.hosts}
+    for number, values in states:
+        left = {name for name, found in latest.items() if found is None}
+        if not left:
+            break
+        nodes = hosts.live_nodes(live.project, live.target, values=values)
+        run = replace(nodes, hosts=tuple(host for host in nodes.hosts if host.name in left)).plan()
+        _refuse_unread(run)
+        latest |= dict.fromkeys(run.named(HostState.UNCHANGED), number)
+    return NodeProgress(latest)
+
+
+def check_nodes(live: LivePhases, phase: Phase, *, managed: bool, nodes_done: bool) -> None:
+    """Raise RefusedError if ``phase`` drops what nodes may still send, or needs a node that has not come so far."""
+    change = live.change
+    if phase.drops and not nodes_done:
+        raise RefusedError([check_statement(phase, change.phases, change.base, managed=managed)])
+    last = phase.number - 1
+    while last < len(change.phases) and change.phases[last].is_of_nodes:
+        last += 1
+    window = node_phases(change.phases, last)
+    if managed and window and (diagnostics := node_progress(live, window).check(phase, change.base)):
+        raise RefusedError(diagnostics)
+
+
+def _refuse_unread(run: HostsRun) -> None:
+    unread = tuple(host for host in run.hosts if host.state in {HostState.FAILED, HostState.UNREACHABLE})
+    if unread:
+        more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
+        text = f"the progress of the change is unknown: {unread[0].name}: {unread[0].error}{more}"
+        names = tuple(host.name for host in unread)
+        raise RefusedError([error("RW518", text, devices=names, fix="restore access to it, then try again")])

@@ -1,0 +1,57 @@
+"""A GPU node while a value that both ends of its paths share changes: it accepts the old and the new, and sends one.
+
+What a NIC accepts is its MTU, the priority of each code point, PFC and DCQCN per priority. What it sends is the marking
+of RDMA and of notifications, and the size that its routes allow, which may be smaller than the interface's MTU. RDMA
+does not ask routes: it takes the interface's MTU, and both ends of a queue pair agree on the smaller one.
+"""
+
+from railweave.catalog.load import load_catalog
+from railweave.fabric.model import Fabric, Host
+from railweave.hosts.outcome import ChangeKind, HostsRun
+from railweave.hosts.values import NicMarking, Node, marking, node_of
+
+
+def node_in_transition(accepts: Fabric, sends: Fabric, host: Host) -> Node:
+    """Return the values of ``host`` that accepts what ``accepts`` says, and sends what ``sends`` says."""
+    node = node_of(accepts, host)
+    if sends is accepts:
+        return node
+    sent = min(node.mtu_bytes, sends.policies.mtu.hosts_bytes)
+    return node._replace(sent_mtu_bytes=sent, marking=_sending(node.marking, marking(sends.policies.classes)))
+
+
+def _sending(accepted: NicMarking | None, sent: NicMarking | None) -> NicMarking | None:
+    if accepted is None or sent is None:
+        return accepted
+    return accepted._replace(
+        dscp=sent.dscp,
+        priority=sent.priority,
+        cnp_dscp=sent.cnp_dscp,
+        cnp_priority=sent.cnp_priority,
+        share_percent=sent.share_percent,
+    )
+
+
+def route_mtu(node: Node) -> int | None:
+    """Return the MTU of a node's routes in bytes, None where the interfaces' MTU holds."""
+    return node.sent_mtu_bytes if node.sent_mtu_bytes < node.mtu_bytes else None
+
+
+_SHARED_FACTS = ("pfc", "dscp_to_priority", "roce_tos", "roce_dscp", "cnp_dscp")
+_DOCUMENT = "/etc/railweave/rails.json"
+
+
+def changed_values(run: HostsRun) -> dict[str, tuple[str, ...]]:
+    """Return the settings that other nodes and switches rely on and that would change, by node.
+
+    A node whose document is as it would be written is only brought back in line, and one without any is new.
+    """
+    packs = [load_catalog().vendor_pack(one) for one in load_catalog().vendor_ids()]
+    shared = {"mtu", *(pack.facts[fact]["what"] for pack in packs for fact in _SHARED_FACTS if fact in pack.facts)}
+    found: dict[str, tuple[str, ...]] = {}
+    for host in run.hosts:
+        differs = any(one.subject == _DOCUMENT and one.before == "differs" for one in host.changes)
+        of_others = [one.what for one in host.changes if one.kind is ChangeKind.SETTING and one.what in shared]
+        if differs and of_others:
+            found[host.name] = tuple(dict.fromkeys(of_others))
+    return found
