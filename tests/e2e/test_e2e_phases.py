@@ -178,7 +178,11 @@ def test_a_class_gets_another_code_point_and_priority_by_way_of_switches_that_se
     project.set_rollout(single_step=False)
     refused = project.deploy(status=1)
     assert [one["code"] for one in refused["diagnostics"]] == ["RW517"]
-    assert [phase["kind"] for phase in project.json("phases", "base.yml")["phases"]] == ["switches", "hosts", "cleanup"]
+    assert [phase["kind"] for phase in project.json("phases", "base.yml")["phases"]] == [
+        "switches",
+        *("hosts",) * 3,
+        "cleanup",
+    ]
     assert lossless(project, "weave-leaf1") == {("26", "3")}
 
     first = project.deploy("--from", "base.yml")
@@ -187,9 +191,12 @@ def test_a_class_gets_another_code_point_and_priority_by_way_of_switches_that_se
     for device in ("weave-leaf1", "weave-spine2"):
         assert lossless(project, device) == {("26", "3"), ("24", "4")}
     words = " ".join(project.run("deploy", "--from", "base.yml", "--yes").stdout.split())
-    assert "roce: DSCP 24, priority 4" in words, "the work of those who run the nodes"
+    assert "phase 3: GPU nodes send the new marking" in words, "the work of those who run the nodes"
+    refused = project.deploy("--from", "base.yml", "--phase", "5", status=1)
+    assert "nobody has stated whether all 4 GPU nodes have done phases 2 to 4" in refused["diagnostics"][0]["message"]
+    assert lossless(project, "weave-leaf1") == {("26", "3"), ("24", "4")}
 
-    last = project.deploy("--from", "base.yml", "--phase", "3")
+    last = project.deploy("--from", "base.yml", "--nodes-done")
     assert last["steps"][0]["result"] == "done"
     assert lossless(project, "weave-leaf1") == {("24", "4")}
     assert project.plan()["changes"] == []
@@ -208,7 +215,7 @@ def test_a_smaller_mtu_goes_to_the_nodes_before_the_switches(running_weave: Any)
     waiting = project.deploy("--from", "base.yml")["waiting"]
     assert (waiting["number"], waiting["for"]) == (1, "nodes")
     assert project.plan()["changes"] == plan["changes"]
-    ended = project.deploy("--from", "base.yml", "--phase", "2")
+    ended = project.deploy("--from", "base.yml", "--phase", "3", "--nodes-done")
     assert ended["steps"][0]["result"] == "done"
     assert project.plan()["changes"] == []
     assert project.verify()["ok"] is True

@@ -99,6 +99,21 @@ def test_routes_of_the_main_table_are_ours_by_their_metric_only(program: ModuleT
     assert program.check(machine(program, node(routes=routes)), document(routes=[wanted])) == ([], [])
 
 
+def test_a_route_that_limits_packets_is_set_and_unlimited_again(program: ModuleType) -> None:
+    route = {"to": "default", "via": "10.0.0.0", "table": 100}
+    held = {"dst": "default", "gateway": "10.0.0.0", "dev": "rail0", "table": "100"}
+    limited = {**held, "metrics": [{"mtu": 4200}]}
+    replace = ["ip", "route", "replace", "default", "via", "10.0.0.0", "dev", "rail0", "table", "100"]
+    for routes, wanted, words in (
+        ([held], {**route, "mtu": 4200}, [*replace, "mtu", "4200"]),
+        ([limited], route, replace),
+        ([limited], {**route, "mtu": 4200}, None),
+        ([held], route, None),
+    ):
+        found, _ = program.check(machine(program, node(routes=routes)), document(routes=[wanted]))
+        assert [action.command for one in found for action in one.actions] == ([words] if words else [])
+
+
 def test_a_foreign_route_in_the_rails_own_table_is_removed(program: ModuleType) -> None:
     routes = [{"dst": "192.0.2.0/24", "gateway": "10.0.0.0", "dev": "rail0", "table": "100"}]
     found, _ = program.check(machine(program, node(routes=routes)), document())
