@@ -107,7 +107,9 @@ def test_a_nic_vendor_is_a_pack_and_its_catalog_entries(carry_out: Carry) -> Non
     assert nic["vendor"] == "acme"
     assert nic["firmware"] == ["ROCE_CNP_DSCP=48"]
     assert nic["steps"][1]["reads"][0]["want"]["3"] == "on"
-    assert nic["steps"][1]["writes"] == [{"command": ["acmetool", "qos", "{interface}", "pfc", "all:off", "3:on"]}]
+    pfc = nic["steps"][1]
+    assert [priority for priority, wanted in pfc["reads"][0]["want"].items() if wanted == "on"] == ["3"]
+    assert pfc["writes"] == [{"command": ["acmetool", "qos", "{interface}", "pfc", "{key}:{value}"]}]
     assert "acme_0:1" in (host / "nccl.conf").read_text(encoding="utf-8")
 
 
