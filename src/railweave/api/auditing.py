@@ -16,7 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from railweave.api.project import JOURNALS, STATE, journal_folder
+from nornir_railweave.journals.shared import SharedJournals
+from nornir_railweave.journals.store import StoreError
+from railweave.api.journals import journal_folder, shared_journals
+from railweave.api.project import JOURNALS, STATE
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
@@ -41,9 +44,10 @@ def audit(file: Path | None = None, *, head: str = "") -> AuditLog:
     ``head`` is the digest of a last line that was kept elsewhere: without it nobody sees that lines are missing at the
     end. Raises RailweaveError if the log cannot be read.
     """
-    file = file or audit_file()
+    shared, file = None if file else shared_journals(), file or audit_file()
     try:
-        return read_audit(file.read_bytes(), head)
+        data = file.read_bytes() if shared is None else b"".join(line + b"\n" for line in shared.audit_lines())
+        return read_audit(data, head)
     except FileNotFoundError:
         return read_audit(b"", head)
     except OSError as exc:
@@ -92,7 +96,6 @@ def audited_action(
 
 @contextmanager
 def _recorded(begun: Mapping[str, Any], file: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    file = file or audit_file()
     number = os.urandom(4).hex()
     _append(file, {"event": "begun", "id": number, **who(), **begun})
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
@@ -131,18 +134,22 @@ def _ended(result: DeployResult) -> dict[str, Any]:
     }
 
 
-def _append(file: Path, record: dict[str, Any]) -> None:
+def _append(file: Path | None, record: dict[str, Any]) -> None:
+    """Append a line to ``file``, by default the project's log, which may lie in a store."""
+    if file is None and (shared := shared_journals()) is not None:
+        _append_shared(shared, record)
+        return
+    file = file or audit_file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             before = _last_line(descriptor)
-            now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            line = json.dumps({"at": now, **record, "previous": line_digest(before.rstrip(b"\n"))})
+            line = _line(record, before.rstrip(b"\n"))
             # A line that a lost machine cut short must not swallow the next one.
             torn = before != b"" and not before.endswith(b"\n")
-            data = ("\n" * torn + line + "\n").encode()
+            data = b"\n" * torn + line + b"\n"
             while data:
                 data = data[os.write(descriptor, data) :]
             os.fsync(descriptor)
@@ -150,6 +157,19 @@ def _append(file: Path, record: dict[str, Any]) -> None:
             os.close(descriptor)
     except OSError as exc:
         raise RailweaveError(f"the audit log {file} cannot be written: {exc.strerror}") from exc
+
+
+def _append_shared(shared: SharedJournals, record: dict[str, Any]) -> None:
+    try:
+        while not shared.append_audit(lambda before: _line(record, before)):
+            pass  # another runner's line came first: this one names that
+    except StoreError as exc:
+        raise RailweaveError(f"the audit log cannot be stored: {exc}") from exc
+
+
+def _line(record: Mapping[str, Any], before: bytes) -> bytes:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"at": now, **record, "previous": line_digest(before)}).encode()
 
 
 _BLOCK_BYTES = 65536

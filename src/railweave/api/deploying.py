@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nornir_railweave.rollout.journal import RolloutMetadata, refuse_while_running
+from nornir_railweave.rollout.journal import RolloutMetadata
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.target.policy import Policy, policy_for
 from railweave.api.auditing import audited
+from railweave.api.journals import journal_folder, refuse_while_rolling_out, shared_journals
 from railweave.api.live import LiveFabric, live_fabric
-from railweave.api.project import Project, journal_folder
+from railweave.api.project import Project
 from railweave.api.signing import check_signature, refuse_unsigned
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import parse_plan
@@ -60,6 +61,7 @@ class DeployOptions:
             discard_newer=self.discard_newer,
             max_failures=self.max_failures,
             journal_dir=journal_folder(),
+            journals=shared_journals(),
         )
 
 
@@ -86,7 +88,7 @@ def deploy(
     bound, signer = _read_plan(reviewed, fabric.target.allowed_signers) if reviewed else (None, "")
     if reviewed is None and fabric.target.allowed_signers is not None:
         raise refuse_unsigned(target, fabric.target.allowed_signers)
-    refuse_while_running(journal_folder(), fabric.designed.fabric.name, target)
+    refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
     _report_unfinished(project, fabric)
     wait_s = fabric.target.rollout.revert_in_s + TIMER_MARGIN_S
     with fabric.connected():

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from nornir_railweave.rollout.rollouts import rollouts
-from railweave.api.project import journal_folder
+from railweave.api.journals import journal_folder
 from railweave.plan.lineage import Ancestry, History
 from railweave.plan.model import Generation
 

@@ -12,12 +12,7 @@ STATE = Path(".railweave")
 """The folder of everything that is generated beside a project: simulators, journals, plans."""
 
 JOURNALS = STATE / "journal"
-"""Where every rollout of the project leaves its journal, unless RAILWEAVE_JOURNALS names another folder."""
-
-
-def journal_folder() -> Path:
-    """Return the folder of journals and of the audit log, which may lie outside of the machine that deploys."""
-    return Path(os.environ.get("RAILWEAVE_JOURNALS") or JOURNALS)
+"""Where every rollout of the project leaves its journal, unless RAILWEAVE_JOURNALS names another place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from nornir_railweave.rollout.resuming import newer_change, newest_unfinished, w
 from nornir_railweave.rollout.rollouts import named_rollout
 from railweave.api.auditing import audited
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, state_told
+from railweave.api.journals import fetched_journals, journal_folder, refuse_while_held
 from railweave.api.live import LiveFabric, live_fabric
-from railweave.api.project import Project, journal_folder
+from railweave.api.project import Project
 from railweave.api.rolling_back import fabric_of, free, reopened, resume_rollback
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
@@ -26,7 +27,9 @@ def resume(
     """
     fabric = live_fabric(project, target)
     name = fabric.designed.fabric.name
-    found = named_rollout(journal_folder(), rollout) if rollout else newest_unfinished(journal_folder(), name, target)
+    folder = fetched_journals()
+    refuse_while_held(name, target, project.operator)
+    found = named_rollout(folder, rollout) if rollout else newest_unfinished(folder, name, target)
     if found is None:
         raise RefusedError([nothing_to_resume(name, target)])
     fabric = fabric_of(found, fabric, project)

@@ -10,15 +10,22 @@ from pathlib import Path
 from nornir_railweave.events import Announcer
 from nornir_railweave.rollout import last_rollout
 from nornir_railweave.rollout.control import GO_ON, ask
-from nornir_railweave.rollout.journal import Journal, RolloutMetadata, refuse_while_running
+from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.rollout.resuming import free_devices
 from nornir_railweave.rollout.rolling_back import newer_than, newest_change, plan_rollback, roll_back
 from nornir_railweave.rollout.rollouts import journals, named_rollout, read_rollout
 from railweave.api.auditing import audited
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, state_told
+from railweave.api.journals import (
+    fetched_journals,
+    journal_folder,
+    refuse_while_held,
+    refuse_while_rolling_out,
+    shared_journals,
+)
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.phasing import live_phases
-from railweave.api.project import Project, journal_folder
+from railweave.api.project import Project
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.consent import Consent, check_consent
 from railweave.plan.outcome import DeployResult
@@ -36,11 +43,13 @@ def rollback(
     file cannot be read or written.
     """
     fabric = live_fabric(project, target)
+    fetched_journals()
+    refuse_while_held(fabric.designed.fabric.name, target, project.operator)
     found = _rollout_to_roll_back(rollout, fabric)
     if not rollout:
         _tell_of_others(project, found)
     project.operator.require_answer("rollback")
-    refuse_while_running(journal_folder(), found.fabric, found.target)
+    refuse_while_rolling_out(found.fabric, found.target)
     fabric = fabric_of(found, fabric, project)
     with fabric.connected():
         return _roll_back(fabric, _freed(fabric, found, project), options, project)
@@ -53,7 +62,7 @@ def rollback_last(project: Project, target: str, options: DeployOptions = PLAN_A
     """
     fabric = live_fabric(project, target)
     project.operator.require_answer("rollback")
-    refuse_while_running(journal_folder(), fabric.designed.fabric.name, target)
+    refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
     with fabric.connected():
         with fabric.shown:
             rollout = _last(fabric)
@@ -145,7 +154,8 @@ def _roll_back(
             metadata = RolloutMetadata(
                 Kind.ROLLBACK, rollout.name, str(project.intent), base=rollout.base, phase=rollout.phase
             )
-            journal = stack.enter_context(closing(Journal(journal_folder(), designed.name, plan.target, metadata)))
+            opened = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
+            journal = stack.enter_context(closing(opened))
         stack.enter_context(state_told(project, fabric))
         record = stack.enter_context(audited(f"rollback {rollout.name}", plan))
         stack.enter_context(fabric.shown)
@@ -175,7 +185,7 @@ def reopened(rollout: Rollout, project: Project) -> Journal:
         rollout.phase,
     )
     try:
-        journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, metadata)
+        journal = Journal.reopen(rollout.path, rollout.fabric, rollout.target, metadata, shared_journals())
         # A request to the process that is gone is no request to this one.
         ask(rollout.path, GO_ON)
     except OSError as exc:

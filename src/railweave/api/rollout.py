@@ -2,9 +2,10 @@
 
 from itertools import islice
 
+from nornir_railweave.journals.shared import is_held
 from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, ask
 from nornir_railweave.rollout.rollouts import journals, named_rollout, rollouts
-from railweave.api.project import journal_folder
+from railweave.api.journals import fetched_journals
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.rollout import Rollout
@@ -14,19 +15,20 @@ __all__ = ["abort", "count", "find", "history", "pause", "unpause"]
 
 def history(limit: int | None = None) -> tuple[Rollout, ...]:
     """Return the rollouts, newest first, at most ``limit``."""
-    return tuple(islice(rollouts(journal_folder()), limit))
+    return tuple(islice(rollouts(fetched_journals()), limit))
 
 
 def count() -> int:
     """Return how many rollouts there are."""
-    return len(journals(journal_folder()))
+    return len(journals(fetched_journals()))
 
 
 def find(name: str = "") -> Rollout:
     """Return the rollout with this name or part of a name, by default the newest; raises UsageError."""
+    folder = fetched_journals()
     if name:
-        return named_rollout(journal_folder(), name)
-    newest = next(rollouts(journal_folder()), None)
+        return named_rollout(folder, name)
+    newest = next(rollouts(folder), None)
     if newest is None:
         raise UsageError("no rollouts yet")
     return newest
@@ -52,7 +54,7 @@ def abort(name: str = "") -> Rollout:
 
 
 def _ask(name: str, request: str) -> Rollout:
-    running = None if name else next((one for one in rollouts(journal_folder()) if one.alive), None)
+    running = None if name else next((one for one in rollouts(fetched_journals()) if one.alive), None)
     rollout = running or find(name)
     if not rollout.alive:
         fix = (
@@ -62,6 +64,11 @@ def _ask(name: str, request: str) -> Rollout:
             f"or roll it back with `railweave rollback {rollout.name}`"
         )
         raise RefusedError([error("RW538", f"rollout {rollout.name} is not running: it is {rollout.state}", fix=fix)])
+    if is_held(rollout.path):
+        message = f"rollout {rollout.name} is running at another runner: {rollout.by}"
+        raise RefusedError(
+            [error("RW538", message, fix="end its job there: SIGTERM ends it after the current devices")]
+        )
     try:
         ask(rollout.path, request)
     except OSError as exc:

@@ -55,13 +55,13 @@ def deploy(
     if refused:
         raise RefusedError(refused)
     metadata = replace(metadata, sources_sha256=history.own.digest)
-    with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata) as opened:
+    with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata, policy.journals) as opened:
         announce = Announcer([opened, events])
         announce(opened.opening(plan))
         opened.require_written()
         policy = replace(policy, message=f"{policy.message} {opened.name}")
         compare = Comparer(fabric, intended, policy.remove_conflicting)
-        operator = OperatorControl(control or FileControl(control_file(opened.path)), lambda: opened.fault)
+        operator = OperatorControl(control or FileControl(control_file(opened.path)), opened.blocker)
         result = _Deployment(nr, compare, plan, policy, expecting, operator, history.own).run(announce)
         result = opened.judged(result)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED

@@ -4,6 +4,9 @@ One file a rollout, ``.railweave/journal/TIME-FABRIC-ID.jsonl``, whose stem is t
 line: ``at`` (UTC), ``step``, ``device``, ``text`` and the step's details. The process that writes it holds a lock on
 it, so a journal is locked exactly while its rollout lives. A second lock, one a fabric and target, keeps two rollouts
 of one machine apart; the switches' own locks keep those of two machines apart.
+
+Journals of several machines lie in a store beside that (``journals.shared``): every line goes there too, and what must
+be written before a switch is touched has reached the store by then.
 """
 
 import fcntl
@@ -14,14 +17,17 @@ import secrets
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 from nornir_railweave.events import Event, Step
+from nornir_railweave.journals.shared import HeldError, Lease, SharedJournals, is_held
+from nornir_railweave.journals.store import StoreError
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_digest
@@ -67,11 +73,18 @@ class Journal:
     that nobody could resume should not go on.
     """
 
-    def __init__(self, folder: Path, fabric: str, target: str = "", metadata: RolloutMetadata = DEPLOYMENT) -> None:
-        """Create the file of a new rollout in ``folder``, readable by its owner alone.
+    def __init__(
+        self,
+        folder: Path,
+        fabric: str,
+        target: str = "",
+        metadata: RolloutMetadata = DEPLOYMENT,
+        shared: SharedJournals | None = None,
+    ) -> None:
+        """Create the file of a new rollout in ``folder``, readable by its owner alone, and in ``shared``.
 
         Raises RefusedError where another process rolls out to the same fabric and target, RailweaveError where the
-        disk is full or read-only.
+        disk is full or read-only, or the store is.
         """
         begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         path = folder / f"{begun}-{fabric}-{secrets.token_hex(3)}{SUFFIX}"
@@ -86,9 +99,12 @@ class Journal:
             os.close(claim)
             raise
         self._take(path, file, claim, metadata, resumed=False)
+        self._hold(shared, fabric, target)
 
     @classmethod
-    def reopen(cls, path: Path, fabric: str, target: str, metadata: RolloutMetadata) -> Self:
+    def reopen(
+        cls, path: Path, fabric: str, target: str, metadata: RolloutMetadata, shared: SharedJournals | None = None
+    ) -> Self:
         """Return the journal of a rollout that was not finished, to be carried on at its end.
 
         Raises RefusedError where another process rolls out to the same fabric and target.
@@ -102,6 +118,7 @@ class Journal:
             os.close(claim)
             raise
         journal._take(path, file, claim, metadata, resumed=True)
+        journal._hold(shared, fabric, target)
         return journal
 
     def _take(self, path: Path, file: int, claim: int, metadata: RolloutMetadata, *, resumed: bool) -> None:
@@ -117,8 +134,23 @@ class Journal:
         self.fault = ""
         self._file = file
         self._claim = claim
+        self._lease: Lease | None = None
         # A line that a kill or a full disk cut short must not swallow the next one.
         self._torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+
+    def _hold(self, shared: SharedJournals | None, fabric: str, target: str) -> None:
+        """Take the hold of a fabric and target in the store; a file that no rollout began is taken away again."""
+        if shared is None:
+            return
+        try:
+            self._lease = shared.claim(shared_place(fabric, target), self.path, _holder()["by"])
+        except (HeldError, StoreError) as refused:
+            self.close()
+            if not self.resumed:
+                self.path.unlink(missing_ok=True)
+            if isinstance(refused, HeldError):
+                raise held_elsewhere(refused, fabric, target) from refused
+            raise RailweaveError(f"the journal cannot be stored: {refused}; {_NOTHING_CHANGED}") from refused
 
     def __call__(self, event: Event) -> None:
         """Append ``event`` and wait until it is on the disk."""
@@ -138,6 +170,8 @@ class Journal:
     def _append(self, data: bytes) -> None:
         if self._torn:
             data = b"\n" + data
+        if self._lease is not None:
+            self._lease.add(data)
         self._torn = True
         while data:
             data = data[os.write(self._file, data) :]
@@ -149,22 +183,36 @@ class Journal:
             Step.RESUMED if self.resumed else Step.STARTED, details=opening_details(self.name, plan, self.metadata)
         )
 
+    def blocker(self) -> str:
+        """Return why nothing may go on, empty once every line is written, in the store as well."""
+        try:
+            if self._lease is not None and not self.fault:
+                self._lease.flush()
+        except StoreError as problem:
+            self.fault = f"the journal {self.name} cannot be stored: {problem}"
+        return self.fault
+
     def require_written(self) -> None:
         """Raise RailweaveError where a line is missing: asked before the first device is changed."""
-        if self.fault:
-            raise RailweaveError(f"{self.fault}; {_NOTHING_CHANGED}")
+        if fault := self.blocker():
+            raise RailweaveError(f"{fault}; {_NOTHING_CHANGED}")
 
     def judged(self, result: DeployResult) -> DeployResult:
         """Return the end of the rollout: where a line is missing it stopped, and ``stopped_by`` says what stands."""
         new = {name for wave in result.progress.waves for name in wave} & {*result.names(Outcome.NEW)}
         stands = f"committed: {compact(new) or 'no device'}"
-        if not self.fault or result.stopped_by.endswith(stands):
+        if not self.blocker() or result.stopped_by.endswith(stands):
             return result
         words = dict.fromkeys(filter(None, (result.stopped_by, "" if self.fault in result.stopped_by else self.fault)))
         return replace(result, result=Result.STOPPED, stopped_by="; ".join([*words, stands]))
 
     def close(self) -> None:
         """Give the locks back; once is enough."""
+        if self._lease is not None:
+            # Without an answer the store waits for a sign of life, and the switches for their timers.
+            with suppress(StoreError):
+                self._lease.release()
+            self._lease = None
         for handle in (self._file, self._claim):
             if handle >= 0:
                 os.close(handle)
@@ -222,10 +270,13 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def is_alive(path: Path) -> bool:
-    """Tell whether the process that writes this journal lives. Raises OSError where there is no such file."""
+    """Tell whether the process that writes this journal lives, here or at another runner.
+
+    Raises OSError where there is no such file.
+    """
     file = os.open(path, os.O_RDONLY)
     try:
-        return not _locked(file, fcntl.LOCK_SH)
+        return not _locked(file, fcntl.LOCK_SH) or is_held(path)
     finally:
         os.close(file)
 
@@ -234,6 +285,18 @@ def refuse_while_running(folder: Path, fabric: str, target: str) -> None:
     """Raise RefusedError, naming its process, if a rollout of this fabric and target runs on this machine."""
     if folder.is_dir():
         os.close(_claim(folder, fabric, target, ""))
+
+
+def shared_place(fabric: str, target: str) -> str:
+    """Return where the records of a fabric and target lie in a store."""
+    return quote(f"{fabric}@{target}", safe="@")
+
+
+def held_elsewhere(held: HeldError, fabric: str, target: str) -> RefusedError:
+    """Return that another runner rolls out to a fabric and target."""
+    named = f", {held.rollout}: {held.by}" if held.rollout else ""
+    message = f"another rollout of {fabric} on {target} is running at another runner{named}"
+    return RefusedError([error("RW530", message, fix="wait for it to end, or end it there, and retry")])
 
 
 def _claim(folder: Path, fabric: str, target: str, rollout: str) -> int:

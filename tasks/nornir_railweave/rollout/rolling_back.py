@@ -205,7 +205,7 @@ def _carried_out(
         wave_gate(fabric, plan),
         replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
         announce=announce,
-        operator=OperatorControl(FileControl(control_file(journal.path)), lambda: journal.fault),
+        operator=OperatorControl(FileControl(control_file(journal.path)), journal.blocker),
     )
     ended = roll_out(nr, planned.jobs, plan.waves, context)
     stopped = bool(ended.stopped_by)

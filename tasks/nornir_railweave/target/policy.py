@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.journals.shared import SharedJournals
 from nornir_railweave.target.inventory import STATE_DIR
 from nornir_railweave.target.model import Rollout, Source, Target
 from railweave.plan.consent import Consent
@@ -14,8 +15,8 @@ class Policy:
     """The rules of one deployment.
 
     ``skip_unreachable`` leaves out devices that could not be reached when the plan was made; without it they stop
-    everything. ``remove_conflicting`` must be what the plan was made with. ``message`` goes with every commit;
-    ``clock`` is what all of it waits by.
+    everything. ``remove_conflicting`` must be what the plan was made with. ``journals`` is the store of journals
+    outside of the runner. ``message`` goes with every commit; ``clock`` is what all of it waits by.
     """
 
     consent: Consent = field(default_factory=Consent)
@@ -24,6 +25,7 @@ class Policy:
     rollout: Rollout = field(default_factory=Rollout)
     reconnect_s: float = 300
     journal_dir: Path = STATE_DIR / "journal"
+    journals: SharedJournals | None = None
     message: str = "railweave"
     clock: Clock = SYSTEM_CLOCK
 
@@ -41,6 +43,7 @@ def policy_for(
     discard_newer: bool = False,
     max_failures: int | None = None,
     journal_dir: Path = STATE_DIR / "journal",
+    journals: SharedJournals | None = None,
 ) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
     return Policy(
@@ -58,4 +61,5 @@ def policy_for(
         rollout=replace(target.rollout, max_failures=max_failures or target.rollout.max_failures),
         reconnect_s=target.timeouts.reconnect_s,
         journal_dir=journal_dir,
+        journals=journals,
     )

@@ -1,4 +1,4 @@
-"""A runner is lost in the midst of a rollout, and its project with it: journals on a share let a fresh clone resume."""
+"""A runner is lost in the midst of a rollout, and its project with it: journals elsewhere let a fresh clone resume."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from counted_fabric import deployed_fabric
 from in_process import run_here
+from s3_stand_in import serve_s3
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +25,14 @@ def killed(journal, event):
     if event.step == "applied" and "leaf" in event.device:
         os.kill(os.getpid(), signal.SIGKILL)
 Journal.__call__ = killed
+from railweave.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+SOON_LOST = """
+import sys
+from nornir_railweave.journals import shared
+shared.LEASE_S = 1.0
 from railweave.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -46,13 +55,37 @@ def clone(rack: Path, name: str) -> Path:
     return there
 
 
-def test_a_fresh_clone_resumes_the_rollout_of_a_lost_runner(rack: Path) -> None:
-    environ = {**os.environ, "RAILWEAVE_JOURNALS": str(rack.parent / "share")}
+@pytest.fixture(params=["share", "git", "s3"])
+def store(request: pytest.FixtureRequest, rack: Path) -> Iterator[dict[str, str]]:
+    """The environment of runners whose journals lie elsewhere."""
+    if request.param == "share":
+        yield {**os.environ, "RAILWEAVE_JOURNALS": str(rack.parent / "share")}
+        return
+    if request.param == "git":
+        subprocess.run(["git", "init", "-q", "--bare", str(rack.parent / "remote.git")], check=True)
+        subprocess.run(["git", "init", "-q", str(rack)], check=True)
+        subprocess.run(
+            ["git", "-C", str(rack), "remote", "add", "origin", f"file://{rack.parent}/remote.git"], check=True
+        )
+        yield {**os.environ, "RAILWEAVE_JOURNALS": "git:origin"}
+        return
+    pytest.importorskip("obstore")
+    with serve_s3() as endpoint:
+        login = {
+            "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+            "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI-EXAMPLE",
+            "AWS_REGION": "here",
+        }
+        place = {"AWS_ENDPOINT": endpoint, "AWS_ALLOW_HTTP": "true", "RAILWEAVE_JOURNALS": "s3://bucket/journals"}
+        yield {**os.environ, **login, **place}
+
+
+def test_a_fresh_clone_resumes_the_rollout_of_a_lost_runner(rack: Path, store: dict[str, str]) -> None:
     words = [str(INTENT), "--target", "sim", "--yes"]
     lost = clone(rack, "runner")
     done = subprocess.run(
         [sys.executable, "-c", KILLED_AT_THE_FIRST_LEAF, "deploy", *words],
-        cwd=lost, env=environ, capture_output=True, check=False,
+        cwd=lost, env=store, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     shutil.rmtree(lost)
@@ -61,15 +94,23 @@ def test_a_fresh_clone_resumes_the_rollout_of_a_lost_runner(rack: Path) -> None:
     without = run_here(["deploy", "--resume", *words], fresh, os.environ, 120)
     assert without.returncode == 1
     assert "nothing to resume" in " ".join(without.stderr.split())
-    resumed = run_here(["deploy", "--resume", *words], fresh, environ, 300)
+    resumed = subprocess.run(
+        [sys.executable, "-c", SOON_LOST, "deploy", "--resume", *words],
+        cwd=fresh, env=store, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert resumed.returncode == 0, resumed.stderr
-    planned = run_here(["plan", str(INTENT), "--target", "sim", "--exit-code"], fresh, environ, 120)
+    planned = run_here(["plan", str(INTENT), "--target", "sim", "--exit-code"], fresh, store, 120)
     assert planned.returncode == 0, "nothing is left to change"
-    listed = run_here(["rollout", "list"], fresh, environ, 60).stdout
+
+    # Another clone knows as much, and has nothing to resume.
+    third = clone(rack, "third")
+    listed = run_here(["rollout", "list"], third, store, 60).stdout
     assert listed.count("-pod1-") == 1
     assert "done" in listed
-    checked = run_here(["audit", "--verify"], fresh, environ, 60)
+    checked = run_here(["audit", "--verify"], third, store, 60)
     assert (checked.returncode, "the chain of 3 lines is whole" in checked.stdout) == (0, True)
+    again = run_here(["deploy", "--resume", *words], third, store, 60)
+    assert (again.returncode, "nothing to resume" in " ".join(again.stderr.split())) == (1, True)
 
 
 def test_two_clones_with_one_share_deploy_one_after_the_other(rack: Path) -> None:

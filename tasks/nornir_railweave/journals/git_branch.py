@@ -1,0 +1,127 @@
+"""Journals on a branch of a git repository, one file a record, one commit a change.
+
+Nothing is ever forced: a commit stands on what this runner saw last, so the remote rejects it where another runner came
+first. Then the branch is fetched, and the record is made again on top of it if its name is still free. The project's
+own repository holds the objects and says how one logs in; its branches, index and work tree are not touched.
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from nornir_railweave.journals.store import StoreError, later_than
+
+_ATTEMPTS = 8
+_TIMEOUT_S = 60.0
+_GONE = f"0 {'0' * 40}"
+_IDENTITY = {
+    f"GIT_{who}_{part}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "railweave"), ("EMAIL", "railweave@localhost"))
+}
+
+
+class GitBranch:
+    """A branch that holds nothing but records; ``remote`` is the name of a remote or its URL."""
+
+    def __init__(self, remote: str, branch: str) -> None:
+        """Take the place as named; raises StoreError for what git would take for an option."""
+        if not remote or remote.startswith("-"):
+            raise StoreError(f"git:{remote} names no remote: `git:origin`, or `git:URL`")
+        self._remote = remote
+        self._ref = f"refs/heads/{branch}"
+        self._head = ""
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names of the records on the branch."""
+        self._fetch()
+        return [name for name in self._names() if not folder or name.startswith(f"{folder}/")]
+
+    def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the records as the branch had them when it was looked at last."""
+        there = set(self._names())
+        asked = [name for name in names if name in there]
+        told = self._git("cat-file", "--batch", data="".join(f"{self._head}:{name}\n" for name in asked).encode())
+        found: dict[str, bytes] = {}
+        for name in asked:
+            heading, _, told = told.partition(b"\n")
+            length = int(heading.rsplit(b" ", 1)[-1])
+            found[name], told = told[:length], told[length + 1 :]
+        return found
+
+    def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
+        """Commit a record and push it."""
+        for _ in range(_ATTEMPTS):
+            there = set(self._names())
+            if name in there:
+                return self.read([name])[name] == data
+            if later_than(name, there):
+                return False
+            before, made = self._head, self._commit(name, data, [one for one in removing if one in there])
+            refused = self._push(made)
+            if not refused:
+                self._head = made
+                return True
+            self._fetch()
+            if self._head == before:
+                raise StoreError(f"{self._shown} cannot be written: {refused}")
+        raise StoreError(f"{self._shown} cannot be written: others write there all the time")
+
+    @property
+    def _shown(self) -> str:
+        return f"the branch {self._ref.removeprefix('refs/heads/')} of {self._remote}"
+
+    def _names(self) -> list[str]:
+        if not self._head:
+            return []
+        return self._git("ls-tree", "-r", "-z", "--name-only", self._head).decode().split("\0")[:-1]
+
+    def _fetch(self) -> None:
+        told = self._git("ls-remote", "--quiet", self._remote, self._ref).decode().split()
+        head = told[0] if told else ""
+        if head not in ("", self._head):
+            # Neither FETCH_HEAD nor a branch is written: several processes of one clone may fetch at once.
+            self._git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", self._remote, self._ref)
+        self._head = head
+
+    def _commit(self, name: str, data: bytes, removing: Sequence[str]) -> str:
+        blob = self._git("hash-object", "-w", "--stdin", data=data).decode().strip()
+        entries = [*(f"{_GONE}\t{one}" for one in removing), f"100644 {blob}\t{name}"]
+        with tempfile.TemporaryDirectory() as folder:
+            index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+            self._git("read-tree", *([self._head] if self._head else ["--empty"]), more=index)
+            self._git("update-index", "--index-info", data="".join(f"{one}\n" for one in entries).encode(), more=index)
+            tree = self._git("write-tree", more=index).decode().strip()
+        parent = ["-p", self._head] if self._head else []
+        return self._git("commit-tree", *parent, "-m", name, tree, more=_IDENTITY).decode().strip()
+
+    def _push(self, commit: str) -> str:
+        """Return why the remote did not take a commit, empty where it did."""
+        try:
+            self._git("push", "--quiet", "--no-verify", self._remote, f"{commit}:{self._ref}")
+        except StoreError as refused:
+            return str(refused)
+        return ""
+
+    def _git(self, *words: str, data: bytes = b"", more: Mapping[str, str] | None = None) -> bytes:
+        # Nobody is there who could answer a question for a password.
+        quiet = {
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
+        }
+        try:
+            done = subprocess.run(
+                ["git", *words], input=data, capture_output=True, check=False, timeout=_TIMEOUT_S,
+                env={**os.environ, **quiet, **(more or {})},
+            )  # fmt: skip
+        except OSError as fault:
+            raise StoreError(f"git cannot be run: {fault.strerror}") from None
+        except subprocess.TimeoutExpired:
+            raise StoreError(f"git {words[0]}: no answer within {_TIMEOUT_S:g} s") from None
+        if done.returncode:
+            lines = [one for one in done.stderr.decode("utf-8", "replace").splitlines() if one.strip()]
+            told = [one for one in lines if one.startswith(("fatal:", "error:", " ! "))]
+            raise StoreError(f"git {words[0]}: {(told or lines or ['failed'])[0].strip()}")
+        return done.stdout

@@ -1,0 +1,99 @@
+"""Journals in an object store (S3, Google Cloud Storage, Azure), one object a record.
+
+An object is created on the condition that there is none of its name. Credentials, region and endpoint are what obstore
+takes from the environment, as the vendors' own tools do (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT``, and so on).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from nornir_railweave.journals.store import StoreError, later_than
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore as Bucket
+
+_MISSING = "journals in an object store need the extra: `pip install 'railweave[journals]'`"
+_AT_ONCE = 16
+_RETRY_S = 30
+
+
+def open_object_store(url: str) -> "ObjectStore":
+    """Return the store of a URL such as ``s3://BUCKET/PREFIX``; raises StoreError without obstore, or a usable URL."""
+    try:
+        from obstore.store import from_url
+    except ImportError:
+        raise StoreError(_MISSING) from None
+    try:
+        if url.startswith("file:"):
+            return ObjectStore(from_url(url, mkdir=True))
+        return ObjectStore(from_url(url, retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=_RETRY_S)}))
+    except Exception as fault:  # obstore raises several kinds that have no base of their own
+        raise StoreError(f"{url}: {fault}") from None
+
+
+class ObjectStore:
+    """A bucket, or a prefix of one."""
+
+    def __init__(self, bucket: "Bucket") -> None:
+        """Keep the bucket that obstore opened."""
+        self._bucket = bucket
+
+    def names(self, folder: str = "") -> list[str]:
+        """List the objects."""
+        import obstore
+
+        with _told():
+            found = [one["path"] for part in obstore.list(self._bucket, folder or None) for one in part]
+        return sorted(found)
+
+    def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
+        """Read objects, several at once."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            found = zip(names, pool.map(self._content, names), strict=True)
+            return {name: data for name, data in found if data is not None}
+
+    def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
+        """Put an object where there is none of its name; what is to be removed goes after that."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        try:
+            with _told(AlreadyExistsError, PreconditionError):
+                obstore.put(self._bucket, name, data, mode="create")
+        except (AlreadyExistsError, PreconditionError):
+            # It may be this very one, whose answer was lost: the library asks again by itself.
+            if self._content(name) != data:
+                return False
+        if later_than(name, self.names(name.rpartition("/")[0])):
+            with _told():
+                obstore.delete(self._bucket, name)
+            return False
+        if removing:
+            # A record that stays is known to be replaced by the one that was created.
+            with suppress(StoreError), _told():
+                obstore.delete(self._bucket, list(removing))
+        return True
+
+    def _content(self, name: str) -> bytes | None:
+        import obstore
+        from obstore.exceptions import NotFoundError
+
+        try:
+            with _told(NotFoundError, FileNotFoundError):
+                return bytes(obstore.get(self._bucket, name).bytes())
+        except (NotFoundError, FileNotFoundError):
+            return None
+
+
+@contextmanager
+def _told(*passed: type[BaseException]) -> Iterator[None]:
+    """Turn what obstore raises into StoreError, but for what is ``passed`` on."""
+    try:
+        yield
+    except passed:
+        raise
+    except Exception as fault:  # obstore's own, and OSError, ValueError, TimeoutError of Python
+        raise StoreError(f"the object store: {fault}") from None

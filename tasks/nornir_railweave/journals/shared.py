@@ -1,0 +1,330 @@
+"""The journals of several runners in one store: who holds a fabric and target, and what each one wrote.
+
+A folder of the store, ``FABRIC@TARGET``, is one sequence of numbered records: whoever wants to roll out creates the
+next one and from then on all that follow. A record names its holder and carries lines of the journal. A runner whose
+number is taken has lost its hold, whatever it believes, and can write nothing any more; that is the fence.
+
+A holder makes a record at least every 15 s. Another runner that sees none for 45 s, by its own steady clock, takes the
+hold over: no two clocks are compared. A rollout's end puts its lines into one record in place of all before it.
+"""
+
+import json
+import secrets
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.journals.store import Store, StoreError
+from railweave.plan.rollout import NAME
+
+RENEW_S = 15.0
+LEASE_S = 45.0
+_POLL_S = 2.0
+_ATTEMPTS, _PAUSE_S = 3, 2.0
+AUDIT = "audit"
+
+
+class HeldError(Exception):
+    """Another runner holds the fabric and target; ``by`` is its process, ``rollout`` its rollout."""
+
+    def __init__(self, by: str, rollout: str) -> None:
+        """Keep who it is."""
+        super().__init__(by)
+        self.by, self.rollout = by, rollout
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: whose it is (``token``, ``by``), of which rollout, and the ``lines`` of its journal.
+
+    ``held`` is False in the last one of a holder. ``replaces`` is the number of the first record that its lines stand
+    for, 0 for none.
+    """
+
+    token: str
+    by: str
+    rollout: str
+    held: bool
+    at: str = ""
+    replaces: int = 0
+    lines: bytes = b""
+
+    def encoded(self) -> bytes:
+        """Return it as it is stored: a heading of JSON, then the lines."""
+        heading = {"token": self.token, "by": self.by, "rollout": self.rollout, "held": self.held, "at": self.at}
+        return json.dumps({**heading, "replaces": self.replaces}).encode() + b"\n" + self.lines
+
+
+def read_record(data: bytes) -> Record | None:
+    """Return a record that somebody stored, None for anything else."""
+    heading, _, lines = data.partition(b"\n")
+    try:
+        told = json.loads(heading)
+        record = Record(
+            str(told["token"]), str(told["by"]), str(told["rollout"]), told["held"] is True, str(told["at"]),
+            int(told["replaces"]), lines,
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    # The name becomes a file's.
+    return record if NAME.match(record.rollout) and "/" not in record.rollout else None
+
+
+def held_mark(journal: Path) -> Path:
+    """Return the file that says, while it is new, that another runner writes this journal."""
+    return journal.with_suffix(".held")
+
+
+class SharedJournals:
+    """A store, and the folder in which its journals lie to be read."""
+
+    def __init__(self, store: Store, folder: Path, clock: Clock = SYSTEM_CLOCK) -> None:
+        """Read nothing yet."""
+        self.store = store
+        self.folder = folder
+        self.clock = clock
+        self._seen: dict[str, int] = {}
+        self._lost: dict[str, int] = {}
+        self._stored: dict[str, int] = {}
+
+    def fetch(self) -> None:
+        """Bring the journals of the store into the folder. Raises StoreError, OSError."""
+        names = [name for name in self.store.names() if not name.startswith(f"{AUDIT}/")]
+        records = {name: read_record(data) for name, data in self.store.read(names).items()}
+        folders: defaultdict[str, dict[int, Record]] = defaultdict(dict)
+        self._seen.clear()
+        self._stored.clear()
+        for name, record in records.items():
+            folder, number = _place(name)
+            self._seen[folder] = max(self._seen.get(folder, 0), number)
+            if record is not None and number:
+                folders[folder][number] = record
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for folder, numbered in folders.items():
+            last = numbered[max(numbered)]
+            for rollout, lines in _texts(numbered).items():
+                holder = last.by if _holds(last, rollout) and self._lost.get(folder) != max(numbered) else ""
+                _mirror(self.folder / f"{rollout}.jsonl", lines, holder)
+                self._stored[rollout] = len(lines)
+
+    def refuse_while_held(self, place: str, tell: Callable[[str], None] = lambda _: None) -> None:
+        """Raise HeldError where another runner holds ``FABRIC@TARGET``; watch for it where one held it last.
+
+        Afterwards the folder has what that runner wrote last. ``tell`` is told what is waited for.
+        """
+        number, record = self._last(place)
+        if record is None or not record.held or self._lost.get(place) == number:
+            return
+        tell(f"waiting up to {LEASE_S:g} s for a sign of life of rollout {record.rollout} ({record.by})")
+        ends_s = self.clock.monotonic() + LEASE_S
+        while self.clock.monotonic() < ends_s:
+            self.clock.sleep(_POLL_S)
+            now, latest = self._last(place)
+            if now != number and latest is not None and latest.held:
+                raise HeldError(latest.by, latest.rollout)
+            if now != number:
+                break
+        else:
+            self._lost[place] = number
+        self.fetch()
+
+    def claim(self, place: str, journal: Path, by: str) -> "Lease":
+        """Return the hold of ``FABRIC@TARGET`` for the rollout of ``journal``.
+
+        What the file holds beyond the store is stored by the first ``flush``. Raises HeldError where another runner
+        holds it, StoreError where one came since the journals were fetched.
+        """
+        self.refuse_while_held(place)
+        number, _ = self._last(place)
+        if number != self._seen.get(place, 0):
+            raise StoreError(f"another rollout of {place} came since this command began: run it again")
+        lease = Lease(self, place, number + 1, Record(secrets.token_hex(8), by, journal.stem, held=True))
+        if journal.exists():
+            lease.add(journal.read_bytes()[self._stored.get(journal.stem, 0) :])
+        return lease
+
+    def released(self, place: str, number: int) -> None:
+        """Take note of the last number of a hold of our own."""
+        self._seen[place] = number
+
+    def _last(self, place: str) -> tuple[int, Record | None]:
+        names = [name for name in self.store.names(place) if _place(name)[1]]
+        if not names:
+            return 0, None
+        data = self.store.read(names[-1:])
+        return _place(names[-1])[1], read_record(data.get(names[-1], b""))
+
+    # The audit log, a sequence of lines that nobody holds
+
+    def audit_lines(self) -> list[bytes]:
+        """Return the lines of the audit log, in their order."""
+        names = self.store.names(AUDIT)
+        found = self.store.read(names)
+        return [found[name] for name in names if name in found]
+
+    def append_audit(self, line: Callable[[bytes], bytes]) -> bool:
+        """Store the ``line`` that follows the last one, empty where there is none; False where another came first."""
+        names = self.store.names(AUDIT)
+        last = self.store.read(names[-1:]).get(names[-1], b"") if names else b""
+        number = _place(names[-1])[1] + 1 if names else 1
+        return self.store.create(_name(AUDIT, number), line(last))
+
+
+class Lease:
+    """The hold of one fabric and target, and what is written under it; its methods may be called from any thread."""
+
+    def __init__(self, journals: SharedJournals, place: str, number: int, record: Record) -> None:
+        """Create the first record. Raises HeldError where another runner is faster, StoreError."""
+        self._journals = journals
+        self._place, self._first, self._number = place, number, number
+        self._record = record
+        self._lines = b""
+        self._written = b""
+        self._unsent: tuple[bytes, bytes] | None = None
+        self._names: list[str] = []
+        self._idle: list[str] = []
+        self._adding, self._sending = threading.Lock(), threading.Lock()
+        self._ended = threading.Event()
+        if not self._create(self._body()):
+            raise HeldError("", "")
+        self._idle = [*self._names]
+        if journals.store.create(_name(place, number), b"a second record of this name"):
+            raise StoreError("the store replaces records, where it must refuse a second one: it keeps no runners apart")
+        threading.Thread(target=self._renewing, daemon=True).start()
+
+    def add(self, data: bytes) -> None:
+        """Take lines of the journal; they are stored by the next ``flush``, at the latest with the next record."""
+        with self._adding:
+            self._lines += data
+
+    def flush(self) -> None:
+        """Return once all lines that were added before are stored; those of several threads go together.
+
+        Raises StoreError where the store does not take them, or another runner has taken over.
+        """
+        with self._sending:
+            if self._lines or self._unsent:
+                self._send()
+
+    def renew(self) -> None:
+        """Show that the holder lives, with whatever lines are there. Raises StoreError as ``flush`` does."""
+        with self._sending:
+            if not self._ended.is_set():
+                self._send()
+
+    def release(self) -> None:
+        """Store all lines as one record, in the place of all before, and give the hold up. Raises StoreError."""
+        with self._sending:
+            if self._ended.is_set():
+                return
+            if self._lines or self._unsent:
+                self._send()
+            self._ended.set()
+            self._require(self._create(self._body(self._written, held=False, replaces=self._first), self._names))
+            self._journals.released(self._place, self._number - 1)
+
+    def _send(self) -> None:
+        """Store what could not be stored before, and what came since; a record without lines goes with the next."""
+        if self._unsent is not None:
+            self._store(*self._unsent)
+            if not self._lines:
+                return
+        with self._adding:
+            lines, self._lines = self._lines, b""
+        self._store(lines, self._body(lines))
+
+    def _store(self, lines: bytes, body: bytes) -> None:
+        self._unsent = (lines, body)
+        idle = self._idle
+        self._require(self._create(body, idle))
+        self._names = [name for name in self._names if name not in idle]
+        self._idle = [] if lines else self._names[-1:]
+        self._written += lines
+        self._unsent = None
+
+    def _body(self, lines: bytes = b"", *, held: bool = True, replaces: int = 0) -> bytes:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        one = self._record
+        return Record(one.token, one.by, one.rollout, held, now, replaces, lines).encoded()
+
+    def _create(self, body: bytes, removing: Sequence[str] = ()) -> bool:
+        name = _name(self._place, self._number)
+        for attempt in range(_ATTEMPTS):
+            try:
+                created = self._journals.store.create(name, body, removing)
+            except StoreError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                self._journals.clock.sleep(_PAUSE_S)
+            else:
+                if created:
+                    self._names.append(name)
+                    self._number += 1
+                return created
+        return False
+
+    def _require(self, created: bool) -> None:
+        if not created:
+            self._ended.set()
+            raise StoreError("another runner has taken the rollout over")
+
+    def _renewing(self) -> None:
+        while not self._ended.wait(RENEW_S):
+            # What cannot be stored is tried again, and asked for before the next switch is touched.
+            with suppress(StoreError):
+                self.renew()
+
+
+def _name(folder: str, number: int) -> str:
+    return f"{folder}/{number:08}"
+
+
+def _place(name: str) -> tuple[str, int]:
+    folder, _, number = name.rpartition("/")
+    return folder, int(number) if number.isdecimal() else 0
+
+
+def _texts(numbered: Mapping[int, Record]) -> dict[str, bytes]:
+    """Return the journal of each rollout; records that a later one stands for may still be there."""
+    replaced = {old for number, record in numbered.items() if record.replaces for old in range(record.replaces, number)}
+    texts: defaultdict[str, bytes] = defaultdict(bytes)
+    for number in sorted(numbered.keys() - replaced):
+        texts[numbered[number].rollout] += numbered[number].lines
+    return texts
+
+
+def _holds(last: Record, rollout: str) -> bool:
+    """Tell, for who looks at a list, whether a holder wrote lately; whoever acts watches it instead."""
+    try:
+        age_s = (datetime.now(UTC) - datetime.fromisoformat(last.at)).total_seconds()
+    except (ValueError, TypeError):
+        return False
+    return last.held and last.rollout == rollout and age_s < LEASE_S
+
+
+def is_held(journal: Path) -> bool:
+    """Tell whether another runner wrote this journal less than a lease ago, when the store was looked at last."""
+    try:
+        return time.time() - held_mark(journal).stat().st_mtime < LEASE_S
+    except OSError:
+        return False
+
+
+def _mirror(path: Path, lines: bytes, holder: str) -> None:
+    """Write a journal as the store has it, unless the file begins so: a runner that comes back may know more."""
+    if holder:
+        held_mark(path).write_text(holder, encoding="utf-8")
+    else:
+        held_mark(path).unlink(missing_ok=True)
+    there = path.read_bytes() if path.exists() else None
+    if there is None or not there.startswith(lines):
+        fresh = path.with_suffix(".new")
+        fresh.touch(mode=0o600)
+        fresh.write_bytes(lines)
+        fresh.replace(path)
