@@ -27,13 +27,16 @@ Tables = Mapping[str, Mapping[str, Any]]
 Rejected = tuple[str, str, str, str]
 """Table, key, field and SONiC's words; an empty field is the whole row, an empty key the whole table."""
 
+# libyang 1 prints it in brackets, libyang 3 (202605) says it in the error, with the line where it was still reading.
 _PATH = re.compile(
-    r"\(path: /[^/]+/(?P<table>[^/\[]+)/(?P<form>[^/\[]+)(?P<keys>(?:\[[^=]+='.*?'\])*)(?P<below>/.*)?\)$"
+    r"(?:\(path|: Data path): /[^/]+/(?P<table>[^/\[]+)/(?P<form>[^/\[]+)(?P<keys>(?:\[[^=]+='.*?'\])*)(?P<below>/.*?)?"
+    r"(?:\)|(?P<reading> \(line \d+\)))?$"
 )
+_AROUND = re.compile(r"^failed to parse data tree: |\s*: Data path: \S.*$")
 _KEY = re.compile(r"\[[^=]+='(.*?)'\]")
 _UNPARSED = re.compile(r"All Keys are not parsed in (\S+)\ndict_keys\(\[(.*)\]\)\nexceptionList:(.*)")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
-_DANGLING = re.compile(r"""value "(.*)" (?:points to a non-existing|in ".*" element)""")
+_DANGLING = re.compile(r"""value "([^"]*)" (?:points to a non-existing|in ".*" element|- no target instance)""")
 
 
 class Checker(Protocol):
@@ -95,19 +98,22 @@ def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
             for name in names
             if name == key or (key not in names and name in row)
         ]
-    lines = printed.splitlines()
+    lines = (printed or said).splitlines()
     place = _PATH.search(lines[-1]) if lines else None
     rows = tables.get(place["table"], {}) if place else {}
     if place is None:
         return []
     # Of an entry that is still being read libyang knows the first keys alone.
     wanted = "|".join(_KEY.findall(place["keys"])) or place["form"]
-    key = wanted if wanted in rows else next((one for one in rows if one.startswith(f"{wanted}|")), None)
-    if key is None:
-        return []
+    keys = [one for one in rows if one == wanted or one.startswith(f"{wanted}|")]
+    keys.sort(key=lambda one: one != wanted)
     below = place["below"] or ""
     named = (*re.findall(r"/([^/\[]+)", below), *_KEY.findall(below))
-    return [(place["table"], key, next((name for name in named if name in rows[key]), ""), _words(said))]
+    for key in keys[:1]:
+        field = next((name for name in named if name in rows[key]), "")
+        if field or len(keys) == 1 or not place["reading"]:
+            return [(place["table"], key, field, _AROUND.sub("", _words(said)))]
+    return []
 
 
 def _searched(said: str, tables: Tables, checker: Checker) -> list[Rejected]:
@@ -115,7 +121,7 @@ def _searched(said: str, tables: Tables, checker: Checker) -> list[Rejected]:
     for table, rows in tables.items():
         if checker.failure({table: rows})[0] == said:
             alone = (key for key in rows if checker.failure({table: {key: rows[key]}})[0] == said)
-            return [(table, key, "", _words(said)) for key in alone][:1]
+            return [(table, key, "", _AROUND.sub("", _words(said))) for key in alone][:1]
     return []
 
 

@@ -126,6 +126,56 @@ def test_what_is_compared_with_a_field_that_is_refused_is_not_blamed() -> None:
     assert found == [("PFC_WD", "GLOBAL", "POLL_INTERVAL"), ("PFC_WD", "Ethernet4", "action")]
 
 
+class Libyang3:
+    """A checker that tells places as libyang 3 does (recorded on SONiC 202605)."""
+
+    said = (
+        ("PORT", "Ethernet0", "mtu", "Unsatisfied range - value \"9300\" is out of the allowed range.: Data path: "
+         "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/mtu (line 1)"),
+        ("LOOPBACK_INTERFACE", "Loopback0|10.0.0.1/33", "", "Invalid union value \"10.0.0.1/33\" - no matching subtype "
+         "found:\n    libyang 2 - string, version 1: Unsatisfied pattern - \"10.0.0.1/33\".\n: Data path: "
+         "/sonic-loopback-interface:sonic-loopback-interface/LOOPBACK_INTERFACE/LOOPBACK_INTERFACE_IPPREFIX_LIST"
+         "[name='Loopback0']/ip-prefix (line 1)"),
+        ("DSCP_TO_TC_MAP", "FABRIC", "64", "Invalid DSCP: Data path: /sonic-dscp-tc-map:sonic-dscp-tc-map/"
+         "DSCP_TO_TC_MAP/DSCP_TO_TC_MAP_LIST[name='FABRIC']/DSCP_TO_TC_MAP/dscp (line 1)"),
+        ("BUFFER_PROFILE", "seed", "", "Mandatory node \"pool\" instance does not exist.: Data path: "
+         "/sonic-buffer-profile:sonic-buffer-profile/BUFFER_PROFILE/BUFFER_PROFILE_LIST[name='seed']"),
+        ("QUEUE", "Ethernet0|3", "scheduler", "Invalid leafref value \"x\" - no target instance "
+         "\"/sch:sonic-scheduler/sch:SCHEDULER/sch:SCHEDULER_LIST/sch:name\" with the same value.: Data path: "
+         "/sonic-queue:sonic-queue/QUEUE/QUEUE_LIST[ifname='Ethernet0'][qindex='3']/scheduler"),
+    )  # fmt: skip
+
+    def unmodelled(self, tables: Mapping[str, Any]) -> list[str]:
+        return []
+
+    def failure(self, tables: Mapping[str, Any]) -> tuple[str, str]:
+        for table, key, field, words in self.said:
+            row = tables.get(table, {}).get(key)
+            if row is not None and (not field or field in row):
+                return f"Data Loading Failed\nfailed to parse data tree: {words}", ""
+        return "", ""
+
+
+def test_rows_are_named_by_the_words_of_libyang_3() -> None:
+    tables: dict[str, dict[str, Any]] = {
+        "PORT": {"Ethernet0": {"mtu": "9300", "speed": "400000"}},
+        "LOOPBACK_INTERFACE": {"Loopback0": {}, "Loopback0|10.0.0.2/32": {}, "Loopback0|10.0.0.1/33": {}},
+        "DSCP_TO_TC_MAP": {"FABRIC": {"26": "3", "64": "0"}},
+        "BUFFER_PROFILE": {"seed": {"size": "0"}},
+        "QUEUE": {"Ethernet0|3": {"scheduler": "x"}, "Ethernet0|4": {}},
+    }
+    found = rejected(tables, Libyang3())
+    assert [one[:3] for one in found] == [
+        ("PORT", "Ethernet0", "mtu"),
+        ("LOOPBACK_INTERFACE", "Loopback0|10.0.0.1/33", ""),
+        ("DSCP_TO_TC_MAP", "FABRIC", ""),
+        ("BUFFER_PROFILE", "seed", ""),
+        ("QUEUE", "Ethernet0|3", "scheduler"),
+    ]
+    assert found[0][3] == 'Unsatisfied range - value "9300" is out of the allowed range.'
+    assert not any("Data path" in one[3] or "parse data tree" in one[3] for one in found)
+
+
 class Mute:
     """A checker that tells no place."""
 
