@@ -73,6 +73,8 @@ def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = 
                 caused = bool(lost_fields.intersection(re.findall(r"\w+", reason)).difference(rows[key]))
             if not told and not caused:
                 found.append((table, key, field, reason))
+            elif told and _UNPARSED.search(said):  # without the field as well: the row fits no list of its table
+                found = [(table, key, "", one[3]) if one[:2] == (table, key) else one for one in found]
             # A copy each time: a checker may know tables and rows that are the same objects.
             rest[table] = {name: row for name, row in rows.items() if name != key}
             if not told and field:
@@ -92,8 +94,10 @@ def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
         table, quoted, reasons = unparsed.groups()
         names = ["".join(parts) for parts in _QUOTED.findall(quoted)]
         words = f"the YANG model of its table has no list or field for it {reasons}".removesuffix(" []")
+        # Of a row of a list its key is named, and the field as the text of a KeyError.
+        fields = ["".join(parts).strip("'") for parts in _QUOTED.findall(reasons)]
         return [
-            (table, key, "" if name == key else name, words)
+            (table, key, next((one for one in fields if one in row), "") if name == key else name, words)
             for key, row in tables[table].items()
             for name in names
             if name == key or (key not in names and name in row)

@@ -126,6 +126,27 @@ def test_what_is_compared_with_a_field_that_is_refused_is_not_blamed() -> None:
     assert found == [("PFC_WD", "GLOBAL", "POLL_INTERVAL"), ("PFC_WD", "Ethernet4", "action")]
 
 
+class Lists:
+    """A checker of one table, whose rows are `a` with the field `x`; it tells what is wrong as sonic_yang does."""
+
+    def unmodelled(self, tables: Mapping[str, Any]) -> list[str]:
+        return []
+
+    def failure(self, tables: Mapping[str, Any]) -> tuple[str, str]:
+        for key, row in tables["QUEUE"].items():
+            wrong = [f"\"'{name}'\"" for name in row if name != "x" or key != "a"]
+            wrong += ["'Value not found for port'"] if key != "a" else []
+            if wrong:
+                said = f"All Keys are not parsed in QUEUE\ndict_keys(['{key}'])\nexceptionList:[{', '.join(wrong)}]"
+                return said, ""
+        return "", ""
+
+
+def test_a_field_that_no_list_has_is_named_and_a_row_that_fits_no_list_is_named_whole() -> None:
+    tables: dict[str, dict[str, Any]] = {"QUEUE": {"a": {"x": "1", "y": "2"}, "a|b": {"x": "1"}}}
+    assert [one[:3] for one in rejected(tables, Lists())] == [("QUEUE", "a", "y"), ("QUEUE", "a|b", "")]
+
+
 class Libyang3:
     """A checker that tells places as libyang 3 does (recorded on SONiC 202605)."""
 
