@@ -216,3 +216,34 @@ def test_a_mandatory_leaf_is_missed_only_where_its_condition_holds() -> None:
         return ReloadRule().violation({"PBH_HASH_FIELD": {"f": {"hash_field": field, "sequence_id": "1"}}}) is not None
 
     assert (violation("INNER_DST_IPV4"), violation("INNER_L4_DST_PORT")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ({"BUFFER_PG": {"Ethernet0|3": {}}}, "Failed to validate data tree\n[priority,] message string"),
+        ({"BUFFER_QUEUE": {"Ethernet0|3": {}}}, "Failed to validate data tree\n[priority,] message string"),
+        ({"PBH_HASH": {"h": {}}}, 'Data Loading Failed\nToo few "hash_field_list" elements.'),
+        ({"RADIUS_SERVER": {"192.0.2.1": {"retransmit": " 1 "}}}, ""),
+        (
+            {"RADIUS_SERVER": {"192.0.2.1": {"retransmit": " 11 "}}},
+            "Data Loading Failed\nRADIUS retransmit must be 0..10",
+        ),
+    ],
+)
+def test_defaults_lengths_and_numbers_are_judged_as_by_sonic_yang(
+    rows: dict[str, dict[str, dict[str, str]]], reason: str
+) -> None:
+    """By sonic_yang of 202505 on libyang 1.0, run side by side."""
+    ports = {"PORT": {"Ethernet0": {"lanes": "1", "speed": "100000"}}}
+    said, _ = ReloadRule().failure({**ports, **rows})
+    assert said.startswith(reason)
+    assert bool(said) == bool(reason)
+
+
+def test_a_patch_that_takes_a_buffer_profile_ends_in_an_exception_of_the_generator(run: Run, switch: Device) -> None:
+    run(switch, 'echo \'[{"op": "add", "path": "/BUFFER_PG", "value": {"Ethernet0|3": {}}}]\' > /root/p.json')
+    status, out, err = run(switch, "config apply-patch /root/p.json")
+    assert status == 2
+    assert "sonic_yang(3):Failed to validate data tree\n{\n" in out
+    assert err.endswith("failed due to:'SonicYangCfgDbGenerator' object has no attribute 'yang_data_file'\n")

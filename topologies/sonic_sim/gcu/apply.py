@@ -13,7 +13,7 @@ from sonic_sim.gcu.order import NoOrderError, sorted_moves
 from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch
 from sonic_sim.gcu.rules import refusal
 from sonic_sim.interfaces import kernel_interfaces
-from sonic_sim.yang.check import Checker, YangError
+from sonic_sim.yang.check import Checker, DefaultError, YangError
 from sonic_sim.yang.model import MODELS
 
 _FIXED_S, _STEP_S = 1.5, 0.33
@@ -65,7 +65,10 @@ class Applier:
         except PatchError as error:
             raise ApplyError(f"Validate json patch: {json.dumps(patch)} failed due to:{error}", early=True) from error
         except YangError as error:
-            reason = f"Validate json patch: {json.dumps(patch)} failed due to:Data Loading Failed\n{error.message}"
+            # validate_config_db_json names a file that it does not have
+            crash = "'SonicYangCfgDbGenerator' object has no attribute 'yang_data_file'"
+            why = crash if isinstance(error, DefaultError) else error.reason
+            reason = f"Validate json patch: {json.dumps(patch)} failed due to:{why}"
             raise ApplyError(reason, error.printed, error.libyang, early=True) from error
 
     def run(self, patch: list[Operation]) -> None:
@@ -110,14 +113,12 @@ class Applier:
             self.checker.check(target)
             check_lanes(target)
         except YangError as error:
-            place = "" if "lane is used" in error.message else "Data Loading Failed\n"
-            reason = f"Given patch will produce invalid config. Error: {place}{error.message}"
-            raise ApplyError(reason) from error
+            raise ApplyError(f"Given patch will produce invalid config. Error: {error.reason}") from error
         try:
             self.checker.check(current)
             return sorted_moves(current, target, self.checker)
         except YangError as error:
-            raise ApplyError(f"Data Loading Failed\n{error.message}") from error
+            raise ApplyError(error.reason) from error
         except NoOrderError as error:
             raise ApplyError("There is no possible sorting") from error
 

@@ -155,4 +155,5 @@ def check_lanes(document: Document) -> None:
         for lane in str(row.get("lanes", "")).split(","):
             other = users.setdefault(lane, port)
             if other != port:
-                raise YangError(f"'{lane}' lane is used multiple times in PORT: {{'{other}', '{port}'}}")
+                text = f"'{lane}' lane is used multiple times in PORT: {{'{other}', '{port}'}}"
+                raise YangError(text, reason=text)

@@ -25,15 +25,27 @@ SEPARATED = {
 class YangError(Exception):
     """A violated constraint.
 
-    ``message`` as sonic_yang words it, ``libyang`` the lines on standard error, ``printed`` what sonic_yang prints.
+    ``message`` as libyang words it, ``reason`` what sonic_yang raises, ``libyang`` the lines on standard error,
+    ``printed`` what sonic_yang prints.
     """
 
-    def __init__(self, message: str, libyang: str = "", printed: str = "") -> None:
+    def __init__(self, message: str, libyang: str = "", printed: str = "", reason: str = "") -> None:
         """Keep the texts."""
         super().__init__(message)
         self.message = message
+        self.reason = reason or f"Data Loading Failed\n{message}"
         self.libyang = libyang
         self.printed = printed or f"sonic_yang(3):Data Loading Failed:{message}\n"
+
+
+class DefaultError(YangError):
+    """A default that names nothing: ``validate_data_tree`` finds it in data that were loaded."""
+
+    def __init__(self, fault: YangError) -> None:
+        """Take what libyang says of the default."""
+        whole = "Failed to validate data tree\n"
+        printed = f"sonic_yang(3):{fault.message}\nsonic_yang(3):{whole}{{\n"
+        super().__init__(fault.message, fault.libyang, printed, f"{whole}[priority,] message string")
 
 
 def _fault(*messages: str, path: str) -> YangError:
@@ -59,6 +71,10 @@ class Value:
         return Node(document, self.place[0], self.form, self.place[1], name, self.text, self.entry)
 
 
+_Lack = tuple[YangError, list[tuple[Condition, Value]]]
+"""What is missing, and the conditions under which it is."""
+
+
 @dataclass(slots=True)
 class _Row:
     """A row as libyang holds it; of the conditions that look at nothing else, those that do not hold."""
@@ -67,7 +83,8 @@ class _Row:
     references: list[Value] = field(default_factory=list)
     whens: list[tuple[Condition, Value]] = field(default_factory=list)
     later: list[tuple[Condition | None, Value]] = field(default_factory=list)
-    missing: list[tuple[YangError, list[tuple[Condition, Value]]]] = field(default_factory=list)
+    missing: list[_Lack] = field(default_factory=list)
+    defaults: list[Value] = field(default_factory=list)
 
 
 class Checker:
@@ -96,6 +113,10 @@ class Checker:
             if all(self._holds(condition, value, document) for condition, value in whens):
                 raise fault
         _check_numbers(document)
+        for value in (one for row in rows for one in row.defaults):
+            if self._dangles(value, document):
+                text = _dangling_text(value) if value.leaf and value.leaf.is_leafref else _invalid(value)
+                raise DefaultError(_fault(text, path=value.path))
 
     def _try(self, must: Condition | None, value: Value, document: Document) -> None:
         """Raise YangError where a condition does not hold, or (without one) where a union names nothing."""
@@ -308,15 +329,24 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> _Row:
         if name not in row and not any(one.leaf == name and one.word in ("when", "case") for one in form.conditions):
             value = Value(form.leaves[name], text, f"{path}/{name}", whole.place, form)
             _keep_conditions(result, form, name, value, alone)
+            result.defaults.extend([value] if form.leaves[name].targets else [])
     empty = next((name for name, value in row.items() if value == [] and not form.inner), None)
     if empty is not None and result.fault is None:
         result.fault = _fault("Invalid JSON data (unexpected value).", path=f"{path}/{empty}")
-    for name, leaf in form.leaves.items():
-        if leaf.mandatory and name not in row:  # unless a condition says that the leaf must not be there
-            absent = Value(leaf, "", f"{path}/{name}", whole.place, form)
-            whens = [(one, absent) for one in form.conditions if one.leaf == name and one.word in ("when", "case")]
-            result.missing.append((_fault(f'Missing required element "{name}" in "{form.name}".', path=path), whens))
+    result.missing.extend(_missing(form, row, whole))
     return result
+
+
+def _missing(form: Form, row: Mapping[str, Any], whole: Value) -> Iterator[_Lack]:
+    """Yield what a row lacks, with the conditions under which it is to be there."""
+    for name, leaf in form.leaves.items():
+        if leaf.mandatory and name not in row:
+            absent = Value(leaf, "", f"{whole.path}/{name}", whole.place, form)
+            whens = [(one, absent) for one in form.conditions if one.leaf == name and one.word in ("when", "case")]
+            yield _fault(f'Missing required element "{name}" in "{form.name}".', path=whole.path), whens
+    for one in form.conditions:
+        if one.word == "min-elements" and len(row.get(one.leaf, ())) < int(one.text):
+            yield _fault(f'Too few "{one.leaf}" elements.', path=whole.path), []
 
 
 def _keep_conditions(result: _Row, form: Form, name: str, value: Value, alone: Document) -> None:
@@ -357,7 +387,9 @@ def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: st
     for name, value in row.items():
         leaf = form.leaves[name]
         if not leaf.many:
-            yield Value(leaf, str(value), f"{path}/{name}", (*here, name), form)
+            # sonic_yang makes a number of the text before libyang sees it
+            text = str(int(str(value))) if leaf.number else str(value)
+            yield Value(leaf, text, f"{path}/{name}", (*here, name), form)
             continue
         mark = SEPARATED.get((model.table, name))
         members = [part.strip() for part in value.split(mark)] if mark and isinstance(value, str) else value

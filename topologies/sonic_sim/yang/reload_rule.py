@@ -21,7 +21,7 @@ class ReloadRule:
     def failure(self, tables: Document) -> tuple[str, str]:
         """Return what sonic_yang raises and what libyang prints, both empty for a valid document."""
         error = self.violation(tables)
-        return ("", "") if error is None else (f"Data Loading Failed\n{error.message}", error.libyang)
+        return ("", "") if error is None else (error.reason, error.libyang)
 
     def violation(self, tables: Any) -> YangError | None:
         """Return the first violation."""

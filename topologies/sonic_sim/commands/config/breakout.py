@@ -49,7 +49,7 @@ def breakout(
             checker.check(document)
     except YangError as error:
         one.err.append(error.libyang)
-        one.say(error.printed + f"Data Loading Failed\n{error.message}\n", end="")
+        one.say(f"{error.printed}{error.reason}\n", end="")
         one.say("[ERROR] Port breakout Failed!!! Opting Out\nFailed to break out Port. Error: ")
         raise click.exceptions.Exit(1) from None
     _write(one, before, without)
@@ -95,7 +95,7 @@ def _check(one: Run, checker: Checker, document: Document) -> None:
         checker.check(document)
     except YangError as error:
         one.err.append(error.libyang)
-        one.say(f"{error.printed}Data Loading Failed\n{error.message}\nConfigMgmt Class creation failed")
+        one.say(f"{error.printed}{error.reason}\nConfigMgmt Class creation failed")
         failed = "Failed to load the config. Error: ConfigMgmtDPB Class creation failed"
         one.stop(f"Failed to break out Port. Error: {failed}")
 

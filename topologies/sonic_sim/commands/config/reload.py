@@ -125,7 +125,7 @@ def _validate(one: Run, path: str, document: Any) -> None:
     error = rule.violation(document)
     if error is not None:
         one.say(error.printed, end="")
-        one.say(f"{path} fails YANG validation! Error: Data Loading Failed\n{error.message}")
+        one.say(f"{path} fails YANG validation! Error: {error.reason}")
         one.err.append(error.libyang)
         raise click.Abort
     if unknown := rule.unmodelled(document):
