@@ -225,6 +225,8 @@ def test_a_mandatory_leaf_is_missed_only_where_its_condition_holds() -> None:
         ({"BUFFER_QUEUE": {"Ethernet0|3": {}}}, "Failed to validate data tree\n[priority,] message string"),
         ({"PBH_HASH": {"h": {}}}, 'Data Loading Failed\nToo few "hash_field_list" elements.'),
         ({"RADIUS_SERVER": {"192.0.2.1": {"retransmit": " 1 "}}}, ""),
+        ({"SYSLOG_CONFIG": {"GLOBAL": {"rate_limit_interval": "1 "}}}, ""),
+        ({"VRF": {"Vrf1": {}, "Vrf1 ": {}}}, 'Data Loading Failed\nDuplicated instance of "VRF_LIST" list.'),
         (
             {"RADIUS_SERVER": {"192.0.2.1": {"retransmit": " 11 "}}},
             "Data Loading Failed\nRADIUS retransmit must be 0..10",

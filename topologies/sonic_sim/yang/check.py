@@ -139,6 +139,7 @@ class Checker:
             known = {
                 key: _row(model, form, key, rows[key]) for form in model.forms for key in rows if forms[key] is form
             }
+            known.update(_doubles(model, rows, forms))
             self._read[table] = (rows, known)
         return known
 
@@ -241,6 +242,17 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
     if left:
         _raise_left(model, left, problems)
     return found
+
+
+def _doubles(model: Model, rows: Mapping[str, Any], forms: Mapping[str, Form]) -> Iterator[tuple[str, _Row]]:
+    """Yield the rows whose key is that of an earlier one but for white space, which sonic_yang removes."""
+    seen: set[str] = set()
+    for key in rows:
+        name = "|".join(part.strip() for part in key.split("|"))
+        if name in seen:
+            text = f'Duplicated instance of "{forms[key].name}" list.'
+            yield key, _Row(_fault(text, path=model.path(forms[key], name)))
+        seen.add(name)
 
 
 def _check_container_numbers(form: Form, row: Any) -> None:

@@ -98,8 +98,8 @@ def _base_fault(base: str, ranges: str | None, value: str) -> str:
         number = len(value)
     elif base == "decimal" and re.fullmatch(r"[+-]?\d+(\.\d{1,2})?", value):
         number = float(value)
-    elif base != "decimal" and re.fullmatch(r"[+-]?\d+", value):
-        number = int(value)
+    elif base != "decimal" and re.fullmatch(r"\s*[+-]?\d+\s*|\s+", value):
+        number = int(value.strip() or 0)  # libyang 1 skips white space, and reads nothing else as 0
         bits = int(base.lstrip("uint"))
         least, most = (0, 2**bits) if base.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
         if not least <= number < most:
