@@ -1,26 +1,69 @@
-"""How evenly the fabric's switches spread flows over equal paths: what their hash takes in is known only where SONiC
-sets it (check L-1)."""
+"""How evenly the fabric's switches spread flows over equal paths.
+
+What their hash takes in is known only where SONiC sets it (check L-1), and even the best hash puts several of few flows
+on one link (check L-3).
+"""
 
 from collections.abc import Callable, Iterator
 
 from railweave.checks.buffer_facts import tier_path
+from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Severity, Where
+from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.model import Fabric, Tier
 from railweave.fabric.releases import RELEASES, nearest
+from railweave.wording import counted
+
+rule(
+    "L-3",
+    "the flows of the workload spread over the uplinks of a leaf",
+    "A hash puts flows on links like balls into bins: with few of them some uplinks carry several and others none, and"
+    " a collective operation waits for its slowest flow.",
+    fix="Use more queue pairs per connection (`hosts.qps_per_connection`), or spray packets to NICs that reorder them.",
+)
+
+_UNEVEN = 1.5
+"""Load of the busiest uplink in relation to the mean from which advice is given."""
+_MORE_QUEUE_PAIRS = (2, 4, 8, 16, 32)
 
 
 def hash_findings(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagnostic]:
-    """Yield the tiers with equal paths whose hash is what their ASIC ships with."""
+    """Yield where flows may not spread over equal paths: tiers whose hash is what their ASIC ships with, and leaves
+    with few flows."""
+    if len(fabric.tiers) > 1:
+        yield from _unset(fabric, where)
+        yield from _collisions(fabric, where)
+
+
+def _collisions(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagnostic]:
+    leaf = fabric.tiers[0]
+    pairs = fabric.policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS
+    found = spread(leaf.ports_down, pairs, leaf.ports_up)
+    if found.load < _UNEVEN:
+        return
+    others = [spread(leaf.ports_down, more, leaf.ports_up) for more in _MORE_QUEUE_PAIRS if more > pairs]
+    message = (
+        f"{found.flows} flows of a leaf ({counted(pairs, 'queue pair')} of each of {leaf.ports_down} downlinks) put"
+        f" {found.load:.1f} times the mean load on the busiest of {found.links} uplinks if all of them leave it"
+    )
+    words = [f"{one.load:.1f} with {one.flows // leaf.ports_down}" for one in others]
+    fix = f"use more queue pairs: hosts.qps_per_connection (NCCL_IB_QPS_PER_CONNECTION): {', '.join(words)}"
+    fix = fix if others else "spray packets over the uplinks, where the NICs reorder them"
+    stated = fabric.policies.hosts.queue_pairs is not None
+    place = where("hosts.qps_per_connection" if stated else "workload")
+    yield Diagnostic("L-3", Severity.INFO, message, place, fix=fix)
+
+
+def _unset(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagnostic]:
     release = fabric.policies.sonic.release
     alike: dict[tuple[Tier, str], list[str]] = {}
     for switch in fabric.switches:
-        if not (switch.panel.hash_fields and RELEASES[nearest(release)].hash_fields) and len(fabric.tiers) > 1:
+        if not (switch.panel.hash_fields and RELEASES[nearest(release)].hash_fields):
             alike.setdefault((switch.tier, switch.panel.asic), []).append(switch.name)
     for (tier, asic), devices in alike.items():
         message = (
-            f"SONiC {release} cannot set the fields of the ECMP hash of {tier.plural} with {asic}: without the UDP"
-            " source port among the ASIC's own (SONiC's test of ECMP expects it there: sonic-mgmt tests/fib), all flows"
-            " between two NICs take one path"
+            f"SONiC {release} cannot set the fields of the ECMP hash of {tier.plural} with {asic}: if the UDP source"
+            " port is not among the ASIC's own, all flows between two NICs take one path"
         )
         fix = "run RDMA between two nodes and compare the counters of the uplinks"
         yield Diagnostic("L-1", Severity.INFO, message, where(f"{tier_path(tier)}.model"), tuple(devices), fix)

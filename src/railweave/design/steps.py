@@ -8,6 +8,7 @@ from railweave.design.identity import host_block_size
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.design.room import ENDS, Growth
+from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.sizing import Step
 from railweave.intent.model import Intent, Shape
 from railweave.units import format_speed
@@ -21,7 +22,7 @@ def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], gr
         *_leaf_steps(intent, layout, hardware),
         *_stripe_steps(intent, layout),
         *_spine_steps(intent, layout, hardware),
-        *_ratio_steps(layout),
+        *_ratio_steps(intent, layout),
         *_reserve_steps(intent, layout, growth),
     )
 
@@ -144,7 +145,7 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
     return f"{least} = {needed}; the least divisor of {low.uplinks} from there on, at least 2"
 
 
-def _ratio_steps(layout: Layout) -> Iterator[Step]:
+def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
     low, top = layout.lowest, layout.top
     yield Step(
         "oversubscription",
@@ -158,6 +159,12 @@ def _ratio_steps(layout: Layout) -> Iterator[Step]:
             f"{ratio_text(low.ratio)} × {top.count} ÷ {top.count - 1}",
             ratio_text(lost),
         )
+    pairs = intent.policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS
+    found = spread(low.ports.down, pairs, low.uplinks)
+    each = f"{counted(pairs, 'queue pair')} of each of {counted(low.ports.down, 'downlink')}"
+    yield Step(
+        "load of a leaf's busiest uplink", f"{each} hashed onto {low.uplinks} uplinks", f"{found.load:.2f} × mean"
+    )
 
 
 def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[Step]:

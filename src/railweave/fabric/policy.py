@@ -122,13 +122,14 @@ class NetworkBackend(StrEnum):
 
 class HostPolicy(NamedTuple):
     """How GPU nodes are set up. ``vendor`` is the id of a vendor pack, None follows each node's NIC model; ``frontend``
-    is the interface of the front end, on which NCCL finds its peers, None where NCCL may choose. Unmanaged nodes are
-    rendered only."""
+    is the interface of the front end, on which NCCL finds its peers, None where NCCL may choose; ``queue_pairs`` are
+    those of an NCCL connection, None for NCCL's own. Unmanaged nodes are rendered only."""
 
     vendor: str | None = None
     manage: bool = False
     network: NetworkBackend = NetworkBackend.NETWORKD
     frontend: str | None = None
+    queue_pairs: int | None = None
 
 
 class WatchdogAction(StrEnum):

@@ -140,6 +140,8 @@ def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
     settings["NCCL_CROSS_NIC"] = "0" if by_rail else "1"
     if by_rail:
         settings["NCCL_PXN_DISABLE"] = "0"
+    if (pairs := fabric.policies.hosts.queue_pairs) is not None:
+        settings["NCCL_IB_QPS_PER_CONNECTION"] = str(pairs)
     settings["NCCL_SOCKET_IFNAME"] = fabric.policies.hosts.frontend or _NOT_FOR_BOOTSTRAP
     return settings
 

@@ -236,6 +236,9 @@ class HostsKeys(Keys):
         "networkd", "what configures the nodes' interfaces"
     )
     frontend: Interface = unset("front-end interface, on which NCCL finds its peers")
+    qps_per_connection: Annotated[int | None, Whole(least=1, most=128)] = unset(
+        "queue pairs of an NCCL connection, 1 by NCCL's default; each takes a path of its own"
+    )
 
 
 RowFields = dict[str, Annotated[str | tuple[str, ...], FieldValue()]]
@@ -281,7 +284,7 @@ class IntentKeys(Keys):
             bgp=BgpTimers(self.bgp.keepalive, self.bgp.hold),
             addressing=self.addressing.policy(),
             overrides=Overrides(self.overrides),
-            hosts=HostPolicy(hosts.vendor, hosts.manage, hosts.network, hosts.frontend),
+            hosts=HostPolicy(hosts.vendor, hosts.manage, hosts.network, hosts.frontend, hosts.qps_per_connection),
             watchdog=WatchdogPolicy(
                 watchdog.enabled, watchdog.detection_ms, watchdog.restoration_ms, watchdog.poll_ms, watchdog.action
             ),

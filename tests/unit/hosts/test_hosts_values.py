@@ -113,6 +113,8 @@ def test_nccl_marks_as_the_switches_expect_and_stays_on_its_rail(pod: Pod) -> No
         "NCCL_PXN_DISABLE": "0",
         "NCCL_SOCKET_IFNAME": "eno1",
     }
+    asked = pod(rest="hosts: {qps_per_connection: 8}")
+    assert nccl_settings(asked, node_of(asked, asked.hosts[0]))["NCCL_IB_QPS_PER_CONNECTION"] == "8"
 
 
 def test_nccl_may_cross_nics_where_a_rack_shares_a_leaf(pod: Pod) -> None:
