@@ -13,6 +13,8 @@ _USERS = ("BUFFER_PG", "BUFFER_QUEUE")
 _COMPUTED = "NULL"
 _SHARED = ("BUFFER_POOL", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN")
 """Tables of which every row counts for all ports."""
+_MOST_DIGITS = 18
+"""Digits of a number of bytes that is taken for one; Python refuses to read thousands."""
 _ROUNDING = 1.05
 """Vendors publish a chip's buffer in rounded megabytes; templates state up to 1 % more."""
 
@@ -60,7 +62,7 @@ def _table(tables: "ConfigDb", name: str) -> Mapping[str, Mapping[str, object]]:
 
 def _bytes(row: Mapping[str, object], field: str) -> int | None:
     value = row.get(field)
-    return int(value) if isinstance(value, str) and value.isdigit() else None
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS else None
 
 
 def _pools(tables: "ConfigDb", chip: int | None) -> Iterator[BufferFault]:

@@ -337,6 +337,7 @@ MISMATCHES: dict[str, tuple[str, Callable[[Tables], object], str, str]] = {
     "no headroom group": ("spine", put("BUFFER_PG", GROUP, profile=None), "H-headroom", "no priority, while 3"),
     "pool shrunk": ("leaf", put("BUFFER_POOL", POOL, size="60000000"), "H-pools", "size 60000000, by design 113143792"),
     "pool so small that PFC comes first": ("leaf", put("BUFFER_POOL", POOL, size="49000000"), "E-2", "marking starts"),
+    "pool of no size": ("leaf", put("BUFFER_POOL", POOL, size="9" * 5000), "H-pools", "by design 113143792"),
     "no pools": ("leaf", take("BUFFER_POOL"), "H-pools", "is not there"),
     "no buffer tables": ("leaf", take("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG"), "H-headroom", "gpu1"),
     "shared headroom pool": ("spine", put("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE", over_subscribe_ratio="2"),
