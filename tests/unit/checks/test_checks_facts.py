@@ -1,6 +1,7 @@
 """Facts of live devices against the intent, and the five ways in which RoCE fabrics usually fail."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -370,6 +371,54 @@ MISMATCHES: dict[str, tuple[str, Callable[[Tables], object], str, str]] = {
     "no port": ("leaf", lambda read: read["PORT"].pop("Ethernet0"), "P-3", "pod-leaf1 has no port Ethernet0"),
     "no map of the switch": ("leaf", put("PORT_QOS_MAP", "global", dscp_to_tc_map=None), "Q-2", "with DSCP 26 of roce"),
 }  # fmt: skip
+
+
+def longer_cables(read: Tables) -> None:
+    read["CABLE_LENGTH"]["AZURE"] = dict.fromkeys(read["CABLE_LENGTH"]["AZURE"], "100000m")
+
+
+def larger_groups(read: Tables) -> None:
+    name = next(one for one in read["BUFFER_PROFILE"] if one.startswith("pg_lossless_400000"))
+    read["BUFFER_PROFILE"][name]["size"] = "40000000"
+
+
+def without_headroom_pool(read: Tables) -> None:
+    larger_groups(read)
+    del read["BUFFER_POOL"][POOL]["xoff"]
+
+
+OVERRUNS: dict[str, tuple[str, str, Callable[[Tables], None], str]] = {
+    "computed": (
+        "spine",
+        "",
+        longer_cables,
+        r"2 lossless groups of pod-spine1 need \d+ of the \d+ bytes of its buffer",
+    ),
+    "beside pools": (
+        "spine",
+        "sonic: {buffer_model: traditional}\n",
+        larger_groups,
+        "of the 60817392 bytes of the chip",
+    ),
+    "in the pool": (
+        "leaf",
+        "",
+        without_headroom_pool,
+        "6 lossless groups of pod-leaf1 need 240000000 of the 113143792",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OVERRUNS)
+def test_headroom_that_does_not_fit_a_switch_without_a_pool_for_it_is_found(pod: Pod, name: str) -> None:
+    tier, extra, change, words = OVERRUNS[name]
+    switch, fabric = f"pod-{tier}1", pod(extra)
+    read = running(fabric, switch)
+    assert not [one for one in found(fabric, **{switch.replace("-", "_"): read}) if one.code == "H-budget"]
+    change(read)
+    (told,) = [one for one in found(fabric, **{switch.replace("-", "_"): read}) if one.code == "H-budget"]
+    assert re.search(words, told.message), told.message
+    assert told.devices == (switch,)
 
 
 @pytest.mark.parametrize("name", MISMATCHES)

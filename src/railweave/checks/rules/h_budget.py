@@ -1,7 +1,7 @@
 """Each lossless class reserves headroom on every port, and all of it comes out of one buffer (fabric-facts section
 4.6)."""
 
-from railweave.checks.registry import Breach, Breaches, rule
+from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 
@@ -26,3 +26,23 @@ def classes(intent: Intent) -> Breaches:
         message = f"{len(lossless)} lossless classes ({', '.join(lossless)}): each reserves headroom on every port"
         fix = "keep to one lossless class, two where storage needs its own"
         yield Breach("traffic_classes", message, fix, Severity.WARNING)
+
+
+@RULE.on_switch
+def as_set(switch: SwitchRead) -> Breaches:
+    """Add up the headroom of the groups as they are set; that of the design is looked at for itself."""
+    from railweave.qos.buffering import plan_buffers
+    from railweave.sonic.budget import overrun
+
+    fabric, one = switch.fabric, switch.fabric.switch_of[switch.name]
+    plan = plan_buffers(one.panel, one.tier, fabric.policies, fabric.cable_lengths_m[one.tier.level])
+    if plan is None or switch.read is switch.design:
+        return
+    found = overrun(one, fabric.policies.sonic, plan, switch.read)
+    if found is not None and overrun(one, fabric.policies.sonic, plan, switch.design) is None:
+        message = (
+            f"{found.groups} lossless groups of {switch.name} need {found.needed_bytes} of the {found.budget_bytes}"
+            f" bytes of {found.of}"
+        )
+        fix = f"set pools, profiles and cable lengths of {switch.name} as rendered"
+        yield Breach("", message, fix, devices=(switch.name,))

@@ -34,11 +34,13 @@ _WIDE_LANES = 8
 
 
 class PortUse(NamedTuple):
-    """What a number of equal ports in use take: lanes of each, and the headroom of a lossless group."""
+    """What a number of equal ports in use take: lanes of each, the headroom of a lossless group, and how many groups
+    have it; None: one for each lossless class."""
 
     ports: int
     lanes: int
     room: Headroom | NoHeadroom
+    groups: int | None = None
 
 
 class Queues(NamedTuple):
@@ -56,7 +58,11 @@ def divide(
     by_name = {pool.name: pool for pool in stated}
     ingress, whole = by_name[INGRESS_LOSSLESS], by_name[EGRESS_LOSSLESS].size_bytes or 0
     size = ingress.size_bytes or 0
-    rooms = [(one.ports * queues.lossless, one.room) for one in uses if isinstance(one.room, Headroom)]
+    rooms = [
+        (one.ports * (queues.lossless if one.groups is None else one.groups), one.room)
+        for one in uses
+        if isinstance(one.room, Headroom)
+    ]
     if ingress.xoff_bytes is not None:
         taken = sum(groups * room.xoff_bytes for groups, room in rooms)
         shared = f"{INGRESS_LOSSLESS} {size} less its headroom pool {ingress.xoff_bytes}"
