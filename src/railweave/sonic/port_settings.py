@@ -13,7 +13,7 @@ from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, number, text
 from railweave.sonic.rows import ConfigDb, Value
 
-_READ_BESIDE = frozenset({"VLAN_MEMBER", "PORTCHANNEL_MEMBER", "TC_TO_DSCP_MAP"})
+_READ_BESIDE = frozenset({"ACL_RULE", "ACL_TABLE", "VLAN_MEMBER", "PORTCHANNEL_MEMBER", "TC_TO_DSCP_MAP"})
 """Tables that railweave renders no rows of and that decide what a link does."""
 
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")

@@ -116,6 +116,12 @@ def test_a_dynamic_switch_computes_headroom_from_the_cables_own_length() -> None
     assert not [name for name in found["BUFFER_PROFILE"] if name.startswith("pg_lossless")]
 
 
+def test_the_reason_of_a_shared_pool_says_that_slices_are_not_known() -> None:
+    rows = leaf("nokia-ixr7220-h4-64d").rows
+    (reason,) = [row.reason for row in rows if (row.table, row.key) == ("BUFFER_POOL", "ingress_lossless_pool")]
+    assert "into how many slices (ITMs) a Tomahawk divides it" in reason
+
+
 @pytest.mark.parametrize(("release", "percent"), [("202305", "100"), ("202405", "100"), ("202411", "50")])
 def test_headroom_is_computed_for_the_packets_that_the_release_takes_it_for(release: str, percent: str) -> None:
     found = tables("nvidia-sn4700", f"sonic: {{release: '{release}'}}\n")

@@ -181,6 +181,8 @@ RULES: tuple[Rule, ...] = (
          " cfgmgr/buffermgrdyn.cpp)"),
     Rule(MEMBERSHIPS, (), _GOES, _FLAP, _WRITE,
          "the port leaves its VLAN, port channel or mirror session"),
+    Rule(("ACL_TABLE_TYPE",), (), _ANY, _NONE, _WRITE,
+         "orchagent follows the table; an ACL of a type waits for it (SW orchagent/aclorch.cpp doAclTableTypeTask)"),
     Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,
          "a port leaves a list"),
     Rule(FOLLOWED, (), _ANY, _NONE, _PATCH,

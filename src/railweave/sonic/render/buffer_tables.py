@@ -58,8 +58,14 @@ def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
         f"{reason} With all {plan.limits.ports} ports in use over the tier's longest cables, lossless groups take"
         f" {full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
         f"{' that ports share' if full.is_pooled else ''}{_reserved(full)}; left to share:"
-        f" {full.shared_bytes} bytes ({full.shared})."
+        f" {full.shared_bytes} bytes ({full.shared}).{_SLICES if full.is_pooled else ''}"
     )
+
+
+_SLICES = (
+    " The buffer is taken as one: no platform file states into how many slices (ITMs) a Tomahawk divides it, and a port"
+    " of a divided one shares less."
+)
 
 
 def _reserved(full: Division) -> str:
