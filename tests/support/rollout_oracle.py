@@ -27,6 +27,8 @@ _BY_SONIC_IN_PORT = frozenset({"dhcp_rate_limit"})
 _WATCHDOG = "PFC_WD|GLOBAL"
 _WATCHDOG_AT_REST = ({"POLL_INTERVAL": "100"}, {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"})
 """orchagent crashes when the row is deleted, so a rollback leaves it, with the values that hold without it."""
+_HASH = "SWITCH_HASH|GLOBAL"
+"""orchagent refuses to remove the row, so a rollback leaves it as it is."""
 
 
 # --- wholly old, wholly new ---------------------------------------------------------------------------------------
@@ -44,6 +46,8 @@ def _row_differences(now: Any, then: Any, foreign: Mapping[str, Any]) -> Iterato
         for key in sorted({*rows, *rows_then}):
             place = f"{table}|{key}"
             if place == _WATCHDOG and key not in rows_then and rows[key] in _WATCHDOG_AT_REST:
+                continue
+            if place == _HASH and key not in rows_then:
                 continue
             if rows.get(key) != rows_then.get(key) and place not in foreign and table != _LEFT_BY_SONIC:
                 yield f"{place}: {rows_then.get(key)} is now {rows.get(key)}"
