@@ -16,8 +16,7 @@ from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.grouping import group_changes
 from railweave.plan.model import DeviceState
 from railweave.plan.offline import plan_offline
-from railweave.report.layout import LIMIT_CHARS
-from railweave.report.plan import plan_markdown
+from railweave.report.plan import PLAN_CHARS, plan_markdown
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import diff, running_sha256
 from railweave.sonic.delta.merge import apply, merge_document
@@ -124,7 +123,7 @@ def test_every_view_of_a_plan_tells_all_of_it(base: Fabric, head: Fabric) -> Non
 
     assert plan_json(parse_plan(json.dumps(document), "plan.json")) == document
     assert sum(group.count for group in group_changes(plan)) == plan.summary.total
-    assert len(plan_markdown(plan)) < LIMIT_CHARS
+    assert len(plan_markdown(plan)) <= PLAN_CHARS
     assert set(plan.gone) == set(base.switch_of) - set(head.switch_of)
 
 

@@ -31,7 +31,10 @@ DISRUPTION_STYLES = {
 
 _BY_ROLE = ("role", "devices", "changes", "worst-case impact", "methods")
 _MOST_CABLES = 16
-_RESERVED = 400
+PLAN_CHARS = LIMIT_CHARS - 16_400
+"""The longest markdown of a plan: a pipeline adds what `check` found and what prevents the plan, 50 lines of each."""
+_CLOSING_CHARS = 400
+"""What the last sentence of a shortened plan takes."""
 _MOST_GROUPS = 120
 _MOST_NOTES = 100
 _MOST_WAVES = 10
@@ -111,7 +114,7 @@ def _states(plan: Plan, *, empty: bool = False) -> str:
 
 
 def plan_markdown(plan: Plan) -> str:
-    """Return ``plan`` as markdown of less than ``LIMIT_CHARS`` characters."""
+    """Return ``plan`` as markdown of at most ``PLAN_CHARS`` characters."""
     notes = markdown_list([cell(one.text) for one in remarks(plan, _MOST_NOTES // 2)], _MOST_NOTES)
     blocks = [f"### {cell(headline(plan))}\n", *(["\n".join(notes) + "\n"] if notes else [])]
     groups = group_changes(plan)
@@ -120,10 +123,10 @@ def plan_markdown(plan: Plan) -> str:
         blocks += [_disruption_markdown(plan), *_running(running), _order(plan)]
         blocks += _provisioned(plan, [group for group in groups if not group.samples])
     text = "\n".join([*blocks, _foot(plan)])
-    if len(text) >= LIMIT_CHARS - _RESERVED:
-        return clipped(text, LIMIT_CHARS - _RESERVED)
-    text += _reasons(running, LIMIT_CHARS - len(text) - _RESERVED)
-    return text + _details(plan, LIMIT_CHARS - len(text) - _RESERVED)
+    if len(text) >= PLAN_CHARS - _CLOSING_CHARS:
+        return clipped(text, PLAN_CHARS - _CLOSING_CHARS)
+    text += _reasons(running, PLAN_CHARS - len(text) - _CLOSING_CHARS)
+    return text + _details(plan, PLAN_CHARS - len(text) - _CLOSING_CHARS)
 
 
 def _folded(title: str, body: str) -> str:

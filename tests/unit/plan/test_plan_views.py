@@ -15,8 +15,7 @@ from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import CheckKind, DeployResult, DeviceOutcome, Outcome, Result, VerifyCheck, VerifyResult
 from railweave.report.deployment import deploy_json, deploy_view
 from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, diagnostics_view
-from railweave.report.layout import LIMIT_CHARS
-from railweave.report.plan import plan_markdown, plan_view
+from railweave.report.plan import PLAN_CHARS, plan_markdown, plan_view
 from railweave.report.sizing import sizing_view
 from railweave.report.verification import verify_json, verify_view
 from railweave.sonic.delta.change import Change, Op
@@ -84,7 +83,7 @@ def test_markdown_always_fits_a_comment(plan_of: Callable[..., Plan], change: Ca
         for port in range(64)
     ]
     text = plan_markdown(plan_of(*changes))
-    assert len(text) < LIMIT_CHARS
+    assert len(text) <= PLAN_CHARS
     assert "leaf0 as an example of 60 leaves (no disruption): 64 changes" in text
     assert "3,840 changes on 60 devices are too many for a comment" in text
     assert text.count("```") % 2 == 0
@@ -92,7 +91,7 @@ def test_markdown_always_fits_a_comment(plan_of: Callable[..., Plan], change: Ca
 
 def test_markdown_of_very_many_findings_fits_too(plan_of: Callable[..., Plan]) -> None:
     gone = {f"leaf{number}": DevicePlan(DeviceState.UNREACHABLE, "leaf", error="x" * 900) for number in range(300)}
-    assert len(plan_markdown(plan_of(**gone))) < LIMIT_CHARS
+    assert len(plan_markdown(plan_of(**gone))) <= PLAN_CHARS
 
 
 def test_cables_to_move_are_named_and_counted(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:

@@ -16,6 +16,8 @@ import yaml
 
 from railweave.api.starter import init
 from railweave.cli.options import TargetOption
+from railweave.report.layout import LIMIT_CHARS
+from railweave.report.plan import PLAN_CHARS
 
 pytestmark = pytest.mark.slow
 
@@ -171,6 +173,31 @@ def test_a_plan_that_cannot_be_made_is_commented_with_its_reasons_and_the_findin
     comment = (folder / "comment.md").read_text(encoding="utf-8")
     assert "has no address for leaf9" in comment
     assert "warning[RW111]: a 'finding' of check" in comment, "text cannot end the block that it stands in"
+
+
+SAYS_MUCH = f"""#!/bin/sh
+case "$1" in
+  check) for one in $(seq 999); do echo "warning: finding $one {"x" * 130}"; done ;;
+  plan) printf '%{PLAN_CHARS}s' plan; for one in $(seq 999); do echo "problem $one {"x" * 130}" >&2; done; exit 1 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
+def test_the_findings_of_check_stay_in_the_comment_beside_the_longest_plan(
+    jobs: Any, repository: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    agents = dict.fromkeys(("ssh-agent", "ssh-add", "chmod"), "#!/bin/sh\n") if jobs is gitlab else {}
+    programs = {"railweave": SAYS_MUCH, "curl": FORGE} | agents
+    variables = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "CI_PIPELINE_SOURCE": "push", "NUMBER": "7",
+                 "MERGE_REQUEST": "7", "RAILWEAVE_IMAGE": "fabric@sha256:0"}  # fmt: skip
+    script = script_of(jobs(repository)["plan"], "Plan", "Comment", "Result of the plan")
+    assert ran(script, folder, programs, **variables).returncode == 1
+    _, comment = json.loads((tmp_path / "bin/comments.json").read_text(encoding="utf-8"))
+    assert len(comment["body"]) < LIMIT_CHARS
+    assert all(text in comment["body"] for text in (" plan", "finding 1 ", "finding 50 ", "problem 1 ", "problem 50 "))
 
 
 TELLS = '#!/bin/sh\necho "$@" >> ../called\n'
