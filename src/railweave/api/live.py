@@ -128,25 +128,27 @@ class LiveFabric:
         )
 
 
-def live_fabric(project: Project, target: str) -> LiveFabric:
-    """Return the fabric of the project's intent on ``target``; raises RefusedError, UsageError."""
+def live_fabric(project: Project, target: str, *, partial: bool = False) -> LiveFabric:
+    """Return the fabric of the project's intent on ``target``; raises RefusedError, UsageError as `connect` does."""
     designed = load_designed(project.intent)
     count = sum(one.severity is Severity.WARNING for one in designed.diagnostics)
     if count:
         intent = project.intent
         project.operator.tell(f"{intent}: {counted(count, 'warning')}; run `railweave check {intent}` for details")
-    return connect(project, designed, target)
+    return connect(project, designed, target, partial=partial)
 
 
-def connect(project: Project, designed: Designed, target: str, expecting: Expecting = expect) -> LiveFabric:
-    """Return ``designed`` on ``target``; no session is opened yet.
+def connect(
+    project: Project, designed: Designed, target: str, expecting: Expecting = expect, *, partial: bool = False
+) -> LiveFabric:
+    """Return ``designed`` on ``target``; no session is opened yet. With ``partial`` switches may lack an address.
 
     Raises UsageError for an unknown target, RefusedError if it is in error or reaches switches through the fabric.
     """
     file = find_target(target)
     chosen = load_target(file)
     shown = project.operator.progress()
-    nornir = build(designed.fabric, chosen, processors=[shown])
+    nornir = build(designed.fabric, chosen, processors=[shown], partial=partial)
     addresses = {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}
     in_band = tuple(management_findings(designed.fabric, addresses, Where(str(file))))
     if has_errors(in_band):

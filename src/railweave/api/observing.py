@@ -27,9 +27,9 @@ def plan(
     ``base`` is the running intent, a git revision or a file, for a change in phases; the plan is then of ``phase``,
     by default of the next one. ``remove_conflicting`` plans the removal of unmanaged rows that hold a fabric port.
     A device that does not answer is ``unreachable`` in the plan; with ``skip_unreachable`` one that no running neighbor
-    has a link to is planned as factory-fresh, for review alone. Raises RefusedError, UsageError.
+    has a link to is planned as factory-fresh, for review alone, and needs no address. Raises RefusedError, UsageError.
     """
-    fabric = live_phase(project, target, base, phase)
+    fabric = live_phase(project, target, base, phase, partial=skip_unreachable)
     project.operator.warn([one._replace(severity=Severity.WARNING) for one in fabric.missing_secrets])
     with fabric.progress():
         made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable)

@@ -75,13 +75,15 @@ def live_phases(project: Project, target: str, base: str) -> LivePhases:
     return LivePhases(project, phased_change(project, base), target)
 
 
-def live_phase(project: Project, target: str, base: str, number: int | None, *, done: bool = False) -> LiveFabric:
-    """Return the fabric of the intent without ``base``, else of a phase.
+def live_phase(
+    project: Project, target: str, base: str, number: int | None, *, done: bool = False, partial: bool = False
+) -> LiveFabric:
+    """Return the fabric of the intent without ``base``, with ``partial`` as `live_fabric`; else of a phase.
 
     The default phase is the next one, with ``done`` the last one that all switches have.
     """
     if not base and number is None:
-        return live_fabric(project, target)
+        return live_fabric(project, target, partial=partial)
     phases = live_phases(project, target, base)
     if number is None:
         last = phases.done()

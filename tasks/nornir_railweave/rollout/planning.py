@@ -129,8 +129,10 @@ def _pending(readings: dict[str, Reading]) -> list[str]:
 def _read(
     nr: Nornir, names: Collection[str], compare: Comparer, share: Sharing, announce: Events
 ) -> dict[str, Reading]:
-    found = run_on(nr, names, read_running, compare=compare, share=share, announce=announce)
-    return {name: one or Reading(error="not attempted") for name, one in found.items()}
+    known = [name for name in names if name in nr.inventory.hosts]
+    found = run_on(nr, known, read_running, compare=compare, share=share, announce=announce)
+    read = {name: one or Reading(error="not attempted") for name, one in found.items()}
+    return {name: read[name] if name in read else Reading(error="the target has no address for it") for name in names}
 
 
 def read_running(task: Task, compare: Comparer, share: Sharing, announce: Events) -> Result:

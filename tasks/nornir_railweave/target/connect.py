@@ -30,14 +30,16 @@ def build(
     state_dir: Path = STATE_DIR,
     environ: Mapping[str, str] | None = None,
     processors: Sequence[Processor] = (),
+    *,
+    partial: bool = False,
 ) -> Nornir:
     """Return the Nornir through which the devices of ``fabric`` are reached on ``target``.
 
     ``processors`` (such as ``progress.FabricProgress``) receive every run, and cannot disturb one. Nothing
     is connected yet; what tasks connect stays open until ``session.close_sessions``, for as many devices as a wave has
-    at most. Raises RefusedError where a device has no address or a secret is missing.
+    at most. Raises RefusedError where a secret is missing, or a device has no address; with ``partial`` it is left out.
     """
-    inventory = build_inventory(fabric, target, state_dir, environ)
+    inventory = build_inventory(fabric, target, state_dir, environ, partial=partial)
     _refuse_driver(inventory, target)
     if CONNECTION not in ConnectionPluginRegister.available:  # every installed package is searched for plug-ins
         ConnectionPluginRegister.auto_register()

@@ -46,18 +46,24 @@ class FabricInventory:
 
 
 def build_inventory(
-    fabric: Fabric, target: Target, state_dir: Path = STATE_DIR, environ: Mapping[str, str] | None = None
+    fabric: Fabric,
+    target: Target,
+    state_dir: Path = STATE_DIR,
+    environ: Mapping[str, str] | None = None,
+    *,
+    partial: bool = False,
 ) -> Inventory:
     """Return one host a switch, in the fabric's order; groups are roles.
 
-    Raises RefusedError where a device has no address or a secret is missing.
+    Raises RefusedError where a secret is missing, or a device has no address; with ``partial`` it is left out.
     """
-    reaches = resolve(fabric, target, state_dir, environ)
+    reaches = resolve(fabric, target, state_dir, environ, partial=partial)
     groups = Groups({role: Group(role) for role in dict.fromkeys(switch.tier.name for switch in fabric.switches)})
     hosts = Hosts(
         {
             switch.name: _host(switch, reaches[switch.name], target.driver, groups[switch.tier.name])
             for switch in fabric.switches
+            if switch.name in reaches
         }
     )
     return Inventory(hosts=hosts, groups=groups, defaults=Defaults())

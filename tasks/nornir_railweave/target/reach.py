@@ -30,9 +30,14 @@ class Reach:
 
 
 def resolve(
-    fabric: Fabric, target: Target, state_dir: Path, environ: Mapping[str, str] | None = None
+    fabric: Fabric,
+    target: Target,
+    state_dir: Path,
+    environ: Mapping[str, str] | None = None,
+    *,
+    partial: bool = False,
 ) -> dict[str, Reach]:
-    """Return how every switch of ``fabric`` is reached.
+    """Return how every switch of ``fabric`` is reached; with ``partial`` those without an address are left out.
 
     ``state_dir`` is the project's folder of generated state, with ``sim/FABRIC`` and ``lab/FABRIC``. Raises
     RefusedError naming every device without an address, and every secret that is not in ``environ``.
@@ -44,7 +49,8 @@ def resolve(
         addresses, login, started = _started(fabric, target, state_dir)
     else:
         addresses = {switch.name: _address(target, switch) for switch in fabric.switches}
-    _refuse_missing(addresses, target)
+    if not partial or not any(addresses.values()):
+        _refuse_missing(addresses, target)
     store = SecretStore(target, environ)
     password = _secret(login.password, login.password_env, store)
     options = {**_options(target, login, _secret(login.passphrase, login.passphrase_env, store)), **started}

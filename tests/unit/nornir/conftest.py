@@ -20,7 +20,7 @@ from nornir_railweave.events import Event
 from nornir_railweave.rollout.deploying import deploy
 from nornir_railweave.rollout.planning import plan
 from nornir_railweave.target.connect import build
-from nornir_railweave.target.model import Rollout, Source, Target
+from nornir_railweave.target.model import Address, Rollout, Source, Target
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.tasks.verifying import verify
@@ -395,10 +395,12 @@ class Bench:
     processors: tuple[Any, ...] = ()
     rollout: Rollout = FAST
     clock: DrivenClock = field(default_factory=DrivenClock)
+    without_address: tuple[str, ...] = ()
 
     def nornir(self) -> Any:
-        target = Target("fake", Source.ADDRESSES, driver=DRIVER, address="{name}", rollout=self.rollout)
-        return build(self.world.fabric, target, processors=self.processors)
+        known = {name: Address(name) for name in self.world.switches if name not in self.without_address}
+        target = Target("fake", Source.ADDRESSES, driver=DRIVER, devices=known, rollout=self.rollout)
+        return build(self.world.fabric, target, processors=self.processors, partial=bool(self.without_address))
 
     @contextmanager
     def connected(self) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from railweave import api
 from railweave.cli.main import main
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.headline import headline
@@ -83,6 +84,17 @@ def test_a_plan_with_switches_that_nobody_read_is_not_deployed(growing: Any) -> 
         (found,) = check_binding(reviewed, growing.plan(), "plan.json")
         assert (found.code, found.devices) == ("RW529", NEW)
         assert "lab-leaf3, lab-leaf4 for factory-fresh" in found.message
+
+
+def test_new_switches_need_no_address_to_be_reviewed(growing: Any) -> None:
+    answering = growing.plan(skip_unreachable=True)
+    growing.without_address = NEW
+    plan = growing.plan(skip_unreachable=True)
+    assert (plan.assumed_fresh, plan.deltas, plan.waves) == (NEW, answering.deltas, answering.waves)
+    assert {plan.devices[name].error for name in NEW} == {"the target has no address for it"}
+    growing.without_address = tuple(growing.world.switches)
+    with pytest.raises(RefusedError, match="has no address for lab-leaf1"):
+        growing.plan(skip_unreachable=True)
 
 
 def test_a_switch_that_a_neighbor_knows_is_not_taken_for_factory_fresh(growing: Any) -> None:
