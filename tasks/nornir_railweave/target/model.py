@@ -17,6 +17,7 @@ from railweave_hosts.access import STRICT, File, HostAccess, Port, SecretName, T
 from railweave_hosts.access import Address as HostName
 
 Seconds = Annotated[float, Field(gt=0, le=86400)]
+Option = str | int | float | bool
 
 
 class Source(StrEnum):
@@ -137,7 +138,7 @@ class Target:
     login: Login = field(default_factory=Login)
     address: str | None = None
     devices: Mapping[str, Address] = field(default_factory=dict)
-    options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    options: Mapping[str, Option | SecretName] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
     rollout: Rollout = field(default_factory=Rollout)
     skip_checks: Mapping[str, str] = field(default_factory=dict)

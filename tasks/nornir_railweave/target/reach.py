@@ -53,7 +53,7 @@ def resolve(
         _refuse_missing(addresses, target)
     store = SecretStore(target, environ)
     password = _secret(login.password, login.password_env, store)
-    options = {**_options(target, login, _secret(login.passphrase, login.passphrase_env, store)), **started}
+    options = {**_options(target, login, store), **started}
     # Also for a simulator or lab: it may run on another machine.
     if target.login.jump is not None:
         options["jump"] = _jump(target.login.jump, login, store)
@@ -157,7 +157,7 @@ def _jump(jump: JumpLogin, login: Login, store: SecretStore) -> dict[str, Any]:
     }
 
 
-def _options(target: Target, login: Login, passphrase: str) -> dict[str, Any]:
+def _options(target: Target, login: Login, store: SecretStore) -> dict[str, Any]:
     """Return the optional arguments of the driver that are the same for every device (netmiko's names)."""
     options: dict[str, Any] = {
         "ssh_strict": login.strict,
@@ -166,11 +166,14 @@ def _options(target: Target, login: Login, passphrase: str) -> dict[str, Any]:
         "conn_timeout": target.timeouts.connect_s,
         "auth_timeout": target.timeouts.connect_s,
         "banner_timeout": target.timeouts.connect_s,
-        **target.options,
+        **{
+            name: store.required(one.secret) if isinstance(one, SecretName) else one
+            for name, one in target.options.items()
+        },
     }
     if login.key_file is not None:
         options["key_file"] = str(login.key_file)
-    if passphrase:
+    if passphrase := _secret(login.passphrase, login.passphrase_env, store):
         options["passphrase"] = passphrase
     if login.known_hosts is not None:
         # A named file stands alone: what else the user has met under these addresses is another fabric's matter.

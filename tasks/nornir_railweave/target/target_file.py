@@ -14,6 +14,7 @@ from nornir_railweave.target.model import (
     Address,
     JumpLogin,
     Login,
+    Option,
     Rollout,
     Seconds,
     SecretSource,
@@ -27,15 +28,13 @@ from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
 from railweave.secrets import reference, references
-from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Batches, File, NodeAddress, NodeLogin, Text
+from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Batches, File, NodeAddress, NodeLogin, SecretName, Text
 
 _CONSENT_MARGIN_S = 30
 _COMPARE = "compare with inventory/production.example.yml"
 _PATTERN_FIELDS = {"name", "role", "number"}
 _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _SECRETS = {"password", "become_password", "passphrase", "secret", "token"}
-
-Option = str | int | float | bool
 
 
 class _Rollout(RolloutKeys):
@@ -64,7 +63,7 @@ class _Target(BaseModel):
     ssh: Login = Login()
     address: Text | None = None
     devices: dict[str, Annotated[Address, MAY_STAND_ALONE]] = {}
-    options: dict[str, Option] = {}
+    options: dict[str, Option | SecretName] = {}
     timeouts: Timeouts = Timeouts()
     rollout: _Rollout = _Rollout()
     skip_checks: dict[Literal["lldp", "applied"], Text] = {}
@@ -84,7 +83,7 @@ class _Target(BaseModel):
 
     @field_validator("options", mode="after")
     @classmethod
-    def _numbers_are_numbers(cls, value: dict[str, Option]) -> dict[str, Option]:
+    def _numbers_are_numbers(cls, value: dict[str, Option | SecretName]) -> dict[str, Option | SecretName]:
         # The reader of YAML leaves every number that is not whole as text.
         return {
             name: float(one) if isinstance(one, str) and _DECIMAL.fullmatch(one) else one for name, one in value.items()

@@ -115,6 +115,15 @@ def test_secrets_come_from_the_environment_and_show_in_no_text(lab: Fabric, tmp_
     assert "hunter" not in repr(reached)
 
 
+def test_an_option_of_a_driver_may_be_a_secret_by_name(lab: Fabric, tmp_path: Path) -> None:
+    text = "address: '{name}'\noptions: {secret: {secret: ENABLE}, retries: 3}\nsecrets: {ENABLE: {env: ENABLE}}"
+    target = addresses(text)
+    options = resolve(lab, target, tmp_path, {"ENABLE": "hunter2"})["lab-leaf1"].options
+    assert (options["secret"], options["retries"]) == ("hunter2", 3)
+    with pytest.raises(RefusedError, match="secret ENABLE cannot be resolved"):
+        resolve(lab, target, tmp_path, {})
+
+
 def test_a_secret_that_is_not_set_is_refused(lab: Fabric, tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="PASSWORD is not set"):
         resolve(lab, addresses("address: '{name}'\nssh: {password_env: PASSWORD}"), tmp_path, {})
