@@ -38,6 +38,20 @@ def test_the_hash_is_set_where_release_and_asic_take_it(
     assert all(one.severity is Severity.INFO and release in one.message for one in of("L-1", findings(extra)))
 
 
+def test_the_reason_of_a_leaf_s_hash_states_the_load_of_its_busiest_uplink(pod: Pod) -> None:
+    fabric = pod(leaf="nvidia-sn4700")
+    configurator = Configurator(fabric, find_templates())
+    reasons = {
+        name: row.reason
+        for name in ("pod-leaf1", "pod-spine1")
+        for row in configurator.rows(fabric.switch_of[name])
+        if row.table == "SWITCH_HASH"
+    }
+    assert "4 flows of the nodes put 1.3 times the mean load on the busiest of 2 uplinks" in reasons["pod-leaf1"]
+    assert "flows of the nodes" not in reasons["pod-spine1"]
+    assert "hash is 10 (DEVICE_METADATA type LeafRouter)" in reasons["pod-spine1"]
+
+
 def test_all_adjacent_tiers_have_seeds_of_their_own() -> None:
     seeds = [hash_seed(SONIC_TYPE[tier]) for tier in ("leaf", "spine", "super-spine")]
     assert None not in seeds

@@ -6,6 +6,7 @@ A fabric of thousands of switches has two or three panels, so most rows of a dev
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.model import Panel, Tier
 from railweave.fabric.policy import BufferModel, Policies
 from railweave.fabric.releases import RELEASES, nearest
@@ -81,7 +82,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         *scheduler_rows(shares, speeds_gbps),
         *ecn_rows(policies, speeds_gbps, plan),
         *(shared_rows(plan, release) if plan else ()),
-        *((_hash_row(panel, tier),) if panel.hash_fields and release.hash_fields else ()),
+        *((_hash_row(panel, tier, policies),) if panel.hash_fields and release.hash_fields else ()),
     )
     return PanelRows(
         ports=_port_rows(panel, policies, _Settings(chain, shares, times, plan, tuple(lengths_m))),
@@ -93,7 +94,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     )
 
 
-def _hash_row(panel: Panel, tier: Tier) -> Row:
+def _hash_row(panel: Panel, tier: Tier, policies: Policies) -> Row:
     seed = hash_seed(SONIC_TYPE[tier.name])
     return Row(
         SWITCH_HASH,
@@ -101,7 +102,17 @@ def _hash_row(panel: Panel, tier: Tier) -> Row:
         {"ecmp_hash": HASH_FIELDS},
         f"Flows between two NICs differ in {ENTROPY} alone, by which the {panel.asic} chooses among equal paths; the"
         f" seed of a {tier.name}'s hash is {seed} (DEVICE_METADATA type {SONIC_TYPE[tier.name]}), another than that of"
-        " the next tier (check L-1).",
+        f" the next tier (check L-1).{_collisions(tier, policies)}",
+    )
+
+
+def _collisions(tier: Tier, policies: Policies) -> str:
+    if not (tier.attaches_nodes and tier.ports_up):
+        return ""
+    found = spread(tier.ports_down, policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS, tier.ports_up)
+    return (
+        f" {found.flows} flows of the nodes put {found.load:.1f} times the mean load on the busiest of {found.links}"
+        " uplinks if all of them leave the leaf (hosts.qps_per_connection; check L-3)."
     )
 
 
