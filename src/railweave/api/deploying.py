@@ -12,12 +12,13 @@ from railweave.api.auditing import audited
 from railweave.api.journals import journal_folder, refuse_while_rolling_out, shared_journals
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
-from railweave.api.signing import check_signature, refuse_unsigned
+from railweave.api.signing import read_signed, refuse_unsigned
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import check_binding
+from railweave.plan.signed import Signed
 from railweave.wording import compact, counted
 
 TIMER_MARGIN_S = 15
@@ -85,7 +86,7 @@ def deploy(
     """
     fabric = live or live_fabric(project, target)
     fabric.require_secrets()
-    bound, signer = _read_plan(reviewed, fabric.target.allowed_signers) if reviewed else (None, "")
+    bound, signed, signer = _read_plan(reviewed, fabric.target.allowed_signers) if reviewed else (None, None, "")
     if reviewed is None and fabric.target.allowed_signers is not None:
         raise refuse_unsigned(target, fabric.target.allowed_signers)
     refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
@@ -103,6 +104,7 @@ def deploy(
             remove_conflicting=options.remove_conflicting,
             base=fabric.base,
             phase=fabric.phase,
+            signed=signed,
         )
         told = state_told(project, fabric)
         with told, audited(f"deploy {reviewed or project.intent}", plan, signed_by=signer) as record, fabric.shown:
@@ -111,12 +113,13 @@ def deploy(
             return result
 
 
-def _read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, str]:
-    """Return the plan of a file, and who signed it; only what was checked is read."""
+def _read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, Signed | None, str]:
+    """Return the plan of a file, what was signed, and who did; only what was checked is read."""
     try:
-        data = file.read_bytes()
-        signer = check_signature(file, data, allowed_signers) if allowed_signers is not None else ""
-        return parse_plan(data.decode(), str(file)), signer
+        if allowed_signers is None:
+            return parse_plan(file.read_bytes().decode(), str(file)), None, ""
+        signed, signer = read_signed(file, allowed_signers)
+        return parse_plan(signed.text.decode(), str(file)), signed, signer
     except (OSError, UnicodeDecodeError) as exc:
         raise RailweaveError(f"{file}: {getattr(exc, 'strerror', None) or 'not a text file'}") from exc
 

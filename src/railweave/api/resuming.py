@@ -11,6 +11,7 @@ from railweave.api.journals import fetched_journals, journal_folder, refuse_whil
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
 from railweave.api.rolling_back import fabric_of, free, reopened, resume_rollback
+from railweave.api.signing import check_resumed
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import came_after, check_resume, differing, in_journaled_order, nothing_to_resume
@@ -22,6 +23,7 @@ def resume(
 ) -> DeployResult | None:
     """Resume the named rollout, by default the newest unfinished one; None if the operator declined.
 
+    A target that takes signed plans resumes those alone whose journal carries one that an allowed signer signed.
     Raises RefusedError if it must not be resumed, UsageError for unknown names, RailweaveError if a file cannot be read
     or written.
     """
@@ -34,12 +36,14 @@ def resume(
         raise RefusedError([nothing_to_resume(name, target)])
     fabric = fabric_of(found, fabric, project)
     _refuse(found, fabric)
+    allowed = fabric.target.allowed_signers
+    signer = check_resumed(found, allowed) if allowed is not None else ""
     fabric.require_secrets()
     project.operator.require_answer("deploy --resume")
     if found.kind is Kind.ROLLBACK:
-        return resume_rollback(project, fabric, found, options)
+        return resume_rollback(project, fabric, found, options, signer)
     with closing(reopened(found, project)) as journal, fabric.connected():
-        return _resume(project, fabric, found, journal, options)
+        return _resume(project, fabric, found, journal, options, signer)
 
 
 def _refuse(rollout: Rollout, fabric: LiveFabric) -> None:
@@ -52,7 +56,7 @@ def _refuse(rollout: Rollout, fabric: LiveFabric) -> None:
 
 
 def _resume(
-    project: Project, fabric: LiveFabric, rollout: Rollout, journal: Journal, options: DeployOptions
+    project: Project, fabric: LiveFabric, rollout: Rollout, journal: Journal, options: DeployOptions, signer: str
 ) -> DeployResult | None:
     free(fabric, rollout, journal)
     with fabric.shown:
@@ -63,8 +67,8 @@ def _resume(
     if not project.operator.approves(plan, f"Resume rollout {rollout.name}:"):
         return None
     policy = options.policy(fabric, remove_conflicting=rollout.remove_conflicting)
-    told = state_told(project, fabric)
-    with told, audited(f"deploy --resume {rollout.name}", plan) as record, fabric.shown:
+    told, command = state_told(project, fabric), f"deploy --resume {rollout.name}"
+    with told, audited(command, plan, signed_by=signer) as record, fabric.shown:
         write_down_done(rollout, plan, journal)
         result = fabric.deploy(plan, policy, journal=journal)
         record(result)

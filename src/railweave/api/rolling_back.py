@@ -26,19 +26,30 @@ from railweave.api.journals import (
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.phasing import live_phases
 from railweave.api.project import Project
+from railweave.api.signing import read_order
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.consent import Consent, check_consent
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import of_another, of_other_version, still_running
 from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
 from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.signed import Signed
+
+_Ordered = tuple[Signed | None, str]
+"""The order that a target with allowed signers asks for, None where none is asked for, and who signed it."""
 
 
 def rollback(
-    project: Project, target: str, options: DeployOptions = PLAN_ALONE, *, rollout: str = ""
+    project: Project,
+    target: str,
+    options: DeployOptions = PLAN_ALONE,
+    *,
+    rollout: str = "",
+    order: Path | None = None,
 ) -> DeployResult | None:
     """Roll back the named rollout, by default the newest that changed anything; None if the operator declined.
 
+    A target that takes signed plans needs an ``order``: a signed file that holds the rollout's name.
     Raises RefusedError, naming the devices, if that is impossible; UsageError for unknown names; RailweaveError if a
     file cannot be read or written.
     """
@@ -48,17 +59,20 @@ def rollback(
     found = _rollout_to_roll_back(rollout, fabric)
     if not rollout:
         _tell_of_others(project, found)
+    ordered = _ordered(fabric, found.name, order)
     project.operator.require_answer("rollback")
     refuse_while_rolling_out(found.fabric, found.target)
     fabric = fabric_of(found, fabric, project)
     with fabric.connected():
-        return _roll_back(fabric, _freed(fabric, found, project), options, project)
+        return _roll_back(fabric, _freed(fabric, found, project), options, project, ordered)
 
 
-def rollback_last(project: Project, target: str, options: DeployOptions = PLAN_ALONE) -> DeployResult | None:
+def rollback_last(
+    project: Project, target: str, options: DeployOptions = PLAN_ALONE, *, order: Path | None = None
+) -> DeployResult | None:
     """Roll back the newest rollout that the switches know of, which needs no journal; None if the operator declined.
 
-    Raises RefusedError if no switch knows of one or a switch cannot be read.
+    ``order`` as for `rollback`. Raises RefusedError if no switch knows of one or a switch cannot be read.
     """
     fabric = live_fabric(project, target)
     project.operator.require_answer("rollback")
@@ -66,16 +80,27 @@ def rollback_last(project: Project, target: str, options: DeployOptions = PLAN_A
     with fabric.connected():
         with fabric.shown:
             rollout = _last(fabric)
+            ordered = _ordered(fabric, rollout.name, order)
             reconnect_s = fabric.target.timeouts.reconnect_s
             free_devices(fabric.nornir, rollout, fabric.intended, reconnect_s=reconnect_s, announce=fabric.shown)
             rollout = _last(fabric, rollout.name)
-        return _roll_back(fabric, rollout, options, project)
+        return _roll_back(fabric, rollout, options, project, ordered)
+
+
+def _ordered(fabric: LiveFabric, rollout: str, order: Path | None) -> _Ordered:
+    allowed = fabric.target.allowed_signers
+    if allowed is None:
+        return None, ""
+    try:
+        return read_order(order, rollout, allowed)
+    except OSError as exc:
+        raise RailweaveError(f"{order}: {exc.strerror}") from exc
 
 
 def resume_rollback(
-    project: Project, fabric: LiveFabric, rollback: Rollout, options: DeployOptions
+    project: Project, fabric: LiveFabric, rollback: Rollout, options: DeployOptions, signer: str
 ) -> DeployResult | None:
-    """Resume a rollback that was not finished; raises RefusedError if that is impossible."""
+    """Resume a rollback that was not finished, ordered by ``signer``; raises RefusedError if that is impossible."""
     project = replace(project, intent=Path(rollback.intent))
     with closing(reopened(rollback, project)) as journal, fabric.connected():
         free(fabric, rollback, journal)
@@ -83,7 +108,7 @@ def resume_rollback(
         of = named_rollout(journal_folder(), rollback.of) if known else _last(fabric, rollback.of)
         if refused := of_other_version(of):
             raise RefusedError(refused)
-        return _roll_back(fabric, of, options, project, journal)
+        return _roll_back(fabric, of, options, project, (None, signer), journal)
 
 
 def _last(fabric: LiveFabric, name: str = "") -> Rollout:
@@ -135,10 +160,15 @@ def _freed(fabric: LiveFabric, rollout: Rollout, project: Project) -> Rollout:
 
 
 def _roll_back(
-    fabric: LiveFabric, rollout: Rollout, options: DeployOptions, project: Project, journal: Journal | None = None
+    fabric: LiveFabric,
+    rollout: Rollout,
+    options: DeployOptions,
+    project: Project,
+    ordered: _Ordered,
+    journal: Journal | None = None,
 ) -> DeployResult | None:
     """Plan, ask and roll back; ``journal`` is that of a rollback that is resumed."""
-    designed = fabric.designed.fabric
+    designed, (order, signer) = fabric.designed.fabric, ordered
     policy = options.policy(fabric)
     with fabric.shown:
         planned = plan_rollback(fabric.nornir, designed, fabric.intended, rollout, policy, fabric.shown)
@@ -152,12 +182,12 @@ def _roll_back(
     with ExitStack() as stack:
         if journal is None:
             metadata = RolloutMetadata(
-                Kind.ROLLBACK, rollout.name, str(project.intent), base=rollout.base, phase=rollout.phase
+                Kind.ROLLBACK, rollout.name, str(project.intent), base=rollout.base, phase=rollout.phase, signed=order
             )
             opened = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
             journal = stack.enter_context(closing(opened))
         stack.enter_context(state_told(project, fabric))
-        record = stack.enter_context(audited(f"rollback {rollout.name}", plan))
+        record = stack.enter_context(audited(f"rollback {rollout.name}", plan, signed_by=signer))
         stack.enter_context(fabric.shown)
         result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)
         record(result)

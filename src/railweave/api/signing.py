@@ -1,17 +1,27 @@
-"""Signatures of plan files, by SSH keys: ``ssh-keygen -Y`` makes and checks them.
+"""Signatures of plan files and of orders to roll back, by SSH keys: ``ssh-keygen -Y`` makes and checks them.
 
-The signature stands beside the plan, in ``FILE.sig``. Who may sign is in a file of allowed signers that the target
-names.
+The signature stands beside the file, in ``FILE.sig``. Who may sign is in a file of allowed signers that the target
+names. The journal of a rollout carries what was signed, so that whoever resumes it checks the signature again.
 """
 
 import subprocess
+import tempfile
 from pathlib import Path
 
 from railweave.diagnostics import Where, error
 from railweave.errors import RailweaveError, RefusedError
+from railweave.plan.document import parse_plan
+from railweave.plan.resumption import unlike_plan
+from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.signed import Signed
+from railweave.printable import printable
+from railweave.wording import first_few
 
+_AFRESH = "make a plan of what is left, have it signed, and deploy that"
 NAMESPACE = "railweave-plan"
 """What a signature is for: one made for anything else is none of a plan."""
+ORDER_NAMESPACE = "railweave-rollback"
+"""The same of an order to roll back: a file that holds the name of the rollout."""
 
 
 def sign_plan(file: Path, key: Path) -> Path:
@@ -27,19 +37,81 @@ def sign_plan(file: Path, key: Path) -> Path:
     return signature
 
 
-def check_signature(file: Path, plan: bytes, allowed: Path) -> str:
-    """Return who signed ``plan``, the content of ``file``; raises RefusedError where no allowed signer did."""
-    signature = f"{file}.sig"
-    if not Path(signature).is_file():
-        raise _refused(f"{file} is not signed: there is no {signature}", file)
-    told = ("-f", str(allowed), "-n", NAMESPACE, "-s", signature)
-    status, said = _ssh_keygen(plan, "-Y", "find-principals", *told)
-    signer = said.splitlines()[0].strip() if said else ""
-    if status or not signer:
-        raise _refused(f"{signature} is of nobody in {allowed}: {said or 'no match'}", file)
-    status, said = _ssh_keygen(plan, "-Y", "verify", *told, "-I", signer)
+def read_signed(file: Path, allowed: Path) -> tuple[Signed, str]:
+    """Return the plan in ``file``, and who signed it; raises RefusedError where no allowed signer did, OSError."""
+    return _read(file, allowed, NAMESPACE)
+
+
+def read_order(file: Path | None, rollout: str, allowed: Path) -> tuple[Signed, str]:
+    """Return the order to roll back ``rollout``, and who signed it.
+
+    Raises RefusedError where there is none, no allowed signer signed it, or it names another rollout; OSError.
+    """
+    if file is None:
+        message = f"rollout {rollout} is rolled back by an order only that somebody in {allowed} signed"
+        fix = (
+            f"`echo {rollout} > order`, have it signed by `ssh-keygen -Y sign -f KEY -n {ORDER_NAMESPACE} order`, then "
+            f"`railweave rollback {rollout} --order order`; or revert the intent and deploy a signed plan"
+        )
+        raise RefusedError([error("RW528", message, fix=fix)])
+    order, signer = _read(file, allowed, ORDER_NAMESPACE)
+    _require_order(order, rollout, str(file))
+    return order, signer
+
+
+def check_resumed(rollout: Rollout, allowed: Path) -> str:
+    """Return who signed what ``rollout`` carries out, by its journal, against the signers that are allowed now.
+
+    Raises RefusedError where nobody did, or the journal names other changes than the signed plan.
+    """
+    where = f"the journal of rollout {rollout.name}"
+    if rollout.signed is None:
+        message = f"{where} has no plan or order that somebody in {allowed} signed"
+        raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
+    if rollout.kind is Kind.ROLLBACK:
+        signer = _signer(rollout.signed, allowed, ORDER_NAMESPACE, where)
+        _require_order(rollout.signed, rollout.of, where)
+        return signer
+    signer = _signer(rollout.signed, allowed, NAMESPACE, where)
+    plan = parse_plan(rollout.signed.text.decode("utf-8", "replace"), where)
+    if differences := unlike_plan(rollout, plan):
+        message = f"{where} does not tell the plan that was signed: {first_few(differences)} differ"
+        raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
+    return signer
+
+
+def _require_order(order: Signed, rollout: str, where: str) -> None:
+    named = printable(order.text.decode("utf-8", "replace").strip())
+    if named != rollout:
+        fix = f"have an order signed that holds the rollout's name and nothing else: {rollout}"
+        raise RefusedError([error("RW528", f"{where} orders to roll back {named[:80]!r}, not {rollout}", fix=fix)])
+
+
+def _read(file: Path, allowed: Path, namespace: str) -> tuple[Signed, str]:
+    try:
+        signed = Signed(file.read_bytes(), Path(f"{file}.sig").read_bytes())
+    except FileNotFoundError as missing:
+        if missing.filename == str(file):
+            raise
+        raise _refused(f"{file} is not signed: there is no {missing.filename}", str(file), namespace) from None
+    return signed, _signer(signed, allowed, namespace, str(file))
+
+
+def _signer(signed: Signed, allowed: Path, namespace: str, where: str) -> str:
+    """Return who signed it; raises RefusedError where no allowed signer did."""
+    with tempfile.NamedTemporaryFile() as signature:
+        signature.write(signed.signature)
+        signature.flush()
+        told = ("-f", str(allowed), "-n", namespace, "-s", signature.name)
+        status, said = _ssh_keygen(signed.text, "-Y", "find-principals", *told)
+        signer = said.splitlines()[0].strip() if said else ""
+        if status or not signer:
+            raise _refused(
+                f"the signature of {where} is of nobody in {allowed}: {said or 'no match'}", where, namespace
+            )
+        status, said = _ssh_keygen(signed.text, "-Y", "verify", *told, "-I", signer)
     if status:
-        raise _refused(f"{signature} is no signature of this plan: {said}", file)
+        raise _refused(f"the signature of {where} is not of this content: {said}", where, namespace)
     return signer
 
 
@@ -50,9 +122,9 @@ def refuse_unsigned(target: str, allowed: Path) -> RefusedError:
     return RefusedError([error("RW528", message, fix=fix)])
 
 
-def _refused(message: str, file: Path) -> RefusedError:
-    fix = f"review the plan and sign it: `ssh-keygen -Y sign -f KEY -n {NAMESPACE} {file}`"
-    return RefusedError([error("RW528", message, Where(str(file), 1, 1), fix=fix)])
+def _refused(message: str, where: str, namespace: str) -> RefusedError:
+    fix = f"review it and sign it: `ssh-keygen -Y sign -f KEY -n {namespace} FILE`"
+    return RefusedError([error("RW528", message, Where(where, 1, 1), fix=fix)])
 
 
 def _ssh_keygen(data: bytes, *words: str) -> tuple[int, str]:

@@ -168,6 +168,9 @@ def rollback(
     last: Annotated[
         bool, typer.Option("--last", help="The newest rollout that the switches know; needs no journal.")
     ] = False,
+    order: Annotated[
+        Path | None, typer.Option("--order", metavar="FILE", help="The signed order of a target with allowed signers.")
+    ] = None,
     max_failures: MaxFailures = None,
     json: AsJson = False,
 ) -> int:
@@ -179,8 +182,8 @@ def rollback(
     )
     project = api.open_project(option, Terminal(yes=yes, quiet=json))
     if last:
-        return show_result(api.rollback_last(project, target, options), as_json=json)
-    return show_result(api.rollback(project, target, options, rollout=rollout), as_json=json)
+        return show_result(api.rollback_last(project, target, options, order=order), as_json=json)
+    return show_result(api.rollback(project, target, options, rollout=rollout, order=order), as_json=json)
 
 
 def verify(

@@ -142,6 +142,20 @@ def _differs(rollout: Rollout, name: str, delta: Delta) -> bool:
     return record is None or record.changes_sha256 != changes_sha256(delta)
 
 
+def unlike_plan(rollout: Rollout, plan: Plan) -> tuple[str, ...]:
+    """Return what the journal of a deployment tells otherwise than ``plan``: fabric, target, intent, or devices.
+
+    It may have fewer devices: those that did not answer were left out.
+    """
+    about = {
+        "fabric": (rollout.fabric, plan.fabric),
+        "target": (rollout.target, plan.target),
+        "intent": (rollout.intent_sha256, plan.intent_sha256),
+    }
+    differing = [name for name, (one, other) in about.items() if one != other]
+    return (*differing, *(name for name in rollout.devices if _differs(rollout, name, plan.deltas.get(name, Delta()))))
+
+
 def in_journaled_order(fabric: Fabric, rollout: Rollout, plan: Plan) -> Plan:
     """Return ``plan`` with its devices in the waves of the rollout, without those that are done."""
     return in_waves(fabric, plan, left_of(rollout.waves, plan.names(DeviceState.CHANGED)))

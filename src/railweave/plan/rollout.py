@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from railweave.plan.rollout_step import Step
+from railweave.plan.signed import Signed, parse_signed
 
 FORMAT_VERSION = 1
 """Of the journal; its opening lines name it. Another one is shown as far as it is understood, and never acted upon."""
@@ -75,7 +76,8 @@ class DeviceRecord:
 class Rollout:
     """One rollout as its journal tells it.
 
-    ``sources_sha256`` is of the intent and the project's templates.
+    ``sources_sha256`` is of the intent and the project's templates. ``signed`` is the plan, or the order to roll
+    back, that somebody signed; whether that counts only the target's allowed signers say.
     ``phase`` is that of a change in phases from ``base``, 0 where the rollout is of a whole intent.
     ``finished``: it came to its planned end. ``stopped``: it ended before that, by a failure or by a person, and
     ``stopped_by`` says why. Neither: it runs (``alive``), or its process was lost. ``torn``: the last line is cut.
@@ -96,6 +98,7 @@ class Rollout:
     remove_conflicting: bool = False
     base: str = ""
     phase: int = 0
+    signed: Signed | None = field(default=None, repr=False)
     by: str = ""
     begun_at: str = ""
     last_at: str = ""
@@ -200,6 +203,7 @@ def _told(path: Path, entries: Iterable[Entry], *, alive: bool, torn: bool, unre
         remove_conflicting=opening.get("remove_conflicting") is True,
         base=_text(opening, "base"),
         phase=_number(opening, "phase"),
+        signed=parse_signed(opening.get("signed")),
         by=_text(openings[-1].details, "by") if openings else "",
         begun_at=entries[0].at if entries else "",
         last_at=entries[-1].at if entries else "",

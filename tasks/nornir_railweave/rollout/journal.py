@@ -35,6 +35,7 @@ from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, Outcome, Result
 from railweave.plan.resumption import changes_sha256
 from railweave.plan.rollout import FORMAT_VERSION, Kind
+from railweave.plan.signed import Signed
 from railweave.wording import compact
 
 SUFFIX = ".jsonl"
@@ -51,7 +52,7 @@ class RolloutMetadata:
 
     ``remove_conflicting`` is what the plan was made with, which a resumed rollout has to plan with again. A rollout of
     one phase of a change names it: ``phase``, from 1, and ``base``, the intent that the phases lead away from.
-    ``sources_sha256`` is of the intent and the project's templates.
+    ``sources_sha256`` is of the intent and the project's templates, ``signed`` what somebody signed.
     """
 
     kind: Kind = Kind.DEPLOY
@@ -61,6 +62,7 @@ class RolloutMetadata:
     base: str = ""
     phase: int = 0
     sources_sha256: str = ""
+    signed: Signed | None = None
 
 
 DEPLOYMENT = RolloutMetadata()
@@ -245,6 +247,7 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
         "base": metadata.base,
         "phase": metadata.phase,
         "sources_sha256": metadata.sources_sha256,
+        **({"signed": metadata.signed.as_json()} if metadata.signed else {}),
         **_holder(),
         "devices": {
             name: {

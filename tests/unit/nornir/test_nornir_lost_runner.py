@@ -143,6 +143,26 @@ def test_a_target_with_allowed_signers_deploys_signed_plans_alone(rack: Path) ->
     assert unsigned.startswith("1: ")
     assert "is not signed" in unsigned
     assert railweave("plan", *options, "--out", "plan.json", "--sign", str(key)).startswith("0: ")
-    assert railweave("deploy", "plan.json", *options).startswith("0: ")
-    assert '"signed_by": "ada@example.net"' in (rack / ".railweave/audit.jsonl").read_text()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_AT_THE_FIRST_LEAF, "deploy", "plan.json", *options], cwd=rack, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+
+    # Who resumes it needs no signature of his own, but that of the plan must still count.
+    signers = (rack / "signers").read_text()
+    (rack / "signers").write_text(signers.replace("ada@example.net", 'ada@example.net valid-before="20200101"'))
+    assert "RW528" in railweave("deploy", "--resume", "--yes", *options)
+    (rack / "signers").write_text(signers)
+    assert railweave("deploy", "--resume", "--yes", *options).startswith("0: ")
+    log = (rack / ".railweave/audit.jsonl").read_text()
+    assert log.count('"signed_by": "ada@example.net"') == 2
+
+    refused = railweave("rollback", "--yes", *options)
+    assert "is rolled back by an order only" in refused
+    assert "is rolled back by an order only" in railweave("rollback", "--last", "--yes", *options)
+    order = rack / "order"
+    order.write_text(next((rack / ".railweave/journal").glob("*.jsonl")).stem + "\n")
+    subprocess.run(["ssh-keygen", "-Y", "sign", "-q", "-f", str(key), "-n", "railweave-rollback", "order"],
+                   cwd=rack, check=True)  # fmt: skip
+    assert railweave("rollback", "--yes", "--order", "order", *options).startswith("0: ")
     assert railweave("plan", *options, "--sign", str(key)).startswith("64: ")
