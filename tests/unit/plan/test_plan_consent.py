@@ -121,6 +121,8 @@ def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], cha
         ("SSH_SERVER", "POLICIES", {"ports": "2222"}, True),
         ("ACL_TABLE", "ONLY", {"type": "CTRLPLANE", "services": ["SSH"]}, True),
         ("ACL_RULE", "ONLY|R1", {"PACKET_ACTION": "DROP"}, True),
+        ("GNMI", "gnmi", {"client_auth": "false"}, True),
+        ("RESTAPI", "config", {"allow_insecure": "true"}, True),
         ("ACL_TABLE", "DATA", {"type": "L3"}, False),
         ("SYSLOG_SERVER", "10.0.0.1", {}, False),
     ],

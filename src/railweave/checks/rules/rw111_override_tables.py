@@ -45,7 +45,9 @@ def tables(intent: Intent) -> Breaches:
                 fix = f"write it like {table.upper().replace('-', '_')}, as `show runningconfiguration all` prints it"
                 yield Breach(path_text(place), f"`{table}` is no name of a CONFIG_DB table", fix)
             elif decides_access(table):
-                message = f"`{table}` decides who can log in to a switch: a mistake locks everybody out"
+                message = (
+                    f"`{table}` decides who can log in to a switch: a mistake locks everybody out, or lets anybody in"
+                )
                 fix = "have a console at hand; `railweave deploy` asks for --allow-lockout"
                 yield Breach(path_text(place), message, fix, Severity.WARNING)
             yield from _fields(place, rows)

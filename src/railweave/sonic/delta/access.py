@@ -1,12 +1,13 @@
-"""Which changes touch who can log in to a switch, or whether anybody can."""
+"""Which changes touch who can log in to a switch, by SSH or by SONiC's other servers, or whether anybody can."""
 
 from collections.abc import Iterable, Mapping
 
 from railweave.sonic.delta.change import Change
 
 _DECIDES = frozenset(
-    {"AAA", "ACL_RULE", "ACL_TABLE", "LDAP", "LDAP_SERVER", "LDAP_TYPE", "PASSW_HARDENING", "RADIUS", "RADIUS_SERVER",
-     "SERIAL_CONSOLE", "SSH_SERVER", "TACPLUS", "TACPLUS_SERVER", "USER"}
+    {"AAA", "ACL_RULE", "ACL_TABLE", "GNMI", "GNMI_CLIENT_CERT", "KUBERNETES_MASTER", "LDAP", "LDAP_SERVER", "LDAP_TYPE",
+     "PASSW_HARDENING", "RADIUS", "RADIUS_SERVER", "RESTAPI", "SERIAL_CONSOLE", "SSH_SERVER", "TACPLUS", "TACPLUS_SERVER",
+     "TELEMETRY", "USER"}
 )  # fmt: skip
 _DATA_PLANE_ACLS = frozenset({"L3", "L3V6", "L3V4V6", "MIRROR", "MIRRORV6", "MIRROR_DSCP", "PFCWD", "MCLAG"})
 
