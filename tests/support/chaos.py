@@ -11,11 +11,13 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from chaos_trial import ChaosBench, ChaosTrial, with_disks
+from chaos_trial import KINDS, ChaosBench, ChaosTrial, with_disks
 from rollout_counts import counted
 from rollout_shapes import SHAPES, Shape
 from rollout_trial import BrokenError
@@ -63,9 +65,30 @@ def main() -> int:
             if asked.log:
                 with asked.log.open("a", encoding="utf-8") as log:
                     log.write(json.dumps(told[-1]) + "\n")
-    print("\n".join(counted(told) if told else ["no trial"]))
+    print("\n".join([*counted(told), *by_kind(told)] if told else ["no trial"]))
     print(f"{len(told) - broken} of {len(told)} trials passed")
+    if broken:
+        print(f"seeds that broke: {', '.join(str(one['seed']) for one in told if 'broken' in one)}")
     return 1 if broken or not told else 0
+
+
+def by_kind(told: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each kind of trial: how many, how many broke, how they ended, and how one state was reached."""
+    lines = []
+    for kind in KINDS:
+        ones = [one for one in told if one["fault_kind"] == kind]
+        if ones:
+            ended, way = Counter(_ended(one) for one in ones), Counter(one["way"] or "-" for one in ones)
+            counts = "; then ".join(", ".join(f"{name} {n}" for name, n in each.most_common()) for each in (ended, way))
+            lines.append(f"{kind:17} {len(ones):5}, broken {sum('broken' in one for one in ones)}: {counts}")
+    return lines
+
+
+def _ended(one: Mapping[str, Any]) -> str:
+    """Return how a trial's rollout ended, of a refusal its code alone, and the outcomes of its switches."""
+    first, _, rest = one["ended"].partition(" ")
+    ended = first if first.startswith("RW") else "refused" if "cannot be written" in rest else one["ended"]
+    return f"{ended} ({'/'.join(one['outcomes'])})" if one["outcomes"] else ended
 
 
 if __name__ == "__main__":
