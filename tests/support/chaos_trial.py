@@ -256,9 +256,10 @@ def _apart(work: Callable[[], Ended]) -> Callable[[], Ended]:
         raw_write = os.write
         try:
             os.close(receiver)
-            told = {"refused": work().refused}
+            ended = work()
+            told = {"refused": ended.refused, "word": ended.result.result.value if ended.result else ""}
         except KeyboardInterrupt:
-            told = {"refused": "interrupted"}
+            told = {"refused": "interrupted", "word": ""}
         except BaseException as fault:
             told = {"fault": f"{type(fault).__name__}: {fault}"}
         finally:
@@ -274,7 +275,7 @@ def _apart(work: Callable[[], Ended]) -> Callable[[], Ended]:
             return Ended(killed_at=1)
         found = json.loads(answered)
         assert "fault" not in found, found
-        return Ended(refused=found["refused"])
+        return Ended(refused=found["refused"], word=found["word"])
 
     return wait
 

@@ -154,12 +154,13 @@ class Operator:
 class Ended:
     """How a rollout ended: its result, the refusal, or that its process was killed (``killed_at``: journal line).
 
-    All are empty where a process that was to be killed ended before that: what came of it only the switches tell.
+    A process that was to be killed and ended before that tells the ``word`` of its result alone.
     """
 
     result: DeployResult | None = None
     refused: str = ""
     killed_at: int = 0
+    word: str = ""
 
 
 def attempt(work: Callable[[], DeployResult | None]) -> Ended:

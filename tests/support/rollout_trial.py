@@ -155,7 +155,7 @@ class Trial:
     def _judge(self, ended: Ended) -> None:
         """Every device is wholly old, wholly new, or named as unreachable; where the process died, timers decide."""
         if ended.killed_at or ended.result is None:
-            self.told.ended = "killed" if ended.killed_at else (ended.refused or "ended before the kill")
+            self.told.ended = "killed" if ended.killed_at else (ended.refused or ended.word or "ended before the kill")
         else:
             self.told.ended = ended.result.result.value
             self.told.outcomes = tuple(sorted({one.outcome.value for one in ended.result.devices.values()}))
