@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from railweave.api.signing import read_signed
 from railweave.api.starter import init
 from railweave.cli.options import TargetOption
 from railweave.report.layout import LIMIT_CHARS
@@ -254,6 +255,29 @@ def test_a_fork_gets_the_findings_and_the_difference_offline(
     assert ("node ports" in shown) is good
     assert good == (repository / "build").exists()
     assert good or "error[RW" in shown
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
+@pytest.mark.parametrize("source", ["push", "trigger", "no key"])
+def test_the_plan_of_a_push_is_signed_where_there_is_a_key(
+    jobs: Any, source: str, repository: Path, tmp_path: Path
+) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")], check=True)
+    (tmp_path / "signers").write_text(f"pipeline {(tmp_path / 'key.pub').read_text(encoding='utf-8')}")
+    plan = repository / "plan.json"
+    plan.write_text("{}", encoding="utf-8")
+    if jobs is github:
+        (step,) = (one for one in jobs(repository)["plan"]["steps"] if one.get("name") == "Sign the plan")
+        assert step["if"] == "github.event_name == 'push'"
+        script, key = step["run"], (tmp_path / "key").read_text(encoding="utf-8")
+    else:
+        script, key = str(jobs(repository)["plan"]["script"][-1]), str(tmp_path / "key")
+    signs = source == "push" or (jobs is github and source == "trigger")
+    variables = {"RAILWEAVE_SIGNING_KEY": "" if source == "no key" else key}
+    done = ran(script, repository, {}, CI_PIPELINE_SOURCE="push" if source == "no key" else source, **variables)
+    assert done.returncode == 0, done.stderr
+    assert Path(f"{plan}.sig").exists() is signs
+    assert not signs or read_signed(plan, tmp_path / "signers")[1] == "pipeline"
 
 
 def test_the_bare_environment_selects_no_target(repository: Path) -> None:
