@@ -45,7 +45,7 @@ def test_the_rollout_before_one_that_changed_nothing_is_named_before_anything_is
     write(CHANGED, "new")
     write(UNCHANGED, "not-attempted")
     designed = SimpleNamespace(fabric=SimpleNamespace(name="lab"), intent=SimpleNamespace(sha256="f"))
-    fabric = SimpleNamespace(designed=designed, target=SimpleNamespace(name="sim"))
+    fabric = SimpleNamespace(designed=designed, target=SimpleNamespace(name="sim", allowed_signers=None))
     monkeypatch.setattr(rolling_back, "live_fabric", lambda project, target: cast("Any", fabric))
     monkeypatch.setattr(rolling_back, "of_other_version", lambda rollout: ())
     operator = Absent()
