@@ -249,3 +249,50 @@ def test_a_patch_that_takes_a_buffer_profile_ends_in_an_exception_of_the_generat
     assert status == 2
     assert "sonic_yang(3):Failed to validate data tree\n{\n" in out
     assert err.endswith("failed due to:'SonicYangCfgDbGenerator' object has no attribute 'yang_data_file'\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "field", "said"),
+    [
+        ("config mmu -p pg -a 2", 0, "2", ""),
+        ("config mmu -p pg -a -3", 0, "-3", ""),
+        ("config mmu -p pg -a 0", 0, "1", ""),  # watched on 202505: 0 counts as not given
+        ("config mmu -p pg -a 9", 2, "1", '"-a": 9 is not in the valid range of -8 to 8.'),
+        ("config mmu -p pg -s 100", 1, "1", "pg not using static threshold"),
+        ("config mmu -p pg -s -1", 2, "1", '"-s": -1 is smaller than the minimum valid value 0.'),
+        ("mmuconfig", 1, "1", "  -a, --alpha INTEGER RANGE     set n for dyanmic threshold alpha 2^(n)"),
+    ],
+)
+def test_mmuconfig_sets_the_threshold_that_a_profile_has(
+    run: Run, switch: Device, command: str, status: int, field: str, said: str
+) -> None:
+    """By sonic-utilities 202505, run side by side."""
+    switch.db.put("BUFFER_PROFILE|pg", {"dynamic_th": "1", "pool": "ingress_lossless_pool", "size": "0"})
+    answer = run(switch, command)
+    assert (answer[0], switch.db.get("BUFFER_PROFILE|pg")["dynamic_th"]) == (status, field)
+    assert said in answer[1] + answer[2]
+
+
+@pytest.mark.parametrize(
+    ("document", "said", "raised"),
+    [
+        ("[]", "", "AttributeError: 'list' object has no attribute 'get'"),
+        ("{}", "Could not get the HWSKU from config file,  Exiting!!!\n", "'DEVICE_METADATA' is undefined"),
+        ('{"DEVICE_METADATA": {}}', "Could not get the HWSKU", "'dict object' has no attribute 'localhost'"),
+    ],
+)
+def test_a_reload_of_a_file_without_metadata_ends_with_stopped_services(
+    run: Run, switch: Device, document: str, said: str, raised: str
+) -> None:
+    before = dict(switch.db.rows)
+    status, out, err = run(switch, f"echo '{document}' > /root/c.json; config reload -y -f /root/c.json")
+    assert (status, dict(switch.db.rows)) == (1, before)
+    assert f"Stopping SONiC target ...\n{said}" in out
+    assert raised in err
+
+
+def test_cfggen_reads_yaml(run: Run, switch: Device) -> None:
+    run(switch, "echo 'asic_type: vs' > /root/v.yml; echo 'a: [' > /root/bad.yml")
+    assert run(switch, "sonic-cfggen -y /root/v.yml -v asic_type") == (0, "vs\n", "")
+    status, _, err = run(switch, "sonic-cfggen -y /root/bad.yml -v a")
+    assert (status, "yaml.parser.ParserError: while parsing a flow node" in err) == (1, True)

@@ -10,6 +10,7 @@ from sonic_sim.commands import (  # noqa: F401
     filetools,
     host,
     jq,
+    mmuconfig,
     netlink,
     pfcwd,
     ping,

@@ -1,6 +1,7 @@
 """``sonic-cfggen``: print, merge, render and write configuration documents."""
 
 import argparse
+import io
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,8 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
             _update(data, _ports_of_sku(call, parsed.hwsku))
     for path in parsed.json:
         _update(data, _with_tuples(read_document(_read(call, path))))
+    for path in parsed.yaml:
+        _update(data, _yaml(_read(call, path), path))
     if parsed.additional_data is not None:
         _update(data, read_document(parsed.additional_data))
     if parsed.from_db:
@@ -122,6 +125,20 @@ def _read(call: Call, path: str) -> str:
         raise ProgramError(f"FileNotFoundError: [Errno 2] No such file or directory: '{path}'") from error
     except PermissionError as error:
         raise ProgramError(f"PermissionError: [Errno 13] Permission denied: '{path}'") from error
+
+
+def _yaml(text: str, path: str) -> Any:
+    """Return the document of a YAML file. Raises ProgramError as PyYAML does."""
+    import yaml
+
+    stream = io.BytesIO(text.encode())
+    stream.name = path
+    try:
+        return yaml.safe_load(stream)
+    except yaml.YAMLError as error:
+        raise ProgramError(
+            f"yaml.{type(error).__module__.rpartition('.')[2]}.{type(error).__name__}: {error}"
+        ) from error
 
 
 def _with_tuples(document: Any) -> Any:
@@ -192,7 +209,7 @@ def _render(call: Call, parsed: argparse.Namespace, data: dict[str, Any], path: 
         "/",
         *_TEMPLATES,
         *([parsed.template_dir] if parsed.template_dir else []),
-        call.path(path).rpartition("/")[0],
+        call.path(path).rpartition("/")[0] or "/",
     ]
     name = path.rpartition("/")[2]
     text = _rendered(lambda: _template(call, folders, name).render(data))

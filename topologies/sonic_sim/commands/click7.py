@@ -158,14 +158,16 @@ class Range(Integer):
 
     name = "integer range"
 
-    def __init__(self, low: int, high: int) -> None:
-        """Take both bounds."""
+    def __init__(self, low: int, high: int | None = None) -> None:
+        """Take the bounds; there may be no upper one."""
         self.low, self.high = low, high
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
         number = super().convert(value, param, ctx)
-        if not self.low <= number <= self.high:
+        if self.high is None and number < self.low:
+            self.fail(f"{value} is smaller than the minimum valid value {self.low}.", param, ctx)
+        if self.high is not None and not self.low <= number <= self.high:
             self.fail(f"{value} is not in the valid range of {self.low} to {self.high}.", param, ctx)
         return number
 

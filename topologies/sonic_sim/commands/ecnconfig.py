@@ -1,4 +1,4 @@
-"""``ecnconfig``: the thresholds of WRED profiles (sonic-utilities, scripts/ecnconfig), and ``mmuconfig -l``."""
+"""``ecnconfig``: the thresholds of WRED profiles (sonic-utilities, scripts/ecnconfig)."""
 
 import click
 
@@ -119,10 +119,3 @@ def _queues(one: Run, command: str | None, queues: list[str]) -> None:
 def run_ecnconfig(call: Call) -> Result:
     """Run ``ecnconfig``."""
     return run(ecnconfig, call)
-
-
-@program("mmuconfig")
-def mmuconfig(call: Call) -> Result:
-    """Run ``mmuconfig -l``."""
-    shown = listing(call.device.db, "BUFFER_POOL", "Pool") + listing(call.device.db, "BUFFER_PROFILE", "Profile")
-    return Result(out=shown) if "-l" in call.argv else Result(1)

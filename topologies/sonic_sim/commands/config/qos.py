@@ -5,10 +5,12 @@ from typing import Any
 import click
 
 from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option
+from sonic_sim.commands.config.files import CFGGEN
 from sonic_sim.commands.config.root import config, not_simulated
 from sonic_sim.commands.ecnconfig import FIELDS, run_ecnconfig
+from sonic_sim.commands.mmuconfig import ALPHA, run_mmuconfig
 from sonic_sim.commands.pfcwd import run_pfcwd
-from sonic_sim.shell.programs import Call, Handler
+from sonic_sim.shell.programs import Call, Handler, ProgramError
 
 _TABLES = (
     "PORT_QOS_MAP", "QUEUE", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP",
@@ -39,11 +41,21 @@ def clear(one: Run, verbose: bool) -> None:
     option("--json-data", help="json string with additional data, valid with --dry-run option"),
     option("--dry_run", help="Dry run, writes config to the given file"),
 )
-def reload(one: Run, ports: str | None, **others: Any) -> None:
+def reload(
+    one: Run, ports: str | None, no_dynamic_buffer: bool, json_data: str | None, dry_run: str | None, **others: Any
+) -> None:  # fmt: skip
     names = ports.split(",") if ports else []
     unknown = [name for name in names if f"PORT|{name}" not in one.db.rows]
     if names and len(unknown) == len(names):
         one.stop(f"The port(s) {{{str(unknown).strip('[]')}}} are not updated because they do not exist", 0)
+    if not ports and dry_run is not None and json_data is None:
+        # nothing but --json-data fills the templates of a dry run
+        folder = f"/usr/share/sonic/device/{one.device.platform}/{one.device.spec.hwsku}"
+        model = "" if no_dynamic_buffer or one.device.spec.asic != "mellanox" else "_dynamic"
+        templates = f"-t {folder}/buffers{model}.json.j2,/tmp/cfg_buffer.json -t {folder}/qos.json.j2,/tmp/cfg_qos.json"
+        one.say(f"Running command: {CFGGEN} {templates} -y /etc/sonic/sonic_version.yml")
+        one.err.append(ProgramError("jinja2.exceptions.UndefinedError: 'DEVICE_METADATA' is undefined").traceback())
+        one.stop()
     one.leave("config qos reload: the QoS and buffer templates of the SKU are not simulated")
 
 
@@ -67,6 +79,20 @@ def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: 
     given = ((f"-{short}", str(values[short])) for short in FIELDS if values[short] is not None)
     words = ["ecnconfig", "-p", profile, *(word for pair in given for word in pair)]
     _pass_on(one, run_ecnconfig, words + (["-vv"] if verbose else []), verbose)
+
+
+@config.leaf(
+    "mmu", "mmuconfig configuration tasks",
+    option("-p", metavar="<profile_name>", required=True, help="Profile name"),
+    option("-a", metavar="<alpha>", type=ALPHA, help="Set alpha for profile type dynamic"),
+    option("-s", metavar="<staticth>", type=Range(0), help="Set staticth for profile type static"),
+    option("-t", type=Choice(["on", "off"]), help="Set packet trimming eligibility"),
+    flag("--verbose", "-vv", help="Enable verbose output"),
+    option("--namespace", "-n", help="Namespace name or all"),
+)  # fmt: skip
+def mmu(one: Run, p: str, verbose: bool, namespace: str | None, **values: int | str | None) -> None:
+    words = [word for name in "ast" if (value := values[name]) is not None for word in (f"-{name}", str(value))]
+    _pass_on(one, run_mmuconfig, ["mmuconfig", "-p", p, *words, *(["-vv"] if verbose else [])], verbose=False)
 
 
 def _pass_on(one: Run, handler: Handler, words: list[str], verbose: bool) -> None:

@@ -69,6 +69,8 @@ def _reload(
         form = f"{file_format} format" if filename is None else file_format
         where = "default config file(s)" if filename is None else f"file(s) {filename}"
         one.confirm(f"Clear current config and reload config in {form} from the {where} ?")
+    if file_format == "config_yang":
+        one.leave("config reload -t config_yang: files in the form of YANG are not simulated")
     if filename is not None:
         if len([part for part in filename.split(",") if part.strip()]) != 1:
             one.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
@@ -136,9 +138,17 @@ def _validate(one: Run, path: str, document: Any) -> None:
 def _load(one: Run, path: str, load_sysinfo: bool) -> None:
     """Flush the database and fill it from the file."""
     device, document = one.device, _document(one, path)
+    if not isinstance(document, dict):
+        raise ProgramError(f"AttributeError: {type(document).__name__!r} object has no attribute 'get'")
     metadata = document.get("DEVICE_METADATA", {}).get("localhost", {})
     load_sysinfo = load_sysinfo or not (metadata.get("platform") and metadata.get("mac"))
     if load_sysinfo:
+        if not metadata:
+            # the services are stopped already; sonic-cfggen -v prints no line where the row is missing
+            lacks = "'dict object' has no attribute 'localhost'"
+            what = lacks if "DEVICE_METADATA" in document else "'DEVICE_METADATA' is undefined"
+            one.err.append(ProgramError(f"jinja2.exceptions.UndefinedError: {what}").traceback())
+            one.stop("Could not get the HWSKU from config file,  Exiting!!!")
         sku = metadata.get("hwsku", "")
         one.say(f"Running command: {CFGGEN} -H -k {sku} --write-to-db")
         if not sku:

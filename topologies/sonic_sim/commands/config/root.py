@@ -70,7 +70,6 @@ not_simulated(
     load_minigraph            Reconfigure based on minigraph.
     mclag
     member
-    mmu                       mmuconfig configuration tasks
     muxcable                  Show muxcable information
     nat                       NAT-related configuration tasks
     nvgre-tunnel              NVGRE_TUNNEL part of config_db.json

@@ -3,7 +3,8 @@
 from typing import Any
 
 from sonic_sim.commands.click7 import Run, argument, flag, option
-from sonic_sim.commands.ecnconfig import listing, run_ecnconfig
+from sonic_sim.commands.ecnconfig import run_ecnconfig
+from sonic_sim.commands.mmuconfig import run_mmuconfig
 from sonic_sim.commands.pfcwd import run_pfcwd
 from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
 from sonic_sim.commands.tables import table
@@ -21,7 +22,7 @@ def ecn(one: Run, verbose: bool) -> None:
 
 @show.leaf("mmu", "Show mmu configuration", VERBOSE)
 def mmu(one: Run, verbose: bool) -> None:
-    _buffers(one)
+    _buffers(one, verbose)
 
 
 buffer = show.branch("buffer", "Show buffer information")
@@ -29,11 +30,11 @@ buffer = show.branch("buffer", "Show buffer information")
 
 @buffer.leaf("configuration", "show buffer configuration", VERBOSE)
 def configuration(one: Run, verbose: bool) -> None:
-    _buffers(one)
+    _buffers(one, verbose)
 
 
-def _buffers(one: Run) -> None:
-    one.say(listing(one.db, "BUFFER_POOL", "Pool") + listing(one.db, "BUFFER_PROFILE", "Profile"), end="")
+def _buffers(one: Run, verbose: bool) -> None:
+    one.finish(run_mmuconfig(Call(one.device, ["mmuconfig", "-l", *(["-vv"] if verbose else [])])))
 
 
 pfc = show.branch("pfc", "Show details of the priority-flow-control (pfc)")
