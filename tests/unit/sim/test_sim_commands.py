@@ -296,3 +296,50 @@ def test_cfggen_reads_yaml(run: Run, switch: Device) -> None:
     assert run(switch, "sonic-cfggen -y /root/v.yml -v asic_type") == (0, "vs\n", "")
     status, _, err = run(switch, "sonic-cfggen -y /root/bad.yml -v a")
     assert (status, "yaml.parser.ParserError: while parsing a flow node" in err) == (1, True)
+
+
+@pytest.fixture
+def dynamic(switch: Device) -> Device:
+    """A switch with the dynamic buffer model."""
+    switch.db.set_fields("DEVICE_METADATA|localhost", {"buffer_model": "dynamic"})
+    switch.db.put("BUFFER_POOL|ingress_lossless_pool", {"type": "ingress", "mode": "dynamic"})
+    switch.db.put("BUFFER_POOL|egress_lossy_pool", {"type": "egress", "mode": "dynamic", "size": "100"})
+    switch.db.put("BUFFER_PROFILE|lossy", {"pool": "egress_lossy_pool", "size": "0", "dynamic_th": "3"})
+    switch.db.put("DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE", {"default_dynamic_th": "0"})
+    most = {"max_priority_groups": "8", "max_queues": "16"}
+    switch.other[6] = {"BUFFER_MAX_PARAM_TABLE|Ethernet0": most, "BUFFER_MAX_PARAM_TABLE|global": {"mmu_size": "1000"}}
+    return switch
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "key", "row"),
+    [
+        ("interface buf prio loss add Ethernet0 3-4", "", "BUFFER_PG|Ethernet0|3-4", {"profile": "NULL"}),
+        ("interface buf prio loss add Ethernet0 3-4", "", "PORT_QOS_MAP|Ethernet0", {"pfc_enable": "3,4"}),
+        ("interface buf prio loss add Ethernet0 0", "group 0 is not valid", "BUFFER_PG|Ethernet0|0", {}),
+        ("interface buf prio loss add Ethernet0 3 lossy", "Type of pool", "BUFFER_PG|Ethernet0|3", {}),
+        ("interface buf prio loss add Ethernet8 3", "Unable to fetch max", "BUFFER_PG|Ethernet8|3", {}),
+        ("interface buffer queue add Ethernet0 5 lossy", "", "BUFFER_QUEUE|Ethernet0|5", {"profile": "lossy"}),
+        ("interface buffer queue set Ethernet0 5 lossy", "queue 5 doesn't exist", "BUFFER_QUEUE|Ethernet0|5", {}),
+        ("interface buffer queue remove Ethernet0", "No queue found on port", "BUFFER_QUEUE|Ethernet0|5", {}),
+        ("buffer profile add p --xon 100 --size 300", "", "BUFFER_PROFILE|p",
+         {"pool": "ingress_lossless_pool", "xon": "100", "size": "300", "xoff": "200", "dynamic_th": "0"}),
+        ("buffer profile add p --xon 300 --size 100", "greater than 0 while we got -200", "BUFFER_PROFILE|p", {}),
+        ("buffer profile add p --dynamic_th 3", "", "BUFFER_PROFILE|p",
+         {"pool": "ingress_lossless_pool", "headroom_type": "dynamic", "dynamic_th": "3"}),
+        ("buffer profile remove nosuch", "Profile nosuch doesn't exist", "BUFFER_PROFILE|nosuch", {}),
+        ("buffer shared-headroom-pool size 2000", "less than mmu size (1000)", "BUFFER_POOL|ingress_lossless_pool",
+         {"type": "ingress", "mode": "dynamic"}),
+        ("buffer shared-headroom-pool size 500", "", "BUFFER_POOL|ingress_lossless_pool",
+         {"type": "ingress", "mode": "dynamic", "xoff": "500"}),
+        ("buffer shared-headroom-pool over-subscribe-ratio 2", "", "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE",
+         {"default_dynamic_th": "0", "over_subscribe_ratio": "2"}),
+    ],
+)  # fmt: skip
+def test_buffers_of_the_dynamic_model_are_set_as_by_sonic(
+    run: Run, dynamic: Device, command: str, said: str, key: str, row: dict[str, str]
+) -> None:
+    """By sonic-utilities 202505, run side by side."""
+    status, _, err = run(dynamic, f"config {command}")
+    assert (status, dynamic.db.get(key)) == (2 if said else 0, row)
+    assert said in err

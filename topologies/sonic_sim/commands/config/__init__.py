@@ -5,6 +5,7 @@ from sonic_sim.commands.config import (  # noqa: F401
     acl,
     bgp,
     breakout,
+    buffer,
     files,
     interface,
     monitoring,

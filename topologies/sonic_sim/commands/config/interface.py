@@ -325,18 +325,3 @@ def cable_length(one: Run, interface_name: str, length: str) -> None:
     if not length.endswith("m"):
         one.fail("Invalid cable length. Should be in format <num>m, like 300m")
     one.db.set_fields(f"CABLE_LENGTH|{next(iter(one.db.table('CABLE_LENGTH')))}", {interface_name: length})
-
-
-@interface.branching("buffer", "Set or clear buffer configuration")
-def buffer(one: Run) -> None:
-    if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
-        one.fail("This command can only be executed on a system with dynamic buffer enabled")
-
-
-not_simulated(
-    buffer,
-    """
-    priority-group  Set or clear buffer configuration
-    queue           Set lossless PGs for the interface
-""",
-)

@@ -1,4 +1,4 @@
-"""``config qos``, ``ecn``, ``pfcwd`` and ``buffer``."""
+"""``config qos``, ``ecn``, ``mmu`` and ``pfcwd``."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import click
 
 from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option
 from sonic_sim.commands.config.files import CFGGEN
-from sonic_sim.commands.config.root import config, not_simulated
+from sonic_sim.commands.config.root import config
 from sonic_sim.commands.ecnconfig import FIELDS, run_ecnconfig
 from sonic_sim.commands.mmuconfig import ALPHA, run_mmuconfig
 from sonic_sim.commands.pfcwd import run_pfcwd
@@ -156,18 +156,3 @@ _switch("big_red_switch", "Enable/disable BIG_RED_SWITCH mode")
 @pfcwd.leaf("start_default", "Start PFC WD by default configurations", _verbose)
 def start_default(one: Run, verbose: bool) -> None:
     _pass_on(one, run_pfcwd, ["pfcwd", "start_default"], verbose)
-
-
-@config.branching("buffer", "Configure buffer_profile")
-def buffer(one: Run) -> None:
-    if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
-        one.fail("This command can only be supported on a system with dynamic buffer enabled")
-
-
-not_simulated(
-    buffer,
-    """
-    profile               Configure buffer profile
-    shared-headroom-pool  Configure buffer shared headroom pool
-""",
-)

@@ -1,0 +1,263 @@
+"""``config buffer`` and ``config interface buffer``: the dynamic buffer model (config/main.py)."""
+
+import re
+from typing import Any
+
+from sonic_sim.commands.click7 import Group, Integer, Run, argument, option
+from sonic_sim.commands.config.interface import interface, name_argument
+from sonic_sim.commands.config.root import config
+from sonic_sim.configdb import Hash
+from sonic_sim.databases import STATE, rows_of_database
+
+_INGRESS_POOL = "BUFFER_POOL|ingress_lossless_pool"
+_DEFAULTS = "DEFAULT_LOSSLESS_BUFFER_PARAMETER"
+_MAXIMUM = "BUFFER_MAX_PARAM_TABLE"
+
+
+def _check_model(one: Run, word: str) -> None:
+    if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
+        one.fail(f"This command can only be {word} on a system with dynamic buffer enabled")
+
+
+@config.branching("buffer", "Configure buffer_profile")
+def buffer(one: Run) -> None:
+    _check_model(one, "supported")
+
+
+@interface.branching("buffer", "Set or clear buffer configuration")
+def interface_buffer(one: Run) -> None:
+    _check_model(one, "executed")
+
+
+lossless = interface_buffer.branch("priority-group", "Set or clear buffer configuration").branch(
+    "lossless", "Set or clear lossless PGs"
+)
+queue = interface_buffer.branch("queue", "Set or clear buffer configuration")
+
+
+def _add_commands(group: Group, table: str, thing: str, what: str, profile: str, *, needs_profile: bool) -> None:
+    """Add the commands for the groups or the queues of a port."""
+    ids = f"{what}_map"
+
+    def update(one: Run, interface_name: str, is_new: bool, **values: str | None) -> None:
+        _check_port(one, interface_name)
+        chosen = values[ids] or ""
+        _check_ids(one, table, interface_name, chosen, is_new)
+        _check_profile(one, table, values[profile])
+        one.db.put(f"{table}|{interface_name}|{chosen}", {"profile": values[profile] or "NULL"})
+        if table == "BUFFER_PG":
+            _adjust_pfc(one, interface_name, chosen, add=True)
+
+    params = (name_argument, argument(ids, metavar=f"<{ids}>"),
+              argument(profile, metavar=f"<{profile}>", required=needs_profile))  # fmt: skip
+    for verb in ("add", "set"):
+        group.leaf(verb, f"Set lossless {thing} for the interface", *params)(
+            lambda one, _is_new=verb == "add", **values: update(one, is_new=_is_new, **values)
+        )
+
+    # SONiC leaves the bracket of the group's open
+    @group.leaf("remove", f"Clear lossless {thing} for the interface", name_argument,
+                argument(ids, metavar=f"<{ids}{'' if table == 'BUFFER_PG' else '>'}", required=False))  # fmt: skip
+    def remove(one: Run, interface_name: str, **values: str | None) -> None:
+        _remove(one, table, interface_name, values[ids])
+
+
+def _check_port(one: Run, name: str) -> None:
+    if not one.db.get(f"PORT|{name}"):
+        one.fail(f"Port {name} doesn't exist")
+
+
+def _bounds(text: str) -> tuple[int, int] | None:
+    found = re.search(r"^([0-9]+)(-[0-9]+)?$", text)
+    return (int(found[1]), int((found[2] or f"-{found[1]}")[1:])) if found else None
+
+
+def _check_ids(one: Run, table: str, port: str, text: str, is_new: bool) -> None:
+    """Refuse numbers that the port does not have, and those that overlap others; SONiC takes 0 for none."""
+    thing, field = ("priority group", "max_priority_groups") if table == "BUFFER_PG" else ("queue", "max_queues")
+    key = f"{_MAXIMUM}|{port}"
+    count = rows_of_database(one.device, STATE, key).get(key, {}).get(field, "")
+    if not count.isdigit():
+        one.fail(f"Unable to fetch {field} from {key} in STATE_DB")
+    bounds = _bounds(text)
+    if bounds is None or 0 in bounds or bounds[1] < bounds[0] or bounds[1] >= int(count):
+        one.fail(f"Buffer {thing} {text} is not valid.")
+    if not is_new and f"{table}|{port}|{text}" not in one.db.rows:
+        one.fail(f"Buffer {thing} {text} doesn't exist")
+    for other in sorted(one.db.table(table)) if is_new else ():
+        name, _, held = other.partition("|")
+        taken = _bounds(held)
+        if name == port and taken is not None and taken[1] >= bounds[0] and taken[0] <= bounds[1]:
+            one.fail(f"Buffer {thing} {text} overlaps with existing {thing} {held}")
+
+
+def _check_profile(one: Run, table: str, name: str | None) -> None:
+    """Refuse a profile that is not there, or of a pool in the other direction."""
+    if not name:
+        return
+    row = one.db.get(f"BUFFER_PROFILE|{name}")
+    if not row:
+        one.fail(f"Profile {name} doesn't exist")
+    if not row.get("pool"):
+        one.fail(f"Profile {name} is invalid")
+    direction = "ingress" if table == "BUFFER_PG" else "egress"
+    if one.db.get(f"BUFFER_POOL|{row['pool']}").get("type") != direction:
+        one.fail(f"Type of pool {row['pool']} referenced by profile {name} is wrong")
+    if table == "BUFFER_PG" and "xoff" not in row and "size" in row:
+        one.fail(f"Profile {name} doesn't exist or isn't a lossless profile")
+
+
+def _adjust_pfc(one: Run, port: str, ids: str | None, *, add: bool) -> None:
+    """Let the port's PFC follow its groups: from the first digit of the numbers to the last."""
+    key = f"PORT_QOS_MAP|{port}"
+    row = one.db.get(key)
+    enabled = {int(one_priority) for one_priority in row.get("pfc_enable", "").split(",") if one_priority}
+    meant = set(range(int(ids[0]), int(ids[-1]) + 1)) if ids else enabled
+    after = sorted(enabled | meant if add else enabled - meant)
+    one.db.put(key, {**row, "pfc_enable": ",".join(map(str, after))})
+
+
+def _remove(one: Run, table: str, port: str, ids: str | None) -> None:
+    _check_port(one, port)
+    removed = False
+    for key, row in sorted(one.db.table(table).items()):
+        name, _, held = key.partition("|")
+        if name != port or (ids and ids != held):
+            continue
+        if row.get("profile") == "ingress_lossy_profile":
+            if ids:
+                one.fail(f"Lossy PG {ids} can't be removed")
+            continue
+        one.db.delete(f"{table}|{key}")
+        if table == "BUFFER_PG":
+            _adjust_pfc(one, port, ids, add=False)
+        removed = True
+    if not removed:
+        thing = "lossless priority group" if table == "BUFFER_PG" else "queue"
+        one.fail(f"No specified {thing} {ids} found on port {port}" if ids else f"No {thing} found on port {port}")
+
+
+_add_commands(lossless, "BUFFER_PG", "PGs", "pg", "override_profile", needs_profile=False)
+_add_commands(queue, "BUFFER_QUEUE", "QUEUEs", "queue", "buffer_profile", needs_profile=True)
+
+profile = buffer.branch("profile", "Configure buffer profile")
+_name = argument("profile", metavar="<profile>")
+_settings = (
+    option("--xon", metavar="<xon>", type=Integer(), help="Set xon threshold"),
+    option("--xoff", metavar="<xoff>", type=Integer(), help="Set xoff threshold"),
+    option("--size", metavar="<size>", type=Integer(), help="Set reserved size size"),
+    option("--dynamic_th", metavar="<dynamic_th>", help="Set dynamic threshold"),
+    option("--pool", metavar="<pool>", help="Buffer pool"),
+)
+
+
+@profile.leaf("add", "Add or modify a buffer profile", _name, *_settings)
+def profile_add(one: Run, profile: str, **settings: Any) -> None:
+    if one.db.get(f"BUFFER_PROFILE|{profile}"):
+        one.fail(f"Profile {profile} already exist")
+    _write_profile(one, profile, {}, **settings)
+
+
+@profile.leaf("set", "Add or modify a buffer profile", _name, *_settings)
+def profile_set(one: Run, profile: str, **settings: Any) -> None:
+    row = one.db.get(f"BUFFER_PROFILE|{profile}")
+    if not row:
+        one.fail(f"Profile {profile} doesn't exist")
+    if "xoff" not in row and settings["xoff"]:
+        one.fail(f"Can't change profile {profile} from dynamically calculating headroom to non-dynamically one")
+    _write_profile(one, profile, row, **settings)
+
+
+def _shares_headroom(one: Run) -> bool:
+    if "xoff" in one.db.get(_INGRESS_POOL):
+        return True
+    rows = one.db.table(_DEFAULTS)
+    if not rows:
+        one.fail(f"Dynamic buffer calculation is enabled while no entry found in {_DEFAULTS} table")
+    return rows[min(rows)].get("over_subscribe_ratio", "0") not in ("", "0")
+
+
+def _write_profile(one: Run, name: str, row: Hash, dynamic_th: str | None, pool: str | None, **sizes: int) -> None:
+    """Write a profile with the sizes that are given, or without any for a headroom that SONiC computes."""
+    shared = _shares_headroom(one)
+    row["pool"] = pool or "ingress_lossless_pool"
+    if not one.db.get(f"BUFFER_POOL|{row['pool']}"):
+        one.fail(f"Pool {row['pool']} doesn't exist")
+    row.update({field: str(value) for field, value in sizes.items() if value})
+    if not any(row.get(field) for field in ("xon", "xoff", "size")):
+        if not dynamic_th:
+            one.fail("Either size information (xon, xoff, size) or dynamic_th needs to be provided")
+        row |= {"headroom_type": "dynamic", "dynamic_th": dynamic_th}
+    else:
+        _complete(one, row, shared)
+        if dynamic_th:
+            row["dynamic_th"] = dynamic_th
+        elif not row.get("dynamic_th"):
+            row["dynamic_th"] = _default_threshold(one)
+    one.db.put(f"BUFFER_PROFILE|{name}", row)
+
+
+def _complete(one: Run, row: Hash, shared: bool) -> None:
+    """Add the sizes that follow from the others."""
+    if not row.get("xon"):
+        one.fail("Xon is mandatory for non-dynamic profile")
+    if not row.get("xoff"):
+        if shared:
+            one.fail("Shared headroom pool is enabled, xoff is mandatory for non-dynamic profile")
+        if not row.get("size"):
+            one.fail("Neither xoff nor size is provided")
+        xoff = int(row["size"]) - int(row["xon"])
+        if xoff <= 0:
+            wrong = f"(calculated by: size {row['size']} - xon {row['xon']})"
+            one.fail(f"The xoff must be greater than 0 while we got {xoff} {wrong}")
+        row["xoff"] = str(xoff)
+    if not row.get("size"):
+        row["size"] = row["xon"] if shared else str(int(row["xon"]) + int(row["xoff"]))
+
+
+def _default_threshold(one: Run) -> str:
+    rows = list(one.db.table(_DEFAULTS).values())
+    if len(rows) != 1:
+        one.fail(f"Multiple entries are found in {_DEFAULTS} while no dynamic_th specified")
+    if "default_dynamic_th" not in rows[0]:
+        one.fail(f"No dynamic_th defined in {_DEFAULTS}")
+    return rows[0]["default_dynamic_th"]
+
+
+@profile.leaf("remove", "Delete a buffer profile", _name)
+def profile_remove(one: Run, profile: str) -> None:
+    for key, row in sorted(one.db.table("BUFFER_PG").items()):
+        if row.get("profile") == profile:
+            one.fail(f"Profile {profile} is referenced by {key} and can't be removed")
+    if not one.db.delete(f"BUFFER_PROFILE|{profile}"):
+        one.fail(f"Profile {profile} doesn't exist")
+
+
+pool = buffer.branch("shared-headroom-pool", "Configure buffer shared headroom pool")
+
+
+@pool.leaf("over-subscribe-ratio", "Configure over subscribe ratio",
+           argument("ratio", metavar="<ratio>", type=Integer()))  # fmt: skip
+def ratio(one: Run, ratio: int) -> None:
+    ports = len(one.db.table("PORT"))
+    if not 0 <= ratio <= ports:
+        one.fail(f"Invalid over-subscribe-ratio value {ratio}. It should be in range [0, {ports}]")
+    for place, (key, row) in enumerate(sorted(one.db.table(_DEFAULTS).items())):
+        if place:
+            one.fail(f"More than one item in {_DEFAULTS} table. Only the first one is updated")
+        _set_or_take(one, f"{_DEFAULTS}|{key}", row, "over_subscribe_ratio", ratio)
+
+
+@pool.leaf("size", "Configure shared headroom pool size", argument("size", metavar="<size>", type=Integer()))
+def size(one: Run, size: int) -> None:
+    key = f"{_MAXIMUM}|global"
+    most = rows_of_database(one.device, STATE, key).get(key, {}).get("mmu_size")
+    if most and int(most) < size:
+        one.fail(f"Shared headroom pool must be less than mmu size ({most})")
+    _set_or_take(one, _INGRESS_POOL, one.db.get(_INGRESS_POOL), "xoff", size)
+
+
+def _set_or_take(one: Run, key: str, row: Hash, field: str, value: int) -> None:
+    """Write a field, or take it away for 0."""
+    others = {name: held for name, held in row.items() if name != field}
+    one.db.put(key, {**row, field: str(value)} if value else others)
