@@ -198,6 +198,7 @@ def test_presets_are_made_of_the_ports_of_the_own_sku(run: Run, switch: Device) 
         ("config radius sourceip 10.1", 1, "ValueError: '10.1' does not appear to be an IPv4 or IPv6 network"),
         ("config dns nameserver add 127.0.0.1", 2, "127.0.0.1 invalid nameserver ip address"),
         ("config watermark telemetry interval abc", 2, "invalid int value: 'abc'"),
+        ("config apply-patch -i /PORT /etc/sonic/config_db.json", 1, "--ignore-path: the model without some paths"),
     ],
 )
 def test_an_argument_that_sonic_refuses_changes_nothing(

@@ -55,9 +55,11 @@ def _painted(one: Run, text: str, color: int) -> str:
     return f"\x1b[{color}m\x1b[4m{text}\x1b[0m" if one.call.terminal else text
 
 
-def _applier(one: Run, dry_run: bool, ignore_non_yang_tables: bool) -> Applier:
+def _applier(one: Run, dry_run: bool, ignore_non_yang_tables: bool, ignore_path: tuple[str, ...]) -> Applier:
     if dry_run:
         one.say("** DRY RUN EXECUTION **")
+    if ignore_path:
+        one.leave("--ignore-path: the model without some paths is not simulated")
     return Applier(one.device, one.say, one.complain, dry=dry_run, ignore_without_model=ignore_non_yang_tables)
 
 
@@ -78,8 +80,15 @@ format or SonicYang format.
     _ignore_path,
     _verbose,
 )
-def apply_patch(one: Run, patch_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables)
+def apply_patch(
+    one: Run,
+    patch_file_path: str,
+    dry_run: bool,
+    ignore_non_yang_tables: bool,
+    ignore_path: tuple[str, ...],
+    **others: Any,
+) -> None:
+    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path)
     try:
         patch = read_patch(_text(one, patch_file_path))
         if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config apply-patch"):
@@ -132,8 +141,15 @@ such as DHCP will not be affected.
     _ignore_path,
     _verbose,
 )
-def replace(one: Run, target_file_path: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables)
+def replace(
+    one: Run,
+    target_file_path: str,
+    dry_run: bool,
+    ignore_non_yang_tables: bool,
+    ignore_path: tuple[str, ...],
+    **others: Any,
+) -> None:
+    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path)
     try:
         if others.get("format") == "SONICYANG":
             raise ApplyError(_NO_YANG_FORM)
@@ -248,8 +264,15 @@ config/services such as DHCP will not be affected.
     _ignore_path,
     _verbose,
 )
-def rollback(one: Run, checkpoint_name: str, dry_run: bool, ignore_non_yang_tables: bool, **others: Any) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables)
+def rollback(
+    one: Run,
+    checkpoint_name: str,
+    dry_run: bool,
+    ignore_non_yang_tables: bool,
+    ignore_path: tuple[str, ...],
+    **others: Any,
+) -> None:
+    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path)
     _rollbacker(one, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
     _rollbacker(one, f"Verifying '{checkpoint_name}' exists.")
     _must_exist(one, checkpoint_name, "Failed to rollback config")
