@@ -26,13 +26,27 @@ from nornir_railweave.lab.laboratory import ensure_image
 from railweave.api.lab import chosen_image, image_sources, rendered
 from railweave.lab.topology import node_files
 
-FILES = ("bare", "drain", "faults", "sim_agrees", "growth", "unnumbered", "hosts", "sonic_vs", "sonic_vm", "frr", "api")
+FILES = (
+    "bare",
+    "drain",
+    "faults",
+    "sim_agrees",
+    "growth",
+    "unnumbered",
+    "hosts",
+    "phases",
+    "sonic_vs",
+    "sonic_vm",
+    "frr",
+    "api",
+)
 """Test files in the order in which they run; those of one lab are together."""
 
 OTHER_LABS = {
     "growth": "growing",
     "unnumbered": "unnumbered",
     "hosts": "unnumbered",
+    "phases": "unnumbered",
     "sonic_vs": "sonic_vs",
     "sonic_vm": "sonic_vm",
     "frr": "frr",
