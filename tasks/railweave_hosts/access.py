@@ -12,6 +12,8 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Host
+from railweave_hosts.hooks import Hooks
+from railweave_hosts.node_pattern import fill_pattern
 
 
 def _path(value: Any) -> Any:
@@ -117,6 +119,7 @@ class HostAccess:
     login: NodeLogin = field(default_factory=NodeLogin)
     batches: Batches = field(default_factory=Batches)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    hooks: Hooks = field(default_factory=Hooks)
 
 
 _SHOWN = 8
@@ -155,7 +158,7 @@ def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | 
         return variables | {"ansible_connection": "local"}
     address = own.host
     if address is None and access.address is not None:
-        address = access.address.format(name=host.name, kind=host.kind, number=host.number + 1, fabric=fabric)
+        address = fill_pattern(access.address, host, fabric)
     if address is None:
         return None
     if access.connection is Connection.CONTAINER:

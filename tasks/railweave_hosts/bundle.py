@@ -17,9 +17,10 @@ def bundle(
     *,
     nic_settings: bool = True,
     confirm: bool = True,
+    test: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Return the JSON that the role's module works on; ``files`` are a node's rendered files, ``programs`` those that
-    work beside its own. ``confirm`` closes the snapshot with the change."""
+    work beside its own. ``confirm`` closes the snapshot with the change; ``test`` is its end of an RDMA test."""
     document = orjson.loads(files["rails.json"])
     if not nic_settings:
         document["nic"] |= {"steps": [], "firmware_query": []}
@@ -35,6 +36,7 @@ def bundle(
         "document": document,
         "programs": {"railweave_host.py": files[PROGRAM].decode(), **programs},
         "confirm": confirm,
+        "test": test,
     }
     # In base64, because Ansible takes text with braces for a template.
     return base64.b64encode(orjson.dumps(content))

@@ -49,6 +49,7 @@ class _Seen:
     done: bool = False
     facts: Mapping[str, Any] | None = None
     notes: tuple[HostNote, ...] = ()
+    interrupted: bool = False
 
     def result(self, name: str, unfinished: str = "") -> HostResult:
         changes = tuple(self.changes)
@@ -58,7 +59,8 @@ class _Seen:
             return HostResult(name, HostState.FAILED, changes, self.error, self.notes)
         if not self.done:
             return HostResult(name, HostState.FAILED, changes, unfinished)
-        return HostResult(name, HostState.CHANGED if changes else HostState.UNCHANGED, changes, notes=self.notes)
+        state = HostState.CHANGED if changes else HostState.UNCHANGED
+        return HostResult(name, state, changes, notes=self.notes, interrupted=self.interrupted)
 
 
 def run_role(
@@ -67,14 +69,15 @@ def run_role(
     bundles: Mapping[str, bytes],
     *,
     check: bool,
+    part: str = "change",
     told: Told | None = None,
 ) -> tuple[HostResult, ...]:
-    """Run the role on the nodes of ``inventory`` and return their results in its order.
+    """Run a part of the role on the nodes of ``inventory`` and return their results in its order.
 
     ``check`` changes nothing. Raises RailweaveError where Ansible is not installed or does not run at all,
     KeyboardInterrupt when the run was interrupted.
     """
-    seen, unfinished = _run(access, inventory, bundles, _Mode(check=check), told)
+    seen, unfinished = _run(access, inventory, bundles, _Mode(check=check, part=part), told)
     return tuple(one.result(name, unfinished) for name, one in seen.items())
 
 
@@ -92,9 +95,12 @@ def read_nodes(
     inventory: Mapping[str, Mapping[str, Any]],
     bundles: Mapping[str, bytes],
     told: Told | None = None,
+    *,
+    part: str = "facts",
 ) -> tuple[NodeReading, ...]:
-    """Return how the nodes of ``inventory`` are set; nothing is changed. Raises as ``run_role`` does."""
-    seen, unfinished = _run(access, inventory, bundles, _Mode(check=True, part="facts"), told)
+    """Return how the nodes of ``inventory`` are set, or what another part that changes nothing told of them. Raises as
+    ``run_role`` does."""
+    seen, unfinished = _run(access, inventory, bundles, _Mode(check=True, part=part), told)
     return tuple(
         NodeReading(name, one.facts, "" if one.facts is not None else one.error or unfinished)
         for name, one in seen.items()
@@ -309,6 +315,7 @@ def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None
     one.notes += tuple(HostNote(note["subject"], note["what"], note["text"], note["pending"]) for note in told_notes)
     one.done = one.done or bool(part)
     one.facts = result.get("facts", one.facts)
+    one.interrupted = one.interrupted or bool(result.get("interrupted"))
     if told and (one.done or one.error):
         told(name, one.result(name).state)
     return True

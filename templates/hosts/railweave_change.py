@@ -222,12 +222,14 @@ def _steps(machine: node.Machine, document: Mapping[str, Any], port: Mapping[str
             yield {**step, "reads": reads, "writes": step.get("restore", step["writes"])}
 
 
-def check(machine: node.Machine, files: Files, bundle: Mapping[str, Any]) -> Answer:
+def check(machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Mapping[str, Any]) -> Answer:
     """Return what differs."""
     found, problems = node.check(machine, bundle["document"])
     changes = [*files.changes(files.wanted(bundle)), *_live(found)]
     later, unread = _sorted(machine, bundle["document"], problems)
-    return {"changes": changes, "problems": [*later, *unread]}
+    snapshot = snapshots.load()
+    interrupted = bool(snapshot and snapshot["state"] == OPEN)
+    return {"changes": changes, "problems": [*later, *unread], "interrupted": interrupted}
 
 
 def apply(machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Mapping[str, Any]) -> Answer:
@@ -354,7 +356,7 @@ def main(words: Sequence[str] | None = None) -> int:
     machine, files, snapshots = node.Machine(chosen.root), Files(chosen.root), Snapshots(chosen.root)
     try:
         if chosen.verb == "check":
-            answer = check(machine, files, bundle)
+            answer = check(machine, files, snapshots, bundle)
         elif chosen.verb == "rollback" and chosen.check:
             answer = rollback(machine, files, snapshots, dry_run=True)
         else:

@@ -24,7 +24,7 @@ from railweave_hosts.access import HostAccess
 from railweave_hosts.rollout import HostRollout
 from railweave_hosts.runner import NodeReading
 
-__all__ = ["apply", "managed", "plan"]
+__all__ = ["apply", "managed", "plan", "rollback"]
 
 _MOST_NAMED = 8
 
@@ -37,11 +37,12 @@ class LiveNodes:
     hosts: tuple[Host, ...]
     rollout: HostRollout
     operator: Operator
+    is_rollback: bool = False
 
     def plan(self) -> HostsRun:
         """Return what would change."""
         with self.operator.node_progress("reading", len(self.hosts)) as listener:
-            return self.rollout.plan(self.hosts, listener)
+            return self.rollout.plan(self.hosts, listener, rollback=self.is_rollback)
 
     def read(self) -> tuple[NodeReading, ...]:
         """Return the settings of the nodes."""
@@ -51,7 +52,7 @@ class LiveNodes:
     def apply(self) -> HostsRun:
         """Change the nodes, batch by batch."""
         with self.operator.node_progress("changing", len(self.hosts)) as listener:
-            return self.rollout.apply(self.hosts, listener)
+            return self.rollout.apply(self.hosts, listener, rollback=self.is_rollback)
 
 
 def plan(project: Project, target: str, *, limit: str = "", base: str = "", phase: int | None = None) -> HostsRun:
@@ -86,6 +87,15 @@ def apply(
     project.operator.require_answer("hosts apply")
     if values is None and not (single_step or load_target(find_target(target)).rollout.single_step):
         _refuse_shared(nodes.plan())
+    return nodes.apply() if project.operator.approves_nodes(nodes.plan, target) else None
+
+
+def rollback(project: Project, target: str, *, limit: str = "") -> HostsRun | None:
+    """Return the nodes that ``limit`` names to their snapshots, which each takes before a change; None if the operator
+    declined. Nodes without one stay as they are. Raises as `plan` does.
+    """
+    nodes = replace(live_nodes(project, target, limit), is_rollback=True)
+    project.operator.require_answer("hosts rollback")
     return nodes.apply() if project.operator.approves_nodes(nodes.plan, target) else None
 
 

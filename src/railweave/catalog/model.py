@@ -218,7 +218,8 @@ class VendorPack(NamedTuple):
     ``nics`` are ids of NIC models. ``rdma_prefix`` begins the kernel's names of RDMA devices. ``firmware`` are settings
     that survive a reboot and need a reset, which are reported and never changed; ``firmware_query`` shows them,
     ``firmware_set`` begins the command by which a person sets them. ``names`` are further names for the steps, each
-    read on the node. ``facts`` tells which read of the steps gives a fact of ``check --facts``, and what its values
+    read on the node. ``sent_bytes`` reads what a NIC has sent in a priority, empty where it does not count that.
+    ``facts`` tells which read of the steps gives a fact of ``check --facts``, and what its values
     mean there. ``lossless_priorities`` is how many priorities its tools give PFC and congestion control.
     """
 
@@ -233,6 +234,7 @@ class VendorPack(NamedTuple):
     firmware_set: str
     steps: tuple[Step, ...]
     names: Mapping[str, Mapping[str, Any]]
+    sent_bytes: Mapping[str, Any]
     facts: Mapping[str, Mapping[str, Any]]
 
 

@@ -32,6 +32,7 @@ def register(app: typer.Typer) -> None:
     hosts = group(app, "hosts", "The GPU nodes, through Ansible: addresses, routes, NIC settings, NCCL.")
     hosts.command()(plan)
     hosts.command()(apply)
+    hosts.command()(rollback)
     facts = group(app, "facts", "Read the settings of live switches and GPU nodes for `check --facts`.")
     facts.callback()(_group)
     facts.command()(collect)
@@ -103,6 +104,24 @@ def _number(base: str, phase: int | None) -> int | None:
     if bool(base) != (phase is not None):
         raise UsageError("--from BASE and --phase N go together: the running intent, and the phase of the nodes")
     return phase
+
+
+def rollback(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    limit: Limit = "",
+    yes: Yes = False,
+    json: AsJson = False,
+) -> int:
+    """Return the nodes to their snapshots of before their last change, batch by batch."""
+    from railweave.report.hosts import hosts_json, hosts_view
+
+    run = api.hosts.rollback(api.open_project(intent or option, Terminal(yes=yes, quiet=json)), target, limit=limit)
+    if run is None:
+        return 1
+    print_result(run, hosts_json, hosts_view, as_json=json)
+    return 0 if run.ok else 1
 
 
 def collect(

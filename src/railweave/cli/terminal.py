@@ -114,7 +114,8 @@ class Terminal(Operator):
         changed = run.named(HostState.CHANGED)
         if run.ok and not changed:
             return True
-        return self._confirms(f"Change {counted(len(changed), 'node')} on {target}?", "hosts apply")
+        verb, command = ("Roll back", "hosts rollback") if run.is_rollback else ("Change", "hosts apply")
+        return self._confirms(f"{verb} {counted(len(changed), 'node')} on {target}?", command)
 
     def show_keys(self, keys: "Sequence[ShownKey]") -> None:
         """Print host keys."""

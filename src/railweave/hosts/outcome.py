@@ -48,20 +48,23 @@ class HostNote:
 
 @dataclass(frozen=True, slots=True)
 class HostResult:
-    """One node of a run; ``error`` says why it failed or was not reached, ``notes`` are on top of its changes."""
+    """One node of a run; ``error`` says why it failed or was not reached, ``notes`` are on top of its changes.
+    ``interrupted`` tells that an earlier change of it did not end."""
 
     name: str
     state: HostState
     changes: tuple[HostChange, ...] = ()
     error: str = ""
     notes: tuple[HostNote, ...] = ()
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class HostsRun:
     """A run on nodes in natural order; ``stopped_by`` says why the rest was not attempted, empty where none was left.
 
-    ``applied`` tells a change from a dry run.
+    ``applied`` tells a change from a dry run, ``is_rollback`` the way back to the nodes' snapshots from that to the
+    intent. ``tested`` says what the RDMA test on the first batch gave, or why there was none.
     """
 
     fabric: str
@@ -69,6 +72,8 @@ class HostsRun:
     applied: bool
     hosts: tuple[HostResult, ...]
     stopped_by: str = ""
+    is_rollback: bool = False
+    tested: str = ""
 
     def named(self, state: HostState) -> tuple[str, ...]:
         """Return the nodes in ``state``."""

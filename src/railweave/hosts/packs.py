@@ -47,6 +47,13 @@ def filled_firmware(pack: VendorPack, mark: NicMarking) -> list[str]:
     return [_words(text, known)[0] for text in pack.firmware if mark.cnp_dscp is not None or "$cnp" not in text]
 
 
+def filled_counter(pack: VendorPack, mark: NicMarking) -> Mapping[str, Any]:
+    """Return the read of the bytes sent in the RDMA class's priority, empty where the NIC does not tell."""
+    return (
+        {**pack.sent_bytes, "pattern": _words(pack.sent_bytes["pattern"], _known(mark))[0]} if pack.sent_bytes else {}
+    )
+
+
 def _known(mark: NicMarking) -> dict[str, Any]:
     bits = ["1" if on else "0" for on in mark.pfc]
     known: dict[str, Any] = {

@@ -12,7 +12,7 @@ import orjson
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric, Host
 from railweave.fabric.policy import NetworkBackend
-from railweave.hosts.packs import filled_firmware, filled_steps
+from railweave.hosts.packs import filled_counter, filled_firmware, filled_steps
 from railweave.hosts.transition import node_in_transition, route_mtu
 from railweave.hosts.values import LINK_PREFIX_LENGTH, Node, Rail, kernel_settings
 from railweave.templates import Templates
@@ -20,6 +20,7 @@ from railweave.units import ipv4_text
 
 PROGRAM = "railweave-host"
 UNIT = "railweave-rdma.service"
+_SENT_PROGRAMS = ("railweave_facts.py", "railweave_change.py", "railweave_rdma.py")
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
@@ -66,7 +67,7 @@ class HostRenderer:
 
     def programs(self) -> Mapping[str, str]:
         """Return the programs that read and change a node by name; they are sent with the work, never installed."""
-        return {name: self._fill(name, {}) for name in ("railweave_facts.py", "railweave_change.py")}
+        return {name: self._fill(name, {}) for name in _SENT_PROGRAMS}
 
     def _node(self, host: Host) -> Node:
         return node_in_transition(self.fabric, self._sends, host)
@@ -119,6 +120,7 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
         "firmware_query": list(pack.firmware_query),
         "firmware_set": pack.firmware_set,
         "names": pack.names,
+        "sent_bytes": filled_counter(pack, mark),
         "steps": filled_steps(pack, mark),
     }
 

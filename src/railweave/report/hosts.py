@@ -27,7 +27,11 @@ def hosts_json(run: HostsRun) -> dict[str, Any]:
 
     An applied run has ``result`` and ``stopped_by`` too.
     """
-    applied = {"result": _result(run), "stopped_by": run.stopped_by or None} if run.applied else {}
+    applied = (
+        {"result": _result(run), "stopped_by": run.stopped_by or None, "rdma_test": run.tested or None}
+        if run.applied
+        else {}
+    )
     hosts = {
         host.name: {
             "state": host.state.value,
@@ -65,6 +69,7 @@ def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
         _headline(run),
         _changes(groups) if groups else None,
         list(_notes(run)),
+        Text(run.tested) if run.tested else None,
         *(_file_differences(run) if files else ()),
         [*wrong, *skipped],
     )
@@ -73,14 +78,19 @@ def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
 def _headline(run: HostsRun) -> Text:
     changed = counted(len(run.named(HostState.CHANGED)), "node")
     same = counted(len(run.named(HostState.UNCHANGED)), "node")
-    words = f"{changed} changed" if run.applied else f"{changed} would change"
+    done, would, rest = (
+        ("rolled back", "would be rolled back", "without a snapshot")
+        if run.is_rollback
+        else ("changed", "would change", "as intended")
+    )
+    words = f"{changed} {done if run.applied else would}"
     if run.stopped_by:
         return Text.assemble(("✗ stopped: ", "bold red"), run.stopped_by)
     if not run.ok:
         return verdict(False, words)
     if not run.named(HostState.CHANGED):
-        return verdict(True, f"no changes: {same} as intended")
-    return verdict(True, f"{'done: ' if run.applied else ''}{words}, {same} as intended")
+        return verdict(True, f"no changes: {same} {rest}")
+    return verdict(True, f"{'done: ' if run.applied else ''}{words}, {same} {rest}")
 
 
 def _groups(run: HostsRun) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:

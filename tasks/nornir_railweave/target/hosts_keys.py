@@ -1,9 +1,8 @@
 """The schema of ``hosts:`` in ``inventory/TARGET.yml``: how the GPU nodes of a target are reached."""
 
-import string
 from typing import Annotated
 
-from pydantic import BaseModel, field_validator
+from pydantic import AfterValidator, BaseModel
 
 from railweave_hosts.access import (
     MAY_STAND_ALONE,
@@ -16,8 +15,8 @@ from railweave_hosts.access import (
     NodeLogin,
     Text,
 )
-
-_PATTERN_FIELDS = {"name", "kind", "number", "fabric"}
+from railweave_hosts.hooks import Hooks
+from railweave_hosts.node_pattern import checked_pattern
 
 
 class HostsKeys(BaseModel):
@@ -26,26 +25,14 @@ class HostsKeys(BaseModel):
     model_config = STRICT
 
     connection: Connection = Connection.SSH
-    address: Text | None = None
+    address: Annotated[Text, AfterValidator(checked_pattern)] | None = None
     nodes: dict[str, Annotated[NodeAddress, MAY_STAND_ALONE]] = {}
     python: AbsolutePath = "/usr/bin/python3"
     root: AbsolutePath | None = None
     nic_settings: bool = True
     ssh: NodeLogin = NodeLogin()
     batches: Batches = Batches()
-
-    @field_validator("address")
-    @classmethod
-    def _pattern_can_be_filled(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        try:
-            fields = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
-        except ValueError as fault:
-            raise ValueError(f"the pattern cannot be read: {fault}") from None
-        if fields - _PATTERN_FIELDS or ("name" not in fields and not {"kind", "number"} <= fields):
-            raise ValueError("a pattern over {name}, {kind}, {number}, {fabric} that differs for every node")
-        return value
+    hooks: Hooks = Hooks()
 
 
 def host_access(keys: HostsKeys) -> HostAccess:
@@ -59,4 +46,5 @@ def host_access(keys: HostsKeys) -> HostAccess:
         nic_settings=keys.nic_settings,
         login=keys.ssh,
         batches=keys.batches,
+        hooks=keys.hooks,
     )

@@ -29,6 +29,7 @@ from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
 from railweave.secrets import reference, references
 from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Batches, File, NodeAddress, NodeLogin, SecretName, Text
+from railweave_hosts.hooks import Hooks
 
 _CONSENT_MARGIN_S = 30
 _COMPARE = "compare with inventory/production.example.yml"
@@ -194,6 +195,7 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         ("hosts", "ssh"): NodeLogin,
         ("hosts", "nodes"): NodeAddress,
         ("hosts", "batches"): Batches,
+        ("hosts", "hooks"): Hooks,
         **ROLLOUT_MODELS,
     }
     known = models[parts[:2]] if parts[:2] in models else models[parts[:1]]

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 PHASES = Path(__file__).resolve().parents[2] / "golden" / "phases"
 SPINE, LEAF = "lab-spine1", "lab-leaf1"
-NOT_RUN_HERE = {"hosts plan", "hosts apply", "lab up"}
+NOT_RUN_HERE = {"hosts plan", "hosts apply", "hosts rollback", "lab up"}
 """Commands that need nodes or Docker; `lab up` prints what `lab render` prints."""
 
 Documents = dict[str, list[Any]]

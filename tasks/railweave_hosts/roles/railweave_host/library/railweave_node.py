@@ -3,7 +3,7 @@
 ``part: change`` makes files and running settings as the bundle has them, in one transaction with a snapshot; in check
 mode it only tells. ``part: confirm`` closes the snapshot, ``part: rollback`` goes back to it. ``changes`` lists what
 differs or was changed, ``notes`` the settings of NIC firmware that do not fit, which are never changed. ``part: facts``
-changes nothing and returns under ``facts`` how the node is set.
+and ``part: rdma-test`` change nothing and return under ``facts`` how the node is set, and what its end of a test gave.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ def main() -> None:
     """Do one part."""
     module = AnsibleModule(
         argument_spec={
-            "part": {"type": "str", "required": True, "choices": ["change", "confirm", "rollback", "facts"]},
+            "part": {
+                "type": "str",
+                "required": True,
+                "choices": ["change", "confirm", "rollback", "facts", "rdma-test"],
+            },
             "bundle": {"type": "str", "required": True},
             "root": {"type": "str", "default": ""},
         },
@@ -39,6 +43,9 @@ def main() -> None:
                 file.write(text)
         if module.params["part"] == "facts":
             module.exit_json(changed=False, facts=facts(module, folder))
+        if module.params["part"] == "rdma-test":
+            words = ["--bundle", os.path.join(folder, "bundle.json")]
+            module.exit_json(changed=False, facts=run_program(module, folder, "railweave_rdma.py", words))
         work(module, folder)
 
 

@@ -1,0 +1,23 @@
+"""Texts of a target with the placeholders of a node: ``{name}``, ``{kind}``, ``{number}`` and ``{fabric}``."""
+
+import string
+
+from railweave.fabric.model import Host
+
+_FIELDS = {"name", "kind", "number", "fabric"}
+
+
+def checked_pattern(text: str) -> str:
+    """Return ``text`` where it can be filled in and differs for every node; raises ValueError."""
+    try:
+        fields = {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+    except ValueError as fault:
+        raise ValueError(f"the pattern cannot be read: {fault}") from None
+    if fields - _FIELDS or ("name" not in fields and not {"kind", "number"} <= fields):
+        raise ValueError("a pattern over {name}, {kind}, {number}, {fabric} that differs for every node")
+    return text
+
+
+def fill_pattern(text: str, host: Host, fabric: str) -> str:
+    """Return ``text`` for ``host``; numbers count from 1."""
+    return text.format(name=host.name, kind=host.kind, number=host.number + 1, fabric=fabric)

@@ -1,0 +1,64 @@
+"""The RDMA test between two nodes of the first batch: what each end is told, and what both said."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from railweave.fabric.model import Fabric, Host
+from railweave.hosts.values import node_of
+from railweave.units import ipv4_text
+from railweave_hosts.runner import NodeReading
+
+_FIRST_PORT = 18515
+"""perftest's own default; every rail has the next one."""
+
+
+class Tested(NamedTuple):
+    """What a test gave as a sentence, and whether it failed; one that was not made has not."""
+
+    text: str
+    failed: bool = False
+
+
+def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dict[str, Any]]:
+    """Return what both nodes are told; empty where no class carries RDMA."""
+    nodes = node_of(fabric, server), node_of(fabric, client)
+    mark = nodes[0].marking
+    if mark is None:
+        return {}
+    pairs = list(zip(nodes[0].rails, nodes[1].rails, strict=False))
+    return {
+        host.name: {
+            "role": role,
+            "tos": mark.tos,
+            "priority": mark.priority,
+            "rails": [
+                {
+                    "name": pair[own].name,
+                    "port": _FIRST_PORT + number,
+                    "gid": _gid(pair[own].address),
+                    "peer": ipv4_text(pair[1 - own].address),
+                }
+                for number, pair in enumerate(pairs)
+            ],
+        }
+        for own, (host, role) in enumerate(((server, "server"), (client, "client")))
+    }
+
+
+def _gid(address: int) -> str:
+    """Return the GID of an IPv4 address as the kernel writes it."""
+    return f"0000:0000:0000:0000:0000:ffff:{address >> 16:04x}:{address & 0xFFFF:04x}"
+
+
+def judged(readings: Sequence[NodeReading]) -> Tested:
+    """Return what the ends, server and client, said."""
+    answers = {one.name: one.facts or {"problem": one.error} for one in readings}
+    missing = next(((name, one["missing"]) for name, one in answers.items() if one.get("missing")), None)
+    if missing:
+        return Tested(f"RDMA not tested: on {missing[0]}, {missing[1]}")
+    problems = [f"{name} {one['problem']}" for name, one in answers.items() if one.get("problem")]
+    between = " and ".join(answers)
+    if problems:
+        return Tested(f"the RDMA test between {between} failed: {'; '.join(problems)}", failed=True)
+    rails = ", ".join(f"{one['rail']} {one['gbps']:g}" for one in answers[readings[-1].name]["rails"])
+    return Tested(f"RDMA tested between {between} in the lossless class (Gb/s): {rails}")
