@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Host
+from railweave.hosts.render import SCHEDULERS
 from railweave_hosts.hooks import Hooks
 from railweave_hosts.node_pattern import fill_pattern
 
@@ -107,7 +108,8 @@ class HostAccess:
     of host names or IP addresses, or of containers' names.
 
     ``root`` stands before every path of a file and of /sys, empty on real nodes; ``nic_settings`` is off where nodes
-    have no such NICs, as in a lab. ``secrets`` are the values of those that ``login`` names.
+    have no such NICs, as in a lab. ``secrets`` are the values of those that ``login`` names;
+    units of ``before`` start on a node once its NICs are set.
     """
 
     address: str | None = None
@@ -120,6 +122,7 @@ class HostAccess:
     batches: Batches = field(default_factory=Batches)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     hooks: Hooks = field(default_factory=Hooks)
+    before: tuple[str, ...] = SCHEDULERS
 
 
 _SHOWN = 8

@@ -118,24 +118,31 @@ def _settings(
 def firmware(machine: node.Machine, document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the firmware settings that do not fit. They take a restart, so a person makes them."""
     machine.look_again()
-    query, asked = document["nic"].get("firmware_query") or [], set()
+    query = document["nic"].get("firmware_query") or []
     for port in document["interfaces"] if query else ():
         name, pci = port["name"], machine.pci_address(port["name"])
-        if not pci or pci.rpartition(".")[0] in asked:
-            continue  # the ports of one card share its firmware
-        asked.add(pci.rpartition(".")[0])
+        if not pci:
+            continue
         try:
             held = _firmware_values(machine.ask([word.replace("{pci}", pci) for word in query]))
         except node.FaultError as fault:
             yield {"subject": name, "what": "firmware", "pending": False, "text": f"not read: {fault}"}
             continue
         for setting in document["nic"]["firmware"]:
-            key, _, wanted = setting.partition("=")
+            pattern, _, wanted = setting.partition("=")
+            key = _of_port(pattern, pci, held)
             current, after_restart = held.get(key, ("", ""))
             if (current, after_restart) != (wanted, wanted):
                 text = _firmware_text((current, after_restart), wanted, document["nic"]["firmware_set"], key)
                 pending = after_restart == wanted
                 yield {"subject": name, "what": key, "pending": pending, "text": text.replace("{pci}", pci)}
+
+
+def _of_port(pattern: str, pci: str, held: Mapping[str, Any]) -> str:
+    """Return the name of a setting of the port behind a PCI function: a card's second port is its second function, and
+    a second function of a card with one port (socket direct) has that port's settings."""
+    own = pattern.replace("{port}", str(int(pci.rpartition(".")[2], 16) + 1))
+    return own if own in held else pattern.replace("{port}", "1")
 
 
 def _firmware_values(text: str) -> dict[str, tuple[str, str]]:

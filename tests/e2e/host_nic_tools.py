@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 
 HOME = Path(os.environ.get("RECORDER", "."))
 STATE = HOME / "state.json"
+BUFFERS: dict[str, Path] = {}
+"""The driver's files of the receive buffers of the interface in question."""
 NEW_PORT = {
     "dcbx": "Firmware controlled",
     "trust": "pcp",
@@ -23,6 +25,8 @@ NEW_PORT = {
     "app": {},
     "fec": "RS",
     "autoneg": "off",
+    "cable": 7,
+    "lldp": "on",
 }
 
 
@@ -66,12 +70,17 @@ class Nics:
 
 
 def mlnx_qos(words: list[str], nics: "Nics") -> None:
-    port = nics.port(needed(words, "-i", "--interface"))
+    name = needed(words, "-i", "--interface")
+    port = nics.port(name)
+    BUFFERS.update({one: HOME / "sys/class/net" / name / "qos" / one for one in ("prio2buffer", "buffer_size")})
     settings = {
         set_dcbx: option(words, "-d", "--dcbx"),
         set_trust: option(words, "--trust"),
         set_dscp: option(words, "--dscp2prio"),
         set_pfc: option(words, "-f", "--pfc"),
+        set_cable: option(words, "--cable_len"),
+        set_prio2buffer: option(words, "--prio2buffer"),
+        set_buffer_size: option(words, "--buffer_size"),
     }
     if words:
         refuse(f"unknown {words[0]}")
@@ -103,6 +112,24 @@ def set_pfc(port: dict[str, Any], bits: str) -> None:
         refuse("pfc needs eight bits")
 
 
+def set_cable(port: dict[str, Any], metres: str) -> None:
+    port["cable"] = int(metres)
+
+
+def set_prio2buffer(port: dict[str, Any], buffers: str) -> None:
+    rows = [f"{at}\t{int(one)}\n" for at, one in enumerate(buffers.split(","))]
+    BUFFERS["prio2buffer"].write_text("Priority\tBuffer\n" + "".join(rows))
+
+
+def set_buffer_size(port: dict[str, Any], sizes: str) -> None:
+    numbers = [int(one) // 128 * 128 for one in sizes.split(",")]
+    total, rows = 524160, [f"{at}\t{one}\n" for at, one in enumerate(numbers)]
+    if len(numbers) != 8 or sum(numbers) > total:
+        refuse("more than the port has")
+    text = f"Port buffer size = {total}\nSpare buffer size = {total - sum(numbers)}\nBuffer\tSize\n{''.join(rows)}"
+    BUFFERS["buffer_size"].write_text(text)
+
+
 def show_mlnx_qos(port: dict[str, Any]) -> None:
     print(f"DCBX mode: {port['dcbx']}\nPriority trust state: {port['trust']}")
     if port["trust"] == "dscp":
@@ -111,7 +138,7 @@ def show_mlnx_qos(port: dict[str, Any]) -> None:
             members = [dscp for dscp in range(63, -1, -1) if port["dscp"][str(dscp)] == priority]
             if members:
                 print(f"\tprio:{priority} dscp:{''.join(f'{dscp:02d},' for dscp in members)}")
-    print("Cable len: 7\nPFC configuration:\n\tpriority    0   1   2   3   4   5   6   7")
+    print(f"Cable len: {port['cable']}\nPFC configuration:\n\tpriority    0   1   2   3   4   5   6   7")
     print("\tenabled     " + "   ".join(map(str, port["pfc"])) + "   ")
     print("tc: 0 ratelimit: unlimited, tsa: vendor\n\t priority:  1")
 
@@ -125,6 +152,11 @@ def ethtool(words: list[str], nics: "Nics") -> None:
         print(f"FEC parameters for {words[1]}:\nSupported/Configured FEC encodings: {fec}\nActive FEC encoding: {fec}")
     elif len(words) == 1:
         print(f"Settings for {words[0]}:\n\tSpeed: 100000Mb/s\n\tAuto-negotiation: {nics.port(words[0])['autoneg']}")
+    elif words[0] == "--show-priv-flags":
+        print(f"Private flags for {words[1]}:\nfw-lldp-agent      : {nics.port(words[1])['lldp']}")
+    elif words[0] == "--set-priv-flags" and words[2] == "fw-lldp-agent" and words[3] in {"on", "off"}:
+        nics.port(words[1])["lldp"] = words[3]
+        nics.changed()
     elif words[0] == "-A" and words[2::2] == ["rx", "tx"] and words[3] == words[5]:
         nics.port(words[1])["pause"] = words[3]
         nics.changed()
@@ -170,16 +202,8 @@ def dcb(words: list[str], nics: "Nics") -> None:
     if (what, verb) == ("pfc", "show"):
         print("pfc-cap 8 macsec-bypass off delay 0")
         print("prio-pfc " + " ".join(f"{at}:{'on' if bit else 'off'}" for at, bit in enumerate(port["pfc"])))
-    elif (what, verb) == ("app", "show"):
-        print("dscp-prio " + " ".join(f"{dscp}:{priority}" for dscp, priority in port["app"].items()))
-    elif (what, verb, rest[0]) == ("app", "replace", "dscp-prio"):
-        port["app"].update([rest[1].split(":")])
-        nics.changed()
-    elif (what, verb, rest[0]) == ("app", "del", "dscp-prio"):
-        entry = rest[1].split(":")
-        if port["app"].pop(entry[0], None) != entry[1]:
-            refuse("no such entry")
-        nics.changed()
+    elif what == "app":
+        dcb_app(port, verb, rest, nics)
     elif (what, verb, rest[0]) == ("pfc", "set", "prio-pfc"):
         for at, bit in (one.split(":") for one in rest[1:]):
             for priority in range(8) if at == "all" else [int(at)]:
@@ -187,6 +211,34 @@ def dcb(words: list[str], nics: "Nics") -> None:
         nics.changed()
     else:
         refuse("unknown call")
+
+
+def dcb_app(port: dict[str, Any], verb: str, rest: list[str], nics: "Nics") -> None:
+    if verb == "show":
+        print("dscp-prio " + " ".join(f"{dscp}:{priority}" for dscp, priority in port["app"].items()))
+        return
+    dscp, priority = rest[1].split(":")
+    if rest[0] != "dscp-prio" or (verb == "add" and (port["lldp"] == "on" or dscp in port["app"])):
+        refuse("already mapped, or the firmware manages DCB")
+    if verb == "del" and port["app"].pop(dscp, None) != priority:
+        refuse("no such entry")
+    if verb in {"add", "replace"}:
+        port["app"][dscp] = priority
+    nics.changed()
+
+
+def devlink(words: list[str], nics: "Nics") -> None:
+    verb, device, name, *rest = words[2], words[3], words[5], *words[6:]
+    held = nics.ports.setdefault(f"devlink {device}", {"enable_iwarp": "true", "enable_roce": "false"})
+    if (words[:2], words[4]) != (["dev", "param"], "name") or name not in held:
+        refuse("unknown parameter")
+    if verb == "show":
+        print(f"{device}:\n  name {name} type generic\n    values:\n      cmode runtime value {held[name]}")
+    elif (rest[0], rest[2:]) != ("value", ["cmode", "runtime"]) or [*held.values(), rest[1]].count("true") > 1:
+        refuse("iWARP and RoCE exclude each other")
+    else:
+        held[name] = rest[1]
+        nics.changed()
 
 
 FIRMWARE = {
@@ -348,7 +400,7 @@ def main() -> None:
         cma(words, nics, "tos", "0", "-t", str)
     else:
         tools = {"mlnx_qos": mlnx_qos, "ethtool": ethtool, "bnxt_setupcc.sh": bnxt_setupcc, "dcb": dcb}
-        tools |= {"mlxconfig": mlxconfig, "nicctl": nicctl}
+        tools |= {"mlxconfig": mlxconfig, "nicctl": nicctl, "devlink": devlink}
         tools[tool](words, nics)
 
 

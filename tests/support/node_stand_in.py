@@ -117,9 +117,12 @@ class StandInNode:
         files |= {f"{cc}/roce_dscp": "0x18", f"{cc}/roce_prio": "0x2", f"{cc}/cnp_dscp": "0x8", f"{cc}/cnp_prio": "0x7"}
         files |= {f"sys/kernel/config/rdma_cm/{rdma}/ports/1/default_roce_tos": "0"}
         files |= {f"sys/kernel/config/rdma_cm/{rdma}/ports/1/default_roce_mode": "IB/RoCE v1"}
+        files |= {f"sys/kernel/config/irdma/{rdma}/roce_dcqcn_enable": "0"}
         files |= {f"sys/class/infiniband/{rdma}/tc/1/traffic_class": ""}
         files |= {f"proc/sys/net/ipv4/conf/all/{key}": "0" for key in ("arp_ignore", "arp_announce")}
         files |= {f"proc/sys/net/ipv4/conf/rail0/{key}": "1" for key in ("rp_filter", "accept_local")}
+        files |= {"sys/class/net/rail0/qos/prio2buffer": "Priority\tBuffer\n" + _rows([0] * 8)}
+        files |= {"sys/class/net/rail0/qos/buffer_size": _buffers([130944, 16384, 0, 0, 0, 0, 0, 0])}
         files |= {"etc/nccl.conf": "NCCL_DEBUG=WARN\n"}
         for name, text in files.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -202,12 +205,26 @@ class StandInNode:
     def _in_force(self, name: str, held: dict[str, Any]) -> dict[str, Any]:
         """Return what counts of a NIC: no map of code points where it trusts the VLAN's priority, and none of what the
         vendor's tool cannot undo."""
-        news = {"rail0": self.tools.NEW_PORT, "card": self.tools.NEW_CARD, "rdma": {"mode": "1", "tos": "0"}}
+        devlink = {"enable_iwarp": "true", "enable_roce": "false"}
+        news = {
+            "devlink": devlink,
+            "rail0": self.tools.NEW_PORT,
+            "card": self.tools.NEW_CARD,
+            "rdma": {"mode": "1", "tos": "0"},
+        }
         found = {**news.get(name.partition(" ")[0], {"cnp": "0"}), **held}
         found.pop("status", None)
         if found.get("trust") == "pcp":
             del found["dscp"]
         return found
+
+
+def _rows(numbers: list[int]) -> str:
+    return "".join(f"{at}\t{number}\n" for at, number in enumerate(numbers))
+
+
+def _buffers(sizes: list[int]) -> str:
+    return f"Port buffer size = 524160\nSpare buffer size = {524160 - sum(sizes)}\nBuffer\tSize\n{_rows(sizes)}"
 
 
 def _meant(text: str) -> str:

@@ -162,7 +162,7 @@ def reach_nodes(
     if missing := store.missing(dict.fromkeys(access.login.secrets, Where(f"inventory/{target.name}.yml"))):
         raise RefusedError(missing)
     access = replace(access, secrets=store.values)
-    renderer = HostRenderer(designed.fabric, project_templates(), sends)
+    renderer = HostRenderer(designed.fabric, project_templates(), sends, access.before)
     rollout = HostRollout(designed.fabric, renderer, access, target.name)
     return LiveNodes(designed, hosts, rollout, project.operator)
 

@@ -6,6 +6,7 @@ and in the buffer settings that they ship.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from railweave.fabric.buffers import BufferPool, Buffers, HeadroomChip, PgProfile
@@ -234,8 +235,8 @@ class VendorPack(NamedTuple):
     firmware_set: str
     steps: tuple[Step, ...]
     names: Mapping[str, Mapping[str, Any]]
-    sent_bytes: Mapping[str, Any]
     facts: Mapping[str, Mapping[str, Any]]
+    sent_bytes: Mapping[str, Any] = MappingProxyType({})
 
 
 class PcieSlot(NamedTuple):

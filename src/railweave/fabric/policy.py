@@ -117,6 +117,7 @@ class NetworkBackend(StrEnum):
     """What configures the interfaces of a GPU node."""
 
     NETWORKD = "networkd"
+    NETWORKMANAGER = "networkmanager"
     NETPLAN = "netplan"
 
 

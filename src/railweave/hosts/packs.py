@@ -9,12 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from railweave.catalog.model import Step, VendorPack
-from railweave.hosts.values import NicMarking
+from railweave.hosts.values import NicMarking, NicReceive
+
+_BUFFER_UNIT_BYTES = 1152
+"""Every cell of a NIC's receive buffer (96 to 192 bytes) divides it, so that the driver rounds nothing off."""
+_LOSSLESS_BUFFER = "1"
 
 
-def filled_steps(pack: VendorPack, mark: NicMarking) -> list[dict[str, Any]]:
-    """Return the steps of ``pack`` for the marking ``mark``, as the node's document holds them."""
-    known = _known(mark)
+def filled_steps(pack: VendorPack, mark: NicMarking, receive: NicReceive | None = None) -> list[dict[str, Any]]:
+    """Return the steps of ``pack`` for the marking ``mark`` and the cable of ``receive``, as the node's document holds
+    them; those that need a cable are left out without it."""
+    known = _known(mark) | (_receiving(mark, receive) if receive else {})
     return [
         _filled_step(step, meant) for step in pack.steps if _is_needed(step, known) for meant in _each_of(step, known)
     ]
@@ -33,6 +38,16 @@ def _filled_step(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
         **{key: value for key, value in step.items() if key not in {"needs", "for"}},
         "reads": [_filled_read(read, known) for read in step["reads"] if _is_needed(read, known)],
         **{key: [_filled_write(write, known) for write in step[key]] for key in _WRITES & step.keys()},
+    }
+
+
+def _receiving(mark: NicMarking, receive: NicReceive) -> dict[str, Any]:
+    """Return the buffers of a NIC; lossless priorities share one."""
+    size_bytes = -(-receive.lossless_bytes // _BUFFER_UNIT_BYTES) * _BUFFER_UNIT_BYTES
+    return {
+        "cable_m": str(receive.cable_m),
+        "buffer_map": {str(priority): _LOSSLESS_BUFFER if on else "0" for priority, on in enumerate(mark.pfc)},
+        "receive_buffers": {_LOSSLESS_BUFFER: str(size_bytes)},
     }
 
 
@@ -56,6 +71,7 @@ def filled_counter(pack: VendorPack, mark: NicMarking) -> Mapping[str, Any]:
 
 def _known(mark: NicMarking) -> dict[str, Any]:
     bits = ["1" if on else "0" for on in mark.pfc]
+    classes = {str(dscp): str(priority) for dscp, priority in mark.class_dscp}
     known: dict[str, Any] = {
         "dscp": str(mark.dscp),
         "priority": str(mark.priority),
@@ -70,7 +86,12 @@ def _known(mark: NicMarking) -> dict[str, Any]:
         **_schedule(mark.shares),
         "lossless": [str(priority) for priority in mark.lossless],
         "rest": str(mark.rest_priority),
-        "class_map": {str(dscp): str(priority) for dscp, priority in mark.class_dscp},
+        "class_map": classes,
+        # A NIC that maps every DSCP to its eighth where nobody says otherwise would make others lossless too.
+        "class_map_of_eighths": {
+            **{str(dscp): str(mark.rest_priority) for one in mark.lossless for dscp in range(8 * one, 8 * one + 8)},
+            **classes,
+        },
         "cnp_words": [],
     }
     if mark.cnp_dscp is not None:

@@ -20,6 +20,9 @@ from railweave.units import ipv4_text
 
 PROGRAM = "railweave-host"
 UNIT = "railweave-rdma.service"
+RULES = "railweave.rules"
+SCHEDULERS = ("slurmd.service", "kubelet.service")
+"""The units that start jobs on a node, by default: they wait until the NICs are set."""
 _SENT_PROGRAMS = ("railweave_facts.py", "railweave_change.py", "railweave_rdma.py")
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
@@ -35,10 +38,13 @@ class _Kind:
 
 class HostRenderer:
     """Renders the nodes of one fabric; keeps what they share. While a shared value changes, the nodes accept what
-    ``fabric`` says and send what ``sends`` says."""
+    ``fabric`` says and send what ``sends`` says. Units of ``before`` wait until the NICs are set."""
 
-    def __init__(self, fabric: Fabric, templates: Templates, sends: Fabric | None = None) -> None:
+    def __init__(
+        self, fabric: Fabric, templates: Templates, sends: Fabric | None = None, before: Sequence[str] = SCHEDULERS
+    ) -> None:
         self.fabric = fabric
+        self._before = before
         self._sends = sends or fabric
         self._templates = templates
         self._kinds: dict[tuple[str, str], _Kind] = {}
@@ -62,6 +68,11 @@ class HostRenderer:
         }
         rails = "".join(self._fill("netplan_rail.yaml.j2", each) for each in texts).rstrip("\n")
         files["netplan.yaml"] = self._fill("netplan.yaml.j2", {"host": node.name, "rails": rails}).encode()
+        if self.fabric.policies.hosts.network is NetworkBackend.NETWORKMANAGER:
+            files |= {
+                f"railweave-{each['name']}.nmconnection": self._fill("rail.nmconnection.j2", each).encode()
+                for each in texts
+            }
         files["rails.json"] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
         return files
 
@@ -92,7 +103,8 @@ class HostRenderer:
         shared["sysctl.conf"] = self._fill("sysctl.conf.j2", {"sysctl": kernel_settings(node.rails)}).encode()
         shared["nccl.conf"] = self._fill("nccl.conf.j2", {"nccl": nccl}).encode()
         shared["nccl.env"] = environment.encode()
-        shared[UNIT] = self._fill(f"{UNIT}.j2", {}).encode()
+        shared[UNIT] = self._fill(f"{UNIT}.j2", {"before": " ".join(self._before)}).encode()
+        shared[RULES] = self._fill(f"{RULES}.j2", {"unit": UNIT}).encode()
         shared[PROGRAM] = self._fill("railweave_host.py", {}).encode()
         return _Kind(shared, _nic_values(node), nccl)
 
@@ -121,7 +133,7 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
         "firmware_set": pack.firmware_set,
         "names": pack.names,
         "sent_bytes": filled_counter(pack, mark),
-        "steps": filled_steps(pack, mark),
+        "steps": filled_steps(pack, mark, node.receive),
     }
 
 
@@ -218,8 +230,9 @@ def rails_document(
 
 _MODE = 0o644
 _PROGRAM_MODE = 0o755
-_NETPLAN_MODE = 0o600
-"""netplan warns of files that others can read."""
+_PRIVATE_MODE = 0o600
+"""netplan warns of files that others can read, and NetworkManager ignores them."""
+_CONNECTIONS = "/etc/NetworkManager/system-connections/"
 
 _PLACES = {
     "sysctl.conf": "/etc/sysctl.d/90-railweave.conf",
@@ -227,10 +240,15 @@ _PLACES = {
     "nccl.env": "/etc/railweave/nccl.env",
     "rails.json": "/etc/railweave/rails.json",
     UNIT: f"/etc/systemd/system/{UNIT}",
+    RULES: "/etc/udev/rules.d/90-railweave.rules",
     PROGRAM: f"/usr/local/sbin/{PROGRAM}",
 }
 
-OWNED = ("/etc/systemd/network/10-railweave-*", "/etc/netplan/90-railweave*.yaml")
+OWNED = (
+    "/etc/systemd/network/10-railweave-*",
+    "/etc/netplan/90-railweave*.yaml",
+    f"{_CONNECTIONS}railweave-*.nmconnection",
+)
 """Patterns of files that are removed where they are not wanted: of a rail that is gone, of the other backend."""
 
 START_AT_BOOT = (f"/etc/systemd/system/multi-user.target.wants/{UNIT}", f"../{UNIT}")
@@ -255,4 +273,6 @@ def installed_files(files: Mapping[str, bytes], backend: NetworkBackend) -> Iter
             # udev names interfaces by .link files, whatever configures them afterwards.
             yield InstalledFile("/etc/systemd/network/" + name.removeprefix("networkd/"), _MODE, content)
         elif name == "netplan.yaml" and backend is NetworkBackend.NETPLAN:
-            yield InstalledFile("/etc/netplan/90-railweave.yaml", _NETPLAN_MODE, content)
+            yield InstalledFile("/etc/netplan/90-railweave.yaml", _PRIVATE_MODE, content)
+        elif name.endswith(".nmconnection") and backend is NetworkBackend.NETWORKMANAGER:
+            yield InstalledFile(_CONNECTIONS + name, _PRIVATE_MODE, content)

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import Fabric, Host
+from railweave.fabric.model import Fabric, Host, Link
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.qos.mapping import PRIORITY_COUNT, map_chain
+from railweave.qos.mmu.headroom import nic_headroom_bytes
 
 _ECT_0 = 2
 
@@ -100,10 +101,18 @@ class Rail(NamedTuple):
     plane: int
 
 
+class NicReceive(NamedTuple):
+    """What a NIC's receive buffers follow from: its cable in meters, and the bytes of a lossless buffer, which holds a
+    frame and the headroom."""
+
+    cable_m: int
+    lossless_bytes: int
+
+
 class Node(NamedTuple):
     """Everything that a node's files are made of. ``vendor`` names the pack of its NICs; ``marking`` is None
     where no class carries RDMA. ``mtu_bytes`` is what the NICs take, ``sent_mtu_bytes`` the largest packet that the
-    node's routes let it send."""
+    node's routes let it send; ``receive`` is None for a node without links."""
 
     name: str
     fabric: str
@@ -114,6 +123,7 @@ class Node(NamedTuple):
     mtu_bytes: int
     sent_mtu_bytes: int
     marking: NicMarking | None
+    receive: NicReceive | None
 
 
 def node_of(fabric: Fabric, host: Host) -> Node:
@@ -149,7 +159,14 @@ def node_of(fabric: Fabric, host: Host) -> Node:
         mtu_bytes=policies.mtu.hosts_bytes,
         sent_mtu_bytes=policies.mtu.hosts_bytes,
         marking=marking(policies.classes),
+        receive=_receive(fabric.links_of[host.name], policies.mtu.hosts_bytes),
     )
+
+
+def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:
+    """Return the buffers for the longest of a node's cables."""
+    cables = [(link.length_m, nic_headroom_bytes(link.speed_gbps, link.length_m, mtu_bytes)) for link in links]
+    return NicReceive(max(cables)[0], max(cables)[1] + mtu_bytes) if cables else None
 
 
 def host_vendor(fabric: Fabric, host: Host) -> str | None:

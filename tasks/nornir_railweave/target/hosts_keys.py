@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, Field
 
+from railweave.hosts.render import SCHEDULERS
 from railweave_hosts.access import (
     MAY_STAND_ALONE,
     STRICT,
@@ -17,6 +18,8 @@ from railweave_hosts.access import (
 )
 from railweave_hosts.hooks import Hooks
 from railweave_hosts.node_pattern import checked_pattern
+
+Unit = Annotated[str, Field(pattern=r"^[A-Za-z0-9:_.@-]+\.(service|target)$")]
 
 
 class HostsKeys(BaseModel):
@@ -33,6 +36,7 @@ class HostsKeys(BaseModel):
     ssh: NodeLogin = NodeLogin()
     batches: Batches = Batches()
     hooks: Hooks = Hooks()
+    before: tuple[Unit, ...] = SCHEDULERS
 
 
 def host_access(keys: HostsKeys) -> HostAccess:
@@ -47,4 +51,5 @@ def host_access(keys: HostsKeys) -> HostAccess:
         login=keys.ssh,
         batches=keys.batches,
         hooks=keys.hooks,
+        before=keys.before,
     )

@@ -51,10 +51,6 @@ def test_everything_can_be_said(intent_text: Write) -> None:
     ("parts", "wanted"),
     [
         ({"rest": "hosts: {vendor: broadcom}"}, ("RW801", "error", "hosts.vendor")),
-        (
-            {"nic": "intel-e810", "nics": f", pci_addresses: [{FOUR}]", "rest": "hosts: {manage: true}"},
-            ("RW802", "warning", "nodes[0].nics.model"),
-        ),
         ({"nics": ', pci_addresses: ["0000:1a:00.0"]'}, ("RW803", "error", "nodes[0].nics.pci_addresses")),
         (
             {"nics": ", rdma_devices: [mlx5_0, mlx5_1, mlx5_2, mlx5_2]"},
@@ -69,6 +65,17 @@ def test_what_does_not_fit_is_told_at_its_place(
     intent_text: Write, parts: dict[str, str], wanted: tuple[str, str, str]
 ) -> None:
     assert findings(intent_text(**parts)) == [wanted]
+
+
+def test_a_nic_without_a_pack_is_told_where_its_nodes_are_managed(
+    intent_text: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("railweave.catalog.load.Catalog.vendor_of", lambda catalog, nic: None)
+    nics = f", pci_addresses: [{FOUR}]"
+    assert findings(intent_text(nics=nics, rest="hosts: {manage: true}")) == [
+        ("RW802", "warning", "nodes[0].nics.model")
+    ]
+    assert findings(intent_text(nics=nics)) == []
 
 
 def test_a_vendor_without_a_pack_is_told_by_name(intent_text: Write) -> None:

@@ -1,8 +1,10 @@
 """What a node's program read, as facts: words of tools become values, and what it left out stays out."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from node_stand_in import load
 
 from railweave.catalog.load import load_catalog
 from railweave.hosts.facts import node_facts
@@ -35,6 +37,8 @@ MEANT = {
     "pause_rx": "off",
     "pause_tx": "on",
 }
+
+PROGRAMS = Path(__file__).resolve().parents[3] / "templates" / "hosts"
 
 
 def facts(settings: dict[str, Any], vendor: str | None, **link: Any) -> dict[str, Any]:
@@ -91,4 +95,23 @@ def test_every_fact_of_a_pack_comes_from_a_read_that_it_has(vendor: str) -> None
     pack = load_catalog().vendor_pack(vendor)
     reads = {read["what"] for step in pack.steps for read in step["reads"]}
     assert {source["what"] for source in pack.facts.values()} <= reads
-    assert {"trust", "pfc", "cnp_dscp", "dscp_to_priority"} <= pack.facts.keys()
+    # The driver of Intel's NICs trusts DSCP as soon as one is mapped, and tells neither that nor the CNPs' marking.
+    assert {"pfc", "dscp_to_priority"} | ({"trust", "cnp_dscp"} if vendor != "intel" else set()) <= pack.facts.keys()
+
+
+def test_the_firmware_of_every_port_of_a_card_is_read() -> None:
+    load(PROGRAMS / "railweave_host.py", "railweave_host")
+    program = load(PROGRAMS / "railweave_facts.py", "railweave_facts")
+    machine = program.node.Machine()
+    slots = {"rail0p0": "0000:1a:00.0", "rail0p1": "0000:1a:00.1", "rail1p0": "0000:3c:00.0", "rail2p1": "0000:9a:00.1"}
+    machine.pci_address = lambda interface: slots[interface]
+    row = "        {0:<36}{1:<16}{1:<16}{1:<16}\n"
+    both = row.format("LINK_TYPE_P1", "ETH(2)") + row.format("LINK_TYPE_P2", "IB(1)")
+    one = row.format("LINK_TYPE_P1", "ETH(2)")
+    shown = {"0000:1a:00.0": both, "0000:1a:00.1": both, "0000:3c:00.0": one, "0000:9a:00.1": one}
+    machine.run = lambda command: shown[command[2]]
+    pack = load_catalog().vendor_pack("nvidia")
+    nic = {"firmware_query": pack.firmware_query, "firmware": pack.firmware[:1], "firmware_set": pack.firmware_set}
+    found = list(program.firmware(machine, {"interfaces": [{"name": name} for name in slots], "nic": nic}))
+    assert [(note["subject"], note["what"]) for note in found] == [("rail0p1", "LINK_TYPE_P2")]
+    assert found[0]["text"] == "1, and 2 fits: `mlxconfig -d 0000:1a:00.1 set LINK_TYPE_P2=2`, then a restart"

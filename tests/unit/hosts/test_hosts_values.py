@@ -1,7 +1,10 @@
 """What a node is to be: addresses, tables, marking, NCCL."""
 
+import configparser
+import math
 from collections.abc import Callable
 
+import orjson
 import pytest
 
 from railweave.catalog.load import load_catalog
@@ -9,6 +12,7 @@ from railweave.fabric.model import Fabric
 from railweave.hosts.packs import filled_steps
 from railweave.hosts.render import HostRenderer, host_files, installed_files, nccl_settings
 from railweave.hosts.values import marking, node_of
+from railweave.qos.mmu.headroom import nic_headroom_bytes
 from railweave.templates import find_templates
 from railweave.units import ipv4_text
 
@@ -72,7 +76,7 @@ def test_the_vendor_follows_the_nic_model() -> None:
     assert vendor_of("connectx-7") == "nvidia"
     assert vendor_of("broadcom-thor2") == "broadcom"
     assert vendor_of("amd-pollara-400") == "amd"
-    assert vendor_of("intel-e810") is None
+    assert vendor_of("intel-e810") == "intel"
 
 
 def test_every_nic_of_a_pack_is_in_the_catalog() -> None:
@@ -90,7 +94,7 @@ def test_nothing_of_a_pack_is_left_open_but_what_the_node_knows(pod: Pod, vendor
     steps = filled_steps(load_catalog().vendor_pack(vendor), mark)
     words = repr([(step["writes"], [read | {"pattern": ""} for read in step["reads"]]) for step in steps])
     assert "$" not in words
-    assert ("cnp" in words) == (mark.cnp_dscp is not None)
+    assert ("cnp" in words) == (mark.cnp_dscp is not None and vendor != "intel"), "irdma marks CNPs by itself"
 
 
 def test_two_lossless_classes_are_both_paused_and_both_marked_for_congestion(pod: Pod) -> None:
@@ -134,16 +138,20 @@ def test_stated_rdma_devices_and_pci_addresses_are_used(pod: Pod) -> None:
 
 @pytest.mark.parametrize(
     ("network", "wanted"),
-    [("networkd", "/etc/systemd/network/10-railweave-rail0.network"), ("netplan", "/etc/netplan/90-railweave.yaml")],
+    [
+        ("networkd", "/etc/systemd/network/10-railweave-rail0.network"),
+        ("netplan", "/etc/netplan/90-railweave.yaml"),
+        ("networkmanager", "/etc/NetworkManager/system-connections/railweave-rail0.nmconnection"),
+    ],
 )
 def test_a_node_gets_the_files_of_one_network_configuration(pod: Pod, network: str, wanted: str) -> None:
     fabric = pod(rest=f"hosts: {{network: {network}}}")
     files = host_files(fabric, fabric.hosts[0], find_templates())
     places = {one.path: one.mode for one in installed_files(files, fabric.policies.hosts.network)}
     assert wanted in places
-    assert sum("netplan" in place or place.endswith(".network") for place in places) == (
-        1 if network == "netplan" else 4
-    )
+    of_networks = [place for place in places if place.endswith((".network", ".yaml", ".nmconnection"))]
+    assert len(of_networks) == (1 if network == "netplan" else 4)
+    assert network == "networkd" or {places[place] for place in of_networks} == {0o600}
     assert places["/usr/local/sbin/railweave-host"] == 0o755
 
 
@@ -156,3 +164,62 @@ def test_nodes_of_a_kind_share_what_is_the_same(pod: Pod) -> None:
     own = ipv4_text(node_of(fabric, second).rails[0].address).encode()
     assert own in renderer.own(second)["rails.json"]
     assert own not in renderer.own(first)["rails.json"]
+
+
+def test_networkmanager_gets_what_networkd_does(pod: Pod) -> None:
+    fabric = pod(rest="hosts: {network: networkmanager}")
+    texts = host_files(fabric, fabric.hosts[1], find_templates())
+    profile = configparser.ConfigParser(delimiters=("=",), interpolation=None)
+    profile.read_string(texts["railweave-rail2.nmconnection"].decode())
+    rail = node_of(fabric, fabric.hosts[1]).rails[2]
+    own, gateway = ipv4_text(rail.address), ipv4_text(rail.gateway)
+    assert dict(profile["connection"]) == {"id": "railweave-rail2", "type": "ethernet", "interface-name": "rail2"}
+    assert profile["ethernet"]["mtu"] == "9000"
+    assert dict(profile["ipv4"]) == {
+        "method": "manual",
+        "address1": f"{own}/31",
+        "route1": f"0.0.0.0/0,{gateway}",
+        "route1_options": "table=102",
+        "route2": f"10.32.0.0/11,{gateway},102",
+        "routing-rule1": f"priority 1002 from {own} table 102",
+    }
+    assert profile["ipv6"]["method"] == "disabled"
+
+
+def test_jobs_start_after_the_nics_are_set_and_a_loaded_driver_is_set_again(pod: Pod) -> None:
+    fabric = pod()
+    files = host_files(fabric, fabric.hosts[0], find_templates())
+    assert b"\nBefore=slurmd.service kubelet.service\n" in files["railweave-rdma.service"]
+    other = HostRenderer(fabric, find_templates(), before=["flux.service"]).files(fabric.hosts[0])
+    assert b"\nBefore=flux.service\n" in other["railweave-rdma.service"]
+    none = HostRenderer(fabric, find_templates(), before=[]).files(fabric.hosts[0])
+    assert b"Before=" not in none["railweave-rdma.service"]
+    rules = [line for line in files["railweave.rules"].decode().splitlines() if not line.startswith("#")]
+    assert [line.partition(", RUN")[0] for line in rules] == [
+        'ACTION=="add|move", SUBSYSTEM=="net", NAME=="rail*"',
+        'ACTION=="add", SUBSYSTEM=="infiniband"',
+    ]
+    assert all(line.endswith('--no-block try-restart railweave-rdma.service"') for line in rules)
+    places = {one.path for one in installed_files(files, fabric.policies.hosts.network)}
+    assert "/etc/udev/rules.d/90-railweave.rules" in places
+
+
+@pytest.mark.parametrize(("length_m", "speed_gbps"), [(20, 400), (100, 400), (5, 100)])
+def test_a_nic_keeps_what_arrives_after_it_has_paused_its_switch(length_m: int, speed_gbps: int) -> None:
+    # 2 frames, the cable both ways at 198,000 km/s, 819.2 bytes of MAC and PHY, and the peer's quanta x 64 bytes.
+    by_hand = 2 * 9000 + 2 * length_m * speed_gbps / 8 / 0.198 + 819.2 + {400: 905, 100: 394}[speed_gbps] * 64
+    assert nic_headroom_bytes(speed_gbps, length_m, 9000) == math.ceil(by_hand)
+
+
+def test_the_cable_and_a_buffer_for_the_headroom_are_set_where_the_driver_has_them(pod: Pod) -> None:
+    fabric = pod(rest="cabling: {host: {length_m: 30}}")
+    receive = node_of(fabric, fabric.hosts[0]).receive
+    assert receive == (30, nic_headroom_bytes(400, 30, 9000) + 9000)
+    document = orjson.loads(host_files(fabric, fabric.hosts[0], find_templates())["rails.json"])
+    reads = {read["what"]: read for step in document["nic"]["steps"] for read in step["reads"]}
+    assert reads["cable length"]["want"] == "30"
+    assert reads["priority to buffer"]["want"] == {str(one): "1" if one == 3 else "0" for one in range(8)}
+    size = int(reads["receive buffers"]["want"]["1"])
+    assert receive.lossless_bytes <= size < receive.lossless_bytes + 1152
+    assert size % 96 == size % 128 == size % 144 == size % 192 == 0
+    assert all(reads[what]["optional"] for what in ("cable length", "priority to buffer", "receive buffers"))

@@ -9,7 +9,7 @@ RULE = rule(
     "RW802",
     "there is a vendor pack for the NICs of managed nodes",
     __doc__,
-    "nodes: [{nics: {model: intel-e810, speed: 100G}}]\nhosts: {manage: true}",
+    "nodes: [{nics: {model: nic-without-a-pack, speed: 100G}}]\nhosts: {manage: true}",
 )
 
 

@@ -36,6 +36,8 @@ _METRES_PER_SECOND = 198_000_000
 _QUANTUM_BYTES = 64
 _WIDE_LANES = 8
 _KIB = 1024
+_MAC_PHY_BYTES = 819.2
+"""Delay of MAC and PHY, as SONiC's table of NVIDIA's chips has it (asic_table.j2: 0.8 KiB)."""
 _COMPENSATION_BYTES = 2048
 
 _PEER_QUANTA = {1: 2, 10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
@@ -187,6 +189,14 @@ def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant) ->
             " sonic-net/sonic-swss, buffer_headroom_mellanox.lua)"
         ),
     )
+
+
+def nic_headroom_bytes(speed_gbps: int, length_m: int, mtu_bytes: int) -> int:
+    """Return what a NIC still receives after it has decided to pause its switch: the pause frame waits for a frame of
+    the NIC's own, then a frame that has begun, the cable both ways and the switch's response arrive (IEEE 802.1Q annex
+    on the headroom of PFC). Frames take as many bytes of a NIC's buffer as they have."""
+    cable_bytes, peer_bytes = round_trip_bytes(speed_gbps, length_m), peer_response_bytes(speed_gbps)
+    return math.ceil(2 * mtu_bytes + cable_bytes + _MAC_PHY_BYTES + peer_bytes)
 
 
 def worst_factor(cell_bytes: int, *, rounds: bool) -> float:
