@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -30,13 +31,14 @@ GIDS = 256
 
 def test(machine: node.Machine, document: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out this node's end of the test."""
+    if shutil.which(TOOL) is None:
+        return {"missing": f"{TOOL} is not installed"}
     rails = []
     for rail in wanted["rails"]:
         try:
             rails.append({"rail": rail["name"], "gbps": _rail(machine, document, wanted, rail)})
         except node.FaultError as fault:
-            missing = "is not installed" in str(fault)
-            return {"rails": rails, "missing" if missing else "problem": f"{rail['name']}: {fault}"}
+            return {"rails": rails, "problem": f"{rail['name']}: {fault}"}
     return {"rails": rails}
 
 

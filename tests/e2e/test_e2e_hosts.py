@@ -120,7 +120,7 @@ class Nodes:
         (self.project.folder / "inventory/bench.yml").write_text(text)
 
     def run(self, verb: str, *words: str, status: int = 0, **environ: str) -> Any:
-        consent = ("--yes",) if verb == "apply" else ()
+        consent = () if verb == "plan" else ("--yes",)
         limit = ("--limit", ",".join(self.nodes))
         words = ("hosts", verb, "--target", "bench", *limit, *consent, *words, "--json")
         return json.loads(self.project.run(*words, status=status, **environ).stdout)
@@ -453,6 +453,29 @@ def test_a_tool_that_refuses_stops_the_change_before_the_next_batch(nodes: Nodes
     nodes.target(batches={"canary": 1, "size": 1, "max_failures": 1})
     within = nodes.run("apply", status=1)
     assert states(within) == {"gpu1": "failed", "gpu2": "changed", "gpu3": "changed"}
+
+
+def test_nodes_are_drained_changed_resumed_and_rolled_back(nodes: Nodes, tmp_path: Path) -> None:
+    nodes.add("gpu1", "gpu2")
+    log = tmp_path / "hooks"
+    hooks = {verb: f"sh -c 'echo {verb} $0 >> {log}' {{name}}" for verb in ("drain", "resume")}
+    nodes.target(batches={"canary": 2}, hooks=hooks)
+    run = nodes.run("apply")
+    assert states(run) == {"gpu1": "changed", "gpu2": "changed"}
+    assert run["rdma_test"] == "RDMA not tested: on gpu1, ib_write_bw is not installed"
+    called = log.read_text().splitlines()
+    assert [sorted(called[:2]), sorted(called[2:])] == [["drain gpu1", "drain gpu2"], ["resume gpu1", "resume gpu2"]]
+    assert_linux_is_set(nodes["gpu1"], ["10.32.0.1/31", "10.32.0.65/31"])
+    assert nodes.run("apply")["result"] == "unchanged"
+    assert log.read_text().splitlines() == called
+
+    back = nodes.run("rollback")
+    assert (back["result"], states(back)) == ("done", {"gpu1": "changed", "gpu2": "changed"})
+    for node in nodes.nodes.values():
+        assert node.ip("-4", "address").strip() == ""
+        assert not node.file("/etc/nccl.conf").exists()
+        assert node.nic()["rail0"]["pfc"] == [0] * 8
+    assert nodes.run("rollback")["result"] == "unchanged"
 
 
 def test_an_rdma_device_of_another_name_is_told_before_anything_is_set(nodes: Nodes) -> None:

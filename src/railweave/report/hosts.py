@@ -69,6 +69,7 @@ def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
         _headline(run),
         _changes(groups) if groups else None,
         list(_notes(run)),
+        _interrupted(run),
         Text(run.tested) if run.tested else None,
         *(_file_differences(run) if files else ()),
         [*wrong, *skipped],
@@ -120,6 +121,12 @@ def _notes(run: HostsRun) -> Iterator[RenderableType]:
         yield Text("NIC firmware (reported, never changed by railweave):")
     for (subject, what, text), names in groups.items():
         yield Text(f"  {subject} {what}: {text}  [{compact(names)}]")
+
+
+def _interrupted(run: HostsRun) -> Text | None:
+    names = () if run.applied else tuple(host.name for host in run.hosts if host.interrupted)
+    said = f"an earlier change did not end on {compact(names)}: apply continues it, rollback goes back"
+    return Text(said) if names else None
 
 
 def _common(values: Sequence[str]) -> str:

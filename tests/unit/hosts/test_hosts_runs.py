@@ -192,3 +192,15 @@ def test_notes_of_an_event_are_kept_with_the_node() -> None:
     (found,) = results(event("gpu1", "ok", changes=[], notes=[told]))
     assert found.state is HostState.UNCHANGED
     assert found.notes == (HostNote("rail0", "LINK_TYPE_P1", "1, and 2 fits", False),)
+
+
+def test_a_plan_says_where_an_earlier_change_did_not_end() -> None:
+    hosts = (HostResult("gpu1", HostState.UNCHANGED), HostResult("gpu2", HostState.UNCHANGED, interrupted=True))
+    assert "an earlier change did not end on gpu2: apply continues it" in shown(HostsRun("pod", "lab", False, hosts))
+
+
+def test_a_rollback_is_told_as_one() -> None:
+    hosts = (HostResult("gpu1", HostState.CHANGED, (MTU,)), HostResult("gpu2", HostState.UNCHANGED))
+    assert "1 node rolled back, 1 node without a snapshot" in shown(
+        HostsRun("pod", "lab", True, hosts, is_rollback=True)
+    )
