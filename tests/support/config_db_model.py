@@ -85,10 +85,19 @@ class Redis:
         return found
 
     def patch(self, operations: list[Mapping[str, Any]]) -> None:
-        after = jsonpatch.apply_patch(self.tables(), operations)
+        # A change that was cut off may have left both forms of a field in a row; a patch of other rows leaves it so.
+        before = self.tables(halfway=True)
+        after = jsonpatch.apply_patch(before, operations)
         assert all(after.values()), "GCU refuses empty tables"
-        assert after.get("PFC_WD") == self.tables().get("PFC_WD"), "GCU refuses the table on SKUs that it does not list"
+        assert after.get("PFC_WD") == before.get("PFC_WD"), "GCU refuses the table on SKUs that it does not list"
+        kept = {
+            name: row
+            for name, row in self.hashes.items()
+            for table, _, key in [name.partition("|")]
+            if key in after.get(table, {}) and after[table][key] == before[table][key]
+        }
         self.__init__(after)  # type: ignore[misc]
+        self.hashes |= kept
 
     def run(self, steps: Iterable[Step]) -> None:
         for step in steps:
