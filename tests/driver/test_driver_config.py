@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driven_clock import DrivenClock
 from napalm.base.exceptions import (
     CommandErrorException,
     CommitConfirmException,
@@ -293,7 +294,7 @@ def test_a_switch_that_does_not_come_back_is_left_to_its_timer(served: Any, swit
         def gone() -> None:
             raise ConnectionException("gone")
 
-        driver.device.open = gone
+        driver.device.open, driver.device.clock = gone, DrivenClock()
         with pytest.raises(ConnectionClosedException, match="within 60 s unless"):
             driver.commit_config(revert_in=60)
     assert switch.state()["status"] == "armed"
