@@ -16,6 +16,8 @@ from railweave.hosts.render import HostRenderer
 from railweave.templates import find_templates
 from railweave_hosts.bundle import bundle
 
+pytestmark = pytest.mark.slow
+
 Pod = Callable[..., Fabric]
 PROGRAMS = Path(__file__).resolve().parents[3] / "templates" / "hosts"
 NICS = {"nvidia": "connectx-7", "broadcom": "broadcom-thor2", "amd": "amd-pollara-400", "intel": ""}

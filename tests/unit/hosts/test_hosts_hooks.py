@@ -19,6 +19,8 @@ from railweave_hosts.hooks import HookRunner, Hooks
 from railweave_hosts.rdma_test import ends_of_test, judged
 from railweave_hosts.runner import NodeReading
 
+pytestmark = pytest.mark.slow
+
 Pod = Callable[..., Fabric]
 PROGRAMS = Path(__file__).resolve().parents[3] / "templates" / "hosts"
 MTU = HostChange(ChangeKind.SETTING, "rail0", "mtu", "1500", "9000")
