@@ -182,7 +182,7 @@ def _secret_in_file(key: str, where: Where) -> Diagnostic:
 
 
 def _keys_at(parts: tuple[Any, ...]) -> list[str]:
-    """Return the keys known in the mapping at ``parts``."""
+    """Return the keys known in the mapping at ``parts``, or in the nearest one around it."""
     models: dict[tuple[Any, ...], type] = {
         (): _Target,
         ("ssh",): Login,
@@ -190,6 +190,9 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         ("timeouts",): Timeouts,
         ("rollout",): _Rollout,
         ("devices",): Address,
+        ("options",): SecretName,
+        **{(*place, key): SecretName for place in (("ssh",), ("ssh", "jump")) for key in ("password", "passphrase")},
+        **{("hosts", "ssh", key): SecretName for key in ("password", "become_password")},
         ("secrets",): SecretSource,
         ("hosts",): HostsKeys,
         ("hosts", "ssh"): NodeLogin,
@@ -198,7 +201,7 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         ("hosts", "hooks"): Hooks,
         **ROLLOUT_MODELS,
     }
-    known = models[parts[:2]] if parts[:2] in models else models[parts[:1]]
+    known = next(models[parts[:depth]] for depth in range(len(parts), -1, -1) if parts[:depth] in models)
     if issubclass(known, BaseModel):
         return list(known.model_fields)
     return list(TypeAdapter(known).json_schema()["properties"])

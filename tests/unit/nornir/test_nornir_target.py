@@ -71,6 +71,16 @@ def test_a_wrong_target_is_refused(text: str, words: str) -> None:
     assert any(words in message for _, _, message in faults(text))
 
 
+@pytest.mark.parametrize(
+    "text", ["options: {secret_key: %s}", "ssh: {passphrase: %s}", "ssh: {jump: {host: j, password: %s}}"]
+)
+def test_an_unknown_key_of_a_secrets_name_says_which_one_is_meant(text: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        parse_target(f"source: sim\n{text}" % "{secrt: NAME}", "t.yml", "t")
+    told = [(one.message, one.fix) for one in refused.value.diagnostics]
+    assert ("unknown key `secrt`", "did you mean `secret`?") in told
+
+
 @pytest.mark.parametrize("key", ["password", "passphrase"])
 def test_a_secret_in_the_file_is_refused_with_the_way_out(key: str) -> None:
     with pytest.raises(RefusedError) as refused:
