@@ -31,14 +31,16 @@ VERSION = 1
 OPEN, COMPLETE = "open", "complete"
 LONGEST_DIFF = 200
 
+SYSTEMD = "/run/systemd/system"
 LOADS = (
-    ("/etc/systemd/system/", ("systemctl", "daemon-reload")),
-    ("/etc/udev/rules.d/", ("udevadm", "control", "--reload")),
-    ("/etc/systemd/network/", ("networkctl", "reload")),
-    ("/etc/netplan/", ("netplan", "apply")),
-    ("/etc/NetworkManager/system-connections/", ("nmcli", "connection", "reload")),
+    ("/etc/systemd/system/", ("systemctl", "daemon-reload"), SYSTEMD),
+    ("/etc/udev/rules.d/", ("udevadm", "control", "--reload"), "/run/udev/control"),
+    ("/etc/systemd/network/", ("networkctl", "reload"), SYSTEMD),
+    ("/etc/netplan/", ("netplan", "apply"), SYSTEMD),
+    ("/etc/NetworkManager/system-connections/", ("nmcli", "connection", "reload"), SYSTEMD),
 )
-"""What must be run after a file below a folder has changed."""
+"""What must be run after a file below a folder has changed, and what is there while the daemon runs that reads it: in a
+container systemd may run without udev."""
 
 Answer = dict[str, Any]
 
@@ -277,10 +279,13 @@ def _carry_out(
 
 def loads(machine: node.Machine, paths: Sequence[str]) -> list[list[str]]:
     """Return the commands that load changed files, none where systemd does not run on them."""
-    if machine.root or not os.path.isdir("/run/systemd/system"):
+    if machine.root or not os.path.isdir(SYSTEMD):
         return []
-    folders = [(folder, command) for folder, command in LOADS if any(path.startswith(folder) for path in paths)]
-    commands = [list(command) for _, command in folders]
+    commands = [
+        list(command)
+        for folder, command, running in LOADS
+        if os.path.exists(running) and any(path.startswith(folder) for path in paths)
+    ]
     for path in paths:
         if path.endswith(".nmconnection") and os.path.exists(path):
             name = os.path.basename(path).removesuffix(".nmconnection")

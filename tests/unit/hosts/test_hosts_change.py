@@ -137,3 +137,17 @@ def test_a_tool_that_is_missing_is_found_before_anything_is_changed(
     assert (answer["changes"], answer["outcome"]) == ([], "nothing was changed")
     assert node.state()["kernel"] == before["kernel"]
     assert node.state()["files"] == before["files"]
+
+
+def test_what_loads_a_file_is_run_where_its_daemon_runs(change: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = {change.SYSTEMD, "/run/udev/control"}
+    monkeypatch.setattr("os.path.isdir", here.__contains__)
+    monkeypatch.setattr("os.path.exists", here.__contains__)
+    machine = change.node.Machine()
+    files = ["/etc/udev/rules.d/90-railweave.rules", "/etc/systemd/system/railweave-host.service", "/etc/nccl.conf"]
+    systemd, udev = ["systemctl", "daemon-reload"], ["udevadm", "control", "--reload"]
+    assert change.loads(machine, files) == [systemd, udev]
+    here.remove("/run/udev/control")
+    assert change.loads(machine, files) == [systemd]
+    here.clear()
+    assert change.loads(machine, files) == []
