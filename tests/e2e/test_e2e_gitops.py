@@ -1,7 +1,7 @@
 """A scaffolded repository lives its life by the commands of its own pipeline files, on a simulated fabric.
 
 The test plays the forge: fresh clones, variables, conditions, artifacts, approval. Every command comes from the YAML.
-``curl`` alone is a stand-in, which keeps the comments that it is told to send.
+``curl`` is a stand-in, which keeps the comments that it is told to send, and ``pip`` one that installs nothing.
 """
 
 import json
@@ -23,6 +23,7 @@ BIN = Path(sys.executable).parent
 STEP_SECONDS = 240
 CURL = """#!/usr/bin/env python3
 import json, pathlib, sys
+sys.stdin.read()
 if not any(one.startswith("@") for one in sys.argv):
     print("[]")
     raise SystemExit
@@ -30,6 +31,7 @@ body = json.loads(next(pathlib.Path(one[1:]).read_text() for one in sys.argv if 
 with open(pathlib.Path(__file__).with_name("sent.jsonl"), "a") as sent:
     sent.write(json.dumps({"to": sys.argv[-1], "body": body}) + "\\n")
 """
+IMAGE = f"example.net/railweave@sha256:{'0' * 64}"
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "init.defaultBranch=main")
 
 
@@ -52,7 +54,9 @@ class Repository:
         stand_in = self.work / "bin" / "curl"
         stand_in.parent.mkdir(parents=True)
         stand_in.write_text(CURL, encoding="utf-8")
-        stand_in.chmod(0o755)
+        (stand_in.parent / "pip").write_text("#!/bin/sh\n", encoding="utf-8")
+        for one in stand_in.parent.iterdir():
+            one.chmod(0o755)
         self.environ = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("SSH_", "RAILWEAVE_"))},
             "PATH": f"{stand_in.parent}:{BIN}:{os.environ['PATH']}",
@@ -106,14 +110,19 @@ class Repository:
         subprocess.run(["git", "clone", "-q", str(self.folder), str(clone)], check=True)
         return clone
 
+    def offer(self, clone: Path) -> None:
+        """Check the protected branch out, and offer what is proposed as the head of merge request 7."""
+        self.shell("git checkout -q origin/main", clone, {})
+        self.git("update-ref", "refs/merge-requests/7/head", "HEAD")
+
     def keep(self, name: str, clone: Path, paths: list[str]) -> None:
         kept = self.artifacts[name] = self.work / "artifacts" / f"{self.jobs}-{name}"
-        for path in paths:
-            source, into = clone / path, kept / path
+        for source in (one for path in paths for one in clone.glob(path.rstrip("/"))):
+            into = kept / source.relative_to(clone)
             into.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():
                 shutil.copytree(source, into)
-            elif source.exists():
+            else:
                 shutil.copy(source, into)
 
     def restore(self, name: str, clone: Path) -> None:
@@ -161,7 +170,9 @@ class GitHub:
             "github.token": "token",
             "secrets.RAILWEAVE_SSH_KEY": self.repository.key().read_text(encoding="utf-8"),
             "secrets.RAILWEAVE_READER_KEY": self.repository.key().read_text(encoding="utf-8"),
+            "secrets.RAILWEAVE_SIGNING_KEY": "",
             "vars.DEPLOY_FLAGS": self.repository.flags,
+            "vars.RAILWEAVE_IMAGE": IMAGE,
         }
         for job in workflow["jobs"].values():
             if holds(job.get("if", "always()"), known):
@@ -199,7 +210,9 @@ class GitHub:
         if action == "actions/checkout":
             clone = self.repository.clone()
             if self.event == "pull_request_target":
-                self.repository.shell("git checkout -q origin/main", clone, {})
+                self.repository.offer(clone)
+            return clone
+        if action == "actions/setup-python":
             return clone
         given = step["with"]
         if action == "actions/upload-artifact":
@@ -210,14 +223,18 @@ class GitHub:
         return clone
 
 
+def value(expression: str, known: dict[str, str]) -> Any:
+    """Return the value of an expression of GitHub's over what is known."""
+    text = re.sub(r"\b(?:github|vars|secrets)\.[\w.]+", lambda found: repr(known[found[0]]), expression)
+    return eval(text.replace("&&", " and ").replace("||", " or ").replace("always()", "True"), {})
+
+
 def holds(condition: str, known: dict[str, str]) -> bool:
-    """Evaluate a condition of GitHub's over what is known."""
-    text = re.sub(r"\b(?:github|vars)\.[a-z_.]+", lambda found: repr(known[found[0]]), condition)
-    return bool(eval(text.replace("&&", " and ").replace("||", " or ").replace("always()", "True"), {}))
+    return bool(value(condition, known))
 
 
 def filled(text: str, known: dict[str, str]) -> str:
-    return re.sub(r"\$\{\{ *([\w.]+) *\}\}", lambda found: known[found[1]], text)
+    return re.sub(r"\$\{\{ *(.+?) *\}\}", lambda found: str(value(found[1], known)), text)
 
 
 class GitLab:
@@ -230,21 +247,33 @@ class GitLab:
         self.repository = repository
 
     def run(self, event: str) -> None:
+        """Run what an event starts: a merge request its pipeline without keys, and by a webhook the one that plans."""
+        self._pipeline(event)
+        if event == "merge_request_event":
+            self._pipeline("trigger")
+
+    def _pipeline(self, event: str) -> None:
         pipeline = yaml.safe_load((self.repository.folder / ".gitlab-ci.yml").read_text(encoding="utf-8"))
-        merge_request = event == "merge_request_event"
+        proposed = event == "merge_request_event"
+        payload = self.repository.work / "payload.json"
+        payload.write_text(json.dumps({"object_attributes": PUSHED}), encoding="utf-8")
+        of_branch = {
+            "CI_COMMIT_BRANCH": "main",
+            "RAILWEAVE_SSH_KEY": str(self.repository.key()),
+            "RAILWEAVE_READER_KEY": str(self.repository.key()),
+            "RAILWEAVE_TOKEN": "token",
+            "RAILWEAVE_IMAGE": IMAGE,
+            "DEPLOY_FLAGS": self.repository.flags,
+        }
         provided = {
             "CI_PIPELINE_SOURCE": event,
             "CI_DEFAULT_BRANCH": "main",
             "CI_PROJECT_ID": "9",
             "CI_API_V4_URL": "https://gitlab.example.net/api/v4",
             "GITLAB_USER_LOGIN": "ada",
-            "RAILWEAVE_SSH_KEY": str(self.repository.key()),
-            "RAILWEAVE_READER_KEY": str(self.repository.key()),
-            "RAILWEAVE_TOKEN": "token",
-            "DEPLOY_FLAGS": self.repository.flags,
             "CI_COMMIT_SHA": self.repository.git("rev-parse", "HEAD"),
-            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
-            **({"CI_MERGE_REQUEST_IID": "7"} if merge_request else {"CI_COMMIT_BRANCH": "main"}),
+            "TRIGGER_PAYLOAD": str(payload),
+            **({} if proposed else of_branch),
         }
         jobs = [one for one in pipeline.values() if isinstance(one, dict) and "script" in one]
         assert allowed(pipeline["workflow"]["rules"], provided)
@@ -253,6 +282,8 @@ class GitLab:
             if not allowed(job["rules"], provided):
                 continue
             clone = self.repository.clone()
+            if event == "trigger":
+                self.repository.offer(clone)
             for name in made:
                 self.repository.restore(name, clone)
             script = "\n".join(line for each in job["script"] for line in ([each] if isinstance(each, str) else each))
@@ -262,9 +293,24 @@ class GitLab:
                 self.repository.keep(job["stage"], clone, job["artifacts"]["paths"])
 
 
+PUSHED = {
+    "action": "open",
+    "iid": 7,
+    "source_project_id": 9,
+    "target_project_id": 9,
+    "target_branch": "main",
+}
+"""What GitLab's webhook tells of a merge request."""
+
+
 def allowed(rules: list[dict[str, Any]], variables: dict[str, str]) -> bool:
     return any(
-        eval(re.sub(r"\$(\w+)", lambda found: repr(variables.get(found[1], "")), rule["if"]).replace("&&", " and "), {})
+        eval(
+            re.sub(r"\$(\w+)", lambda found: repr(variables.get(found[1], "")), rule["if"])
+            .replace("&&", " and ")
+            .replace("||", " or "),
+            {},
+        )
         for rule in rules
     )
 

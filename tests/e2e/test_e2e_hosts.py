@@ -406,8 +406,15 @@ def test_broadcom_nics_are_set_by_their_own_tools(nodes: Nodes) -> None:
 
 
 def test_amd_nics_are_set_port_by_port_and_read_back(nodes: Nodes) -> None:
-    # A Pollara has no single port of 100G, the speed of this small fabric; its tools are named instead.
-    nodes.project.edit(("model: connectx-6", "model: intel-e810"), ("manage: true,", "manage: true, vendor: amd,"))
+    # A Pollara has no single port of 100G, the speed of this small fabric.
+    nodes.project.edit(
+        ("speed: 100G, ports: 1, model: connectx-6, pcie: gen4x16", "speed: 400G, ports: 1, model: amd-pollara-400"),
+        (
+            "model: sonic-vs, count: 2, downlink_speed: 100G, uplink_speed: 100G",
+            "model: nokia-ixr7220-h4-64d, count: 2",
+        ),
+        ("spine: {model: sonic-vs", "spine: {model: nokia-ixr7220-h4-64d"),
+    )
     nodes.add("gpu1", rdma_prefix="ionic_")
     nodes.target()
     run = nodes.run("apply")

@@ -214,6 +214,7 @@ SEEDS = (
     Seed("DEVICE_METADATA", "localhost", {"bgp_asn": "None"}, "DEVICE_METADATA|localhost|bgp_asn"),
     Seed("DEVICE_METADATA", "localhost", {"hostname": "x" * 64}, "DEVICE_METADATA|localhost|hostname"),
     Seed("DEVICE_METADATA", "other", {}, "DEVICE_METADATA|other", "localhost"),
+    Seed("SWITCH_HASH", "GLOBAL", {"ecmp_hash": ("SRC_IP", "QUEUE_PAIR")}, "SWITCH_HASH|GLOBAL|ecmp_hash"),
     Seed("PORT", "Ethernet0", {"mtu": "9300"}, "PORT|Ethernet0|mtu", "range"),
     Seed("PORT", "Ethernet0", {"speed": "0"}, "PORT|Ethernet0|speed", "range"),
     Seed("PORT", "Ethernet0", {"speed": None}, "PORT|Ethernet0|speed", "Mandatory"),
