@@ -1,4 +1,4 @@
-"""The RDMA test between two nodes of the first batch: what each end is told, and what both said."""
+"""The RDMA test between two nodes of the first batch: the commands of both ends, and what they printed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -63,7 +63,7 @@ class HostResult:
 class HostsRun:
     """A run on nodes in natural order; ``stopped_by`` says why the rest was not attempted, empty where none was left.
 
-    ``applied`` tells a change from a dry run, ``is_rollback`` the way back to the nodes' snapshots from that to the
+    ``applied`` is False in a dry run; with ``is_rollback`` the nodes went to their snapshots and not to the
     intent. ``tested`` says what the RDMA test on the first batch gave, or why there was none.
     """
 

@@ -44,7 +44,7 @@ _DOCUMENT = "/etc/railweave/rails.json"
 def changed_values(run: HostsRun) -> dict[str, tuple[str, ...]]:
     """Return the settings that other nodes and switches rely on and that would change, by node.
 
-    A node whose document is as it would be written is only brought back in line, and one without any is new.
+    A node whose document is already as it would be written only gets its settings again; one without any is new.
     """
     packs = [load_catalog().vendor_pack(one) for one in load_catalog().vendor_ids()]
     shared = {"mtu", *(pack.facts[fact]["what"] for pack in packs for fact in _SHARED_FACTS if fact in pack.facts)}

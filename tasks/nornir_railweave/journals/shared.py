@@ -116,7 +116,8 @@ class SharedJournals:
     def refuse_while_held(self, place: str, tell: Callable[[str], None] = lambda _: None) -> None:
         """Raise HeldError where another runner holds ``FABRIC@TARGET``; watch for it where one held it last.
 
-        Afterwards the folder has what that runner wrote last. ``tell`` is told what is waited for.
+        Afterwards the folder has what that runner wrote last. ``tell`` gets a sentence that says
+        for what this waits.
         """
         number, record = self._last(place)
         if record is None or not record.held or self._lost.get(place) == number:

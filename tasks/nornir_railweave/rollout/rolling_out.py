@@ -255,7 +255,7 @@ class _RollingOut:
     def _soak(self, attempts: Mapping[str, Attempt]) -> None:
         """Watch a confirmed wave; a fault rolls it back. Raises _StoppedError where the rollout must not go on.
 
-        The journal tells of the soak first: whatever of its end is lost, resuming and rolling back ask the switches.
+        The journal has the soak first: if its end is lost, resuming and rolling back ask the switches.
         """
         seconds = self._rollout.soak_s
         if seconds <= 0:
