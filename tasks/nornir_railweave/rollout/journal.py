@@ -307,14 +307,14 @@ def _claim(folder: Path, fabric: str, target: str, rollout: str) -> int:
     path = folder / f"{fabric}@{target}.lock"
     with _writing(path):
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    if not _locked(file, fcntl.LOCK_EX):
-        told = os.pread(file, 4096, 0)
-        os.close(file)
-        raise RefusedError([_busy(told, f"{fabric} on {target}")])
     try:
         with _writing(path):
-            os.ftruncate(file, 0)
-            os.pwrite(file, json.dumps({"rollout": rollout, **_holder()}).encode(), 0)
+            locked = _locked(file, fcntl.LOCK_EX)
+            if locked:
+                os.ftruncate(file, 0)
+                os.pwrite(file, json.dumps({"rollout": rollout, **_holder()}).encode(), 0)
+        if not locked:
+            raise RefusedError([_busy(os.pread(file, 4096, 0), f"{fabric} on {target}")])
     except RailweaveError:
         os.close(file)
         raise

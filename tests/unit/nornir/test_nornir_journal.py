@@ -1,5 +1,6 @@
 """The journal: whole lines, synchronized, locked while its rollout lives, readable after anything."""
 
+import errno
 import json
 import os
 from contextlib import closing
@@ -297,6 +298,15 @@ def test_a_folder_that_cannot_be_written_is_a_refusal(tmp_path: Path, monkeypatc
     for what in (lambda: opened(tmp_path), lambda: refuse_while_running(tmp_path, "pod1", "production")):
         with pytest.raises(RailweaveError, match=r"lock cannot be written: Read-only file system"):
             what()
+
+
+def test_a_disk_that_takes_no_locks_is_refused_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(file: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", fails)
+    with pytest.raises(RailweaveError, match=r"pod1@sim\.lock cannot be written: No locks available"):
+        refuse_while_running(tmp_path, "pod1", "sim")
 
 
 def test_a_journal_is_locked_exactly_while_its_rollout_lives(tmp_path: Path) -> None:
