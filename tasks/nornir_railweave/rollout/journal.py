@@ -124,10 +124,15 @@ class Journal:
         return journal
 
     def _take(self, path: Path, file: int, claim: int, metadata: RolloutMetadata, *, resumed: bool) -> None:
-        if not _locked(file, fcntl.LOCK_EX):
+        try:
+            with _writing(path):
+                locked = _locked(file, fcntl.LOCK_EX)
+            if not locked:
+                raise RefusedError([_busy(b"", path.stem)])
+        except RailweaveError:
             os.close(file)
             os.close(claim)
-            raise RefusedError([_busy(b"", path.stem)])
+            raise
         size = os.fstat(file).st_size
         self.path = path
         self.name = path.stem
