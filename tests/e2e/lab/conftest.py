@@ -307,10 +307,31 @@ def grown(start_lab: Callable[..., LabRig]) -> LabRig:
 
 
 @pytest.fixture(scope="session")
-def unnumbered(start_lab: Callable[..., LabRig]) -> LabRig:
+def bare_unnumbered(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start a lab without addresses between switches, bare; its two nodes are managed."""
     more = "addressing: {underlay: unnumbered}\nhosts: {manage: true}\n"
-    return start_lab(small_intent("bare", *TWO_NODES, more=more), SONIC_TRANSPORT="docker")
+    rig = start_lab(small_intent("bare", *TWO_NODES, more=more), SONIC_TRANSPORT="docker")
+    for node in ("gpu1", "gpu2"):
+        # The lab's nodes have no systemd: what would be told to it is written down.
+        rig.on(node, "mkdir -p /run/systemd/system")
+        for tool in ("systemctl", "networkctl"):
+            script = f"#!/bin/sh\\necho {tool} \\$@ >> /tmp/calls\\n"
+            rig.on(node, f'printf "{script}" > /usr/local/bin/{tool} && chmod 755 /usr/local/bin/{tool}')
+    return rig
+
+
+@pytest.fixture(scope="session")
+def unnumbered(bare_unnumbered: LabRig) -> LabRig:
+    """Return the lab without addresses between switches with its intent deployed."""
+    assert bare_unnumbered.deploy()["result"] in {"done", "unchanged"}
+    return bare_unnumbered
+
+
+@pytest.fixture(scope="session")
+def managed(unnumbered: LabRig) -> LabRig:
+    """Return the same with its two nodes set up."""
+    assert unnumbered.json("hosts", "apply", "--target", "lab", "--yes")["result"] in {"done", "unchanged"}
+    return unnumbered
 
 
 @pytest.fixture(scope="session")

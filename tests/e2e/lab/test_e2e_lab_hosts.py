@@ -1,5 +1,7 @@
 """GPU nodes of a lab set up through Ansible, and the fabric carrying their packets afterwards."""
 
+from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,36 +13,27 @@ NODES = ("gpu1", "gpu2")
 ADDRESSES = {"gpu1": ("10.32.0.1", "10.32.0.65"), "gpu2": ("10.32.0.3", "10.32.0.67")}
 
 
-@pytest.fixture
-def managed(unnumbered: Any) -> Any:
-    """Return the fabric whose two nodes the intent manages."""
-    return unnumbered
-
-
 def changes(run: Any, node: str) -> set[tuple[str, str]]:
     return {(one["subject"], one["what"]) for one in run["hosts"][node]["changes"]}
 
 
-def test_nodes_are_set_up_and_reach_each_other_on_every_rail(managed: Any, proves: Any) -> None:
+def test_nodes_are_set_up_and_reach_each_other_on_every_rail(unnumbered: Any, proves: Any) -> None:
     for node in NODES:
         # As a node comes from its installer: links down, no address, no rule.
-        managed.on(node, "for rail in rail0 rail1; do ip addr flush dev $rail; ip link set $rail down mtu 1500; done")
-        managed.on(node, "ip rule flush; ip rule add lookup main prio 32766; ip route flush table 100", status=None)
-        # The lab's nodes have no systemd: what would be told to it is written down.
-        managed.on(node, "mkdir -p /run/systemd/system")
-        for tool in ("systemctl", "networkctl"):
-            script = f"#!/bin/sh\\necho {tool} \\$@ >> /tmp/calls\\n"
-            managed.on(node, f'printf "{script}" > /usr/local/bin/{tool} && chmod 755 /usr/local/bin/{tool}')
-    assert not managed.pings("gpu1", "-I 10.32.0.1 10.32.0.3")
-    applied = managed.json("hosts", "apply", "--target", "lab", "--yes")
+        unnumbered.on(
+            node, "for rail in rail0 rail1; do ip addr flush dev $rail; ip link set $rail down mtu 1500; done"
+        )
+        unnumbered.on(node, "ip rule flush; ip rule add lookup main prio 32766; ip route flush table 100", status=None)
+    assert not unnumbered.pings("gpu1", "-I 10.32.0.1 10.32.0.3")
+    applied = unnumbered.json("hosts", "apply", "--target", "lab", "--yes")
     assert (applied["result"], applied["summary"]["changed"]) == ("done", 2)
-    assert managed.json("hosts", "apply", "--target", "lab", "--yes")["result"] == "unchanged"
+    assert unnumbered.json("hosts", "apply", "--target", "lab", "--yes")["result"] == "unchanged"
     # Changed files were loaded once, by the run that changed them.
-    assert managed.on("gpu1", "sort /tmp/calls").splitlines() == ["networkctl reload", "systemctl daemon-reload"]
-    for own in ADDRESSES["gpu1"]:
-        for far in ADDRESSES["gpu2"]:
-            managed.wait_until(lambda: managed.pings("gpu1", f"-M do -s {DATA} -I {own} {far}"), 30, f"{own} to {far}")  # noqa: B023
-    managed.as_intended()
+    assert unnumbered.on("gpu1", "sort /tmp/calls").splitlines() == ["networkctl reload", "systemctl daemon-reload"]
+    for own, far in product(ADDRESSES["gpu1"], ADDRESSES["gpu2"]):
+        ping = partial(unnumbered.pings, "gpu1", f"-M do -s {DATA} -I {own} {far}")
+        unnumbered.wait_until(ping, 30, f"{own} to {far}")
+    unnumbered.as_intended()
     proves("2 nodes set up once; 9000 bytes from each rail to each rail, across leaves and spines, with don't-fragment")
 
 
