@@ -20,7 +20,7 @@ class Tested(NamedTuple):
 
 
 def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dict[str, Any]]:
-    """Return what both nodes are told; empty where no class carries RDMA."""
+    """Return the orders for both nodes; empty where no class carries RDMA."""
     nodes = node_of(fabric, server), node_of(fabric, client)
     mark = nodes[0].marking
     if mark is None:

@@ -1,4 +1,4 @@
-"""One run of ansible-runner over some nodes, and what its events tell of each.
+"""One run of ansible-runner over some nodes, and what its events report about each.
 
 ansible-runner keeps its arguments in its folder and would use them again, so every run has a fresh one, which is
 removed afterwards. It writes Ansible's whole environment there too, so that holds no secret either: Ansible asks for

@@ -1,7 +1,7 @@
 """A scaffolded repository lives its life by the commands of its own pipeline files, on a simulated fabric.
 
 The test plays the forge: fresh clones, variables, conditions, artifacts, approval. Every command comes from the YAML.
-``curl`` is a stand-in, which keeps the comments that it is told to send, and ``pip`` one that installs nothing.
+``curl`` is a stand-in, which keeps the comments that it gets, and ``pip`` one that installs nothing.
 """
 
 import json
@@ -300,7 +300,7 @@ PUSHED = {
     "target_project_id": 9,
     "target_branch": "main",
 }
-"""What GitLab's webhook tells of a merge request."""
+"""What GitLab's webhook says about a merge request."""
 
 
 def allowed(rules: list[dict[str, Any]], variables: dict[str, str]) -> bool:

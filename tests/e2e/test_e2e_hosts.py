@@ -347,8 +347,8 @@ def test_make_deploy_sets_up_the_nodes_that_the_intent_manages_and_mends_one_cha
     assert_linux_is_set(nodes["gpu1"], ["10.32.0.1/31", "10.32.0.65/31"])
 
     nodes["gpu3"].ip("link", "set", "rail0", "mtu", "1500")
-    mended = make_deploy(nodes.project)
-    assert "done: 1 node changed, 3 nodes as intended" in mended
+    fixed = make_deploy(nodes.project)
+    assert "done: 1 node changed, 3 nodes as intended" in fixed
     assert json.loads(nodes["gpu3"].ip("-j", "link", "show", "rail0"))[0]["mtu"] == 9000
 
 

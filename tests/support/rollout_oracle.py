@@ -16,7 +16,7 @@ from railweave.sonic.ownership import OWNED
 from railweave.sonic.rows import DeviceConfig
 
 Held = Mapping[str, Any]
-"""What `watched_simulator.held` tells of one switch."""
+"""What `watched_simulator.held` reports about one switch."""
 
 _MADE_BY_SONIC = ("VERSIONS",)
 _LEFT_BY_SONIC = "CABLE_LENGTH"

@@ -41,7 +41,7 @@ def answers() -> bool:
 def _connected() -> bool:
     """Tell whether bgpd has reached zebra.
 
-    What it is told before, it does not pass on: with ``bgp suppress-fib-pending`` it then waits for ever to hear that a
+    It does not pass on what it gets before: with ``bgp suppress-fib-pending`` it then waits for ever to hear that a
     route is in the kernel, and announces none (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set`` of bgpd/bgpd.c).
     """
     return re.search(r"^bgp ", vtysh("show zebra client summary").stdout, re.MULTILINE) is not None

@@ -22,8 +22,8 @@ Places = Callable[[str], Where]
 def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[Diagnostic, ...]:
     """Return what is wrong with the phases that lead away from ``base``, errors first; ``where`` finds an intent path.
 
-    Errors are buffers without room for the lossless classes of a phase before the last; what the head itself lacks is
-    told by its own checks.
+    Errors are buffers without room for the lossless classes of a phase before the last; what the head itself lacks
+    its own checks report.
     """
     head = phases[-1].fabric
     place = where("traffic_classes")

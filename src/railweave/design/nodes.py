@@ -27,7 +27,7 @@ def rail_count(intent: Intent) -> int:
 
 
 def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
-    """Return the ports of each entry's nodes; None where they do not divide evenly (RW103, told by check_intent)."""
+    """Return the ports of each entry's nodes; None where they do not divide evenly (check_intent reports RW103)."""
     planes, rails = intent.topology.planes, rail_count(intent)
     share = 1 if intent.topology.shape is Shape.RACK_ALIGNED else rails
     found = []

@@ -33,7 +33,7 @@ class MovedCable:
 
 
 def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
-    """Return the cables that move, told by their lower ends; cables that only come or go are none of them."""
+    """Return the cables that move, by their lower ends; cables that only come or go are none of them."""
     moved: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
     # A switch that takes or loses its name comes or goes with all its cables.
     renamed = {

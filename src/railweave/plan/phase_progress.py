@@ -1,4 +1,4 @@
-"""How far a fabric has come through the phases of a change, told by what its switches run.
+"""How far a fabric has come through the phases of a change, read from what its switches run.
 
 Phase 0 is the base. The configuration of a switch may be the same in several phases, so the last phase whose
 configuration it runs is what counts; the fabric has done the phases that every switch has. A deployment takes one

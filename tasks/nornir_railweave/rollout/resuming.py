@@ -89,7 +89,7 @@ def free_device(
     """Restore what the device held before its pending commit, and undrain it, if these are of ``rollout``.
 
     A commit of anybody else is left alone: the plan that is made next names it. The result is failed where the device
-    could not be freed; the plan tells of that too.
+    could not be freed; the plan reports that too.
     """
     name = task.host.name
     record = rollout.devices[name]

@@ -178,7 +178,7 @@ def test_drift_by_hand_is_planned_and_mended(rig: Any, proves: Any) -> None:
     }
     assert rig.deploy()["result"] == "done"
     rig.as_intended()
-    proves(f"{', '.join(what for what, _ in by_hand.values())} changed by hand on one switch each: planned and mended")
+    proves(f"{', '.join(what for what, _ in by_hand.values())} changed by hand on one switch each: planned and fixed")
 
 
 def test_a_node_says_what_it_is(rig: Any, proves: Any) -> None:

@@ -37,7 +37,7 @@ def test_nodes_are_set_up_and_reach_each_other_on_every_rail(unnumbered: Any, pr
     proves("2 nodes set up once; 9000 bytes from each rail to each rail, across leaves and spines, with don't-fragment")
 
 
-def test_a_node_changed_by_hand_is_found_and_mended(managed: Any, proves: Any) -> None:
+def test_a_node_changed_by_hand_is_found_and_fixed(managed: Any, proves: Any) -> None:
     managed.on("gpu1", "ip link set rail1 mtu 1500 && ip route del default table 100 && rm /etc/nccl.conf")
     assert not managed.pings("gpu1", f"-M do -s {DATA} -I 10.32.0.65 10.32.0.67")
     planned = managed.json("hosts", "plan", "--target", "lab", "--exit-code", status=2)
@@ -47,4 +47,4 @@ def test_a_node_changed_by_hand_is_found_and_mended(managed: Any, proves: Any) -
     assert changes(managed.json("hosts", "apply", "--target", "lab", "--yes"), "gpu1") == wanted
     assert managed.pings("gpu1", f"-M do -s {DATA} -I 10.32.0.65 10.32.0.67")
     assert managed.json("hosts", "plan", "--target", "lab")["summary"]["unchanged"] == 2
-    proves("a wrong MTU, a lost route and a lost file found on one node, mended, and the other left alone")
+    proves("a wrong MTU, a lost route and a lost file found on one node and fixed, and the other left alone")

@@ -1,4 +1,4 @@
-"""How nodes are reached: the target's `hosts:`, and what Ansible is told of it."""
+"""How nodes are reached: the target's `hosts:`, and the variables that Ansible gets."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -97,7 +97,7 @@ def test_a_shared_value_changes_only_where_the_node_was_set_up_for_another() -> 
         False,
         (
             HostResult("moved", HostState.CHANGED, (document, pfc, replace(pfc, subject="rail1"))),
-            HostResult("mended", HostState.CHANGED, (pfc,)),
+            HostResult("changed", HostState.CHANGED, (pfc,)),
             HostResult("fresh", HostState.CHANGED, (replace(document, before="absent"), pfc)),
             HostResult("rerouted", HostState.CHANGED, (document, route)),
         ),

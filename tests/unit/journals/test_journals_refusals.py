@@ -1,4 +1,4 @@
-"""Stores that refuse, break off or do not answer: what a person is told has no credentials, and nothing is begun."""
+"""Stores that refuse, break off or do not answer: messages have no credentials, and nothing is started."""
 
 import subprocess
 from collections.abc import Callable
@@ -156,7 +156,7 @@ def test_a_server_that_knows_no_conditions_is_refused_before_anything_begins(buc
 
 
 class Failing:
-    """A store that stops to answer when it is told to."""
+    """A store that stops answering on request."""
 
     def __init__(self) -> None:
         self.records: dict[str, bytes] = {}

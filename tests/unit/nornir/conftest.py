@@ -165,7 +165,7 @@ class World:
 
 
 class Timer:
-    """What the driver tells of the switch's own timer."""
+    """What the driver reports about the switch's own timer."""
 
     def __init__(self, switch: Switch) -> None:
         self._switch = switch

@@ -1,4 +1,4 @@
-"""A rollout whose process is told to end: at once when told twice, and with its state told."""
+"""A rollout whose process gets SIGTERM: it ends at once at the second, and reports its state."""
 
 import json
 import signal

@@ -43,7 +43,7 @@ class Kept:
 
 @dataclass
 class Timer:
-    """What a switch tells of its last commit."""
+    """What a switch reports about its last commit."""
 
     driver: Any
 

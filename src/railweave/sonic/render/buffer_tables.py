@@ -3,7 +3,7 @@
 In the traditional model buffermgrd looks up headroom by speed and cable length and writes a profile and priority groups
 of fixed names itself (swss, cfgmgr/buffermgr.cpp). The rows here have exactly these names and values, so that it finds
 them there; its configured cable length is that of the published row. In the dynamic model the switch computes
-headroom, told by the profile ``NULL``, and keeps it to itself.
+headroom, marked by the profile ``NULL``, and keeps it to itself.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """The QoS tables: maps, schedulers, ECN profiles, and what each port and queue uses of them.
 
 Names are fixed, so that a changed class changes fields, not references. What the ASIC does with priority groups is
-told by PFC_PRIORITY_TO_PRIORITY_GROUP_MAP on Spectrum only; Broadcom ASICs take groups as priorities.
+given by PFC_PRIORITY_TO_PRIORITY_GROUP_MAP on Spectrum only; Broadcom ASICs take groups as priorities.
 """
 
 from collections.abc import Iterable, Sequence
