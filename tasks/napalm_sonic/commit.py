@@ -31,7 +31,8 @@ from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
-from railweave_switch.state import VERSION, Kind
+from railweave_switch.state import Kind
+from railweave_switch.state_forms import VERSION
 
 
 @dataclass(frozen=True, slots=True)

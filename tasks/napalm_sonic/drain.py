@@ -21,7 +21,8 @@ from railweave.sonic.frr import FrrDocument, FrrEntry, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, redrained, undo_text, undrain_text
 from railweave.sonic.frr.lines import JOIN
-from railweave_switch.state import VERSION, Kind
+from railweave_switch.state import Kind
+from railweave_switch.state_forms import VERSION
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing import Any
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Hash, Host
 from railweave_switch.restart import settle
 from railweave_switch.rows import changed, digest
-from railweave_switch.state import DamagedError, Stage, State, VersionError, read_state, report
+from railweave_switch.state import Stage, State, read_state, report
+from railweave_switch.state_forms import DamagedError, VersionError
 from railweave_switch.steps import StepError, frr_text
 
 Answer = dict[str, Any]

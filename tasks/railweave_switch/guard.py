@@ -9,18 +9,17 @@ from railweave_switch.reverting import revert_to
 from railweave_switch.saving import finish, journal_of
 from railweave_switch.state import (
     ENDED,
-    DamagedError,
     Document,
     Kind,
     Stage,
     State,
-    VersionError,
     guarded,
     read_document,
     read_state,
     stand_in,
     write,
 )
+from railweave_switch.state_forms import DamagedError, VersionError
 from railweave_switch.steps import StepError
 
 BUSY_S = 300.0

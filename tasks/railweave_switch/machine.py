@@ -8,14 +8,13 @@ import fcntl
 import json
 import os
 import signal
-import socket
 import stat
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 from railweave_switch import main
 from railweave_switch.host import (
@@ -29,11 +28,8 @@ from railweave_switch.host import (
     Host,
     Process,
 )
+from railweave_switch.redis import SOCKETS, Redis
 
-REDIS_SOCKETS = ("/var/run/redis/redis.sock", "/run/redis/redis.sock")
-REDIS_ADDRESS = ("127.0.0.1", 6379)
-DATABASES = {"APPL_DB": 0, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STATE_DB": 6}
-REDIS_S = 30.0
 _LOCK_PAUSE_S = 0.2
 
 
@@ -44,7 +40,7 @@ class Machine(Host):
         self.root = root
         self.directory = f"{root}{Host.directory}"
         self.sonic_directory = f"{root}{Host.sonic_directory}"
-        self.sockets = [f"{root}{path}" for path in REDIS_SOCKETS]
+        self.sockets = [f"{root}{path}" for path in SOCKETS]
 
     # Time
 
@@ -136,14 +132,14 @@ class Machine(Host):
 
     def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
         """Return the rows of a database; CONFIG_DB only when it is filled: until then every reader would err."""
-        with Redis(DATABASES[database], self.sockets) as redis:
+        with Redis(database, self.sockets) as redis:
             if database == "CONFIG_DB" and redis.call("GET", "CONFIG_DB_INITIALIZED") != "1":
                 raise DatabaseError("CONFIG_DB is being filled: CONFIG_DB_INITIALIZED is not set")
             return redis.rows(pattern)
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
         """Carry out commands on CONFIG_DB in one transaction."""
-        with Redis(DATABASES["CONFIG_DB"], self.sockets) as redis:
+        with Redis("CONFIG_DB", self.sockets) as redis:
             done = redis.pipeline([("MULTI",), *commands, ("EXEC",)])[-1]
         for answer in done or ():
             if isinstance(answer, DatabaseError):
@@ -324,90 +320,3 @@ def _process_one() -> str:
             return file.read().strip()
     except OSError:
         return ""
-
-
-class Redis:
-    """One connection to one database, in as much of Redis' protocol (RESP 2) as rows need."""
-
-    def __init__(self, database: int, paths: Sequence[str]) -> None:
-        self._socket = self._connected(paths)
-        self._answers: BinaryIO = self._socket.makefile("rb")
-        self.call("SELECT", str(database))
-
-    def __enter__(self) -> Redis:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._answers.close()
-        self._socket.close()
-
-    @staticmethod
-    def _connected(paths: Sequence[str]) -> socket.socket:
-        for path in paths:
-            if os.path.exists(path):
-                opened = socket.socket(socket.AF_UNIX)
-                opened.settimeout(REDIS_S)
-                with contextlib.suppress(OSError):
-                    opened.connect(path)
-                    return opened
-                opened.close()
-        try:
-            return socket.create_connection(REDIS_ADDRESS, REDIS_S)
-        except OSError as error:
-            raise DatabaseError(f"Redis does not answer: {error}") from error
-
-    def call(self, *words: str) -> Any:
-        """Send one command and return its answer; raises DatabaseError."""
-        return self.pipeline([words])[0]
-
-    def pipeline(self, commands: Sequence[Sequence[str]]) -> list[Any]:
-        """Send commands in one go and return their answers; raises DatabaseError for the first that is refused."""
-        try:
-            self._socket.sendall(b"".join(_encoded(words) for words in commands))
-            answers = [self._read() for _ in commands]
-        except (OSError, ValueError, OverflowError, RecursionError) as error:
-            raise DatabaseError(f"Redis broke off: {error}") from error
-        for answer in answers:
-            if isinstance(answer, DatabaseError):
-                raise answer
-        return answers
-
-    def rows(self, pattern: str) -> dict[str, Hash]:
-        """Return all hashes whose key matches."""
-        keys = sorted(_texts(self.call("KEYS", pattern)))
-        kinds = self.pipeline([("TYPE", key) for key in keys]) if keys else []
-        keys = [key for number, key in enumerate(keys) if kinds[number] == "hash"]
-        found = self.pipeline([("HGETALL", key) for key in keys]) if keys else []
-        return {key: _paired(found[number]) for number, key in enumerate(keys)}
-
-    def _read(self) -> Any:
-        head = self._answers.readline()
-        if not head:
-            raise DatabaseError("Redis closed the connection")
-        kind, rest = head[:1], head[1:].rstrip(b"\r\n").decode("utf-8", "replace")
-        if kind == b"-":
-            return DatabaseError(f"Redis: {rest}")
-        if kind == b"$":
-            return None if rest == "-1" else self._answers.read(int(rest) + 2)[:-2].decode("utf-8", "replace")
-        if kind == b"*":
-            return None if rest == "-1" else [self._read() for _ in range(int(rest))]
-        return int(rest) if kind == b":" else rest
-
-
-def _texts(answer: Any) -> list[str]:
-    if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
-        raise DatabaseError("Redis answered no list of texts")
-    return answer
-
-
-def _paired(answer: Any) -> dict[str, str]:
-    words = _texts(answer)
-    return {words[at]: words[at + 1] for at in range(0, len(words) - 1, 2)}
-
-
-def _encoded(words: Sequence[str]) -> bytes:
-    parts = [b"*%d\r\n" % len(words)]
-    for word in words:
-        data = word.encode()
-        parts.append(b"$%d\r\n%s\r\n" % (len(data), data))
-    return b"".join(parts)

@@ -19,7 +19,8 @@ from railweave_switch.guard import Guard
 from railweave_switch.host import Host, Process
 from railweave_switch.reading import UnreadableError, looked, read
 from railweave_switch.restart import settle_if_free
-from railweave_switch.state import OPEN, DamagedError, Stage, VersionError, path, report, write
+from railweave_switch.state import OPEN, Stage, path, report, write
+from railweave_switch.state_forms import DamagedError, VersionError
 
 EXIT_OK, EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE, EXIT_OTHER_PROGRAM = 0, 1, 3, 64, 70
 PROGRAM = "/usr/local/bin/railweave-switch"

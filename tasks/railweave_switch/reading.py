@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -11,7 +13,8 @@ from typing import Any, TypeVar
 from railweave_switch.daemons import Unapplied, unapplied
 from railweave_switch.host import CommandError, DatabaseError, Host
 from railweave_switch.rows import digest, tables_of
-from railweave_switch.state import DamagedError, digest_key, read_document, report
+from railweave_switch.state import path, read_document, report
+from railweave_switch.state_forms import DamagedError
 from railweave_switch.steps import READ_S, frr_text
 
 ADDRESSES = ("ip", "-j", "addr", "show")
@@ -195,3 +198,27 @@ def _printed(host: Host, words: tuple[str, ...], read: Callable[[Any], T]) -> T:
         raise UnreadableError(f"`{told}` printed no JSON: {error}") from error
     except (AttributeError, LookupError, TypeError) as error:
         raise UnreadableError(f"`{told}` printed JSON of another form: {error}") from error
+
+
+def digest_key(host: Host) -> str:
+    """Return the key with which clients make digests of what runs; the first reading makes it.
+
+    A client keeps such digests in plans and journals, and by the bare SHA-256 of a configuration others could guess the
+    short secrets in it. Where nothing can be written every reading has another key: then a digest matches no other.
+    """
+    kept = _kept_key(host)
+    if kept:
+        return kept
+    new = os.urandom(32).hex()
+    with contextlib.suppress(OSError):
+        host.make_directory()
+        host.write_file(path(host, "digest.key"), new.encode())
+    return _kept_key(host) or new
+
+
+def _kept_key(host: Host) -> str:
+    try:
+        kept = host.read_file(path(host, "digest.key")).decode("ascii", "replace")
+    except OSError:
+        return ""
+    return kept if re.fullmatch(r"[0-9a-f]{64}", kept) else ""

@@ -11,18 +11,8 @@ from railweave_switch.host import Host
 from railweave_switch.restart import settle
 from railweave_switch.reverting import revert_to
 from railweave_switch.saving import finish, save
-from railweave_switch.state import (
-    DamagedError,
-    Stage,
-    State,
-    VersionError,
-    guarded,
-    read_document,
-    read_state,
-    remove,
-    report,
-    stand_in,
-)
+from railweave_switch.state import Stage, State, guarded, read_document, read_state, remove, report, stand_in
+from railweave_switch.state_forms import DamagedError, VersionError
 
 HEALTHY = frozenset({Stage.NONE, Stage.CONFIRMED, Stage.REVERTED})
 

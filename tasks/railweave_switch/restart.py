@@ -15,19 +15,8 @@ from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
 from railweave_switch.restoring import frr_difference, missing_of, restore
 from railweave_switch.rows import remains, unmet
 from railweave_switch.saving import JOURNAL, finish, install, journal_of, replaced, startup_digests, startup_files
-from railweave_switch.state import (
-    ENDED,
-    OPEN,
-    DamagedError,
-    Document,
-    Kind,
-    Stage,
-    State,
-    VersionError,
-    read_document,
-    read_state,
-    remove,
-)
+from railweave_switch.state import ENDED, OPEN, Document, Kind, Stage, State, read_document, read_state, remove
+from railweave_switch.state_forms import DamagedError, VersionError
 from railweave_switch.steps import StepError, frr_text
 
 _NONE = State("", "", Stage.NONE)

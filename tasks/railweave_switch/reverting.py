@@ -15,7 +15,6 @@ from railweave_switch.saving import conclude, save, startup_digests, startup_fil
 from railweave_switch.state import (
     OPEN,
     REPAIRS,
-    DamagedError,
     Document,
     Kind,
     Stage,
@@ -26,6 +25,7 @@ from railweave_switch.state import (
     read_state,
     write,
 )
+from railweave_switch.state_forms import DamagedError
 from railweave_switch.steps import StepError, frr_text
 
 GUARD_REVERTS_S = 1800.0

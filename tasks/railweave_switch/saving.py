@@ -15,16 +15,8 @@ from typing import Any
 
 from railweave_switch.frr import without_tsa
 from railweave_switch.host import CommandError, DatabaseError, Host
-from railweave_switch.state import (
-    ENDED,
-    DamagedError,
-    Kind,
-    Stage,
-    State,
-    path,
-    read_document,
-    remove,
-)
+from railweave_switch.state import ENDED, Kind, Stage, State, path, read_document, remove
+from railweave_switch.state_forms import DamagedError
 from railweave_switch.steps import MODE, OWN_FRR_FILE, StepError, frr_file, frr_text, run_command
 
 SAVE_S = 600.0

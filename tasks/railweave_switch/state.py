@@ -13,16 +13,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import math
-import os
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from railweave_switch.host import Host, Process
+from railweave_switch.state_forms import VERSION, DamagedError, VersionError, decoded
 
-VERSION = 1
 RESERVE_BYTES = 256 * 1024
 KEPT_COMMITS = 11
 """The switch keeps the rollback documents of so many confirmed commits."""
@@ -168,14 +164,6 @@ class Document:
         return {**self.earlier, "number": state.number + 1} if self.generation else state.generation
 
 
-class DamagedError(Exception):
-    """The state cannot be read."""
-
-
-class VersionError(Exception):
-    """The state was written by another version of this program, which alone may change it."""
-
-
 def path(host: Host, name: str) -> str:
     """Return where a file of ours lies."""
     return f"{host.directory}/{name}"
@@ -190,7 +178,7 @@ def read_state(host: Host) -> State | None:
         if any(name == "pending.json" or name.endswith(".rollback.json") for name in host.list_directory()):
             raise DamagedError(f"{where} is gone, and transactions were made here") from None
         return None
-    state = _read(State, data, where)
+    state = decoded(State, data, where)
     if state.status not in {*OPEN, *ENDED}:
         raise DamagedError(f"{where} names no status")
     return state
@@ -200,104 +188,11 @@ def read_document(host: Host, name: str = "pending.json") -> Document:
     """Return a rollback document; raises DamagedError where it is gone or cannot be read."""
     where = path(host, name)
     try:
-        return _read(Document, host.read_file(where), where)
+        return decoded(Document, host.read_file(where), where)
     except FileNotFoundError:
         raise DamagedError(f"{where} is gone") from None
     except VersionError as error:
         raise DamagedError(str(error)) from None
-
-
-T = TypeVar("T", State, Document)
-
-
-def _read(kind: type[T], data: bytes, where: str) -> T:
-    try:
-        found = json.loads(data.decode())
-    except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{where} cannot be read: {error}") from None
-    if not isinstance(found, dict) or not found:
-        raise DamagedError(f"{where} is empty")
-    version = found.get("version")
-    if version != VERSION:
-        if isinstance(version, int):
-            raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
-        raise DamagedError(f"{where} has no version")
-    known = {one.name: found[one.name] for one in fields(kind) if one.name in found}
-    wrong = [name for name, value in known.items() if not _FORMS.get(name, _is_text)(value)]
-    try:
-        if not wrong:
-            return kind(**known)
-    except TypeError as error:
-        wrong = [str(error)]
-    raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, (int, float)) and math.isfinite(value))
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _are_lines(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(map(_are_texts, value)))
-
-
-def _are_steps(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, dict) and _is_text(one.get("kind")) for one in value)
-
-
-def _is_part(value: Any) -> bool:
-    """Tell whether a value is a part of CONFIG_DB as ``rows`` describes it."""
-    return isinstance(value, dict) and all(
-        isinstance(rows, dict) and all(fields is None or _are_fields(fields) for fields in rows.values())
-        for rows in value.values()
-    )
-
-
-def _are_fields(value: Any) -> bool:
-    return isinstance(value, dict) and all(one is None or _is_text(one) or _are_texts(one) for one in value.values())
-
-
-def _is_drain(value: Any) -> bool:
-    """Tell whether a value is the name of a drain, in a state, or what undoes one, in a document."""
-    return value is None or _is_text(value) or (isinstance(value, dict) and _are_steps(value.get("steps")))
-
-
-def _is_generation(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("number", 0), int)  # the rest is the client's
-
-
-def _is_pattern(value: Any) -> bool:
-    try:
-        re.compile(value)
-    except (TypeError, re.error, RecursionError, OverflowError):
-        return False
-    return _is_text(value)
-
-
-_FORMS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _is_number),
-    **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), _are_lines),
-    **dict.fromkeys(("kept", "missing", "notes"), _are_texts),
-    **dict.fromkeys(("rows", "after"), _is_part),
-    **dict.fromkeys(("has_frr", "unsaved"), lambda value: isinstance(value, bool)),
-    **dict.fromkeys(("generation", "earlier"), _is_generation),
-    "startup": _are_fields,
-    "steps": _are_steps,
-    "worker": lambda value: value is None or isinstance(value, dict),
-    "drain": _is_drain,
-    "frr": lambda value: value is None or _is_text(value),
-    "frr_ignored": _is_pattern,
-    "undo": lambda value: True,
-    "version": lambda value: isinstance(value, int),
-}
-"""What a field may hold where that is no text."""
 
 
 def write(host: Host, name: str, value: Any) -> None:
@@ -325,30 +220,6 @@ def prepare_disk(host: Host) -> None:
         if len(host.read_file(where)) == RESERVE_BYTES:
             return
     host.write_file(where, b"\1" * RESERVE_BYTES)
-
-
-def digest_key(host: Host) -> str:
-    """Return the key with which clients make digests of what runs; the first reading makes it.
-
-    A client keeps such digests in plans and journals, and by the bare SHA-256 of a configuration others could guess the
-    short secrets in it. Where nothing can be written every reading has another key: then a digest matches no other.
-    """
-    kept = _kept_key(host)
-    if kept:
-        return kept
-    new = os.urandom(32).hex()
-    with contextlib.suppress(OSError):
-        host.make_directory()
-        host.write_file(path(host, "digest.key"), new.encode())
-    return _kept_key(host) or new
-
-
-def _kept_key(host: Host) -> str:
-    try:
-        kept = host.read_file(path(host, "digest.key")).decode("ascii", "replace")
-    except OSError:
-        return ""
-    return kept if re.fullmatch(r"[0-9a-f]{64}", kept) else ""
 
 
 def guarded(host: Host, name: str = "") -> bool:

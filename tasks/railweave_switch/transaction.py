@@ -23,8 +23,6 @@ from railweave_switch.rows import unmet
 from railweave_switch.saving import startup_digests
 from railweave_switch.state import (
     OPEN,
-    VERSION,
-    DamagedError,
     Document,
     Generation,
     Kind,
@@ -37,6 +35,7 @@ from railweave_switch.state import (
     remove,
     write,
 )
+from railweave_switch.state_forms import VERSION, DamagedError
 from railweave_switch.steps import (
     KINDS,
     StepError,

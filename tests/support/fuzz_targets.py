@@ -49,7 +49,7 @@ from railweave.sonic.document import DocumentError
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 from railweave_switch.host import DatabaseError, Done
-from railweave_switch.machine import Redis
+from railweave_switch.redis import Redis
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB = (ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8")

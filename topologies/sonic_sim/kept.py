@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from railweave_switch.state import DamagedError
+from railweave_switch.state_forms import DamagedError
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric, Times
 from sonic_sim.faults import faults_from_json

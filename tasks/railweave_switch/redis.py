@@ -1,0 +1,103 @@
+"""The switch's Redis, in as much of its protocol (RESP 2) as rows need."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+from railweave_switch.host import DatabaseError, Hash
+
+SOCKETS = ("/var/run/redis/redis.sock", "/run/redis/redis.sock")
+_ADDRESS = ("127.0.0.1", 6379)
+_DATABASES = {"APPL_DB": 0, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STATE_DB": 6}
+_WAIT_S = 30.0
+
+
+class Redis:
+    """One connection to one database, by its name in SONiC."""
+
+    def __init__(self, database: str, paths: Sequence[str]) -> None:
+        self._socket = self._connected(paths)
+        self._answers: BinaryIO = self._socket.makefile("rb")
+        self.call("SELECT", str(_DATABASES[database]))
+
+    def __enter__(self) -> Redis:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._answers.close()
+        self._socket.close()
+
+    @staticmethod
+    def _connected(paths: Sequence[str]) -> socket.socket:
+        for path in paths:
+            if os.path.exists(path):
+                opened = socket.socket(socket.AF_UNIX)
+                opened.settimeout(_WAIT_S)
+                with contextlib.suppress(OSError):
+                    opened.connect(path)
+                    return opened
+                opened.close()
+        try:
+            return socket.create_connection(_ADDRESS, _WAIT_S)
+        except OSError as error:
+            raise DatabaseError(f"Redis does not answer: {error}") from error
+
+    def call(self, *words: str) -> Any:
+        """Send one command and return its answer; raises DatabaseError."""
+        return self.pipeline([words])[0]
+
+    def pipeline(self, commands: Sequence[Sequence[str]]) -> list[Any]:
+        """Send commands in one go and return their answers; raises DatabaseError for the first that is refused."""
+        try:
+            self._socket.sendall(b"".join(_encoded(words) for words in commands))
+            answers = [self._read() for _ in commands]
+        except (OSError, ValueError, OverflowError, RecursionError) as error:
+            raise DatabaseError(f"Redis broke off: {error}") from error
+        for answer in answers:
+            if isinstance(answer, DatabaseError):
+                raise answer
+        return answers
+
+    def rows(self, pattern: str) -> dict[str, Hash]:
+        """Return all hashes whose key matches."""
+        keys = sorted(_texts(self.call("KEYS", pattern)))
+        kinds = self.pipeline([("TYPE", key) for key in keys]) if keys else []
+        keys = [key for number, key in enumerate(keys) if kinds[number] == "hash"]
+        found = self.pipeline([("HGETALL", key) for key in keys]) if keys else []
+        return {key: _paired(found[number]) for number, key in enumerate(keys)}
+
+    def _read(self) -> Any:
+        head = self._answers.readline()
+        if not head:
+            raise DatabaseError("Redis closed the connection")
+        kind, rest = head[:1], head[1:].rstrip(b"\r\n").decode("utf-8", "replace")
+        if kind == b"-":
+            return DatabaseError(f"Redis: {rest}")
+        if kind == b"$":
+            return None if rest == "-1" else self._answers.read(int(rest) + 2)[:-2].decode("utf-8", "replace")
+        if kind == b"*":
+            return None if rest == "-1" else [self._read() for _ in range(int(rest))]
+        return int(rest) if kind == b":" else rest
+
+
+def _texts(answer: Any) -> list[str]:
+    if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
+        raise DatabaseError("Redis answered no list of texts")
+    return answer
+
+
+def _paired(answer: Any) -> dict[str, str]:
+    words = _texts(answer)
+    return {words[at]: words[at + 1] for at in range(0, len(words) - 1, 2)}
+
+
+def _encoded(words: Sequence[str]) -> bytes:
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        data = word.encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(data), data))
+    return b"".join(parts)

@@ -1,0 +1,113 @@
+"""The form of the state files: what each field may hold, and the errors of a file that holds something else."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, TypeVar, cast
+
+VERSION = 1
+
+T = TypeVar("T")
+
+
+class DamagedError(Exception):
+    """The state cannot be read."""
+
+
+class VersionError(Exception):
+    """The state was written by another version of this program, which alone may change it."""
+
+
+def decoded(kind: type[T], data: bytes, where: str) -> T:
+    """Return the dataclass ``kind`` from the JSON of the file ``where``; raises DamagedError, VersionError."""
+    try:
+        found = json.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"{where} cannot be read: {error}") from None
+    if not isinstance(found, dict) or not found:
+        raise DamagedError(f"{where} is empty")
+    version = found.get("version")
+    if version != VERSION:
+        if isinstance(version, int):
+            raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
+        raise DamagedError(f"{where} has no version")
+    known = {one.name: found[one.name] for one in fields(cast(Any, kind)) if one.name in found}
+    wrong = [name for name, value in known.items() if not _FORMS.get(name, _is_text)(value)]
+    try:
+        if not wrong:
+            return kind(**known)
+    except TypeError as error:
+        wrong = [str(error)]
+    raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float)) and math.isfinite(value))
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_lines(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(map(_are_texts, value)))
+
+
+def _are_steps(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) and _is_text(one.get("kind")) for one in value)
+
+
+def _is_part(value: Any) -> bool:
+    """Tell whether a value is a part of CONFIG_DB as ``rows`` describes it."""
+    return isinstance(value, dict) and all(
+        isinstance(rows, dict) and all(fields is None or _are_fields(fields) for fields in rows.values())
+        for rows in value.values()
+    )
+
+
+def _are_fields(value: Any) -> bool:
+    return isinstance(value, dict) and all(one is None or _is_text(one) or _are_texts(one) for one in value.values())
+
+
+def _is_drain(value: Any) -> bool:
+    """Tell whether a value is the name of a drain, in a state, or what undoes one, in a document."""
+    return value is None or _is_text(value) or (isinstance(value, dict) and _are_steps(value.get("steps")))
+
+
+def _is_generation(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("number", 0), int)  # the rest is the client's
+
+
+def _is_pattern(value: Any) -> bool:
+    try:
+        re.compile(value)
+    except (TypeError, re.error, RecursionError, OverflowError):
+        return False
+    return _is_text(value)
+
+
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _is_number),
+    **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), _are_lines),
+    **dict.fromkeys(("kept", "missing", "notes"), _are_texts),
+    **dict.fromkeys(("rows", "after"), _is_part),
+    **dict.fromkeys(("has_frr", "unsaved"), lambda value: isinstance(value, bool)),
+    **dict.fromkeys(("generation", "earlier"), _is_generation),
+    "startup": _are_fields,
+    "steps": _are_steps,
+    "worker": lambda value: value is None or isinstance(value, dict),
+    "drain": _is_drain,
+    "frr": lambda value: value is None or _is_text(value),
+    "frr_ignored": _is_pattern,
+    "undo": lambda value: True,
+    "version": lambda value: isinstance(value, int),
+}
+"""What a field may hold where that is no text."""
