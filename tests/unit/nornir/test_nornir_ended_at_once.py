@@ -15,7 +15,7 @@ from railweave.api.operator import Operator
 from railweave.api.project import JOURNALS, Project
 
 PROGRAM = """
-import signal, threading
+import threading, time
 from railweave.cli import main
 
 def blocked(arguments):
@@ -23,7 +23,7 @@ def blocked(arguments):
     try:
         print("ready", flush=True)
         while True:
-            signal.pause()
+            time.sleep(0.05)  # pause() would miss a signal that comes just before it
     except KeyboardInterrupt:
         return 130
 
