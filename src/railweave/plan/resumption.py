@@ -18,6 +18,7 @@ from railweave.plan.document import change_json
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.rollout import FORMAT_VERSION, Rollout
 from railweave.sonic.delta.change import Change, Delta
+from railweave.sonic.neutral import WITHOUT_ROW
 from railweave.wording import counted, first_few
 
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
@@ -252,7 +253,18 @@ def _has_moved(reviewed: Plan, fresh: Plan, name: str) -> bool:
         return True
     if now.state is DeviceState.UNREACHABLE:
         return False
-    return then.state is DeviceState.UNREACHABLE or then.running_sha256 != now.running_sha256
+    if then.state is DeviceState.UNREACHABLE or then.running_sha256 != now.running_sha256:
+        return True
+    return _left_by_rollbacks(reviewed, name) != _left_by_rollbacks(fresh, name)
+
+
+def _left_by_rollbacks(plan: Plan, name: str) -> list[tuple[str | None, object]]:
+    """Return what runs in the rows that the digest leaves out as rollbacks do, as far as the plan changes it.
+
+    Plans of one intent change them otherwise only where something else runs there.
+    """
+    edits = [one for one in plan.deltas.get(name, ()) if (one.table, one.key) in WITHOUT_ROW]
+    return [(edit.field, change_json(name, edit)["before"]) for edit in edits]
 
 
 def _differing(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:

@@ -104,6 +104,23 @@ def test_devices_that_moved_are_named(growth: Plan) -> None:
     assert "2 devices changed" in found.message
 
 
+def test_a_device_whose_hash_moved_is_named_though_the_digest_leaves_the_hash_out(
+    growth: Plan, change: Callable[..., Change]
+) -> None:
+    name = "lab-leaf1"
+    row = {"table": "SWITCH_HASH", "key": "GLOBAL", "field": "ecmp_hash", "after": ("DST_IP", "SRC_IP")}
+
+    def with_hash(before: tuple[str, ...]) -> Plan:
+        own = growth.deltas.get(name, Delta())
+        return replace(growth, deltas={**growth.deltas, name: Delta((*own, change(**row, before=before)))})
+
+    reviewed = parse_plan(written(with_hash(("SRC_IP",))), "plan.json")
+    assert check_binding(reviewed, with_hash(("SRC_IP",)), "plan.json") == ()
+    for fresh in (growth, with_hash(("DST_IP",))):
+        (found,) = check_binding(reviewed, fresh, "plan.json")
+        assert (found.code, found.devices) == ("RW503", (name,))
+
+
 def test_a_device_that_cannot_be_reached_now_is_left_to_its_own_rule(growth: Plan) -> None:
     gone = DevicePlan(DeviceState.UNREACHABLE, "spine", error="no route")
     fresh = replace(
