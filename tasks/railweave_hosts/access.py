@@ -92,7 +92,10 @@ class NodeLogin:
 @dataclass(frozen=True, slots=True)
 class Batches:
     """How a change goes through the nodes: ``canary`` nodes first, then ``size`` at once; after more than
-    ``max_failures`` failed or unreachable nodes no further one starts. ``timeout_s`` ends a batch that hangs."""
+    ``max_failures`` failed or unreachable nodes no further one starts. ``timeout_s`` ends a batch that hangs.
+
+    The RDMA test of the canary fails on a rail that carries less than ``rdma_percent`` of its link's rate.
+    """
 
     __pydantic_config__ = STRICT
     size: Annotated[int, Field(ge=1, le=1000)] = 50
@@ -100,6 +103,7 @@ class Batches:
     max_failures: Annotated[int, Field(ge=0)] = 0
     forks: Annotated[int, Field(ge=1, le=500)] = 20
     timeout_s: Annotated[int, Field(ge=1, le=86400, validation_alias="timeout")] = 1800
+    rdma_percent: Annotated[int, Field(ge=0, le=100)] = 80
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,13 @@ class Tested(NamedTuple):
 
 
 def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dict[str, Any]]:
-    """Return the orders for both nodes; empty where no class carries RDMA."""
+    """Return each node's part of the test, server first; empty where no class carries RDMA."""
     nodes = node_of(fabric, server), node_of(fabric, client)
     mark = nodes[0].marking
     if mark is None:
         return {}
     pairs = list(zip(nodes[0].rails, nodes[1].rails, strict=False))
+    cables = list(zip(fabric.links_of[server.name], fabric.links_of[client.name], strict=False))
     return {
         host.name: {
             "role": role,
@@ -37,8 +38,9 @@ def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dic
                     "port": _FIRST_PORT + number,
                     "gid": _gid(pair[own].address),
                     "peer": ipv4_text(pair[1 - own].address),
+                    "link_gbps": min(link.speed_gbps for link in links),
                 }
-                for number, pair in enumerate(pairs)
+                for number, (pair, links) in enumerate(zip(pairs, cables, strict=False))
             ],
         }
         for own, (host, role) in enumerate(((server, "server"), (client, "client")))
@@ -50,8 +52,11 @@ def _gid(address: int) -> str:
     return f"0000:0000:0000:0000:0000:ffff:{address >> 16:04x}:{address & 0xFFFF:04x}"
 
 
-def judged(readings: Sequence[NodeReading]) -> Tested:
-    """Return what the ends, server and client, said."""
+def judged(readings: Sequence[NodeReading], ends: Mapping[str, dict[str, Any]], least_percent: int) -> Tested:
+    """Return the result of ``ends_of_test``, given what server and client answered.
+
+    A rail that carries less than ``least_percent`` of its link's rate fails the test.
+    """
     answers = {one.name: one.facts or {"problem": one.error} for one in readings}
     missing = next(((name, one["missing"]) for name, one in answers.items() if one.get("missing")), None)
     if missing:
@@ -60,5 +65,17 @@ def judged(readings: Sequence[NodeReading]) -> Tested:
     between = " and ".join(answers)
     if problems:
         return Tested(f"the RDMA test between {between} failed: {'; '.join(problems)}", failed=True)
-    rails = ", ".join(f"{one['rail']} {one['gbps']:g}" for one in answers[readings[-1].name]["rails"])
-    return Tested(f"RDMA tested between {between} in the lossless class (Gb/s): {rails}")
+    measured = answers[readings[-1].name]["rails"]
+    link_gbps = {one["name"]: one["link_gbps"] for one in ends[readings[-1].name]["rails"]}
+    slow = [
+        f"{one['rail']} carried {one['gbps']:g} of {link_gbps[one['rail']]} Gb/s"
+        for one in measured
+        if one["gbps"] * 100 < link_gbps[one["rail"]] * least_percent
+    ]
+    if slow:
+        wanted = f"less than {least_percent} % of the link (hosts.batches.rdma_percent)"
+        return Tested(f"the RDMA test between {between} failed: {', '.join(slow)}: {wanted}", failed=True)
+    rails = ", ".join(
+        f"{one['rail']} {one['gbps']:g} Gb/s, {one['latency_us']:g} µs (99 %: {one['p99_us']:g} µs)" for one in measured
+    )
+    return Tested(f"RDMA tested between {between} in the lossless class: {rails}")

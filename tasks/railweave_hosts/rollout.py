@@ -85,7 +85,8 @@ class HostRollout:
             return Tested("")
         inventory = inventory_of(self._access, hosts[:2], self._fabric.name)
         bundles = self._bundles(hosts[:2], tests=ends)
-        return judged(read_nodes(self._access, inventory, bundles, part="rdma-test"))
+        readings = read_nodes(self._access, inventory, bundles, part="rdma-test")
+        return judged(readings, ends, self._access.batches.rdma_percent)
 
     def _around_hooks(self, batch: "_Batch", told: Told | None) -> dict[str, HostResult]:
         """Drain the nodes that will change, change them, and resume those that are verified.

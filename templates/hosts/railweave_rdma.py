@@ -3,9 +3,10 @@
 
     railweave_rdma.py --bundle FILE    as its ``test`` says: ``{role, rails: [{name, port, gid, peer}], tos, priority}``
 
-Uses ``ib_write_bw`` of perftest. Prints one JSON object: ``rails`` with Gb/s, ``problem`` where the test failed,
-``missing`` where it could not be made. Where the NIC counts bytes by priority, the client holds them against what it
-has sent. Standard library only; Python 3.9 and later.
+Uses ``ib_write_bw`` and ``ib_write_lat`` of perftest. Prints one JSON object: ``rails`` with Gb/s and the latency of
+small writes (microseconds, typical and 99th percentile), ``problem`` where the test failed, ``missing`` where it could
+not be made. Where the NIC counts bytes by priority, the client holds them against what it has sent. Standard library
+only; Python 3.9 and later.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from typing import Any
 import railweave_host as node
 
 TOOL = "ib_write_bw"
+LATENCY_TOOL = "ib_write_lat"
 SECONDS = 2
+LATENCY_BYTES = 2
+LATENCY_WRITES = 1000
 CONNECTS = 15
 CONNECT_PAUSE_S = 1.0
 MESSAGE_BYTES = 65536
@@ -31,12 +35,13 @@ GIDS = 256
 
 def test(machine: node.Machine, document: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out this node's end of the test."""
-    if shutil.which(TOOL) is None:
-        return {"missing": f"{TOOL} is not installed"}
+    for tool in (TOOL, LATENCY_TOOL):
+        if shutil.which(tool) is None:
+            return {"missing": f"{tool} is not installed"}
     rails = []
     for rail in wanted["rails"]:
         try:
-            rails.append({"rail": rail["name"], "gbps": _rail(machine, document, wanted, rail)})
+            rails.append({"rail": rail["name"], **_rail(machine, document, wanted, rail)})
         except node.FaultError as fault:
             return {"rails": rails, "problem": f"{rail['name']}: {fault}"}
     return {"rails": rails}
@@ -44,13 +49,16 @@ def test(machine: node.Machine, document: Mapping[str, Any], wanted: Mapping[str
 
 def _rail(
     machine: node.Machine, document: Mapping[str, Any], wanted: Mapping[str, Any], rail: Mapping[str, Any]
-) -> float:
+) -> dict[str, float]:
     device = machine.rdma_device(rail["name"])
-    command = [TOOL, "-d", device, "-i", "1", "-x", _gid_index(machine, device, rail["gid"]), "-p", str(rail["port"])]
-    command += ["--tclass", str(wanted["tos"]), "-s", str(MESSAGE_BYTES), "-D", str(SECONDS), "-F", "--report_gbits"]
+    options = ["-d", device, "-i", "1", "-x", _gid_index(machine, device, rail["gid"]), "-p", str(rail["port"])]
+    options += ["--tclass", str(wanted["tos"]), "-F"]
+    command = [TOOL, *options, "-s", str(MESSAGE_BYTES), "-D", str(SECONDS), "--report_gbits"]
+    latency = [LATENCY_TOOL, *options, "-s", str(LATENCY_BYTES), "-n", str(LATENCY_WRITES)]
     if wanted["role"] == "server":
         machine.run(command)
-        return 0.0
+        machine.run(latency)
+        return {}
     before = _sent(machine, document, rail["name"], device)
     said = _connected(machine, [*command, rail["peer"]])
     after = _sent(machine, document, rail["name"], device)
@@ -63,7 +71,14 @@ def _rail(
             f"priority {wanted['priority']} carried {after - before} of {sent_bytes} bytes:"
             " the NIC marks or maps otherwise"
         )
-    return float(result.group(2))
+    # #bytes #iterations t_min t_max t_typical t_avg t_stdev 99% 99.9%, in microseconds
+    said = _connected(machine, [*latency, rail["peer"]])
+    times = re.search(
+        rf"^\s*{LATENCY_BYTES}\s+\d+\s+[\d.]+\s+[\d.]+\s+([\d.]+)\s+[\d.]+\s+[\d.]+\s+([\d.]+)", said, re.MULTILINE
+    )
+    if times is None:
+        raise node.FaultError(f"{LATENCY_TOOL} shows no result")
+    return {"gbps": float(result.group(2)), "latency_us": float(times.group(1)), "p99_us": float(times.group(2))}
 
 
 def _gid_index(machine: node.Machine, device: str, gid: str) -> str:

@@ -168,11 +168,35 @@ def test_a_drain_ends_when_nothing_runs_any_more_or_its_time_is_over(
 
 def test_the_first_batch_is_tested_before_it_is_resumed(apply: Callable[..., HostsRun]) -> None:
     nodes = Nodes("gpu1", "gpu2", "gpu3")
-    nodes.tests = {"gpu1": {"rails": []}, "gpu2": {"rails": [{"rail": "rail0", "gbps": 391.5}]}}
+    nodes.tests = {"gpu1": {"rails": []}, "gpu2": {"rails": [measured(320)]}}
     run = apply(nodes, canary=2)
-    assert run.tested == "RDMA tested between gpu1 and gpu2 in the lossless class (Gb/s): rail0 391.5"
+    assert run.tested == (
+        "RDMA tested between gpu1 and gpu2 in the lossless class: rail0 320 Gb/s, 1.9 µs (99 %: 2.4 µs)"
+    )
     assert nodes.log.index("rdma-test gpu1") < nodes.log.index("resume gpu1")
     assert "rdma-test gpu3" not in nodes.log
+
+
+def measured(gbps: float) -> dict[str, Any]:
+    return {"rail": "rail0", "gbps": gbps, "latency_us": 1.9, "p99_us": 2.4}
+
+
+def test_a_rail_below_its_share_of_the_link_fails_the_test(apply: Callable[..., HostsRun]) -> None:
+    nodes = Nodes("gpu1", "gpu2")
+    nodes.tests = {"gpu1": {"rails": []}, "gpu2": {"rails": [measured(319.9)]}}
+    assert errors(apply(nodes, canary=2))["gpu1"] == (
+        HostState.FAILED,
+        "the RDMA test between gpu1 and gpu2 failed: rail0 carried 319.9 of 400 Gb/s: less than 80 % of the link"
+        " (hosts.batches.rdma_percent); rolled back to its snapshot; it stays drained",
+    )
+
+
+def test_a_floor_of_zero_only_reports(pod: Pod) -> None:
+    fabric = pod()
+    ends = ends_of_test(fabric, *fabric.hosts[:2])
+    readings = [NodeReading("gpu1", {"rails": []}, ""), NodeReading("gpu2", {"rails": [measured(3)]}, "")]
+    assert not judged(readings, ends, 0).failed
+    assert judged(readings, ends, 1).failed
 
 
 def test_a_failed_test_rolls_the_first_batch_back_and_leaves_it_drained(apply: Callable[..., HostsRun]) -> None:
@@ -191,13 +215,16 @@ def test_a_failed_test_rolls_the_first_batch_back_and_leaves_it_drained(apply: C
 def test_what_was_not_tested_is_said(apply: Callable[..., HostsRun]) -> None:
     alone = apply(Nodes("gpu1"), canary=1)
     assert alone.tested == "RDMA not tested: that takes two changed nodes in the first batch (hosts.batches.canary: 2)"
-    found = judged([NodeReading("gpu1", {"missing": "ib_write_bw is not installed"}, "")])
+    found = judged([NodeReading("gpu1", {"missing": "ib_write_bw is not installed"}, "")], {}, 80)
     assert found == ("RDMA not tested: on gpu1, ib_write_bw is not installed", False)
 
 
 RESULT = """ #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
  65536      100000           0.00               391.49              0.746
 """
+LATENCY = """ #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]
+ 2       1000          1.81           5.20         1.92               1.93             0.05            2.41                    5.20
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -228,17 +255,18 @@ def test_the_client_waits_for_the_server_and_holds_the_priority_against_what_it_
         commands.append(command)
         if len(commands) < 3:
             raise rdma.node.FaultError("Couldn't connect to 10.32.0.1:18515")
-        return RESULT
+        return RESULT if command[0] == "ib_write_bw" else LATENCY
 
     machine.run = run
     counter = {"command": ["ethtool", "-S", "{interface}"], "kind": "number", "pattern": r"tx_prio3_bytes:\s*(\d+)"}
     answer = rdma.test(machine, {"nic": {"sent_bytes": counter}}, wanted)
-    assert (len(commands), waited) == (3, [1.0, 1.0])
+    assert waited == [1.0, 1.0]
+    assert [command[0] for command in commands] == ["ib_write_bw"] * 3 + ["ib_write_lat"] * (problem is None)
     assert commands[0][:7] == ["ib_write_bw", "-d", "mlx5_0", "-i", "1", "-x", "3"]
     assert commands[0][commands[0].index("--tclass") + 1] == "106"
     assert commands[0][-1] == "10.32.0.1"
     if problem is None:
-        assert answer == {"rails": [{"rail": "rail0", "gbps": 391.49}]}
+        assert answer == {"rails": [{"rail": "rail0", "gbps": 391.49, "latency_us": 1.92, "p99_us": 2.41}]}
     else:
         assert problem in answer["problem"]
 
