@@ -104,6 +104,43 @@ def test_a_stripe_leaves_in_one_deployment_when_its_nodes_are_shut_down(deployed
     assert project.plan()["changes"] == []
 
 
+def test_a_stripe_leaves_in_phases(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.edit(*SECOND_STRIPE)
+    project.up()
+    assert project.deploy()["result"] == "done"
+    commit(project.folder)
+    project.edit(*((new, old) for old, new in SECOND_STRIPE))
+    relative = str(project.intent.relative_to(project.folder))
+    said = ("--from", "main", "--intent", relative)
+    found = project.json("phases", "main", "--intent", relative)["phases"]
+    assert [(one["kind"], one["title"], one["leaving"]) for one in found] == [
+        ("drain", "take 4 GPU nodes out of use", ["gpu5", "gpu6", "gpu7", "gpu8"]),
+        ("switches", "close the ports of 4 GPU nodes", ["gpu5", "gpu6", "gpu7", "gpu8"]),
+        ("drain", "take 2 leaves out of use", ["lab-leaf3", "lab-leaf4"]),
+        ("switches", "remove 2 leaves from their neighbors", ["lab-leaf3", "lab-leaf4"]),
+    ]
+    early = project.run("deploy", "--target", "sim", "--yes", *said, "--phase", "2", status=1).stderr
+    assert "phase 2 cannot begin: gpu5, gpu6, gpu7, gpu8 are in use: gpu5: links up at lab-leaf3:Ethernet0" in " ".join(
+        early.split()
+    )
+    waits = project.json("deploy", "--target", "sim", "--yes", *said)
+    assert (waits["steps"], waits["waiting"]["number"], waits["waiting"]["for"]) == ([], 1, "removal")
+    assert {(one["device"], one["ok"]) for one in waits["waiting"]["proofs"]} == {
+        (f"gpu{number}", False) for number in range(5, 9)
+    }
+    project.run("sim", "power-off", "gpu5", "gpu6", "gpu7", "gpu8")
+    done = project.json("deploy", "--target", "sim", "--yes", *said)
+    assert ([one["number"] for one in done["steps"]], done["waiting"]) == ([2, 3, 4], None)
+    assert project.plan()["changes"] == []
+    assert project.verify()["ok"] is True
+    # The leaves were drained before their links went away, and are switched off now.
+    for leaf in ("lab-leaf3", "lab-leaf4"):
+        project.run("sim", "fault", leaf, "unreachable")
+    again = project.json("deploy", "--target", "sim", "--yes", *said)
+    assert [(one["number"], one["result"]) for one in again["steps"]] == [(4, "unchanged")]
+
+
 def test_nodes_leave_when_they_are_shut_down_and_not_before(new_project: Any) -> None:
     project = new_project("pod-32.yml")
     project.up()

@@ -6,7 +6,7 @@ from railweave.fabric.policy import ClassRole, TrafficClass
 
 
 @st.composite
-def class_sets(draw: st.DrawFn) -> tuple[TrafficClass, ...]:
+def class_sets(draw: st.DrawFn, *, always_notified: bool = True) -> tuple[TrafficClass, ...]:
     """RDMA, perhaps storage, notifications and the rest, each on priorities and code points of its own."""
     priorities = draw(st.permutations([1, 2, 3, 4, 5]))
     points = draw(st.permutations([8, 10, 18, 24, 26, 34]))
@@ -18,6 +18,8 @@ def class_sets(draw: st.DrawFn) -> tuple[TrafficClass, ...]:
         TrafficClass("cnp", ClassRole.CNP, (draw(st.sampled_from([46, 48])),), False, False, 6, True, 0),
         TrafficClass("rest", ClassRole.BULK, (), True, False, 0, False, 10),
     ]
+    if not always_notified and draw(st.booleans()):
+        del classes[1]
     if storage != "none":
         lossless = storage == "lossless"
         classes.append(TrafficClass("disk", ClassRole.STORAGE, (points[2],), False, lossless, priorities[1], False, 30))

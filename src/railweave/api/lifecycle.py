@@ -93,10 +93,12 @@ def retire(
     if not gone.switches:
         return gone, ()
     with live.progress():
-        return gone, proofs(before.fabric, gone, _uses(live, gone, wait_s))
+        return gone, proofs(before.fabric, gone, switch_uses(live, gone, wait_s))
 
 
-def _uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
+def switch_uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
+    """Read the switches that leave, and the far ends of those that do not answer; ``wait_s`` bounds the wait for idle
+    ports."""
     fabric = live.designed.fabric
     names = [switch.name for switch in gone.switches]
     found: dict[str, Use] = run_on(

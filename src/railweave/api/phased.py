@@ -8,6 +8,7 @@ from pathlib import Path
 from railweave.api import hosts
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, deploy
 from railweave.api.phased_nodes import check_nodes, node_progress
+from railweave.api.phased_removal import is_unused, require_unused, take_out
 from railweave.api.phasing import LivePhases, live_phases
 from railweave.api.project import Project
 from railweave.diagnostics import error
@@ -90,11 +91,18 @@ class _Run:
             self.live.done(number)
             if missing := self.live.missing_cables(number - 1):
                 raise _missing_cables(missing, number, self.live.change.base)
+            before = self.live.change.phase(number - 1)
+            if before.is_drain and not self.options.remove_live:
+                require_unused(self.live, before)
         check_nodes(self.live, phase, managed=self.managed, nodes_done=self.options.nodes_done)
         yield from self._deploy(phase, reviewed)
 
     def _done_by_nodes(self, done: int) -> int:
-        """Return the last phase that switches and nodes have; switches look alike while the nodes change."""
+        """Return the last phase that switches and nodes have; switches look alike while the nodes change, and while
+        something is taken out of use."""
+        last = self.live.change.phases[done - 1] if done else None
+        if last and last.is_drain:
+            return done if self.options.remove_live or is_unused(self.live, last) else done - 1
         window = node_phases(self.live.change.phases, done)
         if window and self.managed:
             return node_progress(self.live, window).done(window)
@@ -103,6 +111,10 @@ class _Run:
     def _deploy(self, phase: Phase, reviewed: Path | None = None) -> Iterator[PhaseStep | Waiting]:
         project, target, change = self.live.project, self.live.target, self.live.change
         project.operator.tell(f"phase {phase.number} of {len(change.phases)}: {phase.title}")
+        if phase.is_drain:
+            if not self.options.remove_live:
+                yield take_out(self.live, phase)
+            return
         if phase.is_of_nodes:
             if self.managed:
                 yield PhaseStep(phase, hosts.live_nodes(project, target, values=phase.node_values).apply())

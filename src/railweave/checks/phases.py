@@ -28,7 +28,11 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
     head = phases[-1].fabric
     place = where("traffic_classes")
     nics = tuple(_nics(base, phases, place))
-    between = [phase for phase in phases[:-1] if phase.kind is PhaseKind.SWITCHES and phase.fabric is not head]
+    between = [
+        phase
+        for phase in phases[:-1]
+        if phase.kind is PhaseKind.SWITCHES and phase.fabric is not head and not phase.leaving
+    ]
     if not between:
         return nics
     known = {(one.code, one.message) for one in buffer_findings(head, where)}

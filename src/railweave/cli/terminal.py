@@ -11,7 +11,7 @@ from railweave.api.operator import Operator
 from railweave.cli.show import console, print_diagnostics, print_note, print_plan, print_result, print_view
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
-from railweave.wording import counted
+from railweave.wording import counted, first_few
 
 if TYPE_CHECKING:
     from nornir_railweave.device.trusting import ShownKey
@@ -68,12 +68,17 @@ class Terminal(Operator):
     def finished(self, step: "PhaseStep") -> None:
         """Print the result of a phase."""
         from railweave.plan.outcome import DeployResult
+        from railweave.plan.phase_progress import OutOfUse
         from railweave.report.deployment import deploy_view
         from railweave.report.hosts import hosts_view
+        from railweave.report.phases import out_of_use_view
 
-        if step.result is not None and not self.quiet:
-            done = step.result
-            print_view(deploy_view(done) if isinstance(done, DeployResult) else hosts_view(done))
+        done = step.result
+        if done is not None and not self.quiet:
+            if isinstance(done, OutOfUse):
+                print_view(out_of_use_view(step.phase))
+            else:
+                print_view(deploy_view(done) if isinstance(done, DeployResult) else hosts_view(done))
 
     def require_answer(self, command: str, instead: str = "") -> None:
         """Raise RailweaveError if nobody agreed and nobody can be asked."""
@@ -100,6 +105,10 @@ class Terminal(Operator):
         if not self.quiet:
             print_view(intention_view(targets, drained, uplinks_left_percent))
         return self._confirms(f"Drain {', '.join(target.device for target in targets)}?", "drain")
+
+    def approves_removal(self, names: "Sequence[str]") -> bool:
+        """Ask, unless the command line agreed."""
+        return self._confirms(f"Drain {first_few(names)}, which leave the fabric?", "deploy")
 
     def approves_nodes(self, plan: "Callable[[], HostsRun]", target: str) -> bool:
         """Show what would change on the nodes and ask, unless nothing would or the command line agreed."""

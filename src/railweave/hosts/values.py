@@ -15,6 +15,14 @@ from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 from railweave.qos.mmu.headroom import nic_headroom_bytes
 
 _ECT_0 = 2
+ROCE_MTUS = (4096, 2048, 1024, 512, 256)
+ROCE_HEADERS_BYTES = 96
+"""What Linux keeps free in a packet for IP, UDP and the RoCE headers (``iboe_get_mtu``)."""
+
+
+def roce_mtu_bytes(mtu_bytes: int) -> int:
+    """Return the largest RoCE packet that an IP MTU carries, 0 where none does."""
+    return next((size for size in ROCE_MTUS if size + ROCE_HEADERS_BYTES <= mtu_bytes), 0)
 
 
 def tos_of(dscp: int) -> int:

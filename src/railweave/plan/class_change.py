@@ -7,7 +7,7 @@ switches first, then hosts, then the old goes). A code point has one priority on
 point and gets another priority has no such way.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
@@ -99,19 +99,30 @@ def _torn(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterabl
             )
     kept = {one.priority: one for one in _only_before(base, head)}
     for one in head:
-        if not one.lossless and one.priority in kept and _priority_before(one, base, head) is None:
+        if one.priority in kept and (one.lossless or _priority_before(one, base, head) is None):
+            held = kept[one.priority]
+            kind = "lossless" if one.lossless else "not lossless"
             yield error(
                 "RW516",
-                f"class `{one.name}`, which is not lossless, is to take priority {one.priority} while"
-                f" `{kept[one.priority].name}` is lossless on it until the nodes have changed",
+                f"class `{one.name}`, which is {kind}, is to take priority {one.priority} while"
+                f" `{held.name}` {'is lossless' if held.lossless else 'carries notifications'} on it until the nodes"
+                " have changed",
                 fix=f"leave `{one.name}` where it is, and change its priority afterwards",
             )
 
 
-def _only_before(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterable[TrafficClass]:
-    """Yield the lossless classes whose priority ``head`` has no lossless class on."""
+def _only_before(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterator[TrafficClass]:
+    """Yield the lossless classes whose priority ``head`` has no lossless class on, and the class of notifications where
+    ``head`` has none."""
     after = {one.priority for one in head if one.lossless}
-    return (one for one in base if one.lossless and one.dscp and one.priority not in after)
+    named = {dscp for one in head for dscp in one.dscp}
+    for one in base:
+        if one.lossless and one.dscp and one.priority not in after:
+            yield one
+        if one.role is ClassRole.CNP and not notifying(head):
+            left = tuple(dscp for dscp in one.dscp if dscp not in named)
+            if left:
+                yield one._replace(dscp=left)
 
 
 def _with_earlier_dscp(one: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> TrafficClass:

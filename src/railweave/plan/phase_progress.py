@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.hosts.outcome import HostsRun
+from railweave.plan.lifecycle import Proof
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phases import CableMove, Phase, node_phases
+from railweave.plan.phases import CableMove, Phase, node_phases, phases_alike
 from railweave.wording import compact, first_few
 
 _MOST_NAMED = 4
@@ -41,9 +42,9 @@ def check_phase(
 ) -> tuple[Diagnostic, ...]:
     """Return why the phase ``asked`` for (None: the next one) cannot begin or be repeated, as far as switches tell.
 
-    They look alike through those of ``phases`` in which nodes change.
+    They look alike through those of ``phases`` in which nodes change, and those that take something out of use.
     """
-    begun = progress.done - len(node_phases(phases, progress.done))
+    begun = progress.done - phases_alike(phases, progress.done)
     return (*_unreadable(progress), *_unknown(progress, base, asked), *_order(progress, base, asked, begun))
 
 
@@ -143,12 +144,42 @@ def check_statement(phase: Phase, phases: Sequence[Phase], base: str, *, managed
     )
 
 
+def check_unused(phase: Phase, proofs: Sequence[Proof], base: str) -> tuple[Diagnostic, ...]:
+    """Return that what ``phase`` takes out of use is in use still, so that the phase after it cannot begin."""
+    used = tuple(dict.fromkeys(one.device for one in proofs if not one.ok))
+    if not used:
+        return ()
+    return (
+        error(
+            "RW518",
+            f"phase {phase.number + 1} cannot begin: {first_few(used)} are in use: {in_use(proofs)}",
+            devices=used,
+            fix=f"`railweave deploy --from {base} --phase {phase.number}` drains them; shut GPU nodes down; or, if they"
+            " may lose their links, deploy with --remove-live",
+        ),
+    )
+
+
+def in_use(proofs: Sequence[Proof]) -> str:
+    """Return what shows that something is in use still."""
+    missing = [f"{one.device}: {one.what} {one.actual}" for one in proofs if not one.ok]
+    return first_few(missing, _MOST_NAMED, "; ")
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfUse:
+    """Everything that a phase took out of use, with the proofs."""
+
+    proofs: tuple[Proof, ...]
+    ok: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseStep:
-    """A phase that was deployed, to the switches or to the GPU nodes; ``result`` is None if the operator declined."""
+    """A phase that was carried out, on switches or on GPU nodes; ``result`` is None if the operator declined."""
 
     phase: Phase
-    result: DeployResult | HostsRun | None
+    result: DeployResult | HostsRun | OutOfUse | None
 
     @property
     def ok(self) -> bool:
@@ -159,7 +190,8 @@ class PhaseStep:
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """A phase that waits for people: for ``cables`` to move, for the GPU nodes to change as in ``nodes``, phases from
-    this one on, or, if there are neither, for jobs to end that still send what this phase drops.
+    this one on, for what leaves to be unused, of which ``proofs`` are missing, or, if there is none of these, for jobs
+    to end that still send what this phase drops.
 
     ``following`` is the phase after the change of the nodes, None if it is the last one.
     """
@@ -168,6 +200,7 @@ class Waiting:
     cables: tuple[CableMove, ...] = ()
     nodes: tuple[Phase, ...] = ()
     following: Phase | None = None
+    proofs: tuple[Proof, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """A change that would hurt in one step, as a sequence of whole fabrics, each carried out by the ordinary deployment.
 
-Some changes hurt in one step. Spines that are added where all uplinks are in use take cables from the others: these
-are moved a few at a time (``restriping``). Fabric links with another speed are down until both ends have it: one spine
-goes after the other (``speed_change``). A marking or an MTU that nodes and switches share must fit on every path: first
-all accept both, then the nodes send the new, then all drop the old (``shared_values``).
+Some changes hurt in one step. Nodes and switches that leave are out of use before ports close (``removal``). Spines
+that are added where all uplinks are in use take cables from the others: these are moved a few at a time
+(``restriping``). Fabric links with another speed are down until both ends have it: one spine goes after the other
+(``speed_change``). A marking or an MTU that nodes and switches share must fit on every path: first all accept both,
+then the nodes send the new, then all drop the old (``shared_values``).
 Everything else is one phase: the head itself.
 
 In a phase that moves cables the configuration goes first, then people move the cables. ``Phase.pending`` names the
@@ -16,7 +17,9 @@ from enum import StrEnum
 
 from railweave.design.renumbering import renumbered
 from railweave.fabric.model import Fabric, Link
+from railweave.hosts.values import roce_mtu_bytes
 from railweave.plan.class_change import moved_markings
+from railweave.plan.removal import removal_steps
 from railweave.plan.restriping import Move, restriping_steps, rewired, with_switches
 from railweave.plan.shared_values import NodeValues, of_switches, shared_change, words
 from railweave.plan.speed_change import speed_steps
@@ -24,8 +27,10 @@ from railweave.wording import counted
 
 
 class PhaseKind(StrEnum):
-    """What a phase does: new switches, configuration alone, GPU nodes, cables after configuration, or the rest."""
+    """What a phase does: take what leaves out of use, new switches, configuration alone, GPU nodes, cables after
+    configuration, or the rest."""
 
+    DRAIN = "drain"
     PROVISION = "provision"
     SWITCHES = "switches"
     HOSTS = "hosts"
@@ -66,12 +71,15 @@ class CableMove:
 class Phase:
     """A step of a change, ``number`` from 1.
 
+    ``roce_mtu_bytes`` are the RoCE packet sizes of nodes before and after the phase, where it changes them.
+
     ``fabric`` is the whole intermediate fabric that the switches are to be, ``nodes`` the one that the files of the GPU
     nodes are made from, except for what they send, which is of ``sends``; ``was`` is what they were before the first
     such phase. ``why`` says in a sentence what the phase is for. ``pending`` are the links of ``fabric`` whose
     cables are moved by hand after the configuration. ``values`` names the shared values that change; ``drops`` tells
     that from now on the old ones are lost, which jobs that were started earlier may still send. ``lowers_mtu`` tells
-    that the switches drop larger packets from now on.
+    that the switches drop larger packets from now on. ``leaving`` are the GPU nodes or switches that one phase takes
+    out of use (``DRAIN``, no configuration changes), and that the next one takes out of their neighbors' configuration.
     """
 
     number: int
@@ -87,6 +95,8 @@ class Phase:
     values: tuple[str, ...] = ()
     drops: bool = False
     lowers_mtu: bool = False
+    leaving: tuple[str, ...] = ()
+    roce_mtu_bytes: tuple[int, int] | None = None
 
     @property
     def node_values(self) -> NodeValues:
@@ -98,6 +108,11 @@ class Phase:
         """Tell whether the GPU nodes change in this phase, and no switch."""
         return self.kind is PhaseKind.HOSTS
 
+    @property
+    def is_drain(self) -> bool:
+        """Tell whether the phase takes what leaves out of use, and changes no configuration."""
+        return self.kind is PhaseKind.DRAIN
+
 
 def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     """Return the phases that lead from ``base``, which runs, to ``head``; the last one's fabric is ``head``.
@@ -107,14 +122,25 @@ def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     """
     if renumbered(base, head):
         return (_whole(head),)
-    speeds = tuple(_speeds(base, head))
-    start = speeds[-1].fabric if speeds else base
-    found = [*speeds, *_cables(start, head)]
+    removals = tuple(_removals(base, head))
+    kept = removals[-1].fabric if removals else base
+    speeds = tuple(_speeds(kept, head))
+    start = speeds[-1].fabric if speeds else kept
+    found = [*removals, *speeds, *_cables(start, head)]
     shared = tuple(_shared(base, found[-1].fabric if found else base, head))
-    if found and not shared:
+    if found and found[-1].leaving and not shared and of_switches(kept) == of_switches(head):
+        found[-1] = replace(found[-1], fabric=head)
+    elif found and not shared:
         why = "what had to wait for the cables" if found[-1].cables else "what no link waits for"
         found.append(Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head))
     return _numbered(base, [*found, *shared] or [_whole(head)])
+
+
+def phases_alike(found: Sequence[Phase], number: int) -> int:
+    """Return how many phases up to ``number`` leave the switches as they are."""
+    return next(
+        (count for count, one in enumerate(reversed(found[:number])) if not (one.is_of_nodes or one.is_drain)), number
+    )
 
 
 def node_phases(found: Sequence[Phase], number: int) -> tuple[Phase, ...]:
@@ -136,6 +162,23 @@ def _numbered(base: Fabric, found: Sequence[Phase]) -> tuple[Phase, ...]:
 
 def _whole(head: Fabric) -> Phase:
     return Phase(1, "the whole change", PhaseKind.SWITCHES, "one step suffices", head, head)
+
+
+def _removals(base: Fabric, head: Fabric) -> Iterator[Phase]:
+    """Yield two phases for all that leaves together: out of use, then out of its neighbors' configuration."""
+    before = base
+    for step in removal_steps(base, head):
+        of_nodes = step.leaving[0] in base.host_of
+        why = (
+            "jobs are moved away and the nodes shut down before a port closes"
+            if of_nodes
+            else "their neighbors choose other paths before a link goes down"
+        )
+        yield Phase(0, f"take {step.what} out of use", PhaseKind.DRAIN, why, before, base, leaving=step.leaving)
+        title = f"close the ports of {step.what}" if of_nodes else f"remove {step.what} from their neighbors"
+        why = "nothing uses these ports any more"
+        yield Phase(0, title, PhaseKind.SWITCHES, why, step.fabric, base, leaving=step.leaving)
+        before = step.fabric
 
 
 def _speeds(base: Fabric, head: Fabric) -> Iterator[Phase]:
@@ -186,9 +229,18 @@ def _shared(base: Fabric, before: Fabric, head: Fabric) -> Iterator[Phase]:
         (change.after, f"drop {old}", f"no node sends {old} any more", True),
     ):
         if nodes.shared != last.shared:
-            title = f"GPU nodes {does}"
+            was, now = (roce_mtu_bytes(one.accepts.policies.mtu.hosts_bytes) for one in (last, nodes))
             yield Phase(
-                0, title, PhaseKind.HOSTS, why, change.switches, *nodes, was=change.before, values=values, drops=drops
+                0,
+                f"GPU nodes {does}",
+                PhaseKind.HOSTS,
+                why,
+                change.switches,
+                *nodes,
+                was=change.before,
+                values=values,
+                drops=drops,
+                roce_mtu_bytes=(was, now) if was != now else None,
             )
         last = nodes
     if change.switches is not head:

@@ -78,7 +78,7 @@ class NodeValues(NamedTuple):
     def shared(self) -> tuple[object, ...]:
         """Return all that decides about shared values on a node."""
         accepts, sends = self.accepts.policies, self.sends.policies
-        return accepts.classes, accepts.mtu.hosts_bytes, sends.classes, sends.mtu.hosts_bytes
+        return frozenset(accepts.classes), accepts.mtu.hosts_bytes, frozenset(sends.classes), sends.mtu.hosts_bytes
 
 
 class SharedChange(NamedTuple):
@@ -121,7 +121,8 @@ def shared_change(base: Fabric, head: Fabric) -> SharedChange | None:
 
 def of_switches(fabric: Fabric) -> tuple[object, ...]:
     """Return what the configuration of the switches is made from: all but the sizes that nobody configures."""
-    policies = fabric.policies._replace(mtu=fabric.policies.mtu._replace(hosts_bytes=0))
+    classes = tuple(sorted(fabric.policies.classes, key=lambda one: one.name))
+    policies = fabric.policies._replace(mtu=fabric.policies.mtu._replace(hosts_bytes=0), classes=classes)
     return policies, fabric.switches, fabric.links, fabric.host_blocks
 
 

@@ -6,19 +6,22 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.hosts.outcome import HostsRun
 from railweave.hosts.values import marking
 from railweave.jsonable import as_json, members
 from railweave.plan.class_change import lossless_dscp
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phase_progress import PhasedResult, Waiting
+from railweave.plan.phase_progress import OutOfUse, PhasedResult, Waiting, in_use
 from railweave.plan.phases import CableEnd, CableMove, Phase, PhaseKind
 from railweave.report.deployment import deploy_json
 from railweave.report.hosts import hosts_json
-from railweave.report.layout import cell, paragraphs, table
+from railweave.report.layout import cell, paragraphs, table, verdict
+from railweave.report.retirement import proof_json
 from railweave.units import format_speed
-from railweave.wording import counted
+from railweave.wording import compact, counted, first_few
 
 _BY = {
+    PhaseKind.DRAIN: "railweave, then manual",
     PhaseKind.PROVISION: "railweave",
     PhaseKind.SWITCHES: "railweave",
     PhaseKind.HOSTS: "railweave, or whoever runs the nodes",
@@ -91,6 +94,11 @@ _ENDED = ", once all jobs that were started before have ended"
 def nodes_text(waiting: Waiting, base: str) -> str:
     """Return what is left to whoever runs the GPU nodes or their jobs, and how to go on."""
     phase, following = waiting.phase, waiting.following
+    if waiting.proofs:
+        return (
+            f"phase {phase.number} ({phase.title}) waits: {in_use(waiting.proofs)}\n{_how_to_leave(phase)}."
+            f" Then: railweave deploy --from {base}"
+        )
     on = f" Then: {stated_command(base)}" if following else ""
     if not waiting.nodes:
         return (
@@ -98,11 +106,35 @@ def nodes_text(waiting: Waiting, base: str) -> str:
             f" {' and '.join(phase.values)}. When they have ended: {stated_command(base)}"
         )
     steps = "".join(
-        f"\n  phase {one.number}: {one.title} ({node_words(one)}){_ENDED if one.drops else ''}" for one in waiting.nodes
+        f"\n  phase {one.number}: {one.title} ({node_words(one)}){_ENDED if one.drops else ''}{_window(one, '; ')}"
+        for one in waiting.nodes
     )
     return (
         f"now the {len(phase.nodes.hosts)} GPU nodes must change, all in one phase before any in the next:{steps}"
         f"\nThe switches serve the nodes in all these phases.{on}"
+    )
+
+
+def _how_to_leave(phase: Phase) -> str:
+    nodes = phase.leaving[0] in phase.fabric.host_of
+    how = "Move the jobs away and shut them down" if nodes else "Wait until their ports carry nothing"
+    return f"{how}: {compact(phase.leaving)}"
+
+
+def out_of_use_view(phase: Phase) -> RenderableType:
+    """Return that what leaves is out of use."""
+    return verdict(True, f"out of use: {first_few(phase.leaving)}")
+
+
+def _window(phase: Phase, before: str) -> str:
+    """Return what may fail while the nodes have two sizes of RoCE packets; empty where they have one."""
+    if phase.roce_mtu_bytes is None:
+        return ""
+    was, now = phase.roce_mtu_bytes
+    return (
+        f"{before}until all nodes have done this phase, connections that rdma_cm opens between a changed and an"
+        f" unchanged node may fail: RoCE packets go from {was} to {now} bytes, and the smaller end refuses the larger;"
+        " start no job across both meanwhile"
     )
 
 
@@ -115,6 +147,10 @@ def node_words(phase: Phase) -> str:
         parts.append("accept " + ", ".join(f"DSCP {dscp} on priority {points[dscp]}" for dscp in sorted(points)))
         if sent := marking(sends.policies.classes):
             parts.append(f"send DSCP {sent.dscp}")
+            was = marking(phase.was.sends.policies.classes) if phase.was else None
+            if was and was.cnp_dscp != sent.cnp_dscp:
+                marked = "no DSCP of their own" if sent.cnp_dscp is None else f"DSCP {sent.cnp_dscp}"
+                parts.append(f"notifications with {marked}")
     if "MTU" in phase.values:
         own, most = accepts.policies.mtu.hosts_bytes, sends.policies.mtu.hosts_bytes
         parts.append(f"MTU {own} bytes" + (f", routes limited to {most}" if most < own else ""))
@@ -134,6 +170,7 @@ def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
             **members(one, "number", "title", "kind", "why"),
             "switches": len(one.fabric.switches),
             **members(one, "cables"),
+            "leaving": list(one.leaving),
         }
         for one in phases
     ]
@@ -147,12 +184,14 @@ def cable_json(cable: CableMove) -> dict[str, Any]:
 
 def phased_json(result: PhasedResult) -> dict[str, Any]:
     """Return the contract of ``deploy --from --json``: the steps that were taken, and what waits for people."""
-    steps = [
-        {**_named(step.phase), **(deploy_json(done) if isinstance(done, DeployResult) else {"nodes": hosts_json(done)})}
-        for step in result.steps
-        if (done := step.result) is not None
-    ]
+    steps = [{**_named(step.phase), **_done_json(done)} for step in result.steps if (done := step.result) is not None]
     return {"phases": len(result.phases), "steps": steps, "waiting": _waiting_json(result)}
+
+
+def _done_json(done: DeployResult | HostsRun | OutOfUse) -> dict[str, Any]:
+    if isinstance(done, DeployResult):
+        return deploy_json(done)
+    return {"proofs": list(map(proof_json, done.proofs))} if isinstance(done, OutOfUse) else {"nodes": hosts_json(done)}
 
 
 def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
@@ -161,11 +200,14 @@ def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
         return None
     if waiting.cables:
         then = verify_command(waiting.phase, result.base)
+    elif waiting.proofs:
+        then = f"railweave deploy --from {result.base}"
     else:
         then = stated_command(result.base) if waiting.following else ""
     cables = [cable_json(cable) for cable in waiting.cables]
-    reason = "cables" if cables else "nodes" if waiting.nodes else "jobs"
-    return {**_named(waiting.phase), "for": reason, "cables": cables, "then": then}
+    reason = "cables" if cables else "nodes" if waiting.nodes else "removal" if waiting.proofs else "jobs"
+    found = list(map(proof_json, waiting.proofs))
+    return {**_named(waiting.phase), "for": reason, "cables": cables, "proofs": found, "then": then}
 
 
 def _named(phase: Phase) -> dict[str, Any]:
@@ -201,9 +243,17 @@ def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
     option = " --nodes-done" if phase.drops else ""
     if phase.kind is PhaseKind.HOSTS:
         command = f"railweave hosts apply --from {base} --phase {phase.number}{option}"
-        return [*stated, f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {node_words(phase)}')} (`{command}`)"]
+        window = [cell(_sentence(text))] if (text := _window(phase, "")) else []
+        lines = [*stated, f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {node_words(phase)}')} (`{command}`)"]
+        return [*window, *([""] if window else []), *lines]
     command = "railweave deploy" if len(phases) == 1 else f"{deploy_command(phase, base)}{option}"
     lines = [*stated, f"- [ ] `{command}`"]
+    if phase.is_drain:
+        lines.append(f"- [ ] {cell(_how_to_leave(phase))}")
+    elif phase.leaving and phase.leaving[0] not in phase.nodes.host_of:
+        lines.append(
+            f"- [ ] power off {cell(compact(phase.leaving))}; remove addresses and host keys from `inventory/`"
+        )
     if phase.cables:
         lines += [f"- [ ] {cell(_cable_line(cable))}" for cable in phase.cables]
         lines.append(f"- [ ] `{verify_command(phase, base)}`")

@@ -18,8 +18,13 @@ def retirement_json(gone: Leaving, found: tuple[Proof, ...]) -> dict[str, Any]:
         "devices": [switch.name for switch in gone.switches],
         "nodes": gone.hosts,
         "cables_to_move": [str(cable) for cable in gone.moved],
-        "proofs": [members(one, "device", "what", "expected", "actual", "ok") for one in found],
+        "proofs": list(map(proof_json, found)),
     }
+
+
+def proof_json(one: Proof) -> dict[str, Any]:
+    """Return one proof."""
+    return members(one, "device", "what", "expected", "actual", "ok")
 
 
 def is_proven(gone: Leaving, found: tuple[Proof, ...]) -> bool:

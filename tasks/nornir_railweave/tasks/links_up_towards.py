@@ -1,4 +1,4 @@
-"""What the neighbors see of switches that do not answer: which of the links to them are up."""
+"""What switches see of neighbors that do not answer, or that leave: which of the links to them are up."""
 
 from collections.abc import Collection, Mapping
 
@@ -11,7 +11,7 @@ from railweave.fabric.model import Fabric
 
 
 def links_up_towards(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the far ends, ``switch:port``, of the links to each ``silent`` switch that are up there.
+    """Return the far ends, ``switch:port``, of the links to each ``silent`` switch or GPU node that are up there.
 
     A neighbor that does not answer either says nothing of its own ports, and they count as up.
     """
@@ -39,8 +39,8 @@ def _far_ports(fabric: Fabric, silent: Collection[str]) -> dict[str, dict[str, s
     """Return for each neighboring switch its ports that lead to silent ones, and to which."""
     found: dict[str, dict[str, str]] = {}
     for name in silent:
-        for link in fabric.fabric_links_of(name):
+        for link in fabric.links_of[name]:
             far = link.far(name)
-            if far not in silent:
+            if far in fabric.switch_of and far not in silent:
                 found.setdefault(far, {})[fabric.ports_of[far][link.port_of(far)].name] = name
     return found

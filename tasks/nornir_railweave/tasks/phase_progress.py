@@ -45,20 +45,31 @@ Candidate = tuple[int, Callable[[], DeviceConfig] | None]
 
 def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], announce: Events) -> Result:
     """Return the number of the first of a device's candidates that it runs, None where it runs none of them; or, as
-    text, why it could not be read."""
+    text, why it could not be read.
+
+    Nothing is intended any more for a device that leaves: it has come to the end with its last configuration.
+    """
     name = task.host.name
+    stages = list(candidates(name))
+    newest = stages[0][0]
+    leaves = stages[0][1] is None
+    while len(stages) > 1 and stages[0][1] is None:
+        stages.pop(0)
+    last = stages[0][0]
     with session(task) as opened:
         try:
             running = running_of(opened.driver)
         except DEVICE_ERRORS as fault:
             announce(Event(Step.UNREACHABLE, name, error_text(fault)))
-            return Result(host=task.host, result=error_text(fault))
-    for number, intended in candidates(name):
+            # What leaves may be switched off by now.
+            return Result(host=task.host, result=newest if leaves else error_text(fault))
+    for number, intended in stages:
         if intended is None:
             return Result(host=task.host, result=number)
         found = diff(name, running, intended())
-        if not found.delta and not found.blockers:
+        gone = leaves and found.unprovisioned
+        if gone or not (found.delta or found.blockers):
             announce(Event(Step.READ, name))
-            return Result(host=task.host, result=number)
+            return Result(host=task.host, result=newest if gone or number == last else number)
     announce(Event(Step.READ, name))
     return Result(host=task.host, result=None)

@@ -12,6 +12,7 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
+from railweave.plan.lifecycle import Proof
 from railweave.plan.phase_progress import Waiting
 from railweave.plan.phases import Phase, phases
 from railweave.report.phases import cables_view, nodes_text, phases_json, phases_view, work_order
@@ -35,6 +36,11 @@ CASES = {
     "a-larger-mtu": (
         POD.replace("workload:", "mtu: {fabric: 4300, hosts: 4200}\nworkload:", 1),
         (("mtu: {fabric: 4300, hosts: 4200}", "mtu: {fabric: 9216, hosts: 9000}"),),
+    ),
+    "four-nodes-leave": (POD, (("count: 32", "count: 28"), ("gpus: 256", "gpus: 224"))),
+    "a-stripe-leaves": (
+        LAB.replace("count: 4\n", "count: 8\n").replace("count: 2, downlink", "count: 4, downlink"),
+        (("count: 8\n", "count: 4\n"), ("count: 4, downlink", "count: 2, downlink")),
     ),
     "another-marking": (
         POD,
@@ -78,6 +84,13 @@ def shown(found: tuple[Phase, ...]) -> str:
         following = next(iter(found[nodes[-1].number :]), None)
         console.print(nodes_text(Waiting(nodes[0], nodes=nodes, following=following), "main"))
     for phase in found:
+        if phase.is_drain:
+            nodes = phase.leaving[0] in phase.fabric.host_of
+            words = (
+                ("links", "down", "up at leaf3:Ethernet0") if nodes else ("out of traffic", "drained", "not drained")
+            )
+            proofs = tuple(Proof(name, *words) for name in phase.leaving)
+            console.print(nodes_text(Waiting(phase, following=phase, proofs=proofs), "main"))
         if phase.drops:
             console.print(nodes_text(Waiting(phase, following=phase), "main"))
     file = console.file

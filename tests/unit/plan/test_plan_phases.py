@@ -18,6 +18,7 @@ from railweave.plan.expectation import expect, expecting_only, expecting_without
 from railweave.plan.offline import plan_offline
 from railweave.plan.phase_progress import PhaseProgress, check_phase
 from railweave.plan.phases import PhaseKind, phases
+from railweave.report.phases import node_words
 from railweave.templates import find_templates
 
 WEAVE = """
@@ -205,6 +206,33 @@ def test_a_code_point_on_another_priority_has_no_way_without_loss_and_the_way_ou
     (found,) = refused.value.diagnostics
     assert found.code == "RW516"
     assert "such as 24" in found.fix
+
+
+NO_NOTIFICATIONS = "\n".join(line for line in (CLASSES % (26, 3)).splitlines() if "role: cnp" not in line)
+
+
+def test_a_removed_class_of_notifications_stays_until_no_node_sends_any() -> None:
+    found = phases(weave(), weave(2, NO_NOTIFICATIONS))
+    assert [one.kind for one in found] == ["hosts", "hosts", "cleanup"]
+    between, _, after = found
+    assert node_words(between) == "accept DSCP 26 on priority 3; send DSCP 26; notifications with no DSCP of their own"
+    assert [one.priority for one in between.fabric.policies.classes if one.role == "cnp"] == [6]
+    assert not [one for one in after.fabric.policies.classes if one.role == "cnp"]
+    assert after.drops
+    assert kinds(weave(2, NO_NOTIFICATIONS), weave()) == ["switches", "hosts", "hosts"]
+
+
+def test_a_class_that_takes_the_priority_of_notifications_waits_for_them() -> None:
+    moved = NO_NOTIFICATIONS.replace("priority: 3", "priority: 6")
+    with pytest.raises(RefusedError) as refused:
+        phases(weave(), weave(2, moved.replace("[26]", "[24]")))
+    (found,) = refused.value.diagnostics
+    assert (found.code, found.message, found.fix) == (
+        "RW516",
+        "class `roce`, which is lossless, is to take priority 6 while `cnp` carries notifications on it until the nodes"
+        " have changed",
+        "leave `roce` where it is, and change its priority afterwards",
+    )
 
 
 def test_one_more_lossless_class_needs_no_phases() -> None:

@@ -5,18 +5,10 @@ from collections.abc import Iterator
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.diagnostics import Severity
+from railweave.hosts.values import ROCE_HEADERS_BYTES, ROCE_MTUS, roce_mtu_bytes
 from railweave.intent.model import Intent
 
 RULE = rule("M-4", "the MTU of the hosts carries RoCE packets of 4096 bytes", __doc__, "mtu: {hosts: 1500}")
-
-_ROCE_MTUS = (4096, 2048, 1024, 512, 256)
-_ROCE_HEADERS_BYTES = 96
-"""What Linux keeps free in a packet for IP, UDP and the RoCE headers (``iboe_get_mtu``)."""
-
-
-def roce_mtu_bytes(mtu_bytes: int) -> int:
-    """Return the largest RoCE packet that an IP MTU carries, 0 where none does."""
-    return next((size for size in _ROCE_MTUS if size + _ROCE_HEADERS_BYTES <= mtu_bytes), 0)
 
 
 @RULE.on_intent
@@ -24,10 +16,10 @@ def intended(intent: Intent) -> Breaches:
     """Look at the MTU of the intent."""
     mtu_bytes = intent.policies.mtu.hosts_bytes
     roce = roce_mtu_bytes(mtu_bytes)
-    if roce < _ROCE_MTUS[0]:
-        needed = _ROCE_MTUS[0] + _ROCE_HEADERS_BYTES
+    if roce < ROCE_MTUS[0]:
+        needed = ROCE_MTUS[0] + ROCE_HEADERS_BYTES
         carried = f"RoCE falls to packets of {roce} bytes" if roce else "RoCE has no packet size that fits"
-        message = f"with a host MTU of {mtu_bytes}, {carried}; {_ROCE_MTUS[0]} needs {needed}"
+        message = f"with a host MTU of {mtu_bytes}, {carried}; {ROCE_MTUS[0]} needs {needed}"
         yield Breach("mtu.hosts", message, "set mtu.hosts to 9000", Severity.WARNING)
 
 
