@@ -85,9 +85,9 @@ def shown(found: tuple[Phase, ...]) -> str:
         console.print(nodes_text(Waiting(nodes[0], nodes=nodes, following=following), "main"))
     for phase in found:
         if phase.is_drain:
-            nodes = phase.leaving[0] in phase.fabric.host_of
+            of_nodes = phase.leaving[0] in phase.fabric.host_of
             words = (
-                ("links", "down", "up at leaf3:Ethernet0") if nodes else ("out of traffic", "drained", "not drained")
+                ("links", "down", "up at leaf3:Ethernet0") if of_nodes else ("out of traffic", "drained", "not drained")
             )
             proofs = tuple(Proof(name, *words) for name in phase.leaving)
             console.print(nodes_text(Waiting(phase, following=phase, proofs=proofs), "main"))
