@@ -3,7 +3,9 @@
 Simulators, revert timers and Ansible's workers lead sessions of their own: neither the end of a test run nor its
 terminal reaches them. Their orphans come to this process, which is a subreaper (prctl(2)), and it ends them when the
 command ends, is killed, or when whoever started it is killed. There are two such processes, one inside the other, so
-that killing one leaves the work to the other. Where there is no prctl the command is run alone.
+that killing one leaves the work to the other. Whoever ends the guard by SIGTERM interrupts the command, as a terminal's
+Ctrl-C does: a test run has time to take its labs down, which no process tree shows. Where there is no prctl the command
+is run alone.
 """
 
 import contextlib
@@ -17,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
-_COMMAND_ENDS_S = 10.0
+_COMMAND_ENDS_S = 90.0
 _ORPHANS_END_S = 10.0
 
 
@@ -50,7 +52,7 @@ def _guarded(work: Callable[[], int]) -> int:
         status = _wait(child)
     except _ToldToEnd:
         with contextlib.suppress(_ToldToEnd, OSError):
-            os.kill(child, signal.SIGTERM)
+            _interrupt_descendants()
             _wait(child, time.monotonic() + _COMMAND_ENDS_S)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -79,6 +81,25 @@ def _wait(child: int, deadline: float | None = None) -> int:
             if deadline is not None and time.monotonic() > deadline:
                 raise ChildProcessError(f"{child} does not end")
             time.sleep(0.01)
+
+
+def _interrupt_descendants() -> None:
+    """Send SIGINT to all below this process that a terminal's Ctrl-C would reach, at once; guards ignore it."""
+    stopped: list[int] = []
+    while new := [pid for pid in _descendants(os.getpid()) if pid not in stopped and _signal(pid, signal.SIGSTOP)]:
+        stopped += new
+    for number in (signal.SIGINT, signal.SIGCONT):
+        for pid in stopped:
+            _signal(pid, number)
+
+
+def _signal(pid: int, number: int) -> bool:
+    """Send a signal to a process of this process group; return whether it was one."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.getpgid(pid) == os.getpgrp():
+            os.kill(pid, number)
+            return True
+    return False
 
 
 def _end_descendants() -> None:

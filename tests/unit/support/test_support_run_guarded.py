@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("killed", ["command", "inner guard", "outer guard", "whoever started it"])
 def test_all_of_a_family_end_whoever_is_killed(folder: Path, killed: str) -> None:
-    shell = started(folder, "echo > done; sleep 300")
+    shell = started(folder, "echo > done; wait")
     assert shell.stdout is not None
     outer = int(shell.stdout.readline())
     (folder / "done").read_text()
@@ -79,6 +79,16 @@ def test_an_interrupt_is_for_the_command(folder: Path) -> None:
         [*GUARD, "sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (3, "cleaned\n")
+
+
+def test_a_guard_that_is_terminated_interrupts_the_command_and_waits_for_its_cleanup(folder: Path) -> None:
+    (folder / "script").write_text("trap 'sleep 0.2; echo cleaned; exit 3' INT; echo up; sleep 300 & wait")
+    with subprocess.Popen([*GUARD, "sh", "./script"], cwd=folder, stdout=subprocess.PIPE, text=True) as guard:
+        assert guard.stdout is not None
+        assert guard.stdout.readline() == "up\n"
+        guard.send_signal(signal.SIGTERM)
+        assert guard.stdout.read() == "cleaned\n"
+    assert guard.returncode == 128 + signal.SIGTERM
 
 
 def test_a_command_that_is_missing_is_told() -> None:
