@@ -40,7 +40,8 @@ unexport PYTHONDONTWRITEBYTECODE
         sim-down clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@test -t 1 && test -z "$$NO_COLOR" && bold='\033[1m' plain='\033[0m'; \
+	awk -F':.*## ' "/^[a-z0-9-]+:.*## /{printf \"  $$bold%-10s$$plain %s\\n\", \$$1, \$$2}" $(MAKEFILE_LIST)
 	@printf '\n  TARGET=%s INTENT=%s\n' '$(TARGET)' '$(INTENT)'
 
 setup: $(READY) ## create the environment in .venv

@@ -1,6 +1,7 @@
 """Words around values: counted nouns, lists as a sentence has them, and long lists cut short."""
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
@@ -64,6 +65,14 @@ def nearest(word: str, words: Sequence[str]) -> str | None:
     if not found:
         return None
     return next(original for low, original in lowered.items() if low.replace("_", "-") == found[0])
+
+
+def command_line(*words: str, intent: str = "", target: str = "") -> str:
+    """Return a command of railweave as a shell takes it, for a message that says what to do next."""
+    named = [
+        word for option, value in (("--intent", intent), ("--target", target)) if value for word in (option, value)
+    ]
+    return shlex.join(("railweave", *words, *named))
 
 
 def suggestion(word: str, words: Sequence[str]) -> str:

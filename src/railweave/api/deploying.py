@@ -18,8 +18,9 @@ from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import check_binding
+from railweave.plan.rollout import Rollout
 from railweave.plan.signed import Signed
-from railweave.wording import compact, counted
+from railweave.wording import command_line, compact, counted
 
 TIMER_MARGIN_S = 15
 """How long a switch may take to revert after its own timer expired."""
@@ -136,10 +137,16 @@ def state_told(project: Project, fabric: LiveFabric) -> Iterator[None]:
                 f"rollout {found.name} was ended at once: {len(found.names('new'))} of "
                 f"{counted(len(found.devices), 'device')} committed; changing {compact(middle) or 'no device'}. "
                 "A switch with an unconfirmed commit rolls it back by itself within "
-                f"{fabric.target.rollout.revert_in_s} s. `railweave deploy --resume {found.name}` resumes the rollout, "
-                f"`railweave rollback {found.name}` rolls it back"
+                f"{fabric.target.rollout.revert_in_s} s. {_ways_on(found, 'the rollout')}"
             )
         raise
+
+
+def _ways_on(found: Rollout, what: str = "it") -> str:
+    """Return the two commands that end an unfinished rollout, in a clause."""
+    resume = command_line("deploy", "--resume", found.name, target=found.target)
+    rollback = command_line("rollback", found.name, target=found.target)
+    return f"`{resume}` resumes {what}, `{rollback}` rolls it back"
 
 
 def _report_unfinished(project: Project, fabric: LiveFabric) -> None:
@@ -147,6 +154,6 @@ def _report_unfinished(project: Project, fabric: LiveFabric) -> None:
     found = newest_unfinished(journal_folder(), fabric.designed.fabric.name, fabric.target.name)
     if found is not None:
         project.operator.tell(
-            f"rollout {found.name} was not finished ({found.state}): `railweave deploy --resume` resumes it, "
-            f"`railweave rollback {found.name}` rolls it back; this deployment makes a new plan"
+            f"rollout {found.name} was not finished ({found.state}): {_ways_on(found)}; "
+            "this deployment makes a new plan"
         )

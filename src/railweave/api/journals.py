@@ -12,9 +12,14 @@ from nornir_railweave.journals.places import is_store, open_store
 from nornir_railweave.journals.shared import HeldError, SharedJournals
 from nornir_railweave.journals.store import StoreError
 from nornir_railweave.rollout.journal import held_elsewhere, refuse_while_running, shared_place
+from nornir_railweave.rollout.resuming import newest_unfinished
+from nornir_railweave.rollout.rolling_back import newest_change
+from nornir_railweave.rollout.rollouts import journals, named_rollout
 from railweave.api.operator import SILENT, Operator
-from railweave.api.project import JOURNALS, STATE
-from railweave.errors import RailweaveError
+from railweave.api.project import JOURNALS, STATE, Project, open_project
+from railweave.errors import RailweaveError, UsageError
+from railweave.plan.rollout import NAME, Rollout
+from railweave.wording import command_line, first_few
 
 
 def journal_folder() -> Path:
@@ -40,6 +45,35 @@ def fetched_journals() -> Path:
         except (StoreError, OSError) as fault:
             raise RailweaveError(f"the journals cannot be fetched: {fault}") from fault
     return folder
+
+
+def open_rollout_project(
+    intent: Path | str | None, operator: Operator, target: str, *, rollout: str = "", resume: bool = False
+) -> Project:
+    """Return the project of a rollout that is to be resumed, or rolled back, with the intent that its journal names.
+
+    ``rollout`` names it or a part of its name; the default is the newest on ``target``. An ``intent``, or
+    RAILWEAVE_INTENT, goes before the journal. Raises UsageError if rollouts of several fabrics could be meant.
+    """
+    if intent or os.environ.get("RAILWEAVE_INTENT"):
+        return open_project(intent, operator)
+    folder = fetched_journals()
+    found = [named_rollout(folder, rollout)] if rollout else _newest(folder, target, resume=resume)
+    intents = sorted({one.intent for one in found if one.intent and Path(one.intent).is_file()})
+    if len(intents) == 1:
+        return open_project(intents[0], operator)
+    if not intents or len(list(Path("intent").glob("*.y*ml"))) == 1:
+        return open_project(None, operator)
+    verb = ("deploy", "--resume") if resume else ("rollback",)
+    commands = first_few((f"`{command_line(*verb, one.name, target=target)}`" for one in found), separator=" or ")
+    raise UsageError(f"rollouts of {len(intents)} intents could be meant: {commands}")
+
+
+def _newest(folder: Path, target: str, *, resume: bool) -> list[Rollout]:
+    """Return of every fabric on ``target`` the newest rollout that can be resumed, or rolled back."""
+    fabrics = dict.fromkeys(named["fabric"] for path in journals(folder) if (named := NAME.match(path.stem)))
+    search = newest_unfinished if resume else newest_change
+    return [found for fabric in fabrics if (found := search(folder, fabric, target)) is not None]
 
 
 def refuse_while_rolling_out(fabric: str, target: str, operator: Operator = SILENT) -> None:

@@ -9,6 +9,7 @@ from railweave.api.journals import fetched_journals
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.rollout import Rollout
+from railweave.wording import command_line
 
 __all__ = ["abort", "count", "find", "history", "pause", "unpause"]
 
@@ -60,8 +61,8 @@ def _ask(name: str, request: str) -> Rollout:
         fix = (
             "nothing remains to be done"
             if rollout.finished
-            else f"resume it with `railweave deploy --resume {rollout.name}`, "
-            f"or roll it back with `railweave rollback {rollout.name}`"
+            else f"resume it with `{command_line('deploy', '--resume', rollout.name, target=rollout.target)}`, "
+            f"or roll it back with `{command_line('rollback', rollout.name, target=rollout.target)}`"
         )
         raise RefusedError([error("RW538", f"rollout {rollout.name} is not running: it is {rollout.state}", fix=fix)])
     if is_held(rollout.path):

@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from railweave import api
-from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption
+from railweave.cli import completion
+from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, open_compared
 from railweave.cli.show import print_diagnostics, print_document, print_json, print_plan, print_result, print_view
 from railweave.cli.terminal import Terminal
-from railweave.errors import UsageError
+from railweave.errors import RefusedError, UsageError
 
 _NAME_WIDTH = 16
 
@@ -73,7 +74,14 @@ def check(
     from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, yang_summary
 
     project = api.open_project(intent or option)
-    found = api.check(project, yang=yang or (), facts=facts)
+    try:
+        found = api.check(project, yang=yang or (), facts=facts)
+    except RefusedError as refused:
+        if json:
+            raise
+        print_diagnostics(refused.diagnostics, stderr=False)
+        print_view(diagnostics_summary(refused.diagnostics, str(project.intent)))
+        return 1
     if json:
         print_document(diagnostics_json(found.diagnostics))
         return 0 if found.ok else 1
@@ -112,20 +120,25 @@ def render(
 
 def explain(
     device: Annotated[
-        str, typer.Argument(help="A switch of the fabric, such as pod1-leaf1, or a code, such as RW108.")
+        str,
+        typer.Argument(
+            help="A switch of the fabric, such as pod1-leaf1, or a code, such as RW108.",
+            autocompletion=completion.switches_and_codes,
+        ),
     ],
     row: Annotated[str, typer.Argument(help="TABLE, TABLE|key, TABLE|key|field, or a line of FRR.")] = "",
     option: IntentOption = None,
     json: AsJson = False,
-) -> None:
+) -> int:
     """Explain why a row is there: the rule, the intent path and the source; or what a code of a diagnostic means."""
     from railweave.report.explanation import explanation_json, explanation_view, rule_json, rule_view
 
     if device[:1].isupper() and device in api.codes():
         print_result(api.explain_rule(device), rule_json, rule_view, as_json=json)
-        return
+        return 0
     found = api.explain(api.open_project(option), device, row)
     print_result(found, explanation_json, explanation_view, as_json=json)
+    return 0 if found.found else 1
 
 
 def diff(
@@ -140,7 +153,7 @@ def diff(
     exit_code: ExitCode = False,
 ) -> int:
     """Compare two revisions of the intent offline: what changes on the devices."""
-    plan = api.diff(api.open_project(option), base, head, renumber=renumber)
+    plan = api.diff(open_compared(option, head), base, head, renumber=renumber)
     print_plan(plan, as_json=json, as_markdown=markdown)
     return 2 if exit_code and plan.deltas else 0
 
@@ -155,7 +168,7 @@ def phases(
     """Plan the phases of a change offline, with every cable that moves from port to port."""
     from railweave.report.phases import phases_json, phases_view, work_order
 
-    found = api.phases(api.open_project(option, Terminal()), base, head)
+    found = api.phases(open_compared(option, head, Terminal()), base, head)
     if markdown and not json:
         print(work_order(found, base), end="")
     else:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from railweave import api
+from railweave.cli import completion
 from railweave.cli.options import (
     AsJson,
     ExitCode,
@@ -121,12 +122,18 @@ def deploy(
 
     With --resume the argument may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
+    from railweave.api.journals import open_rollout_project
+
     if resume and base:
         raise UsageError("--resume knows the phase of its rollout: omit --from")
     rollout, intent = _named_rollout(intent, resume=resume)
     reviewed = intent if intent is not None and intent.suffix == ".json" else None
     operator = Terminal(yes=yes or reviewed is not None, quiet=json)
-    project = api.open_project((None if reviewed else intent) or option, operator)
+    project = (
+        open_rollout_project(intent or option, operator, target, rollout=rollout, resume=True)
+        if resume
+        else api.open_project((None if reviewed else intent) or option, operator)
+    )
     options = api.DeployOptions(
         provision=provision,
         renumber=renumber,
@@ -158,7 +165,12 @@ def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | 
 
 def rollback(
     rollout: Annotated[
-        str, typer.Argument(metavar="ROLLOUT", help="Name or part of a name; default: the newest with changes.")
+        str,
+        typer.Argument(
+            metavar="ROLLOUT",
+            help="Name or part of a name; default: the newest with changes.",
+            autocompletion=completion.rollouts,
+        ),
     ] = "",
     option: IntentOption = None,
     target: TargetOption = "sim",
@@ -175,14 +187,18 @@ def rollback(
     json: AsJson = False,
 ) -> int:
     """Roll back a rollout: restore what the devices had before it."""
+    from railweave.api.journals import open_rollout_project
+
     if last and rollout:
         raise UsageError("--last selects the rollout: omit its name")
     options = api.DeployOptions(
         provision=provision, renumber=True, skip_unreachable=skip_unreachable, max_failures=max_failures
     )
-    project = api.open_project(option, Terminal(yes=yes, quiet=json))
+    operator = Terminal(yes=yes, quiet=json)
     if last:
-        return show_result(api.rollback_last(project, target, options, order=order), as_json=json)
+        done = api.rollback_last(api.open_project(option, operator), target, options, order=order)
+        return show_result(done, as_json=json)
+    project = open_rollout_project(option, operator, target, rollout=rollout)
     return show_result(api.rollback(project, target, options, rollout=rollout, order=order), as_json=json)
 
 

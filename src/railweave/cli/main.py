@@ -24,6 +24,7 @@ from railweave.cli import (
     rollout_commands,
     sim_commands,
 )
+from railweave.cli.options import IntentCommand
 from railweave.cli.terminal import EXIT_INTERRUPTED
 from railweave.errors import RailweaveError, RefusedError
 
@@ -63,6 +64,10 @@ for module in (
     node_commands,
 ):
     module.register(app)
+
+for one in (app, *(known.typer_instance for known in app.registered_groups if known.typer_instance)):
+    for known_command in one.registered_commands:
+        known_command.cls = IntentCommand
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -106,7 +111,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _narrowed(arguments: Sequence[str]) -> typer.Typer:
     """Return the command line; where its first word names a command, without the others, which take time to build."""
-    word = arguments[0] if arguments else ""
+    typed = os.environ.get("COMP_WORDS", "").split() if "_RAILWEAVE_COMPLETE" in os.environ else ["", *arguments]
+    word = typed[1] if len(typed) > 1 else ""
     commands = [one for one in app.registered_commands if one.callback and one.callback.__name__ == word]
     groups = [one for one in app.registered_groups if one.name == word]
     if not commands and not groups:

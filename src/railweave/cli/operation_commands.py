@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from railweave import api
-from railweave.cli.options import AsJson, IntentOption, TargetOption, Yes
+from railweave.cli import completion
+from railweave.cli.options import AsJson, IntentOption, TargetOption, Yes, open_compared
 from railweave.cli.show import print_document, print_result, print_view
 from railweave.cli.terminal import Terminal
 from railweave.errors import UsageError
@@ -23,7 +24,10 @@ def register(app: typer.Typer) -> None:
 
 def drain(
     devices: Annotated[
-        list[str] | None, typer.Argument(metavar="DEVICE", help="Switches; default: show what is drained.")
+        list[str] | None,
+        typer.Argument(
+            metavar="DEVICE", help="Switches; default: show what is drained.", autocompletion=completion.switches
+        ),
     ] = None,
     links: Annotated[
         list[str] | None,
@@ -50,21 +54,26 @@ def drain(
     results = api.drain(project, target, api.DrainRequest(tuple(devices), named, wait, several=several))
     if results is None:
         return 1
-    print_result(results, draining_json, lambda done: drain_view(done, len(set(devices))), as_json=json)
+    named_by = {"intent": str(project.intent), "target": target}
+    print_result(results, draining_json, lambda done: drain_view(done, len(set(devices)), **named_by), as_json=json)
     return 0 if all(one.ok for one in results) else 1
 
 
 def undrain(
-    devices: Annotated[list[str], typer.Argument(metavar="DEVICE", help="Switches, such as pod1-spine2.")],
+    devices: Annotated[
+        list[str],
+        typer.Argument(metavar="DEVICE", help="Switches, such as pod1-spine2.", autocompletion=completion.switches),
+    ],
     wait: Wait = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
+    yes: Yes = False,
     json: AsJson = False,
 ) -> int:
-    """Undrain switches and links, and verify them."""
+    """Undrain switches and links, and verify them. Nothing is asked; --yes is accepted as `drain` accepts it."""
     from railweave.report.draining import draining_json, undrain_view
 
-    results, verification = api.undrain(api.open_project(option, Terminal()), target, devices, wait_s=wait)
+    results, verification = api.undrain(api.open_project(option, Terminal(yes=yes)), target, devices, wait_s=wait)
     if json:
         print_document(draining_json(results, verification))
     else:
@@ -73,7 +82,12 @@ def undrain(
 
 
 def replace(
-    device: Annotated[str, typer.Argument(metavar="DEVICE", help="The switch to replace, such as pod1-spine2.")],
+    device: Annotated[
+        str,
+        typer.Argument(
+            metavar="DEVICE", help="The switch to replace, such as pod1-spine2.", autocompletion=completion.switches
+        ),
+    ],
     serial: Annotated[
         str, typer.Option("--serial", metavar="SERIAL", help="Serial number of the new switch, from its label.")
     ] = "",
@@ -106,7 +120,7 @@ def retire(
     """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""
     from railweave.report.retirement import is_proven, retirement_json, retirement_view
 
-    gone, found = api.retire(api.open_project(option, Terminal()), target, base, head, wait_s=wait)
+    gone, found = api.retire(open_compared(option, head, Terminal()), target, base, head, wait_s=wait)
     if json:
         print_document(retirement_json(gone, found))
     else:
@@ -115,7 +129,10 @@ def retire(
 
 
 def trust(
-    devices: Annotated[list[str] | None, typer.Argument(metavar="DEVICE", help="Switches; default: all.")] = None,
+    devices: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DEVICE", help="Switches; default: all.", autocompletion=completion.switches),
+    ] = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
     yes: Yes = False,
@@ -155,7 +172,10 @@ def audit(
 
 
 def recover(
-    devices: Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Switches, such as pod1-leaf3.")],
+    devices: Annotated[
+        list[str],
+        typer.Argument(metavar="DEVICE...", help="Switches, such as pod1-leaf3.", autocompletion=completion.switches),
+    ],
     accept_running: Annotated[
         bool, typer.Option("--accept-running", help="Keep what runs if nothing can be restored.")
     ] = False,

@@ -1,15 +1,27 @@
 """Options that several commands share, declared once, and groups of commands."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+
+from railweave import api
+from railweave.api.operator import SILENT, Operator
+from railweave.cli import completion
+from railweave.errors import UsageError
 
 IntentArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="INTENT", help="Intent file; default: RAILWEAVE_INTENT, else the only file in intent/."),
+    typer.Argument(
+        metavar="INTENT",
+        help="Intent file; default: RAILWEAVE_INTENT, else the only file in intent/.",
+        autocompletion=completion.intents,
+    ),
 ]
-IntentOption = Annotated[Path | None, typer.Option("--intent", metavar="FILE", help="Intent file.")]
+IntentOption = Annotated[
+    Path | None, typer.Option("--intent", metavar="FILE", help="Intent file.", autocompletion=completion.intents)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; `railweave schema` has the schemas.")]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 if there are changes.")]
 MaxFailures = Annotated[
@@ -30,10 +42,55 @@ SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave
 TargetOption = Annotated[
     str,
     typer.Option(
-        "--target", "-t", envvar="RAILWEAVE_TARGET", metavar="TARGET", help="The target: inventory/TARGET.yml."
+        "--target",
+        "-t",
+        envvar="RAILWEAVE_TARGET",
+        metavar="TARGET",
+        help="The target: inventory/TARGET.yml.",
+        autocompletion=completion.targets,
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+_YAML = (".yml", ".yaml")
+
+
+class IntentCommand(TyperCommand):
+    """A command that takes its intent as an argument too where it declares only ``--intent``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read an argument that names a YAML file as the intent."""
+        if "--intent" in self._options and not any(one.metavar in ("INTENT", "BASE") for one in self.params):
+            args = self._with_intent(list(args), interspersed=ctx.allow_interspersed_args)
+        return super().parse_args(ctx, args)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {name: one for one in self.params for name in one.opts if name.startswith("-")}
+
+    def _with_intent(self, args: list[str], *, interspersed: bool) -> list[str]:
+        options, place = self._options, 0
+        while place < len(args) and (word := args[place]) != "--":
+            if word.startswith("-"):
+                option = options.get(word)
+                place += 2 if option is not None and not getattr(option, "is_flag", False) else 1
+            elif word.endswith(_YAML):
+                return ["--intent", word, *args[:place], *args[place + 1 :]]
+            elif not interspersed:
+                break
+            else:
+                place += 1
+        return args
+
+
+def open_compared(option: Path | None, head: str, operator: Operator = SILENT) -> api.Project:
+    """Return the project of a comparison; where no intent is named, that of the file ``head`` will do."""
+    try:
+        return api.open_project(option, operator)
+    except UsageError:
+        if option is None and Path(head).is_file():
+            return api.open_project(head, operator)
+        raise
 
 
 def group(app: typer.Typer, name: str, purpose: str) -> typer.Typer:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from railweave import api
+from railweave.cli import completion
 from railweave.cli.options import AsJson, group
 from railweave.cli.show import print_document, print_result, print_view
 
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 _NEWEST = 20
 
 RolloutArgument = Annotated[
-    str, typer.Argument(metavar="ROLLOUT", help="Name of a rollout or part of it; default: the newest.")
+    str,
+    typer.Argument(
+        metavar="ROLLOUT",
+        help="Name of a rollout or part of it; default: the newest.",
+        autocompletion=completion.rollouts,
+    ),
 ]
 
 

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from railweave import api
+from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_document, print_result, print_view
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Device = Annotated[str, typer.Argument(metavar="DEVICE", help="A switch, such as pod1-leaf1.")]
+Device = Annotated[
+    str, typer.Argument(metavar="DEVICE", help="A switch, such as pod1-leaf1.", autocompletion=completion.switches)
+]
 
 Nodes = Annotated[list[str], typer.Argument(metavar="NODE", help="GPU nodes, such as gpu29.")]
 

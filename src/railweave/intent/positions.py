@@ -31,6 +31,8 @@ Value = str | bool | int | None | list["Value"] | dict[str, "Value"]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "<<"
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+# What YAML 1.1 reads as a number of base 60 (https://yaml.org/type/int.html) and YAML 1.2 as text.
+_BASE_60 = re.compile(r"[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+")
 # The characters that YAML 1.1 allows (section 5.1), the complement of them.
 _CONTROL = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -212,6 +214,11 @@ class _Reader:
         # Nothing written, and a mapping or list below its key, are shown at the key.
         at_key = value is None and not (isinstance(node.event, yaml.AliasEvent) and isinstance(found, _LEAF))
         self.places[path] = self._where(key if key is not None and at_key else node.event, path)
+        if isinstance(value, str) and _is_plain(found) and _BASE_60.fullmatch(value):
+            # A value of overrides may be a secret.
+            what, it = ("this value", "it") if path.startswith("overrides") else (f"`{value}`", f'"{value}"')
+            message = f"{what} without quotes is a number of base 60 to some YAML readers, text to others"
+            self.diagnostics.append(error("RW015", message, self.places[path], fix=f"write {it} in quotes"))
         if isinstance(found, yaml.MappingStartEvent):
             return self.mapping(target, path)
         if isinstance(found, yaml.SequenceStartEvent):

@@ -134,7 +134,8 @@ class Progress:
 class DeployResult:
     """The end of a rollout. ``stopped_by`` is the reason of a stop in one sentence; ``verification`` is of the
     whole fabric afterwards, None where it was not made; ``journal`` is the file that tells every step, and its stem
-    the rollout's name. ``interrupted``: a person stopped it. ``of`` names the rollout that was rolled back, and ``new``
+    the rollout's name. ``intent`` is the file that was deployed, empty where it is not known.
+    ``interrupted``: a person stopped it. ``of`` names the rollout that was rolled back, and ``new``
     is then what a device held before it; empty for a deployment."""
 
     result: Result
@@ -144,6 +145,7 @@ class DeployResult:
     journal: str = ""
     interrupted: bool = False
     target: str = ""
+    intent: str = ""
     progress: Progress = Progress()
     of: str = ""
 

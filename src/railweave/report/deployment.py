@@ -11,7 +11,7 @@ from rich.text import Text
 from railweave.plan.outcome import OUTCOME_TEXT, DeployResult, Outcome, Progress, Result
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.verification import verify_json, verify_view
-from railweave.wording import compact, counted
+from railweave.wording import command_line, compact, counted
 
 _STYLES = {Outcome.NEW: "green", Outcome.OLD: "yellow", Outcome.UNREACHABLE: "bold red", Outcome.NOT_ATTEMPTED: "dim"}
 
@@ -39,9 +39,10 @@ def deploy_json(result: DeployResult) -> dict[str, Any]:
 
 def next_steps(result: DeployResult) -> list[str]:
     """Return in sentences what a person does next; none where all is as intended."""
-    target = f" --target {result.target}" if result.target else ""
+    intent, target = result.intent, result.target
     steps = [
-        f"`railweave undrain {name}{target}`: the rollout drained it and could not undrain it"
+        f"`{command_line('undrain', name, intent=intent, target=target)}`: "
+        "the rollout drained it and could not undrain it"
         for name in result.progress.drained
     ]
     if result.ok:
@@ -49,11 +50,12 @@ def next_steps(result: DeployResult) -> list[str]:
     new = set(result.names(Outcome.NEW))
     changed = any(name in new for wave in result.progress.waves for name in wave)
     if result.result is Result.STOPPED and result.rollout:
-        steps.append(f"`railweave deploy --resume{target}` resumes where it stopped once the cause is fixed")
+        resume = command_line("deploy", "--resume", target=target)  # the journals know the intent
+        steps.append(f"`{resume}` resumes where it stopped once the cause is fixed")
     if result.rollout and changed and not result.of:
-        steps.append(f"`railweave rollback {result.rollout}{target}` rolls back what was done")
+        steps.append(f"`{command_line('rollback', result.rollout, target=target)}` rolls back what was done")
     if not result.of:
-        steps.append(f"`railweave plan{target}` shows the remaining changes")
+        steps.append(f"`{command_line('plan', intent=intent, target=target)}` shows the remaining changes")
     return steps
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from railweave.jsonable import as_json, members
 from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget
 from railweave.plan.outcome import VerifyResult
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 _MOST_FAILED = 10
 
@@ -29,19 +29,19 @@ def intention_view(
     return Group(*lines)
 
 
-def drain_view(results: Sequence[DrainResult], asked: int) -> RenderableType:
-    """Return the result of each switch, and how to undo it."""
-    lines = [_drain_line(one) for one in results]
+def drain_view(results: Sequence[DrainResult], asked: int, *, intent: str, target: str) -> RenderableType:
+    """Return the result of each switch, and the command that undoes it."""
+    lines = [_drain_line(one, command_line("undrain", one.device, intent=intent, target=target)) for one in results]
     if len(results) < asked:
         lines.append((f"{asked - len(results)} switches were not started", "yellow"))
     return Group(*(Text(line, style=style) for line, style in lines))
 
 
-def _drain_line(one: DrainResult) -> tuple[str, str]:
+def _drain_line(one: DrainResult, undrain: str) -> tuple[str, str]:
     if one.error:
         return f"{one.device}: not drained: {one.error}", "bold red"
     links = "" if one.after == WHOLE else f" over its peers {first_few(one.after)}"
-    undo = f"undo: railweave undrain {one.device}"
+    undo = f"undo: {undrain}"
     if one.flows:
         return f"{one.device} is drained{links}, but {one.flows}; not safe to work on yet; {undo}", "yellow"
     if one.waited:

@@ -15,7 +15,7 @@ from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method
 from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE
-from railweave.wording import compact, counted, first_few
+from railweave.wording import command_line, compact, counted, first_few
 
 _MOST_ERRORS = 2
 
@@ -121,7 +121,8 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     for name, device in plan.devices.items():
         if device.drained and device.drained != WHOLE:
             peers = ", ".join(device.drained)
-            yield Remark(f"drained by hand on {name}: {peers}; `railweave undrain {name}` ends it", "yellow")
+            undrain = command_line("undrain", name, target=plan.target)
+            yield Remark(f"drained by hand on {name}: {peers}; `{undrain}` ends it", "yellow")
     releases = {name: device.other_release for name, device in plan.devices.items()}
     yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
     taken = ((name, one) for name, device in plan.devices.items() for one in device.unapplied)

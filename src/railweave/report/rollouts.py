@@ -12,7 +12,7 @@ from railweave.jsonable import members
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import DeviceRecord, Entry, Rollout
 from railweave.report.layout import paragraphs, table
-from railweave.wording import compact, counted
+from railweave.wording import command_line, compact, counted
 
 _STATE_STYLES = {
     "running": "bold cyan",
@@ -173,8 +173,13 @@ def _next(rollout: Rollout) -> Text:
     if rollout.alive:
         return Text(f"railweave rollout pause|continue|abort {rollout.name}", style="dim")
     if rollout.finished:
-        return Text(f"railweave rollback {rollout.name}" if rollout.changed else "", style="dim")
-    return Text(f"railweave deploy --resume {rollout.name}, or railweave rollback {rollout.name}", style="dim")
+        return Text(_rollback(rollout) if rollout.changed else "", style="dim")
+    resume = command_line("deploy", "--resume", rollout.name, target=rollout.target)
+    return Text(f"{resume}\nor {_rollback(rollout)}", style="dim")
+
+
+def _rollback(rollout: Rollout) -> str:
+    return command_line("rollback", rollout.name, target=rollout.target)
 
 
 def _time(at: str, *, milliseconds: bool = False) -> str:

@@ -1,5 +1,6 @@
 """One host's NAPALM session within a task: opened when asked for, left open for the next task, replaced when lost."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from railweave.sonic.document import DocumentError
 
 _LONGEST_TEXT = 400
 _RETRY_S = 1.0
+_ADDRESS = re.compile(r"\A(\d+(\.\d+){3}|[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*): ")
 
 DEVICE_ERRORS = (NapalmException, OSError, EOFError, DocumentError)
 """What the device, its answer or the way to it is at fault for. Anything else is a mistake of the program: no task
@@ -67,8 +69,11 @@ def said_of(fault: BaseException) -> dict[str, str]:
 
 
 def error_text(fault: BaseException) -> str:
-    """Return an exception in one line for a person; its kind where it says nothing or is no device's fault."""
-    text = printable(" ".join(str(fault).split()))
+    """Return an exception in one line for a person; its kind where it says nothing or is no device's fault.
+
+    The driver's messages begin with the address of the device; a person sees the device's name before them instead.
+    """
+    text = printable(" ".join(_ADDRESS.sub("", str(fault)).split()))
     if len(text) > _LONGEST_TEXT:
         text = text[: _LONGEST_TEXT - 1] + "…"
     if not text:

@@ -66,7 +66,9 @@ def deploy(
         result = opened.judged(result)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
         announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
-        return replace(opened.judged(result), journal=str(opened.path), target=plan.target)
+        return replace(
+            opened.judged(result), journal=str(opened.path), target=plan.target, intent=opened.metadata.intent
+        )
 
 
 class _Deployment:

@@ -189,7 +189,13 @@ def roll_back(
         else:
             announce(Event(Step.ENDED, details={"result": result.result.value, "ok": result.ok}))
         result = journal.judged(result)
-        return replace(result, journal=str(journal.path), target=plan.target, of=planned.rollout.name)
+        return replace(
+            result,
+            journal=str(journal.path),
+            target=plan.target,
+            intent=journal.metadata.intent,
+            of=planned.rollout.name,
+        )
 
 
 def _carried_out(

@@ -6,12 +6,9 @@ import shlex
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
-
-from railweave.cli.main import app
+from parsed_commands import NAMED_ONLY, parse
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -30,21 +27,7 @@ def shown_commands() -> Iterator[tuple[str, str]]:
                 yield from ((page.name, shlex.join(one)) for one in product(*words))
 
 
-# typer re-exports one subclass of its usage error, not the class itself.
-ERRORS = (*typer.BadParameter.__mro__[1].__subclasses__(), *typer.BadParameter.__subclasses__())
-NAMED_ONLY = tuple(one for one in ERRORS if one.__name__ in {"MissingParameter", "NoArgsIsHelpError"})
-
-
-def parse(command: Any, words: list[str], parent: Any = None) -> None:
-    """Parse a command line and do nothing; raises the usage error of the command."""
-    context = command.make_context(command.name, words, parent=parent)
-    if hasattr(command, "commands"):
-        _, inner, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-        parse(inner, rest, context)
-
-
 COMMANDS = sorted(set(shown_commands()))
-COMMAND = typer.main.get_command(app)
 
 
 def test_the_documents_show_commands() -> None:
@@ -56,7 +39,7 @@ def test_a_shown_command_is_accepted(page: str, text: str) -> None:
     words = [re.sub(r"^N$", "1", word) for word in shlex.split(text)[1:]]
     # A command that is only named lacks its arguments.
     with contextlib.suppress(*NAMED_ONLY):
-        parse(COMMAND, words)
+        parse(words)
 
 
 def test_every_make_target_of_the_documents_is_there() -> None:

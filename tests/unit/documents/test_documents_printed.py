@@ -69,8 +69,9 @@ def offline(rig: Rig) -> None:
     rig.note("size")
     rig.note("check")
     rig.note("render", "--out", str(rig.folder / "out"))
-    for row in ("PORT", "router bgp", "PROT"):
+    for row in ("PORT", "router bgp"):
         rig.note("explain", LEAF, row)
+    rig.note("explain", LEAF, "PROT", status=1)
     rig.note("explain", "RW108")
     rig.note("codes")
     rig.note("lab render")

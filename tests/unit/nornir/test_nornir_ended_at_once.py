@@ -72,4 +72,4 @@ def test_the_state_of_a_rollout_that_is_ended_at_once_is_told(tmp_path: Path, mo
     (told,) = operator.told
     assert "1 of 3 devices committed; changing leaf2. A switch" in told
     assert "rolls it back by itself within 900 s" in told
-    assert f"`railweave deploy --resume {name}`" in told
+    assert f"`railweave deploy --resume {name} --target sim`" in told

@@ -75,7 +75,10 @@ def test_a_rollout_that_was_cut_off_is_shown_with_what_is_known_and_what_comes_n
     assert "the last line is incomplete: the process ended while writing it" in lines
     assert "1 line cannot be read and is left out" in lines
     assert "steps of a newer version, ignored: teleported" in lines
-    assert lines[-1] == f"railweave deploy --resume {rollout.name}, or railweave rollback {rollout.name}"
+    assert lines[-2:] == [
+        f"railweave deploy --resume {rollout.name} --target production",
+        f"or railweave rollback {rollout.name} --target production",
+    ]
 
 
 def test_an_empty_journal_says_that_nothing_is_known(project: Path) -> None:
@@ -144,8 +147,8 @@ def test_a_rollout_that_is_not_running_is_refused_a_request(
         f"rollout {journal.name} is not running: it is interrupted",
     )
     assert found["fix"] == (
-        f"resume it with `railweave deploy --resume {journal.name}`, "
-        f"or roll it back with `railweave rollback {journal.name}`"
+        f"resume it with `railweave deploy --resume {journal.name} --target production`, "
+        f"or roll it back with `railweave rollback {journal.name} --target production`"
     )
     assert list(project.glob("*.control")) == []
 

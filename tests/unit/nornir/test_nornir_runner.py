@@ -175,6 +175,10 @@ def test_waiting_is_told_once() -> None:
         (OSError("no\nroute   to host"), "no route to host"),
         (KeyError("x"), "KeyError: 'x'"),
         (TimeoutError(), "TimeoutError"),
+        (OSError("127.0.0.1: no answer"), "no answer"),
+        (OSError("fd00:12::1: no answer"), "no answer"),
+        (OSError("192.0.2.7:22: cannot connect"), "192.0.2.7:22: cannot connect"),
+        (OSError("vtysh -f: line 1: 192.0.2.1: no"), "vtysh -f: line 1: 192.0.2.1: no"),
         (OSError("x" * 900), "x" * 399 + "…"),
     ],
 )

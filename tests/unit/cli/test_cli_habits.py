@@ -1,0 +1,172 @@
+"""What a person expects of any command line: the version at once, an intent in either place, names completed."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from parsed_commands import parse
+
+from nornir_railweave.events import Event, Step
+from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from railweave import __version__
+from railweave.api.journals import open_rollout_project
+from railweave.api.operator import SILENT
+from railweave.cli import completion
+from railweave.cli.main import main
+from railweave.errors import UsageError
+from railweave.plan.model import DevicePlan, DeviceState, Plan
+
+ROOT = Path(__file__).resolve().parents[3]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with the intents one (fabric pod1) and two (fabric pod2), and the targets lab and sim."""
+    text = (ROOT / "intent" / "pod-32.yml").read_text(encoding="utf-8")
+    for name, fabric in (("one", "pod1"), ("two", "pod2")):
+        path = tmp_path / "intent" / f"{name}.yml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(re.sub("^fabric: .*", f"fabric: {fabric}", text, flags=re.M), encoding="utf-8")
+    (tmp_path / "inventory").mkdir()
+    for target in ("lab", "sim", "production.example"):
+        (tmp_path / "inventory" / f"{target}.yml").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for name in ("RAILWEAVE_INTENT", "RAILWEAVE_JOURNALS"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def unfinished(project: Path, fabric: str, intent: str, target: str = "lab") -> str:
+    """Leave the journal of a rollout that committed a switch and was cut off; return its name."""
+    devices = {"leaf1": DevicePlan(DeviceState.CHANGED, running_sha256="0" * 64)}
+    plan = Plan(fabric, target, "f" * 64, devices, {}, (("leaf1",),))
+    with closing(Journal(project / ".railweave/journal", fabric, target, RolloutMetadata(intent=intent))) as journal:
+        journal(journal.opening(plan))
+        journal(Event(Step.OUTCOME, "leaf1", details={"outcome": "new"}))
+        return journal.name
+
+
+def test_the_version_is_printed_without_the_command_line() -> None:
+    code = "import sys; sys.argv[1:] = ['--version']; from railweave.cli import run; run(); print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[0] == f"railweave {__version__}"
+    assert not {"typer", "rich", "railweave.cli.main", "railweave.api"} & set(said[1].split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["explain pod1-leaf1 PORT", "drain pod1-leaf1", "undrain -t lab pod1-leaf1 --yes", "replace pod1-leaf1",
+     "trust", "recover pod1-leaf1", "rollback ROLLOUT --target lab", "sim cable a:1 b:2", "sim power-off gpu1",
+     "sim fault pod1-leaf1 clear", "sim replace pod1-leaf1", "plan --markdown", "verify", "drift", "hosts plan"],
+)  # fmt: skip
+def test_an_intent_is_an_argument_or_an_option_of_every_command(words: str) -> None:
+    typed = words.split()
+    contexts = parse([*typed, "intent/one.yml"]), parse([*typed, "--intent", "intent/one.yml"])
+    for context in contexts:
+        assert Path("intent/one.yml") in (context.params.get("intent"), context.params["option"])
+    others = [
+        {name: value for name, value in one.params.items() if name not in ("intent", "option")} for one in contexts
+    ]
+    assert others[0] == others[1]
+
+
+def test_a_value_of_an_option_and_a_command_for_a_switch_are_no_intents() -> None:
+    assert parse(["drift", "--ignore", "mine.yml"]).params["ignore"] == Path("mine.yml")
+    assert parse(["rollback", "--order", "order.yml"]).params["option"] is None
+    assert parse(["sim", "ssh", "pod1-leaf1", "cat", "/tmp/a.yml"]).params["option"] is None
+    assert parse(["diff", "intent/one.yml", "intent/two.yml"]).params["option"] is None
+
+
+def test_two_files_are_compared_without_naming_an_intent(project: Path, capsys: Capture) -> None:
+    assert main(["diff", "intent/one.yml", "intent/one.yml"]) == 0
+    assert "no changes" in capsys.readouterr().out
+
+
+def test_the_journal_knows_the_intent_of_a_rollout(project: Path) -> None:
+    name = unfinished(project, "pod2", "intent/two.yml")
+    for options in ({"resume": True}, {"rollout": name}, {}):
+        assert open_rollout_project(None, SILENT, "lab", **options).intent == Path("intent/two.yml")
+    assert open_rollout_project("intent/one.yml", SILENT, "lab").intent == Path("intent/one.yml")
+    with pytest.raises(UsageError, match="intent/ holds 2 intents"):
+        open_rollout_project(None, SILENT, "sim")
+
+
+def test_rollouts_of_two_intents_are_told_apart_by_their_names(project: Path) -> None:
+    names = [unfinished(project, fabric, f"intent/{file}.yml") for fabric, file in (("pod1", "one"), ("pod2", "two"))]
+    with pytest.raises(UsageError) as refused:
+        open_rollout_project(None, SILENT, "lab", resume=True)
+    said = str(refused.value)
+    assert said.startswith("rollouts of 2 intents could be meant: `railweave deploy --resume ")
+    for name in names:
+        assert f"`railweave deploy --resume {name} --target lab`" in said
+        assert open_rollout_project(None, SILENT, "lab", rollout=name).intent.stem in ("one", "two")
+
+
+def test_an_intent_that_is_gone_is_not_taken_from_the_journal(project: Path) -> None:
+    unfinished(project, "pod3", "intent/three.yml")
+    (project / "intent/two.yml").unlink()
+    assert open_rollout_project(None, SILENT, "lab", resume=True).intent == Path("intent/one.yml")
+
+
+@pytest.mark.parametrize(
+    ("complete", "words"),
+    [
+        (completion.intents, ["intent/one.yml", "intent/two.yml"]),
+        (completion.targets, ["lab", "sim"]),
+    ],
+)
+def test_files_of_the_project_are_completed(project: Path, complete: Callable[[], list[str]], words: list[str]) -> None:
+    assert complete() == words
+
+
+def test_rollouts_and_codes_are_completed(project: Path) -> None:
+    assert completion.rollouts() == []
+    name = unfinished(project, "pod1", "intent/one.yml")
+    assert completion.rollouts() == [name]
+    assert "RW108" in completion.codes()
+
+
+@pytest.mark.parametrize(
+    ("line", "incomplete", "first"),
+    [
+        (["drain", "intent/two.yml"], "", "pod2-leaf1"),
+        (["sim", "ssh", "--intent", "intent/one.yml"], "", "pod1-leaf1"),
+        (["drain"], "", None),
+        (["drain", "absent.yml"], "", None),
+        (["explain", "intent/one.yml", "x"], "pod1-leaf1", "pod1-leaf1"),
+        (["explain", "intent/one.yml", "x"], "R", "RW001"),
+    ],
+)
+def test_a_switch_is_completed_by_the_intent_of_the_line(
+    project: Path, line: list[str], incomplete: str, first: str | None
+) -> None:
+    try:
+        context = parse(line)
+    except Exception:  # the argument that is being completed is missing
+        context = parse([*line, "x"])
+    found = completion.switches_and_codes(context, incomplete)
+    assert (first in found) if first else not found
+
+
+def test_an_unknown_row_is_no_success(project: Path, capsys: Capture) -> None:
+    assert main(["explain", "intent/one.yml", "pod1-leaf1", "NOPE"]) == 1
+    assert capsys.readouterr().out == "pod1-leaf1 has no row or line 'NOPE'\n"
+    assert main(["explain", "intent/one.yml", "pod1-leaf1", "PORT"]) == 0
+
+
+def test_a_file_that_is_no_intent_ends_with_the_summary_too(project: Path, capsys: Capture) -> None:
+    Path("bad.yml").write_text("fabric: [\n", encoding="utf-8")
+    assert main(["check", "bad.yml"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "✗ bad.yml: 1 error, 0 warnings"
+
+
+def test_the_list_of_targets_is_colored_on_a_terminal_alone() -> None:
+    said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "  deploy     plan, deploy and verify INTENT on TARGET\n" in said
+    assert "\033" not in said

@@ -1,0 +1,61 @@
+"""Every command that a message tells a person to run is one, with options and arguments that it takes."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from parsed_commands import COMMAND, NAMED_ONLY, parse
+
+ROOT = Path(__file__).resolve().parents[3]
+NAMES = "|".join(sorted(COMMAND.commands))
+SHOWN = re.compile(rf"`(railweave [a-z-]+[^`]*)`|(?:^|: )(railweave (?:{NAMES})\b[^`;,()]*)")
+PLACEHOLDER = "1"
+"""Stands for a value that is filled in: a name and a number alike."""
+
+
+def messages(tree: ast.AST) -> Iterator[str]:
+    """Yield the texts of a module that are no docstrings, f-strings with a placeholder for each value."""
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inner: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            inner |= {id(part) for part in node.values}
+            parts = (part.value if isinstance(part, ast.Constant) else PLACEHOLDER for part in node.values)
+            yield "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (docstrings | inner):
+            yield node.value
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "command_line":
+            words = (one.value if isinstance(one, ast.Constant) else PLACEHOLDER for one in node.args)
+            options = (f"--{one.arg} {PLACEHOLDER}" for one in node.keywords)
+            yield f"`railweave {' '.join(map(str, (*words, *options)))}`"
+
+
+def printed_commands() -> Iterator[tuple[str, str]]:
+    """Yield the file and the text of every command of a message."""
+    modules = (path for root in ("src", "tasks") for path in sorted((ROOT / root).rglob("*.py")))
+    for path in modules:
+        for text in messages(ast.parse(path.read_text(encoding="utf-8"))):
+            yield from ((str(path.relative_to(ROOT)), "".join(found)) for found in SHOWN.findall(text))
+    codes = ROOT / "src/railweave/checks/codes.toml"
+    yield from ((codes.name, "".join(found)) for found in SHOWN.findall(codes.read_text(encoding="utf-8")))
+
+
+COMMANDS = sorted(set(printed_commands()))
+
+
+def test_the_messages_hold_commands() -> None:
+    assert len(COMMANDS) > 60
+
+
+@pytest.mark.parametrize(("file", "text"), COMMANDS)
+def test_a_printed_command_is_accepted(file: str, text: str) -> None:
+    words = [re.sub(r"^\[?[A-Z][A-Z.]*\]?$", PLACEHOLDER, word) for word in shlex.split(text)[1:]]
+    for one in words[1].split("|") if "|" in text else [""]:
+        try:
+            parse([words[0], one, *words[2:]] if one else words)
+        except NAMED_ONLY:
+            # A command that is only named lacks its arguments; one with options is there to be copied.
+            assert not any(word.startswith("-") for word in words), (file, text)
