@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom fabric deploy diff verify test check coverage e2e faults fuzz chaos properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs fabric deploy diff verify test check coverage e2e faults fuzz chaos properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -70,6 +70,7 @@ lock: setup ## upgrade the locked packages: constraints.txt and requirements/
 	@$(BIN)/python -c '$(YANG_PACKAGES)' | $(COMPILE) - --constraints constraints.txt \
 	  --output-file requirements/yang.txt >/dev/null
 	@$(COMPILE) --group lock --output-file requirements/lock.txt >/dev/null
+	@$(COMPILE) --group docs --constraints constraints.txt --output-file requirements/docs.txt >/dev/null
 
 # The bill lists the packages of an environment, which is created as a user would. To use another one, name its
 # interpreter: SBOM_PYTHON=.venv/bin/python.
@@ -89,6 +90,11 @@ $(SBOM_VENV)/bin/python: pyproject.toml requirements/runtime.txt
 	@$(PIP) --python $@ install --quiet --no-compile --require-hashes -r requirements/runtime.txt
 	@$(PIP) --python $@ install --quiet --no-deps .
 	@touch $@
+
+docs: setup ## the documentation site in build/site
+	@$(BIN)/python -c 'import material' 2>/dev/null || $(PIP) install --quiet --require-hashes -r requirements/docs.txt
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "build/site/index.html"
 
 # The fabric of the target: the simulator is started here, a lab by `make lab-up`.
 fabric: setup

@@ -28,6 +28,7 @@ def project() -> dict[str, dict[str, list[str]]]:
         },
         "runtime.txt": {"base": base, "sim": extras["sim"], "hosts": extras["hosts"]},
         "yang.txt": {"yang": extras["yang"]},
+        "docs.txt": {"docs": read["dependency-groups"]["docs"]},
         "lock.txt": {"lock": read["dependency-groups"]["lock"]},
     }
 
