@@ -13,7 +13,7 @@ from typing import Any
 from railweave.api.project import STATE, Project
 from railweave.catalog.load import Catalog, load_catalog
 from railweave.catalog.model import SwitchModel
-from railweave.catalog.panel import PortGroup, build_panel
+from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel
 from railweave.diagnostics import Blocker
 from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.model import Fabric, Host, Link, Switch
@@ -150,7 +150,7 @@ def _device(switch: Switch, fabric: Fabric, catalog: Catalog) -> SimDevice:
 
 def _factory_ports(model: SwitchModel) -> dict[str, dict[str, str]]:
     """Return the PORT rows of the base HWSKU, service ports included, as the factory leaves them."""
-    panel = build_panel(model, (PortGroup(len(model.cages), model.hwskus[0].speed_gbps),))
+    panel = build_panel(model, (PortGroup(len(model.cages), boot_speed_gbps(model)),))
     if isinstance(panel, Blocker):
         raise TypeError(f"{model.id}: its own HWSKU cannot be built: {panel}")
     rows = {

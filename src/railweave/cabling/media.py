@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import Medium, NicModel, Pmd, SwitchModel
-from railweave.catalog.panel import cage_use, lane_rates, speeds
+from railweave.catalog.panel import cage_use, lane_rates, no_such_speed
 from railweave.diagnostics import Blocker
 from railweave.units import format_speed
 
@@ -49,8 +49,7 @@ def switch_end(model: SwitchModel, speed_gbps: int) -> LaneEnd | Blocker:
     """Return a switch port's end at a speed."""
     use = cage_use(model, speed_gbps)
     if use is None:
-        possible = ", ".join(format_speed(speed) for speed in speeds(model))
-        return Blocker(f"{model.title} has no {format_speed(speed_gbps)} ports", f"choose one of {possible}")
+        return no_such_speed(model, speed_gbps)
     cage = model.cage_type
     rates = lane_rates(speed_gbps, cage.module_lanes // use.ports, cage.module_lane_gbps)
     return LaneEnd(model.title, speed_gbps, rates, (cage.form_factor,))

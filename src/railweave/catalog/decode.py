@@ -171,7 +171,7 @@ def decode_pcie(document: Mapping[str, Any]) -> dict[str, PcieSlot]:
 # speeds that the mode allows, in parentheses the lanes that it uses (sonic-facts section 1.3), in either order.
 _PART = re.compile(
     r"(?P<count>[1-9][0-9]*)x(?P<speed>[1-9][0-9]*)G"
-    r"(?:\[(?P<before>[0-9G,]+)\])?(?:\((?P<lanes>[1-9][0-9]*)\))?(?:\[(?P<after>[0-9G,]+)\])?"
+    r"(?:\[(?P<before>[0-9G, ]+)\])?(?:\((?P<lanes>[1-9][0-9]*)\))?(?:\[(?P<after>[0-9G, ]+)\])?"
 )
 
 
@@ -188,6 +188,6 @@ def _parse_part(part: str, whole: str) -> BreakoutPart:
     return BreakoutPart(
         count=int(match["count"]),
         speed_gbps=int(match["speed"]),
-        alternatives=tuple(int(speed.removesuffix("G")) for speed in alternatives.split(",") if speed),
+        alternatives=tuple(int(speed.strip().removesuffix("G")) for speed in alternatives.split(",") if speed),
         lanes=int(match["lanes"]) if match["lanes"] else None,
     )

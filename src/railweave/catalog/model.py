@@ -73,7 +73,8 @@ class BreakoutPart:
 class BreakoutMode(NamedTuple):
     """A breakout mode of ``platform.json``; ``text`` is its key, byte for byte, the value of BREAKOUT_CFG.brkout_mode.
 
-    ``aliases`` has one pattern a child, ``{cage}`` for the cage's number and ``{port}`` for the child's own.
+    ``aliases`` has one pattern a child, ``{cage}`` for the cage's number, ``{index}`` for its PORT.index and ``{port}``
+    for the child's own number.
     ``not_on`` are the numbers of cages whose entry lacks the mode.
     """
 
@@ -84,7 +85,7 @@ class BreakoutMode(NamedTuple):
 
 
 class Hwsku(NamedTuple):
-    """A HWSKU: native speed and ports of a cage, and what it ships.
+    """A HWSKU: native speed and ports of a cage (None where its cages boot in different modes), and what it ships.
 
     ``mode`` is its breakout mode, None on a platform without modes, where ``aliases`` has the patterns instead.
     ``buffer_pools`` is by the role whose template they come from (``t0`` leaf, ``t1`` spine, ``def`` without a role).
@@ -93,8 +94,8 @@ class Hwsku(NamedTuple):
 
     name: str
     source: str
-    speed_gbps: int
-    ports_per_cage: int
+    speed_gbps: int | None
+    ports_per_cage: int | None
     mode: str | None
     aliases: tuple[str, ...]
     has_qos_template: bool

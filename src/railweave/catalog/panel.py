@@ -13,6 +13,7 @@ from railweave.catalog.model import BreakoutMode, Cage, Hwsku, SwitchModel
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Panel, SwitchPort
 from railweave.units import format_speed
+from railweave.wording import compact
 
 _PORT_PREFIX = "Ethernet"
 
@@ -54,6 +55,12 @@ def cage_use(model: SwitchModel, speed_gbps: int) -> CageUse | None:
     return _uses(model).get(speed_gbps)
 
 
+def boot_speed_gbps(model: SwitchModel) -> int:
+    """Return the speed at which all cages of the base HWSKU boot; where they differ, the fastest that all can have."""
+    base = model.hwskus[0].speed_gbps
+    return base or next(one for one in speeds(model) if len(cages_with(model, _uses(model)[one])) == len(model.cages))
+
+
 def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Blocker:
     """Return the panel whose cages, front to back, run at the speeds of ``groups``.
 
@@ -85,14 +92,14 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
     for group in groups:
         use = cage_use(model, group.speed_gbps)
         if use is None:
-            return _no_such_speed(model, group.speed_gbps)
+            return no_such_speed(model, group.speed_gbps)
         plan += [(next(cages), use) for _ in range(group.cages)]
     limit = model.asic.logical_ports
     if limit is not None and sum(use.ports for _, use in plan) > limit:
         return _too_many_ports(model, limit, plan)
-    lacking = [cage for cage, use in plan if use.mode is not None and cage.number in use.mode.not_on]
-    if lacking:
-        return _cage_lacks_mode(model, lacking[0], plan)
+    for cage, use in plan:
+        if use.mode is not None and cage.number in use.mode.not_on:
+            return _cage_lacks_mode(model, cage, use)
     hwsku = _hwsku(model, {use.speed_gbps: use for _, use in plan})
     return Panel(
         model=model.id,
@@ -106,10 +113,15 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
     )
 
 
-def _no_such_speed(model: SwitchModel, speed_gbps: int) -> Blocker:
-    possible = ", ".join(format_speed(speed) for speed in speeds(model))
+def no_such_speed(model: SwitchModel, speed_gbps: int) -> Blocker:
+    """Return why the cages of a model cannot run a speed: it has none, or nobody states its breakout modes."""
+    speed, possible = format_speed(speed_gbps), ", ".join(map(format_speed, speeds(model)))
+    if model.modes:
+        return Blocker(f"{model.title} has no {speed} ports", f"choose one of its speeds: {possible}; or another model")
     return Blocker(
-        f"{model.title} has no {format_speed(speed_gbps)} ports", f"choose one of the speeds that it has: {possible}"
+        f"no {speed} ports are known of {model.title}: its SONiC has no breakout modes (platform.json of"
+        f" {model.platform} lists no interfaces)",
+        f"choose its native speed: {possible}; or another model",
     )
 
 
@@ -122,13 +134,18 @@ def _too_many_ports(model: SwitchModel, limit: int, plan: list[tuple[Cage, CageU
     )
 
 
-def _cage_lacks_mode(model: SwitchModel, cage: Cage, plan: list[tuple[Cage, CageUse]]) -> Blocker:
-    use = next(use for one, use in plan if one is cage)
-    mode = use.mode.text if use.mode is not None else ""
+def _cage_lacks_mode(model: SwitchModel, cage: Cage, use: CageUse) -> Blocker:
+    speed = format_speed(use.speed_gbps)
     return Blocker(
-        f"cage {cage.number} ({cage.name}) of {model.title} has no breakout mode {mode}",
-        f"use at most {cage.number - 1} cages at {format_speed(use.speed_gbps)}, or another speed",
+        f"cage {cage.number} ({cage.name}) of {model.title} cannot be broken out to {speed}",
+        f"use {speed} only on cages {compact(map(str, cages_with(model, use)))}, or another speed",
     )
+
+
+def cages_with(model: SwitchModel, use: CageUse) -> tuple[int, ...]:
+    """Return the numbers of the cages that can be used so."""
+    lacking = use.mode.not_on if use.mode is not None else ()
+    return tuple(cage.number for cage in model.cages if cage.number not in lacking)
 
 
 def _hwsku(model: SwitchModel, uses: dict[int, CageUse]) -> Hwsku:
@@ -154,7 +171,7 @@ def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[Swit
         yield SwitchPort(
             index=next(indexes),
             name=f"{_PORT_PREFIX}{number}",
-            alias=use.aliases[position].format(cage=cage.number, port=number),
+            alias=use.aliases[position].format(cage=cage.number, index=cage.index, port=number),
             lanes=",".join(map(str, cage.lanes[first : first + use.lanes])),
             speed_gbps=use.speed_gbps,
             panel=cage.index,
@@ -167,15 +184,16 @@ def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[Swit
 def _uses(model: SwitchModel) -> Mapping[int, CageUse]:
     """Return the best use of a cage for every speed.
 
-    Most ports win; then a mode whose own speed it is, before one that names it as an alternative; then the order of
-    ``platform.json``. A speed below the mode's own counts only where some lane rate gives it.
+    The mode that most cages have wins; then most ports; then a mode whose own speed it is, before one that names it as
+    an alternative; then the order of ``platform.json``. A speed below the mode's own counts only where some lane rate
+    gives it.
     """
     if not model.modes:
         return _native_uses(model)
-    best: dict[int, tuple[tuple[int, bool], CageUse]] = {}
+    best: dict[int, tuple[tuple[int, int, bool], CageUse]] = {}
     for mode in model.modes:
         for own, use in _uses_of_mode(model, mode):
-            rank = (use.ports, own)
+            rank = (-len(mode.not_on), use.ports, own)
             if use.speed_gbps not in best or rank > best[use.speed_gbps][0]:
                 best[use.speed_gbps] = (rank, use)
     return {speed: use for speed, (_, use) in best.items()}
@@ -197,6 +215,8 @@ def _native_uses(model: SwitchModel) -> Mapping[int, CageUse]:
     """Return what a platform without breakout modes can do: the native ports of its HWSKUs."""
     uses: dict[int, CageUse] = {}
     for hwsku in model.hwskus:
+        if hwsku.speed_gbps is None or hwsku.ports_per_cage is None:
+            continue
         lanes = model.cage_type.lanes // hwsku.ports_per_cage
         rates = lane_rates(hwsku.speed_gbps, lanes, model.cage_type.lane_gbps)
         uses[hwsku.speed_gbps] = CageUse(hwsku.speed_gbps, hwsku.ports_per_cage, lanes, rates[0], None, hwsku.aliases)

@@ -66,7 +66,7 @@ def _missing(panel: Panel) -> str:
     model = load_catalog().find_switch(panel.model)
     hwsku: Hwsku | None = model.hwsku(panel.hwsku) if model else None
     lacks = ["no pools"] if hwsku is None or not hwsku.buffer_pools else []
-    lacks.append("no profiles")
+    lacks.append("no profiles for lossless queues")
     if hwsku is None or not hwsku.pg_profiles:
         lacks.append("no headroom for any speed and cable")
     source = f" ({hwsku.source})" if hwsku else ""
@@ -74,15 +74,9 @@ def _missing(panel: Panel) -> str:
 
 
 def _fix(panel: Panel) -> str:
-    """Return the speed at which the same hardware has buffer facts, else the models that have."""
-    catalog = load_catalog()
-    model = catalog.find_switch(panel.model)
+    """Return the speed at which the same hardware has buffer facts, else where the models are that have."""
+    model = load_catalog().find_switch(panel.model)
     for hwsku in model.hwskus if model else ():
-        if hwsku.buffers is not None:
+        if hwsku.buffers is not None and hwsku.speed_gbps is not None:
             return f"run its ports at {format_speed(hwsku.speed_gbps)}, for which {hwsku.name} ships buffers"
-    known = (
-        name
-        for name in catalog.switch_ids()
-        if str(catalog.switch(name).asic) != VIRTUAL and any(one.buffers for one in catalog.switch(name).hwskus)
-    )
-    return f"use a model that ships buffers ({', '.join(known)})"
+    return "use a model that ships buffers (`railweave models` lists them)"

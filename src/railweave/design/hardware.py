@@ -9,7 +9,7 @@ from typing import NamedTuple
 from railweave.cabling.media import LaneEnd, choose_medium, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
-from railweave.catalog.panel import logical_ports_per_cage, speeds
+from railweave.catalog.panel import logical_ports_per_cage, no_such_speed
 from railweave.design.split import NO_UPLINKS, Breakout
 from railweave.diagnostics import Blocker, Diagnostic, error
 from railweave.intent.model import InlineModel, Intent, TierIntent
@@ -72,14 +72,8 @@ def _breakout(
     per_cage = _per_cage(model, speed_gbps)
     if per_cage is not None:
         return Breakout(speed_gbps, per_cage), ()
-    name = "an inline model" if isinstance(model, InlineModel) else model.title
-    diagnostic = error(
-        "P-3",
-        f"{name} has no {format_speed(speed_gbps)} ports",
-        intent.where(f"topology.{role}.{key}"),
-        fix=f"choose one of its speeds: {', '.join(map(format_speed, _speeds(model)))}; or another model",
-    )
-    return None, (diagnostic,)
+    missing = _no_such_speed(model, speed_gbps) if isinstance(model, InlineModel) else no_such_speed(model, speed_gbps)
+    return None, (error("P-3", missing.message, intent.where(f"topology.{role}.{key}"), fix=missing.fix),)
 
 
 def _per_cage(model: SwitchModel | InlineModel, speed_gbps: int) -> int | None:
@@ -89,10 +83,12 @@ def _per_cage(model: SwitchModel | InlineModel, speed_gbps: int) -> int | None:
     return per_cage if rest == 0 and per_cage in _INLINE_PORTS_PER_CAGE else None
 
 
-def _speeds(model: SwitchModel | InlineModel) -> list[int]:
-    if isinstance(model, SwitchModel):
-        return list(speeds(model))
-    return [model.speed_gbps // ports for ports in _INLINE_PORTS_PER_CAGE if model.speed_gbps % ports == 0]
+def _no_such_speed(model: InlineModel, speed_gbps: int) -> Blocker:
+    possible = [model.speed_gbps // ports for ports in _INLINE_PORTS_PER_CAGE if model.speed_gbps % ports == 0]
+    return Blocker(
+        f"an inline model has no {format_speed(speed_gbps)} ports",
+        f"choose one of its speeds: {', '.join(map(format_speed, possible))}; or another model",
+    )
 
 
 def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:

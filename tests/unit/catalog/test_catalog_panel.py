@@ -5,6 +5,7 @@ import pytest
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import (
     PortGroup,
+    boot_speed_gbps,
     build_panel,
     cage_use,
     logical_ports_per_cage,
@@ -93,8 +94,24 @@ def test_the_virtual_switch_runs_40g_without_breaking_out_and_without_fec() -> N
 def test_a_cage_of_the_virtual_switch_that_lacks_a_mode_is_named() -> None:
     assert len(panel("sonic-vs", (6, 50)).ports) == 12
     refused = refusal("sonic-vs", (7, 50))
-    assert "cage 7 (Ethernet24)" in refused.message
-    assert "at most 6 cages" in refused.fix
+    assert refused == Blocker(
+        "cage 7 (Ethernet24) of SONiC virtual switch cannot be broken out to 50G",
+        "use 50G only on cages 1…6, 8…32, or another speed",
+    )
+
+
+def test_a_model_with_fast_cages_at_the_end_of_its_panel_has_them_where_uplinks_are() -> None:
+    built = panel("nvidia-sn4410", (24, 200), (8, 400))
+    assert [port.name for port in built.ports[46:50]] == ["Ethernet184", "Ethernet188", "Ethernet192", "Ethernet200"]
+    refused = refusal("nvidia-sn4410", (23, 200), (9, 400))
+    assert refused.message == "cage 24 (Ethernet184) of NVIDIA SN4410 cannot be broken out to 400G"
+    assert refused.fix == "use 400G only on cages 25…32, or another speed"
+
+
+def test_a_platform_that_counts_its_ports_from_0_names_them_so() -> None:
+    built = panel("ufispace-s9321-64eo", (64, 400))
+    assert [port.alias for port in built.ports[:3]] == ["Eth0/1(Port0)", "Eth0/2(Port0)", "Eth1/1(Port1)"]
+    assert built.breakout[0] == ("Ethernet0", "2x400G[200G, 100G]")
 
 
 def test_a_platform_without_breakout_has_only_its_native_ports() -> None:
@@ -102,7 +119,11 @@ def test_a_platform_without_breakout_has_only_its_native_ports() -> None:
     assert built.breakout == ()
     assert [port.name for port in built.ports[:2]] == ["Ethernet1", "Ethernet2"]
     assert built.ports[31].alias == "fourHundredGigE32"
-    assert refusal("accton-as9726-32d", (32, 200)).fix.endswith("400G")
+    assert refusal("accton-as9726-32d", (32, 200)) == Blocker(
+        "no 200G ports are known of Accton AS9726-32D: its SONiC has no breakout modes (platform.json of"
+        " x86_64-accton_as9726_32d-r0 lists no interfaces)",
+        "choose its native speed: 400G; or another model",
+    )
 
 
 def test_an_index_that_counts_from_0_keeps_its_alias_from_1() -> None:
@@ -129,7 +150,7 @@ def test_speeds_are_listed_fastest_first() -> None:
 def test_an_impossible_speed_is_refused_with_the_possible_ones() -> None:
     refused = refusal("nokia-ixr7220-h4-64d", (64, 800))
     assert refused.message == "Nokia 7220 IXR-H4-64D has no 800G ports"
-    assert refused.fix.endswith("400G, 200G, 100G, 50G")
+    assert refused.fix == "choose one of its speeds: 400G, 200G, 100G, 50G; or another model"
     assert logical_ports_per_cage(CATALOG.switch("nokia-ixr7220-h4-64d"), 800) is None
 
 
@@ -161,6 +182,5 @@ def test_the_same_arguments_give_the_same_panel_object() -> None:
 @pytest.mark.parametrize("model_id", [one for one in CATALOG.switch_ids() if CATALOG.switch(one).service_ports])
 def test_service_ports_stay_out_of_the_panel(model_id: str) -> None:
     model = CATALOG.switch(model_id)
-    base = model.hwskus[0]
-    names = {port.name for port in panel(model_id, (len(model.cages), base.speed_gbps)).ports}
+    names = {port.name for port in panel(model_id, (len(model.cages), boot_speed_gbps(model))).ports}
     assert not names & {port.name for port in model.service_ports}

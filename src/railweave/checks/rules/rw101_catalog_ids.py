@@ -7,6 +7,8 @@ from railweave.checks.registry import Breach, Breaches, rule
 from railweave.intent.model import Intent
 from railweave.wording import suggestion
 
+_MOST_LISTED = 12
+
 RULE = rule(
     "RW101", "switch, NIC, media and PCIe ids are in the catalog", __doc__, "topology: {spine: {model: no-such-switch}}"
 )
@@ -29,5 +31,8 @@ def ids(intent: Intent) -> Breaches:
 
 def _known(path: str, what: str, name: str | None, known: Sequence[str]) -> Breaches:
     if name is not None and name not in known:
-        fix = f"{suggestion(name, known)}it has {', '.join(known)}"
+        every = (
+            f"it has {', '.join(known)}" if len(known) <= _MOST_LISTED else "`railweave models` lists all that it has"
+        )
+        fix = f"{suggestion(name, known)}{every}"
         yield Breach(path, f"{path}: the catalog has no {what} `{name}`", fix)
