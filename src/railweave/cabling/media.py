@@ -60,11 +60,7 @@ def nic_end(nic: NicModel, ports: int, speed_gbps: int) -> LaneEnd | Blocker:
     use = nic.find(ports, speed_gbps)
     if use is not None:
         return LaneEnd(nic.title, speed_gbps, use.lane_gbps, nic.form_factors)
-    known = nic.refusal_of(ports, speed_gbps)
-    if known is not None:
-        return Blocker(known.reason, known.fix)
-    possible = ", ".join(f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations)
-    return Blocker(f"{nic.title} cannot be used as {ports}x{format_speed(speed_gbps)}", f"choose one of {possible}")
+    return nic.refusal(ports, speed_gbps)
 
 
 def choose_medium(

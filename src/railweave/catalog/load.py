@@ -57,9 +57,9 @@ class Catalog:
         """Return the ids of the NIC models in alphabetical order."""
         return tuple(sorted(self._nics))
 
-    def find_nic(self, nic_id: str) -> NicModel | None:
+    def find_nic(self, nic_id: str | None) -> NicModel | None:
         """Return a NIC model, None for an unknown id."""
-        return self._nics.get(nic_id)
+        return None if nic_id is None else self._nics.get(nic_id)
 
     def nic(self, nic_id: str) -> NicModel:
         """Return a NIC model; KeyError for an unknown id."""
@@ -73,7 +73,7 @@ class Catalog:
         """Return the tools of a NIC vendor; KeyError for an unknown id."""
         return self._packs[vendor]
 
-    def vendor_of(self, nic_id: str) -> str | None:
+    def vendor_of(self, nic_id: str | None) -> str | None:
         """Return the vendor whose tools set NICs of a model, None where there is no pack for it."""
         return next((vendor for vendor, pack in self._packs.items() if nic_id in pack.nics), None)
 
@@ -92,6 +92,10 @@ class Catalog:
     def find_pcie_slot(self, slot_id: str) -> PcieSlot | None:
         """Return a PCIe slot, None for an unknown id."""
         return self._pcie.get(slot_id)
+
+    def best_slot(self, nic: NicModel | None) -> PcieSlot | None:
+        """Return the fastest of the PCIe slots that a NIC is made for, None for no NIC."""
+        return max(map(self.pcie_slot, nic.pcie), key=lambda slot: slot.raw_gbps, default=None) if nic else None
 
     def pcie_slot(self, slot_id: str) -> PcieSlot:
         """Return a PCIe slot; KeyError for an unknown id."""

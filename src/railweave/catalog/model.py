@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from railweave.diagnostics import Blocker
 from railweave.fabric.buffers import BufferPool, Buffers, HeadroomChip, PgProfile
+from railweave.units import format_speed
+from railweave.wording import either
 
 
 class Asic(NamedTuple):
@@ -189,7 +192,8 @@ class NotSupported(NamedTuple):
 
 class NicModel(NamedTuple):
     """A NIC model. ``form_factors`` are the cages that its cards come with, ``pcie`` the slots it was made for;
-    ``reorders`` tells that it takes the packets of a flow in any order, as spraying over several paths brings them."""
+    ``reorders`` tells that it takes the packets of a flow in any order, as spraying over several paths brings them;
+    ``not_public`` what its vendor has not published of its ports, empty where all is known."""
 
     id: str
     title: str
@@ -200,6 +204,7 @@ class NicModel(NamedTuple):
     not_supported: tuple[NotSupported, ...]
     notes: str
     reorders: bool = False
+    not_public: str = ""
 
     def find(self, ports: int, speed_gbps: int) -> NicPorts | None:
         """Return the use as ``ports`` ports of a speed, None where the NIC cannot do it."""
@@ -208,6 +213,18 @@ class NicModel(NamedTuple):
     def refusal_of(self, ports: int, speed_gbps: int) -> NotSupported | None:
         """Return why a combination is refused where the source says so, None where it is only not listed."""
         return next((one for one in self.not_supported if (one.ports, one.speed_gbps) == (ports, speed_gbps)), None)
+
+    def refusal(self, ports: int, speed_gbps: int) -> Blocker:
+        """Return why the NIC is refused as ``ports`` ports of a speed, and what it can be instead."""
+        asked, known = f"{ports}x{format_speed(speed_gbps)}", self.refusal_of(ports, speed_gbps)
+        known_uses = [f"{one.ports}x{format_speed(one.speed_gbps)}" for one in self.combinations]
+        can_be = f"it can be {either(known_uses)}" if known_uses else "use another NIC"
+        if known is not None:
+            return Blocker(f"{self.title} cannot have {asked} ports: {known.reason}", f"{known.fix}; {can_be}")
+        if self.not_public:
+            fix = f"{can_be}; or state its ports in catalog/nics.json of the project"
+            return Blocker(f"{asked} ports are not known of {self.title}: {self.not_public}", fix)
+        return Blocker(f"{self.title} cannot have {asked} ports", can_be)
 
 
 Step = Mapping[str, Any]

@@ -10,6 +10,7 @@ from railweave.catalog.load import load_catalog
 from railweave.catalog.model import Hwsku
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.fabric.model import Fabric, Panel, Tier
+from railweave.fabric.policy import Policies
 from railweave.units import format_speed
 from railweave.wording import listed
 
@@ -22,7 +23,7 @@ def unproven(
 ) -> Diagnostic:
     """Return H-headroom for the switches of a panel without buffer facts: an error that names what is missing, or a
     warning where the intent's overrides state their priority groups (the checks of links tell whether on all ports)."""
-    names = lossless_names(fabric)
+    names = lossless_names(fabric.policies)
     if all(_states_groups(fabric, name) for name in devices):
         return warning(
             "H-headroom",
@@ -36,7 +37,7 @@ def unproven(
     return error(
         "H-headroom",
         f"{names} cannot be lossless on {panel.model}: no headroom can be computed for {panel.hwsku}, whose SONiC ships"
-        f" {_missing(panel)}",
+        f" {missing_buffers(panel)}",
         where("sonic.buffer_model" if asked else f"{tier_path(tier)}.model"),
         fix=f"{_fix(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows under"
         f" overrides.{tier.name}; or make no class lossless",
@@ -49,9 +50,9 @@ def tier_path(tier: Tier) -> str:
     return f"topology.{tier.name.replace('-', '_')}"
 
 
-def lossless_names(fabric: Fabric) -> str:
+def lossless_names(policies: Policies) -> str:
     """Return the names of the lossless classes."""
-    return " and ".join(one.name for one in fabric.policies.classes if one.lossless)
+    return " and ".join(one.name for one in policies.classes if one.lossless)
 
 
 def _states_groups(fabric: Fabric, name: str) -> bool:
@@ -62,7 +63,8 @@ def _states_groups(fabric: Fabric, name: str) -> bool:
     return any(row.table == PRIORITY_GROUPS for row in rows)
 
 
-def _missing(panel: Panel) -> str:
+def missing_buffers(panel: Panel) -> str:
+    """Return what the HWSKU of a panel without buffer facts does not ship, and where."""
     model = load_catalog().find_switch(panel.model)
     hwsku: Hwsku | None = model.hwsku(panel.hwsku) if model else None
     lacks = ["no pools"] if hwsku is None or not hwsku.buffer_pools else []

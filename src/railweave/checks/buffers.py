@@ -4,7 +4,7 @@ A kind is a panel in a tier: its switches have the same buffer, ports and cables
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from railweave.checks.rules.e1_thresholds import SEVERITY, broken_thresholds
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
 from railweave.fabric.buffers import Division
 from railweave.fabric.model import Fabric, Panel, Switch, Tier
-from railweave.fabric.policy import BufferModel, Marking, TrafficClass
+from railweave.fabric.policy import BufferModel, Marking, Policies, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom
@@ -63,7 +63,7 @@ _POOL_SHARED_WIDELY = 2
 """Headroom of all groups in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
 
 
-class _Kind(NamedTuple):
+class SwitchKind(NamedTuple):
     """Switches of one panel and tier. ``cables`` counts (speed, length, level of the link) of the one with the most."""
 
     panel: Panel
@@ -85,21 +85,28 @@ def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
 def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     if not any(one.lossless for one in fabric.policies.classes):
         return
-    kinds = _kinds(fabric)
-    for kind in kinds:
+    for kind in _kinds(fabric):
         if kind.panel.buffers is None:
             yield unproven(fabric, kind.panel, kind.tier, kind.devices, where)
-        plan = plan_buffers(kind.panel, kind.tier, fabric.policies, fabric.cable_lengths_m[kind.tier.level])
-        if plan is not None:
-            yield from _headroom(kind, plan, where)
-            yield from _classes(fabric, kind, plan, where)
-            budget = list(_budget(kind, plan, where))
-            yield from budget
-            if not has_errors(budget):
-                yield from _marking(fabric, kind, plan, where)
+        yield from kind_findings(kind, fabric.policies, fabric.cable_lengths_m[kind.tier.level], where)
 
 
-def _kinds(fabric: Fabric) -> list[_Kind]:
+def kind_findings(
+    kind: SwitchKind, policies: Policies, lengths_m: Collection[int], where: Places
+) -> Iterator[Diagnostic]:
+    """Yield what does not fit in the buffers of one kind of switches, whose tier has cables of ``lengths_m``."""
+    plan = plan_buffers(kind.panel, kind.tier, policies, lengths_m)
+    if plan is None:
+        return
+    yield from _headroom(kind, plan, where)
+    yield from _classes(policies, kind, plan, where)
+    budget = list(_budget(kind, plan, where))
+    yield from budget
+    if not has_errors(budget):
+        yield from _marking(policies, kind, plan, where)
+
+
+def _kinds(fabric: Fabric) -> list[SwitchKind]:
     found: dict[tuple[int, Tier], list[Switch]] = {}
     for switch in fabric.switches:
         found.setdefault((id(switch.panel), switch.tier), []).append(switch)
@@ -107,11 +114,11 @@ def _kinds(fabric: Fabric) -> list[_Kind]:
     for (_, tier), switches in found.items():
         fullest = max(switches, key=lambda one: len(fabric.links_of[one.name]))
         cables = Counter((link.speed_gbps, link.length_m, link.level) for link in fabric.links_of[fullest.name])
-        kinds.append(_Kind(switches[0].panel, tier, tuple(one.name for one in switches), cables))
+        kinds.append(SwitchKind(switches[0].panel, tier, tuple(one.name for one in switches), cables))
     return kinds
 
 
-def _headroom(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+def _headroom(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
     """H-headroom: every used speed and cable length has headroom that its vendor publishes or computes."""
     told = set()
     for speed_gbps, length_m, level in sorted(kind.cables):
@@ -122,13 +129,13 @@ def _headroom(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnost
             yield error("H-headroom", room.reason, where(path), fix=room.fix, devices=kind.devices)
 
 
-def _classes(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+def _classes(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
     limit = plan.buffers.lossless_classes
     count = plan.limits.lossless_classes
     if limit is not None and count > limit:
         yield error(
             "H-budget",
-            f"{count} classes are lossless ({lossless_names(fabric)}); the {kind.panel.asic} of {plan.buffers.hwsku}"
+            f"{count} classes are lossless ({lossless_names(policies)}); the {kind.panel.asic} of {plan.buffers.hwsku}"
             " has headroom for"
             f" {limit}",
             where("traffic_classes"),
@@ -137,7 +144,7 @@ def _classes(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
         )
 
 
-def _budget(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+def _budget(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
     """H-budget: what the lossless groups of the ports in use take, against what there is."""
     parts = []
     uses: Counter[tuple[int, int]] = Counter()
@@ -168,7 +175,7 @@ def _budget(kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
 
 
-def _pooled(found: Division, text: str, kind: _Kind, place: Where, fix: str) -> Iterator[Diagnostic]:
+def _pooled(found: Division, text: str, kind: SwitchKind, place: Where, fix: str) -> Iterator[Diagnostic]:
     """Compare the headroom of all groups with the pool that they share."""
     ratio = found.headroom_bytes / found.budget_bytes
     message = f"{text} the {found.budget_bytes} bytes of the headroom pool of {kind.panel.hwsku}"
@@ -192,17 +199,17 @@ _MEANING = {
 }
 
 
-def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+def _marking(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
     """E-1 to E-6 for every lossless class and port speed in use."""
-    for index, one in enumerate(fabric.policies.classes):
+    for index, one in enumerate(policies.classes):
         if not one.lossless:
             continue
         if one.ecn is not None and one.ecn.minimum_bytes >= one.ecn.maximum_bytes:
             continue  # a diagnostic of the intent itself
         for speed_gbps in sorted({speed for speed, _, _ in kind.cables}):
-            marking = choose_marking(one, speed_gbps, fabric.policies.marking, plan).thresholds
-            stated = one.ecn is not None or fabric.policies.marking is not None
-            place = where(_place(fabric, index, one))
+            marking = choose_marking(one, speed_gbps, policies.marking, plan).thresholds
+            stated = one.ecn is not None or policies.marking is not None
+            place = where(_place(policies, index, one))
             subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
             for broken in broken_rules(marking, plan.limits):
                 found = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", marking, place, plan, kind)
@@ -219,10 +226,10 @@ def _marking(fabric: Fabric, kind: _Kind, plan: BufferPlan, where: Places) -> It
                 yield Diagnostic("RW403", Severity.INFO, message, place, kind.devices)
 
 
-def _place(fabric: Fabric, index: int, one: TrafficClass) -> str:
+def _place(policies: Policies, index: int, one: TrafficClass) -> str:
     if one.ecn is not None:
         return f"traffic_classes[{index}].ecn"
-    return "preset" if fabric.policies.marking else f"traffic_classes[{index}]"
+    return "preset" if policies.marking else f"traffic_classes[{index}]"
 
 
 _WITHOUT_THRESHOLDS = dict.fromkeys(
@@ -233,7 +240,7 @@ _WITHOUT_THRESHOLDS = dict.fromkeys(
 
 
 def _not_held(
-    broken: MarkingRule, subject: str, marking: Marking, place: Where, plan: BufferPlan, kind: _Kind
+    broken: MarkingRule, subject: str, marking: Marking, place: Where, plan: BufferPlan, kind: SwitchKind
 ) -> Diagnostic:
     limits = plan.limits
     below_kb = max(1, (min(limits.single_bytes, limits.all_bytes) - 1) // 1000)

@@ -1,4 +1,4 @@
-"""Commands that need no device: init, size, check, render, explain, diff, phases, schema, codes."""
+"""Commands that need no device: init, size, check, render, explain, diff, phases, models, schema, codes."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,9 +20,16 @@ Head = Annotated[
 ]
 
 
+def _model_ids(incomplete: str) -> list[str]:
+    from railweave.catalog.load import load_catalog
+
+    catalog = load_catalog()
+    return [one for one in (*catalog.switch_ids(), *catalog.nic_ids()) if one.startswith(incomplete)]
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (init, size, check, render, explain, diff, phases, schema, codes):
+    for command in (init, size, check, render, explain, diff, phases, models, schema, codes):
         app.command()(command)
 
 
@@ -173,6 +180,23 @@ def phases(
         print(work_order(found, base), end="")
     else:
         print_result(found, phases_json, lambda found: phases_view(found, base), as_json=json)
+
+
+def models(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="One switch model or NIC; default: all.", autocompletion=_model_ids)
+    ] = "",
+    json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
+) -> None:
+    """List the catalog: ports, speeds and breakout of switches, lossless up to which cable, NICs, what is missing."""
+    from railweave.report.models import models_json, models_page, models_view
+
+    found = api.models(model)
+    if markdown and not json:
+        print(models_page(found), end="")
+    else:
+        print_result(found, models_json, models_view, as_json=json)
 
 
 def schema(

@@ -118,7 +118,7 @@ def _hosts(layout: Layout) -> Iterable[Host]:
                 number=number,
                 stripe=group.first_stripe + stripe,
                 place=place,
-                nic_model=entry.nics.model,
+                nic_model=str(entry.nics.model),  # media are only known of nodes with one
                 ports=ports,
             )
 

@@ -138,12 +138,13 @@ class Flag(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Text(Kind):
-    """Text that is not empty; ``what`` says of what kind in messages."""
+    """Text that is not empty; ``what`` says of what kind in messages, ``ids`` looks up what an editor offers."""
 
     what: str = "text"
     pattern: str = r"\S.*"
     example: str = ""
     rule: str = ""
+    ids: Callable[[], Sequence[str]] = tuple
 
     def read(self, value: object) -> str:
         """Return the text."""
@@ -159,7 +160,9 @@ class Text(Kind):
         return f"{self.what}, like `{self.example}`" if self.example else self.what
 
     def form(self) -> dict[str, Any]:
-        """Return the pattern, and an example for editors."""
+        """Return the ids, else the pattern and an example for editors."""
+        if ids := self.ids():
+            return {"enum": [*ids]}
         form: dict[str, Any] = {"type": "string", "pattern": f"^{self.pattern}$"}
         return form | {"examples": [self.example]} if self.example else form
 

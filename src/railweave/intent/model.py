@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
 from railweave.fabric.policy import Policies
 from railweave.intent.kinds import Ratio, Speed, Text, Whole, Word
@@ -24,10 +25,14 @@ FabricName = Annotated[str, Text(what="a fabric name", pattern=_NAME, example="p
 NodeName = Annotated[str, Text(what="a node name", pattern=_NAME, example="gpu", rule=_NAME_RULE)]
 ClassName = Annotated[str, Text(what="a class name", pattern=_NAME, example="roce", rule=_NAME_RULE)]
 Gpus = Annotated[int, Whole(least=1, most=10_000_000)]
-SwitchId = Annotated[str | None, Text(what="a switch model id", example="nokia-ixr7220-h4-64d")]
-NicId = Annotated[str, Text(what="a NIC model id", example="connectx-7")]
-PcieId = Annotated[str, Text(what="a PCIe slot id", example="gen5x16")]
-MediaId = Annotated[str | None, Text(what="a media id", auto=True)]
+SwitchId = Annotated[
+    str | None, Text(what="a switch model id", example="nokia-ixr7220-h4-64d", ids=lambda: load_catalog().switch_ids())
+]
+NicId = Annotated[str | None, Text(what="a NIC model id", example="connectx-7", ids=lambda: load_catalog().nic_ids())]
+PcieId = Annotated[str | None, Text(what="a PCIe slot id", example="gen5x16", ids=lambda: load_catalog().pcie_ids())]
+MediaId = Annotated[
+    str | None, Text(what="a media id", auto=True, ids=lambda: [one.id for one in load_catalog().media()])
+]
 PciAddress = Annotated[
     str, Text(what="a PCI address", pattern=r"[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]", example="0000:1a:00.0")
 ]
@@ -107,8 +112,8 @@ class Nics(Keys):
     count: Annotated[int, Whole(least=1, most=64)] = key("fabric NICs of a node")
     speed_gbps: Annotated[int, Speed()] = key("speed of one port of the NIC, like 400G", "speed")
     ports: Annotated[int, Whole(least=1, most=8)] = default(1, "ports of one NIC")
-    model: NicId = key("NIC model of the catalog, like connectx-7")
-    pcie: PcieId = default("gen5x16", "PCIe slot that carries the NIC")
+    model: NicId = unset("NIC model of the catalog, like connectx-7; for sizing only it may be left out")
+    pcie: PcieId = unset("PCIe slot that carries the NIC; by default the best that the NIC model is made for")
     pci_addresses: tuple[PciAddress, ...] = default([], "PCI addresses of the NICs, one each; they pin interface names")
     rdma_devices: tuple[RdmaDevice, ...] = default(
         [], "RDMA devices of the ports, NIC by NIC; by default the vendor's names from 0 on, like mlx5_0"

@@ -49,6 +49,7 @@ COMMANDS = (
     "hosts rollback",
     "lab render",
     "lab up",
+    "models",
     "phases",
     "plan",
     "recover",

@@ -16,6 +16,10 @@ _KINDS = {
 }
 
 
+_MOST_LISTED = 12
+"""A longer enumeration, such as that of switch models, has a reference of its own."""
+
+
 def intent_reference(schema: Mapping[str, Any]) -> str:
     """Return a markdown page of all keys of the intent's JSON Schema: path, value, default and meaning."""
     lines = [
@@ -58,6 +62,8 @@ def _resolved(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str
 
 
 def _kind(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
+    if len(node.get("enum", ())) > _MOST_LISTED:
+        return "text"
     if "enum" in node:
         return ", ".join("null" if value is None else f"`{value}`" for value in node["enum"])
     if "const" in node:

@@ -74,6 +74,7 @@ def offline(rig: Rig) -> None:
     rig.note("explain", LEAF, "PROT", status=1)
     rig.note("explain", "RW108")
     rig.note("codes")
+    rig.note("models")
     rig.note("lab render")
     for command in ("sim status", "audit", "rollout list"):
         rig.note(command)

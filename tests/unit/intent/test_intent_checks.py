@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from railweave.catalog.load import load_catalog
 from railweave.checks.intent import check_intent
+from railweave.design.build import design
 from railweave.diagnostics import Severity
 from railweave.intent.load import load_intent_text
 
@@ -40,6 +42,8 @@ def test_a_sound_intent_has_no_findings() -> None:
         "count: 4, speed: 100G, model: connectx-6, pcie: gen3x16",
         "count: 4, speed: 200G, ports: 2, model: connectx-7, pcie: gen5x16",
         "count: 4, speed: 400G, ports: 2, model: connectx-8, pcie: gen6x16",
+        "count: 4, speed: 400G, ports: 2, model: connectx-8",
+        "count: 4, speed: 200G, model: connectx-6",
         "count: 4, speed: 400G, ports: 2, model: connectx-8, pcie: 2xgen5x16",
     ],
 )
@@ -63,6 +67,24 @@ def test_slots_slower_than_their_nic_are_refused(nics: str) -> None:
 def test_ports_that_share_their_speed_are_a_warning() -> None:
     nics = "count: 4, speed: 100G, ports: 2, model: intel-e810, pcie: gen4x16"
     assert findings(with_nics(nics)) == [("warning", "P-2", "nodes[0].nics.ports")]
+
+
+def test_a_nic_without_a_model_can_be_sized_only() -> None:
+    assert findings(with_nics("count: 4, speed: 400G")) == [("info", "RW113", "nodes[0].nics")]
+    assert findings(with_nics("count: 4, speed: 400G, pcie: gen4x16"))[0] == ("error", "P-1", "nodes[0].nics.pcie")
+    sizing = design(load_intent_text(with_nics("count: 4, speed: 400G"), "pod.yml"), load_catalog()).sizing
+    named = design(load_intent_text(with_nics("count: 4, speed: 400G, model: connectx-7"), "pod.yml"), load_catalog())
+    assert sizing is not None
+    assert sizing == named.sizing
+
+
+def test_a_nic_has_the_best_slot_that_it_is_made_for() -> None:
+    catalog = load_catalog()
+    assert [catalog.best_slot(catalog.nic(one)) for one in ("connectx-6", "connectx-8")] == [
+        catalog.pcie_slot("gen4x16"),
+        catalog.pcie_slot("2xgen5x16"),
+    ]
+    assert catalog.best_slot(None) is None
 
 
 def test_inline_models_can_be_sized_only() -> None:

@@ -19,7 +19,8 @@ def intended(intent: Intent) -> Breaches:
     """Compare each slot of the intent: the raw PCIe link decides, what is left for data is the margin."""
     catalog = load_catalog()
     for index, entry in enumerate(intent.nodes):
-        nics, slot, nic = entry.nics, catalog.find_pcie_slot(entry.nics.pcie), catalog.find_nic(entry.nics.model)
+        nics, nic = entry.nics, catalog.find_nic(entry.nics.model)
+        slot = catalog.find_pcie_slot(nics.pcie) if nics.pcie else catalog.best_slot(nic)
         use = nic.find(nics.ports, nics.speed_gbps) if nic else None
         total_gbps = use.shared_gbps if use else nics.ports * nics.speed_gbps
         if slot is None or total_gbps <= slot.payload_gbps[1]:

@@ -5,7 +5,6 @@ from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 from railweave.units import format_speed
-from railweave.wording import either
 
 RULE = rule(
     "P-2",
@@ -24,11 +23,8 @@ def ports(intent: Intent) -> Breaches:
             continue
         asked, use = f"{nics.ports}x{format_speed(nics.speed_gbps)}", nic.find(nics.ports, nics.speed_gbps)
         if use is None:
-            known = nic.refusal_of(nics.ports, nics.speed_gbps)
-            reason, instead = (f": {known.reason}", f"{known.fix}; ") if known else ("", "")
-            can_be = either([f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations])
-            message = f"{nic.title} cannot have {asked} ports{reason}"
-            yield Breach(f"nodes[{index}].nics.speed", message, f"{instead}it can be {can_be}")
+            refused = nic.refusal(nics.ports, nics.speed_gbps)
+            yield Breach(f"nodes[{index}].nics.speed", refused.message, refused.fix)
         elif use.shared_gbps < nics.ports * nics.speed_gbps:
             message = f"the {asked} ports of {nic.title} share {format_speed(use.shared_gbps)}"
             fix = "count on the shared bandwidth, or use one port"

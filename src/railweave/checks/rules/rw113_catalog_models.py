@@ -1,4 +1,5 @@
-"""Ports and a speed are enough to size a fabric; lanes, aliases and buffers of a configuration are the catalog's."""
+"""Ports and a speed are enough to size a fabric; lanes, aliases, buffers and cables of a configuration are the
+catalog's."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
@@ -6,7 +7,7 @@ from railweave.intent.model import Intent
 
 RULE = rule(
     "RW113",
-    "a tier without a catalog model can be sized but not configured",
+    "a tier or node without a catalog model can be sized but not configured",
     __doc__,
     "topology: {spine: {ports: 64, speed: 400G}}",
 )
@@ -14,8 +15,9 @@ RULE = rule(
 
 @RULE.on_intent
 def models(intent: Intent) -> Breaches:
-    """Look for tiers without a model."""
-    for path, tier in intent.topology.named_tiers():
-        if tier.inline is not None:
-            message = f"`{path}` has no catalog model: the fabric can be sized, not configured"
-            yield Breach(path, message, "name a `model` of the catalog to render its configuration", Severity.INFO)
+    """Look for tiers and NICs without a model."""
+    without = [path for path, tier in intent.topology.named_tiers() if tier.inline is not None]
+    without += [f"nodes[{index}].nics" for index, entry in enumerate(intent.nodes) if entry.nics.model is None]
+    for path in without:
+        message = f"`{path}` has no catalog model: the fabric can be sized, not configured"
+        yield Breach(path, message, "name a `model` of the catalog to render its configuration", Severity.INFO)

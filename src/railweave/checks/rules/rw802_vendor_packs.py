@@ -19,7 +19,7 @@ def pack(intent: Intent) -> Breaches:
     hosts = intent.policies.hosts
     for index, entry in enumerate(intent.nodes):
         model = entry.nics.model
-        if hosts.vendor is None and hosts.manage and load_catalog().vendor_of(model) is None:
+        if model is not None and hosts.vendor is None and hosts.manage and load_catalog().vendor_of(model) is None:
             message = (
                 f"no vendor pack knows `{model}`: addresses, routes and NCCL are set, PFC and ECN of the NIC are not"
             )

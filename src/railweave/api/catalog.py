@@ -1,0 +1,32 @@
+"""What the catalog knows: switch models and NICs, ours and the project's own."""
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.capability import Models, capability
+from railweave.errors import UsageError
+from railweave.intent.load import load_intent_text
+from railweave.wording import suggestion
+
+_DEFAULTS = """
+fabric: defaults
+workload: {kind: pretraining}
+nodes: [{name: gpu, count: 1, gpus: 1, nics: {count: 1, speed: 400G}}]
+topology: {leaf: {ports: 64, speed: 400G}, spine: {ports: 64, speed: 400G}}
+"""
+"""An intent of which only the defaults count: traffic classes, MTU, release."""
+
+
+def models(model: str = "") -> Models:
+    """Return what every switch model and NIC of the catalog can do, or the one with an id.
+
+    What is lossless follows from the default traffic classes. Raises UsageError that names the nearest id.
+    """
+    catalog = load_catalog()
+    switches, nics = catalog.switch_ids(), catalog.nic_ids()
+    if model and model not in {*switches, *nics}:
+        near = suggestion(model, (*switches, *nics))
+        raise UsageError(f"the catalog has no model {model!r}: {near}`railweave models` lists all")
+    policies = load_intent_text(_DEFAULTS, "defaults").policies
+    return Models(
+        tuple(capability(catalog.switch(one), policies) for one in switches if model in {"", one}),
+        tuple(catalog.nic(one) for one in nics if model in {"", one}),
+    )
