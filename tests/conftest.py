@@ -19,6 +19,9 @@ settings.load_profile("quick")
 # A run in the background inherits that Ctrl-C is ignored; what the tests start must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What commands print has the width of a pipe, whatever terminal starts the tests.
+os.environ.pop("COLUMNS", None)
+
 # What is imported stays. It is put aside when all is imported (`pytest_collection_finish`).
 gc.disable()
 

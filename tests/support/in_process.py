@@ -21,13 +21,16 @@ class TooLongError(BaseException):
 
 
 def run_here(
-    words: Sequence[str], folder: Path, environ: Mapping[str, str], seconds: float
+    words: Sequence[str], folder: Path, environ: Mapping[str, str], seconds: float, *, together: bool = False
 ) -> "subprocess.CompletedProcess[str]":
-    """Return what ``railweave WORDS`` did in ``folder``; raises TooLongError after ``seconds``."""
+    """Return what ``railweave WORDS`` did in ``folder``; raises TooLongError after ``seconds``.
+
+    ``together`` gives both outputs in their order as ``stdout``, as a terminal shows them.
+    """
     from railweave.cli.main import main
 
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with _placed(folder, environ), _caught(1, out), _caught(2, err), _bounded(seconds, words):
+        with _placed(folder, environ), _caught(1, out), _caught(2, out if together else err), _bounded(seconds, words):
             status = main(list(words))
         return subprocess.CompletedProcess(["railweave", *words], status, _text(out), _text(err))
 
@@ -67,7 +70,7 @@ def _caught(descriptor: int, file: BinaryIO) -> Iterator[None]:
     kept = os.dup(descriptor)
     os.dup2(file.fileno(), descriptor)
     try:
-        with open(descriptor, "w", encoding="utf-8", closefd=False) as caught:
+        with open(descriptor, "w", buffering=1, encoding="utf-8", closefd=False) as caught:
             setattr(sys, name, caught)
             yield
     finally:

@@ -1,6 +1,7 @@
 """Printing for the commands: results on standard output, as JSON or for a person; messages on standard error."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,11 +20,11 @@ _Value = TypeVar("_Value")
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return a console that colors only on a terminal and never wraps below 100 columns in a file or pipe."""
+    """Return a console that colors only on a terminal; a file or pipe has COLUMNS of the environment, else 160."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else 160
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 160
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
 
 

@@ -12,16 +12,17 @@ from parsed_commands import NAMED_ONLY, parse
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
-SHOWN = re.compile(r"(?:^ {4,}(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\S+/)?|`)(?=railweave )([^`\n]+)", re.MULTILINE)
+SHOWN = re.compile(r"(?:^(?: {4,}| *\$ )(?:[A-Z_]+=\S+ )*(?:\S+/)?|`)(?=railweave )([^`\n]+)", re.MULTILINE)
 AFTER = re.compile(r"\s(?:#|>|\||&&) .*|\s+\\$")
-TARGET = re.compile(r"(?:^ {4,}|`)make ([a-z0-9-]+)", re.MULTILINE)
+TARGET = re.compile(r"(?:^ {4,}|^ *\$ |`)make ([a-z0-9-]+)", re.MULTILINE)
 
 
 def shown_commands() -> Iterator[tuple[str, str]]:
     """Yield the page and the text of every command, ``plan|apply`` as two of them."""
     for page in PAGES:
         for found in SHOWN.finditer(page.read_text(encoding="utf-8")):
-            command = AFTER.sub("", found[1]).replace("\\|", "|").strip()
+            cut = AFTER.sub("", found[1])
+            command = (found[1] if cut.count('"') % 2 else cut).replace("\\|", "|").strip()
             if "…" not in command and command != "railweave NAME":
                 words = [word.split("|") for word in shlex.split(command)]
                 yield from ((page.name, shlex.join(one)) for one in product(*words))

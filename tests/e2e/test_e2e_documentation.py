@@ -1,0 +1,31 @@
+"""What the pages tell a reader to type is typed, in order, and what they show is what appears; so are the journeys."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from shell_session import ROOT, deployed_clone, run_page
+
+pytestmark = pytest.mark.e2e
+
+PAGES = [
+    path.relative_to(ROOT)
+    for path in (
+        ROOT / "README.md",
+        *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
+        *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+        *sorted((ROOT / "tests" / "e2e" / "journeys").glob("*.md")),
+    )
+]
+
+
+@pytest.fixture(scope="session")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Return what deploys lab-4.yml once for all pages of a process."""
+    return cache(lambda: deployed_clone(tmp_path_factory.mktemp("deployed")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, deployed: Callable[[], Path]) -> None:
+    run_page(ROOT / page, tmp_path, deployed)

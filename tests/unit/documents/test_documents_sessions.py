@@ -1,0 +1,157 @@
+"""Pages that users copy from: every block of commands is run by `make e2e`, or says why not; and how that is done."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from shell_session import (
+    ROOT,
+    SETTINGS,
+    Command,
+    FileEdit,
+    FileText,
+    Session,
+    SessionError,
+    pattern,
+    run_page,
+    sections,
+    steps,
+)
+
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+    *sorted((ROOT / "tests" / "e2e" / "journeys").glob("*.md")),
+)
+IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
+INDENTED = re.compile(r"^ {4,}(?:\$ )?(?:\w+=\S+ )*(?:railweave|make|git|ssh|scp|sudo|pip|python3?|docker) ")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_command_of_a_page_runs_or_says_why_not(page: Path) -> None:
+    for section in sections(page.read_text(encoding="utf-8")):
+        assert section.setting in {"", *SETTINGS}
+        for block in section.blocks:
+            assert block.language, f"line {block.line}: a block without a language"
+            assert block.language not in {"sh", "bash", "shell"}, f"line {block.line}: commands are a block `console`"
+            if block.language == "console" and not block.left_out:
+                assert section.setting, f"line {block.line}: commands before the first session"
+                assert steps(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_no_command_hides_in_an_indented_block(page: Path) -> None:
+    fenced = False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        fenced ^= line.lstrip().startswith("```")
+        assert fenced or not INDENTED.match(line), line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_yaml_of_a_page_is_yaml(page: Path) -> None:
+    for section in sections(page.read_text(encoding="utf-8")):
+        for block in section.blocks:
+            if block.language == "yaml":
+                yaml.safe_load("\n".join(block.lines))
+
+
+PAGE = """\
+<!-- session: installed -->
+1. Write it:
+
+   ```yaml
+   # a/b.yml
+   one: 1
+   ```
+
+```diff
+--- a/b.yml
+-one: 1
++one: 2
+```
+
+```console
+$ export HERE=$PWD && cd a
+$ cat b.yml; \\
+  echo "$HERE" | grep -o 'work$'
+one: 2
+…
+$ cat absent  # exit status 1
+cat: absent: No such … or directory
+```
+
+<!-- not run: needs a forge -->
+
+```console
+$ rm -rf /absent
+```
+"""
+
+
+def at(tmp_path: Path, text: str) -> Path:
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+def test_the_steps_of_a_page_run_in_order_in_one_shell(tmp_path: Path) -> None:
+    run_page(at(tmp_path, PAGE), tmp_path / "work", Path)
+    assert (tmp_path / "work/1/work/a/b.yml").read_text() == "one: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "other", "said"),
+    [
+        ("one: 2\n…", "one: 3\n…", "one: 2"),
+        ("  # exit status 1", "", "exits with 1"),
+        ("such … or", "such … nor", "No such file or directory"),
+        ("-one: 1", "-one: 7", "has these lines 0 times"),
+        ("session: installed", "session: instaled", "no such session"),
+    ],
+)
+def test_a_page_that_shows_something_else_fails_at_its_line(shown: str, other: str, said: str, tmp_path: Path) -> None:
+    assert shown in PAGE
+    with pytest.raises(SessionError, match=said):
+        run_page(at(tmp_path, PAGE.replace(shown, other)), tmp_path / "work", Path)
+
+
+def test_output_is_corrected_where_it_differs_and_nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shell_session.UPDATE", True)
+    page = at(tmp_path, PAGE.replace("one: 2\n…", "one: 3\n…"))
+    run_page(page, tmp_path / "work", Path)
+    assert page.read_text(encoding="utf-8") == PAGE.replace("one: 2\n…", "one: 2\nwork")
+
+
+def test_blocks_become_steps() -> None:
+    (_, section) = sections(PAGE)
+    found = [step for block in section.blocks for step in steps(block)]
+    assert found[:2] == [FileText(4, "a/b.yml", "one: 1\n"), FileEdit(9, "a/b.yml", "one: 1\n", "one: 2\n")]
+    assert [step.status for step in found if isinstance(step, Command)] == [0, 0, 1]
+    assert section.blocks[-1].left_out == "needs a forge"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "alike"),
+    [
+        (("a", "…", "d"), "a\nb\nc\nd\n", True),
+        (("a", "…", "d"), "a\nd\n", True),
+        (("a … c",), "a b c\n", True),
+        (("a … c",), "a b\nc\n", False),
+        (("a",), "a\nb\n", False),
+        ((), "", True),
+        (("…",), "", True),
+    ],
+)
+def test_an_ellipsis_stands_for_text_of_a_line_or_for_lines(shown: tuple[str, ...], printed: str, alike: bool) -> None:
+    assert bool(pattern(shown).fullmatch(printed)) is alike
+
+
+def test_lines_to_replace_must_be_there_once(tmp_path: Path) -> None:
+    session = Session(tmp_path, "installed")
+    session.change(FileText(1, "x", "a\na\n"))
+    with pytest.raises(SessionError, match="x has these lines 2 times"):
+        session.change(FileEdit(2, "x", "a\n", "b\n"))
+    session.change(FileEdit(3, "x", "", "c\n"))
+    assert (session.folder / "x").read_text() == "a\na\nc\n"
