@@ -1,6 +1,6 @@
 """buffermgrd of the traditional buffer model: it writes lossless profiles into CONFIG_DB (sonic-facts §2.2)."""
 
-from sonic_sim.configdb import ConfigDb
+from sonic_sim.configdb import ConfigDb, Hash
 
 _XON_BYTES, _SIZE_BYTES, _THRESHOLD = "18432", "18432", "0"
 _XOFF_BYTES = {
@@ -14,14 +14,16 @@ _XOFF_BYTES = {
 """``pg_profile_lookup.ini``: headroom by speed (Mb/s) and cable length, the values of one 400G platform."""
 
 
-Seen = dict[str, tuple[str, str, str]]
-"""Speed, cable length and PFC of each port when the buffer manager last looked."""
+Seen = dict[str, tuple[Hash, str]]
+"""The row of each port, and the last ``pfc_enable`` that was stated for it, when the buffer manager last looked."""
 
 
 def make_lossless_rows(db: ConfigDb, seen: Seen) -> None:
-    """Write the profile and priority groups of every port whose speed, cable length or PFC is other than ``seen``.
+    """Write the profile and priority groups of every port whose own row or ``pfc_enable`` is other than ``seen``.
 
-    Like the daemon it wakes only for these: a priority group that someone deletes does not come back by itself.
+    Like the daemon it wakes only for these, whatever field of the port it is: a new cable length waits, and so does a
+    group that someone deletes. A ``pfc_enable`` that is removed goes on, an empty one does not (sonic-swss
+    cfgmgr/buffermgr.cpp doTask, doPortQosTableTask, doSpeedUpdateTask).
     """
     metadata = db.get("DEVICE_METADATA|localhost")
     if (
@@ -30,13 +32,12 @@ def make_lossless_rows(db: ConfigDb, seen: Seen) -> None:
     ):
         return
     lengths = db.get("CABLE_LENGTH|AZURE")
-    for port, maps in db.table("PORT_QOS_MAP").items():
-        priorities = maps.get("pfc_enable", "")
-        length = lengths.get(port, "0m")
-        speed = db.get(f"PORT|{port}").get("speed", "")
-        if seen.get(port) == (speed, length, priorities):
+    for port, row in db.table("PORT").items():
+        priorities = db.get(f"PORT_QOS_MAP|{port}").get("pfc_enable", seen.get(port, ({}, ""))[1])
+        if seen.get(port) == (row, priorities):
             continue
-        seen[port] = (speed, length, priorities)
+        seen[port] = dict(row), priorities
+        length, speed = lengths.get(port, "0m"), row.get("speed", "")
         headroom = _XOFF_BYTES.get((speed, length))
         if not priorities or headroom is None:
             continue

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sonic_sim.bgpcfgd import shift_lines
-from sonic_sim.buffermgr import make_lossless_rows
+from sonic_sim.buffermgr import Seen, make_lossless_rows
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import ConfigDb, Hash, to_json
 from sonic_sim.faults import Faults
@@ -126,7 +126,7 @@ class Device:
         self.links: dict[str, Link] = {}
         self.orchagent = Orchagent()
         self._reacted_to = -1
-        self._lossless_seen: dict[str, tuple[str, str, str]] = {}
+        self._lossless_seen: Seen = {}
         self._shifted = "false"
         self.network: Fabric | None = None
         self.on_effect: Callable[[Device, Effect], None] | None = None

@@ -3,12 +3,15 @@
 Run on 202505 (swss e9dcd50b with the virtual SAI); sonic-swss orchagent/{pfcwdorch,qosorch,bufferorch,portsorch}.cpp.
 Only what in the ASIC differs from CONFIG_DB is kept here:
 
-    held      objects: a removed field stays, create-only fields stay, a row with an unknown field is refused as a
-              whole, and one that is removed while others name it stays until they let go
-    profiles  groups and queues: a row that goes clears its whole range, rows that come are taken in the order of keys
-    watched   the watchdog: its queues and action are those of the moment in which the port's row was set
+    held      objects: a removed field stays, create-only fields stay, a row with an unknown field or a value out of its
+              range is refused as a whole, and one that is removed while others name it stays until they let go
+    bound     groups and queues: a row that goes clears its whole range, rows that come are taken in the order of keys
+              (since 202411 bufferorch.cpp takes a batch's removals first, which is kinder)
+    watched   the watchdog: its queues and action are those of the moment in which the port's row was taken
+    hashed    the ECMP hash as orchagent believes it to be, which a row that it refused half-way leaves behind
 """
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -21,17 +24,35 @@ SYSLOG = "/var/log/syslog"
 _GLOBAL = "PFC_WD|GLOBAL"
 _MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE",
          "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")  # fmt: skip
-_SPANNED = ("BUFFER_PG", "BUFFER_QUEUE")
+_SPANNED: Mapping[str, tuple[str, ...]] = {
+    "BUFFER_PG": ("profile",),
+    "BUFFER_QUEUE": ("profile",),
+    "QUEUE": ("scheduler", "wred_profile"),
+}
+"""Tables whose keys are ranges, with the fields that name what each group or queue gets."""
+_HASH_FIELDS = ("ecmp_hash@", "lag_hash@", "ecmp_hash_algorithm", "lag_hash_algorithm")
+"""In the order in which orchagent takes them (switchorch.cpp setSwitchHash)."""
 _KEEPS_FIELDS = ("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE", "PORT", "SWITCH_HASH")
 _CREATE_ONLY: Mapping[str, tuple[str, ...]] = {"BUFFER_POOL": ("type", "mode"), "BUFFER_PROFILE": ("pool",)}
 _COLORS = ("green", "yellow", "red")
 _KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
-    "SCHEDULER": frozenset({"type", "weight", "meter_type", "cir", "cbs", "pir", "pbs", "NULL"}),
+    "SCHEDULER": frozenset({"type", "weight", "meter_type", "cir", "cbs", "pir", "pbs"}),
     "WRED_PROFILE": frozenset(
-        {"ecn", "NULL", *(f"wred_{one}_enable" for one in _COLORS), *(f"{one}_drop_probability" for one in _COLORS)}
+        {"ecn", *(f"wred_{one}_enable" for one in _COLORS), *(f"{one}_drop_probability" for one in _COLORS)}
         | {f"{one}_{end}_threshold" for one in _COLORS for end in ("min", "max")}
     ),
 }
+_WATCHDOG_MS: Mapping[str, tuple[int, int]] = {"detection_time": (100, 5000), "restoration_time": (100, 60000)}
+_NUMBERS: Mapping[str, frozenset[str]] = {
+    "SCHEDULER": frozenset({"weight", "cir", "cbs", "pir", "pbs"}),
+    "WRED_PROFILE": frozenset(
+        f"{one}_{name}" for one in _COLORS for name in ("min_threshold", "max_threshold", "drop_probability")
+    ),
+    "BUFFER_POOL": frozenset({"size", "xoff"}),
+    "BUFFER_PROFILE": frozenset({"size", "xon", "xon_offset", "xoff", "dynamic_th", "static_th"}),
+    "PFC_WD": frozenset({"POLL_INTERVAL"}),
+}
+"""Fields that orchagent reads by C++ stoi and stoul, which throw at what does not begin with a number."""
 _ECN = {"ecn_none", "ecn_all", *("ecn_" + one for one in ("green", "yellow", "red", "green_yellow", "green_red",
                                                         "yellow_red"))}  # fmt: skip
 _NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -75,12 +96,14 @@ class Orchagent:
     crashed: bool = False
     held: dict[str, Hash] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
-    profiles: dict[str, dict[str, str]] = field(default_factory=dict)
+    bound: dict[str, dict[str, str]] = field(default_factory=dict)
+    hashed: Hash = field(default_factory=dict)
     watched: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def start(self, db: ConfigDb) -> None:
         """Start with the rows that are there: nothing is left of what was."""
-        self.seen, self.held, self.waiting, self.profiles, self.watched = followed_rows(db), {}, [], {}, {}
+        self.seen, self.held, self.waiting, self.bound, self.watched = followed_rows(db), {}, [], {}, {}
+        self.hashed = dict(self.seen.get(ROW, ()))
         self.crashed = any(_kills(key, dict(row)) for key, row in self.seen.items())
 
     def follow(self, db: ConfigDb) -> bool:
@@ -99,7 +122,7 @@ class Orchagent:
         for key in [one for one in self.waiting if not _is_named(one, now)]:
             self.waiting.remove(key)
             self.held.pop(key, None)
-        places = sorted({_place(key) for key in changed if key.startswith(_SPANNED)})
+        places = sorted({_place(key) for key in changed if key.partition("|")[0] in _SPANNED})
         had, has = (_by_place(rows) if places else {} for rows in (before, now))
         for place in places:
             self._take_ranges(place, had.get(place, {}), has.get(place, {}))
@@ -115,11 +138,15 @@ class Orchagent:
 
     def profile_of(self, table: str, port: str, number: int) -> str:
         """Return the profile of a group or queue in the ASIC, empty where it has none."""
-        state = self.profiles.get(f"{table}|{port}")
+        return self.bound_to(table, port, number, "profile")
+
+    def bound_to(self, table: str, port: str, number: int, name: str) -> str:
+        """Return what a group or queue has in the ASIC of the objects that the field ``name`` names, empty for none."""
+        state = self.bound.get(f"{table}|{port}")
         if state is None:
             start = f"{table}|{port}|"
             state = _ranges({key: row for key, row in self.seen.items() if key.startswith(start)})
-        return state.get(str(number), "")
+        return state.get(f"{number} {name}", "")
 
     def watch_of(self, port: str) -> dict[str, str]:
         """Return the queues of a port that the watchdog watches, with its action on each."""
@@ -136,24 +163,35 @@ class Orchagent:
             if key == ROW or key in self.waiting:  # orchagent refuses to remove the hash: switchorch.cpp
                 self.held[key] = old
             return
-        new = _taken(key.partition("|")[0], old, row)
+        new = self._hash(old, row) if key == ROW else _taken(key.partition("|")[0], old, row)
         self.held.pop(key, None)
         if new != row:
             self.held[key] = new
 
+    def _hash(self, asic: Hash, row: Hash) -> Hash:
+        """Return what the ASIC hashes by once a row was set: one that lacks a field is refused where it is missed."""
+        for name in _HASH_FIELDS:
+            if name not in row and name in self.hashed:
+                return asic
+            if name in row and row[name] != self.hashed.get(name):
+                asic = {**asic, name: row[name]}
+        self.hashed = row
+        return asic
+
     def _take_ranges(self, place: str, before: Rows, now: Rows) -> None:
-        state = dict(self.profiles.pop(place, _ranges(before)))
+        state = self.bound.pop(place, _ranges(before))
         for key in sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)):
-            profile = dict(now[key]).get("profile", "") if key in now else ""
-            state.update(dict.fromkeys(_numbers(key), profile))
-        if {one: name for one, name in state.items() if name} != _ranges(now):
-            self.profiles[place] = state
+            state |= _bindings(key, dict(before.get(key, ())), dict(now[key]) if key in now else None)
+        if (left := {one: name for one, name in state.items() if name}) != _ranges(now):
+            self.bound[place] = left
 
     def _take_watchdog(self, port: str, before: Rows, now: Rows) -> None:
         key = f"PFC_WD|{port}"
         had = self.watched.pop(port, _watch(port, before))
         if key in now:
-            state = had if before.get(key) == now[key] else {**_watch(port, now), **had}
+            # A row without a queue to watch is tried again and again: nothing watches yet.
+            keeps = (had and before.get(key) == now[key]) or not _is_watchable(dict(now[key]))
+            state = had if keeps else {**_watch(port, now), **had}
             if state != _watch(port, now):
                 self.watched[port] = state
 
@@ -171,7 +209,7 @@ def orchagent_from_json(value: Mapping[str, Any], db: ConfigDb) -> Orchagent:
 
 def _taken(table: str, old: Hash, row: Hash) -> Hash:
     """Return what an object has once a row was set."""
-    if not row.keys() <= _KNOWN_FIELDS.get(table, row.keys()):
+    if not row.keys() <= _KNOWN_FIELDS.get(table, row.keys()) or _is_refused(table, {**old, **row}):
         return old
     if table not in _KEEPS_FIELDS:
         return row
@@ -179,16 +217,40 @@ def _taken(table: str, old: Hash, row: Hash) -> Hash:
     return {**{name: value for name, value in old.items() if name != "NULL"}, **row, **stays}
 
 
+def _is_refused(table: str, row: Hash) -> bool:
+    """Tell whether orchagent drops a row as a whole for one of its values (qosorch.cpp)."""
+    if table == "SCHEDULER":
+        return row.get("type", "WRR") not in ("DWRR", "WRR", "STRICT")
+    if table != "WRED_PROFILE":
+        return False
+    limits = ((row.get(f"{one}_min_threshold", "0"), row.get(f"{one}_max_threshold", "0")) for one in _COLORS)
+    return any(_number(least) > _number(most) for least, most in limits) or any(
+        row.get(f"wred_{one}_enable", "true") not in ("true", "false") for one in _COLORS
+    )
+
+
 def _kills(key: str, row: Hash) -> bool:
     """Tell whether orchagent aborts on a row: words outside its lists, and what is no number."""
     table = key.partition("|")[0]
     if table in _MAPS:
         return not all(name.isdecimal() and value.isdecimal() for name, value in row.items())
+    if table == "PORT_QOS_MAP":
+        lists = (row.get(name, "") for name in ("pfc_enable", "pfcwd_sw_enable"))
+        return any(one and not one[0].isdecimal() for value in lists for one in value.split(","))
     return (
         (table == "WRED_PROFILE" and row.get("ecn", "ecn_none") not in _ECN)
         or (table == "SCHEDULER" and row.get("meter_type", "bytes") not in ("bytes", "packets"))
-        or (table == "BUFFER_POOL" and row.get("size") == "")
+        or any(not _NUMBER.match(row[name]) for name in _NUMBERS.get(table, frozenset()) & row.keys())
     )
+
+
+_NUMBER = re.compile(r"\s*[-+]?\d+")
+
+
+def _number(text: str) -> int:
+    """Return what stoi makes of a text; 0 where it throws."""
+    found = _NUMBER.match(text)
+    return int(found.group()) if found else 0
 
 
 def _numbers(key: str) -> Iterable[str]:
@@ -215,22 +277,40 @@ def _by_place(rows: Rows) -> dict[str, dict[str, Row]]:
     """Return the rows of groups and queues by table and port."""
     places: dict[str, dict[str, Row]] = {}
     for key, row in rows.items():
-        if key.startswith(_SPANNED):
+        if key.partition("|")[0] in _SPANNED:
             places.setdefault(_place(key), {})[key] = row
     return places
 
 
+def _bindings(key: str, old: Hash, row: Hash | None) -> dict[str, str]:
+    """Return what a row that is set, or gone, does to its groups or queues: a field that it never had does nothing."""
+    names = _SPANNED[key.partition("|")[0]]
+    named = names if row is None else [name for name in names if name in row or name in old]
+    return {f"{number} {name}": (row or {}).get(name, "") for number in _numbers(key) for name in named}
+
+
 def _ranges(rows: Rows) -> dict[str, str]:
-    """Return the profile of each group or queue of a port as its rows say it, taken in the order of keys."""
-    found = {number: dict(rows[key]).get("profile", "") for key in sorted(rows) for number in _numbers(key)}
+    """Return what each group or queue of a port gets as its rows say it, taken in the order of keys."""
+    found: dict[str, str] = {}
+    for key in sorted(rows):
+        found |= _bindings(key, {}, dict(rows[key]))
     return {number: name for number, name in found.items() if name}
+
+
+def _is_watchable(row: Hash) -> bool:
+    """Tell whether orchagent takes a port's row of the watchdog (pfcwdorch.cpp createEntry)."""
+    known = {*_WATCHDOG_MS, "action"}.issuperset(row) and "detection_time" in row
+    times = {name: row[name] for name in _WATCHDOG_MS if name in row}
+    in_range = all(one.isdecimal() and _WATCHDOG_MS[name][0] <= int(one) <= _WATCHDOG_MS[name][1]
+                   for name, one in times.items())  # fmt: skip
+    return known and in_range and row.get("action", "drop") in ("drop", "forward", "alert")
 
 
 def _watch(port: str, rows: Rows) -> dict[str, str]:
     """Return what the watchdog watches where a port's row has just been set."""
     row = dict(rows.get(f"PFC_WD|{port}", ()))
     queues = dict(rows.get(f"PORT_QOS_MAP|{port}", ())).get("pfcwd_sw_enable", "")
-    if "detection_time" not in row:
+    if not _is_watchable(row):
         return {}
     return {queue: row.get("action", "drop") for queue in queues.split(",") if queue}
 

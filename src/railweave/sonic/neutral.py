@@ -27,13 +27,14 @@ PFC_WD_POLL_MSECS); a field that is not named keeps its value."""
 _COLORS = ("green", "yellow", "red")
 
 NEUTRAL: Mapping[str, Mapping[str, Value]] = {
-    # portmgrd and orchagent keep the last value; defaults: cfgmgr/portmgr.h, SAI saiport.h.
+    # portmgrd and orchagent keep the last value; defaults: cfgmgr/portmgr.h, SAI saiport.h, orchagent/port/porthlpr.cpp.
     "PORT": {
         "admin_status": "down",
         "adv_interface_types": ("all",),
         "adv_speeds": ("all",),
         "autoneg": "off",
         "fec": "none",
+        "interface_type": "none",
         "link_training": "off",
         "mtu": "9100",
         "pfc_asym": "off",
@@ -53,7 +54,7 @@ NEUTRAL: Mapping[str, Mapping[str, Value]] = {
     },
     # orchagent/bufferorch.cpp; SAI saibuffer.h.
     "BUFFER_POOL": {"xoff": "0"},
-    "BUFFER_PROFILE": {"xon_offset": "0"},
+    "BUFFER_PROFILE": {"packet_discard_action": "drop", "xon_offset": "0"},
 }
 """Fields by table whose removal does nothing, with the value that is written instead."""
 _NONE: Fields = {}
