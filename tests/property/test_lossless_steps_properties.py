@@ -98,7 +98,7 @@ class Switch:
         assert not self.orchagent.follow(self.db), "orchagent crashes"
 
     def lossless(self) -> set[int]:
-        """Return the code points that are lossless from the port's group to its queue."""
+        """Return the code points that are lossless, and marked, from the port's group to its queue."""
         port = next(key for key, row in self.db.table("PORT_QOS_MAP").items() if key != "global")
         maps = self.db.get(f"PORT_QOS_MAP|{port}")
         tables = {field: self.orchagent.object_of(f"{table}|{maps.get(field, '')}") for field, table in MAPS.items()}
@@ -112,9 +112,14 @@ class Switch:
                 pauses
                 and self._is_lossless("BUFFER_PG", port, group)
                 and self._is_lossless("BUFFER_QUEUE", port, queue)
+                and self._is_marked(port, queue)
             ):
                 found.add(int(dscp))
         return found
+
+    def _is_marked(self, port: str, queue: str) -> bool:
+        profile = self.orchagent.bound_to("QUEUE", port, int(queue), "wred_profile")
+        return self.orchagent.object_of(f"WRED_PROFILE|{profile}").get("ecn", "ecn_none") != "ecn_none"
 
     def _is_lossless(self, table: str, port: str, number: str) -> bool:
         profile = self.orchagent.profile_of(table, port, int(number))
@@ -124,6 +129,15 @@ class Switch:
 
     def watched(self) -> list[dict[str, str]]:
         return [self.orchagent.watch_of(port) for port in self.db.table("PORT_QOS_MAP") if port != "global"]
+
+    def queues(self) -> dict[tuple[str, int, str], str]:
+        """Return the scheduler and marking of every queue of the ports in use."""
+        return {
+            (port, queue, name): self.orchagent.bound_to("QUEUE", port, queue, name)
+            for port in self.db.table("PORT_QOS_MAP")
+            for queue in range(8)
+            for name in ("scheduler", "wred_profile")
+        }
 
 
 MAPS = {
@@ -174,6 +188,7 @@ def test_a_class_that_stays_lossless_is_lossless_at_every_moment(device: str, ba
         for group in span.split("-"):
             profile = fresh.orchagent.profile_of("BUFFER_PG", port, int(group))
             assert booted.profile_of("BUFFER_PG", port, int(group)) == profile, "what holds after the next boot"
+    assert switch.queues() == fresh.queues()
     for key in fresh.orchagent.seen:
         if key.startswith(("SCHEDULER|", "WRED_PROFILE|")):
             assert settled(switch.orchagent.object_of(key)) == settled(fresh.orchagent.object_of(key)), key

@@ -27,7 +27,7 @@ PFC_WD_POLL_MSECS); a field that is not named keeps its value."""
 _COLORS = ("green", "yellow", "red")
 
 NEUTRAL: Mapping[str, Mapping[str, Value]] = {
-    # portmgrd and orchagent keep the last value; defaults: cfgmgr/portmgr.h, SAI saiport.h, orchagent/port/porthlpr.cpp.
+    # portmgrd and orchagent keep the last value; defaults: cfgmgr/portmgr.h, SAI saiport.h, orchagent/port.
     "PORT": {
         "admin_status": "down",
         "adv_interface_types": ("all",),

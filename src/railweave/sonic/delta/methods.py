@@ -105,7 +105,8 @@ RULES: tuple[Rule, ...] = (
          "lanes are create-only in GCU and SAI; breakout is a whole-file reload (BI portconfig.py)"),
     Rule(("PORT",), ("speed",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
          "a port keeps the speed whose field is removed, and no value stands for none (run; SW portsorch.cpp)"),
-    Rule(("PORT",), ("speed", "fec", "autoneg", "adv_speeds", "interface_type", "link_training"), _ANY, _FLAP, _WRITE,
+    Rule(("PORT",), ("speed", "fec", "autoneg", "adv_interface_types", "adv_speeds", "interface_type",
+                     "link_training"), _ANY, _FLAP, _WRITE,
          "the link trains anew; a speed by patch takes minutes a port (BI issue 23945)"),
     Rule(("PORT",), ("mtu",), _ANY, _SESSION, _PATCH,
          "larger packets are dropped from then on, BGP's own among them until TCP sends smaller ones; the link stays up"
@@ -154,6 +155,9 @@ RULES: tuple[Rule, ...] = (
     Rule(("PFC_WD",), ("action",), _ANY, _NONE, _WRITE,
          "a queue keeps the action that it was first watched with (run on 202505; SW orchagent/pfcwdorch.cpp:"
          " m_entryMap.emplace)", recreates="PFC_WD"),
+    Rule(("PFC_WD",), ("detection_time",), _GOES, _NONE, _WRITE,
+         "a row without it is refused, and what was watched goes on (SW orchagent/pfcwdorch.cpp createEntry)",
+         recreates="PFC_WD"),
     Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE,
          "GCU refuses the table on SKUs that it does not list (recorded gcu-refusals/unlisted-sku)"),
     Rule(("BUFFER_POOL",), ("size",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
