@@ -191,3 +191,4 @@ class Policies(NamedTuple):
     watchdog: WatchdogPolicy = WatchdogPolicy()
     sonic: SonicPolicy = SonicPolicy()
     marking: MarkingPreset | None = None
+    edge_guard: bool = False

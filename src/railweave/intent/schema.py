@@ -261,6 +261,9 @@ class IntentKeys(Keys):
         [dict(one) for one in DEFAULT_CLASSES], "all traffic classes of the fabric"
     )
     pfc_watchdog: WatchdogKeys = section(WatchdogKeys, "the PFC watchdog of the switches")
+    edge_guard: Annotated[bool, Flag()] = default(
+        False, "leaves drop what nodes send with the notifications' DSCP and is neither RoCE, BGP nor ICMP"
+    )
     sonic: SonicKeys = section(SonicKeys, "what the switches run")
     mtu: MtuKeys = section(MtuKeys, "IP MTU of fabric and hosts")
     cabling: Cabling = section(Cabling, "lengths and media of the cables")
@@ -290,6 +293,7 @@ class IntentKeys(Keys):
             ),
             sonic=SonicPolicy(self.sonic.release, self.sonic.buffer_model),
             marking=marking_of(self.preset) if self.preset else None,
+            edge_guard=self.edge_guard,
         )
 
     def intent(self, places: Mapping[str, Where], file: str, sha256: str) -> Intent:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError
 from railweave.fabric.policy import ClassRole, TrafficClass
-from railweave.qos.mapping import DSCP_COUNT
+from railweave.qos.mapping import DSCP_COUNT, notification_dscp
 
 Classes = tuple[TrafficClass, ...]
 
@@ -75,7 +75,7 @@ def lossless_dscp(classes: Iterable[TrafficClass]) -> dict[int, int]:
 
 def notifying(classes: Iterable[TrafficClass]) -> set[int]:
     """Return the code points of congestion notifications."""
-    return {dscp for one in classes if one.role is ClassRole.CNP for dscp in one.dscp}
+    return set(notification_dscp(classes))
 
 
 def gives_up(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> bool:

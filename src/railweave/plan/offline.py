@@ -71,16 +71,23 @@ class _Differences:
             return self._diff(RunningConfig({}, ""), after.device(switch))
         routes = self._routes(old, switch)
         shared, extra = (before.shared(old), after.shared(switch)), (before.overrides(old), after.overrides(switch))
+        guarded = (before.guarded(old), after.guarded(switch))
         same_model = shared[0].buffer_model == shared[1].buffer_model
         if not (self._wired_alike and same_model) and before.own(old) != after.own(switch):
             return self._found(old, switch, routes)
-        if self._is_equal(*shared) and extra[0] == extra[1]:
+        if self._is_equal(*shared) and extra[0] == extra[1] and guarded[0] == guarded[1]:
             # Of rows that stay only the one that says who the switch is has a say in what its FRR lines mean.
             who = (metadata_row(switch, shared[1].buffer_model),)
             return self._found(old, switch, routes, (who, who)) if routes else _NOTHING
         if routes:
             return self._found(old, switch, routes)
-        kind = (id(shared[0]), id(shared[1]), use_of(attachments(after.fabric, switch)), *map(_hashable, extra))
+        kind = (
+            id(shared[0]),
+            id(shared[1]),
+            use_of(attachments(after.fabric, switch)),
+            *map(_hashable, extra),
+            guarded,
+        )
         if kind not in self._known:
             self._known[kind] = self._found(old, switch, None)
         return self._known[kind]

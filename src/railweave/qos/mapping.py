@@ -52,3 +52,8 @@ def map_chain(classes: Sequence[TrafficClass]) -> MapChain:
 def control_dscp(classes: Iterable[TrafficClass]) -> int:
     """Return the code point that BGP is marked with: the control class's first, else CS6."""
     return next((one.dscp[0] for one in classes if one.role is ClassRole.CONTROL and one.dscp), CONTROL_DSCP)
+
+
+def notification_dscp(classes: Iterable[TrafficClass]) -> tuple[int, ...]:
+    """Return the code points of congestion notifications."""
+    return tuple(dscp for one in classes if one.role is ClassRole.CNP for dscp in one.dscp)

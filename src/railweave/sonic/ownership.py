@@ -1,7 +1,8 @@
 """Which tables, rows and fields of a switch are ours: we own tables, not devices.
 
 Everything else is unmanaged: kept, counted and shown. A row that the intent states in any other table (an
-override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP, ACLs and features are never ours.
+override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP and features are never ours, and of
+ACLs the edge guard alone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,7 +67,10 @@ OWNED: Mapping[str, OwnedTable] = {
 KEPT_EMPTY = frozenset({"BGP_NEIGHBOR", "BGP_PEER_RANGE"})
 CABLE_LENGTH = "CABLE_LENGTH"
 PRIORITY_GROUPS = "BUFFER_PG"
-RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH}
+EDGE_GUARD = "RAILWEAVE_EDGE"
+"""The ACL that we make, its type and the beginning of its rules' keys."""
+EDGE_TABLES = frozenset({"ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE"})
+RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH} | EDGE_TABLES
 """The tables that railweave renders rows of."""
 
 FEATURES_NEEDED = frozenset({"bgp", "database", "swss", "syncd"})
@@ -183,6 +187,8 @@ def is_left_by_sonic(table: str, key: str, rows: Mapping[str, Fields]) -> bool:
 
 def is_ours(scope: Scope, table: str, key: str) -> bool:
     """Tell whether a row that the intent does not state is ours, and so goes."""
+    if is_edge_guard(table, key):
+        return True
     kind = owned_table(scope, table)
     if kind is None or table == "DEVICE_METADATA" or (table == "BUFFER_PROFILE" and key.startswith(MADE_BY_SONIC)):
         return False
@@ -191,6 +197,11 @@ def is_ours(scope: Scope, table: str, key: str) -> bool:
     if kind.by_port and key not in kind.shared_keys:
         return port_of(key) in (scope.removed_ports if kind.by_field else scope.ports)
     return not (kind.definition and key in scope.named_elsewhere)
+
+
+def is_edge_guard(table: str, key: str) -> bool:
+    """Tell whether a row belongs to the ACL that we make."""
+    return table in EDGE_TABLES and key.partition("|")[0] == EDGE_GUARD
 
 
 def is_fieldwise(table: str) -> bool:

@@ -1,23 +1,49 @@
-"""ACLs at the edge: the documented one keeps all but RoCE out of the strict queue, others drop notifications."""
+"""ACLs at the edge: the guard keeps all but RoCE, BGP and ICMP out of the strict queue, others drop notifications."""
 
-import re
 from collections.abc import Callable
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from railweave.diagnostics import Diagnostic
+from railweave.catalog.load import load_catalog
+from railweave.checks.registry import SwitchRead
+from railweave.checks.rules import q7_filters, q8_edge_guard
+from railweave.design.build import design
+from railweave.diagnostics import Diagnostic, Severity
+from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent_text
+from railweave.sonic.acl import dropping
+from railweave.sonic.delta.access import access_tables
+from railweave.sonic.delta.change import Op
+from railweave.sonic.delta.diff import diff
+from railweave.sonic.document import RunningConfig
+from railweave.sonic.ownership import EDGE_GUARD
+from railweave.sonic.render.configure import configure
+from railweave.sonic.resolved import ResolvedTables
+from railweave.sonic.rows import Fields
+from railweave.templates import find_templates
 
+Text = Callable[..., str]
 Findings = Callable[..., tuple[Diagnostic, ...]]
-PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "lossless.md"
+ACL = """
+overrides:
+  leaf:
+    ACL_TABLE_TYPE:
+      EDGE: {MATCHES: [DSCP, L4_DST_PORT], ACTIONS: [PACKET_ACTION], BIND_POINTS: [PORT]}
+    ACL_TABLE:
+      EDGE: {type: EDGE, stage: INGRESS, policy_desc: notifications only, ports: [Ethernet0]}
+    ACL_RULE:
+      EDGE|roce: {PRIORITY: "20", DSCP: "48", L4_DST_PORT: "4791", PACKET_ACTION: FORWARD}
+      EDGE|rest: {PRIORITY: "10", DSCP: "48", PACKET_ACTION: DROP}
+"""
 
 
-def documented() -> dict[str, Any]:
-    blocks = re.findall(r"```yaml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    (found,) = [one for one in blocks if "ACL_RULE" in one]
-    made: dict[str, Any] = yaml.safe_load(found)
+def operators_acl() -> dict[str, Any]:
+    made: dict[str, Any] = yaml.safe_load(ACL)
     return made
 
 
@@ -25,8 +51,8 @@ def told(findings: Findings, overrides: dict[str, Any]) -> list[Diagnostic]:
     return [one for one in findings(yaml.safe_dump(overrides)) if one.code == "Q-7"]
 
 
-def test_the_acl_of_the_documentation_lets_notifications_pass(findings: Findings) -> None:
-    assert not told(findings, documented())
+def test_an_acl_that_lets_roce_pass_is_none_of_them(findings: Findings) -> None:
+    assert not told(findings, operators_acl())
 
 
 @pytest.mark.parametrize(
@@ -41,7 +67,7 @@ def test_the_acl_of_the_documentation_lets_notifications_pass(findings: Findings
     ],
 )
 def test_an_acl_that_drops_notifications_is_found(findings: Findings, rule: str, fields: dict[str, str]) -> None:
-    overrides = documented()
+    overrides = operators_acl()
     overrides["overrides"]["leaf"]["ACL_RULE"][rule].update(fields)
     found = told(findings, overrides)
     assert {one.devices for one in found} == {("pod-leaf1",), ("pod-leaf2",)}
@@ -52,14 +78,95 @@ def test_an_acl_that_drops_notifications_is_found(findings: Findings, rule: str,
     "fields", [{"SRC_IP": "10.0.0.0/8"}, {"DSCP": "8"}, {"PACKET_ACTION": "FORWARD"}, {"L4_DST_PORT": "22"}]
 )
 def test_a_rule_that_drops_other_packets_is_not_told(findings: Findings, fields: dict[str, str]) -> None:
-    overrides = documented()
+    overrides = operators_acl()
     del overrides["overrides"]["leaf"]["ACL_RULE"]["EDGE|roce"]
     overrides["overrides"]["leaf"]["ACL_RULE"]["EDGE|rest"].update(fields)
     assert not told(findings, overrides)
 
 
 def test_an_acl_of_the_control_plane_drops_nothing_in_transit(findings: Findings) -> None:
-    overrides = documented()
+    overrides = operators_acl()
     del overrides["overrides"]["leaf"]["ACL_RULE"]["EDGE|roce"]
     overrides["overrides"]["leaf"]["ACL_TABLE"]["EDGE"]["type"] = "CTRLPLANE"
     assert not told(findings, overrides)
+
+
+GUARD = "edge_guard: true\n"
+
+
+def guard_of(findings: Findings, text: str) -> list[tuple[str, Severity, str]]:
+    return [(one.code, one.severity, one.message) for one in findings(text) if one.code in ("Q-7", "Q-8")]
+
+
+def test_the_edge_guard_drops_neither_notifications_nor_bgp(findings: Findings) -> None:
+    assert guard_of(findings, GUARD) == []
+
+
+def test_an_acl_that_drops_bgp_between_switches_is_found_and_on_node_ports_it_is_not(findings: Findings) -> None:
+    overrides = operators_acl()
+    overrides["overrides"]["leaf"]["ACL_TABLE"]["EDGE"]["ports"] = ["Ethernet32", "Ethernet0"]
+    found = told(findings, overrides)
+    assert {one.devices for one in found} == {("pod-leaf1",), ("pod-leaf2",)}
+    assert found[0].message == ("rule EDGE|rest of pod-leaf1 drops BGP packets on Ethernet32, which lead to switches")
+
+
+def test_a_guard_without_notifications_is_refused(text_of: Text) -> None:
+    classes = """traffic_classes:
+  - {name: roce, role: rdma, dscp: [26], lossless: true, priority: 3, share: 90}
+  - {name: rest, role: bulk, dscp: default, priority: 0, share: 10}
+"""
+    (found,) = q8_edge_guard.intended(load_intent_text(text_of(GUARD + classes), "pod.yml"))
+    assert (found.path, found.severity) == ("edge_guard", Severity.ERROR)
+    assert found.message == "no traffic class carries congestion notifications, so `edge_guard` guards nothing"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("DSCP", "8"), ("PACKET_ACTION", "FORWARD"), ("PRIORITY", "30"), ("IP_PROTOCOL", "17")]
+)
+def test_a_guard_that_runs_otherwise_is_found(text_of: Text, field: str, value: str) -> None:
+    fabric = fabric_of(text_of(GUARD))
+    tables = configure(fabric, fabric.switches[0], find_templates()).config_db()
+    rule = dict(tables["ACL_RULE"][f"{EDGE_GUARD}|drop-48"]) | {field: value}
+    read = ResolvedTables({**tables, "ACL_RULE": {**tables["ACL_RULE"], f"{EDGE_GUARD}|drop-48": rule}})
+    switch = SwitchRead(fabric, fabric.switches[0].name, read, read)
+    found = [*q7_filters.filtering(switch), *q8_edge_guard.guarding(switch)]
+    assert [one.message.split(" ")[0] for one in found]
+
+
+@given(st.integers(0, 63), st.sampled_from([1, 6, 17, 58, 47]), st.integers(0, 65535), st.integers(0, 65535))
+def test_the_guard_drops_exactly_other_packets_with_the_dscp_of_notifications(
+    text_of: Text, dscp: int, protocol: int, source: int, target: int
+) -> None:
+    packet = {"DSCP": dscp, "IP_PROTOCOL": protocol, "L4_SRC_PORT": source, "L4_DST_PORT": target}
+    allowed = protocol in (1, 58) or (protocol == 17 and target == 4791) or (protocol == 6 and 179 in (source, target))
+    dropped = [one.ports for one in dropping(guarded_leaf(text_of(GUARD)), packet)]
+    assert dropped == ([] if dscp != 48 or allowed else [frozenset(f"Ethernet{4 * port}" for port in range(4))])
+
+
+@cache
+def guarded_leaf(text: str) -> ResolvedTables:
+    fabric = fabric_of(text)
+    return ResolvedTables(configure(fabric, fabric.switches[0], find_templates()).config_db())
+
+
+def test_only_our_own_rows_go_with_the_guard(text_of: Text) -> None:
+    guarded, plain = fabric_of(text_of(GUARD)), fabric_of(text_of())
+    leaf = plain.switches[0]
+    running = configure(guarded, leaf, find_templates()).config_db()
+    foreign: dict[str, Fields] = {
+        "SSH_ONLY": {"type": "CTRLPLANE", "services": ("SSH",), "policy_desc": "x", "stage": "ingress"}
+    }
+    running = {**running, "ACL_TABLE": {**running["ACL_TABLE"], **foreign}}
+    intended = configure(plain, leaf, find_templates())
+    found = diff(leaf.name, RunningConfig(running, intended.frr), intended)
+    assert {one.table for one in found.delta} == {"ACL_TABLE", "ACL_RULE", "ACL_TABLE_TYPE"}
+    assert {one.key.partition("|")[0] for one in found.delta} == {EDGE_GUARD}
+    assert {one.op for one in found.delta} == {Op.REMOVE}
+    assert access_tables(found.delta) == ()
+    assert not found.delta.reloads
+
+
+def fabric_of(text: str) -> Fabric:
+    fabric = design(load_intent_text(text, "pod.yml"), load_catalog()).fabric
+    assert fabric is not None
+    return fabric

@@ -13,7 +13,7 @@ from railweave.sonic.delta.change import Edit, Op
 from railweave.sonic.delta.edits import frr_edits
 from railweave.sonic.frr.lines import JOIN, FrrEntry
 from railweave.sonic.frr.ownership import FrrScope
-from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_made_by_sonic, owned_table
+from railweave.sonic.ownership import CABLE_LENGTH, Scope, is_edge_guard, is_made_by_sonic, owned_table
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 
 _MEMBER_TABLES = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER")
@@ -86,7 +86,7 @@ def _references(running: ConfigDb, scope: Scope) -> Iterator[Conflict]:
         if table in ours or table in (*_MEMBER_TABLES, "VLAN_SUB_INTERFACE"):
             continue
         for key, fields in rows.items():
-            if not is_made_by_sonic(table, key, fields):
+            if not (is_made_by_sonic(table, key, fields) or is_edge_guard(table, key)):
                 yield from _references_of_row(table, key, fields, removed)
 
 

@@ -35,11 +35,11 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "WRED_PROFILE",
         "BUFFER_POOL",
     ),
-    ("BUFFER_PROFILE", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN"),
+    ("ACL_TABLE_TYPE", "BUFFER_PROFILE", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN"),
     ("BREAKOUT_CFG", "PORT"),
     ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS, "CABLE_LENGTH"),
     (MARKING,),
-    ("PFC_WD", "DEVICE_NEIGHBOR"),
+    ("ACL_TABLE", "PFC_WD", "DEVICE_NEIGHBOR"),
     ADDRESSED,
 )
 """Tables in the order in which their rows come; rows go in the opposite order.

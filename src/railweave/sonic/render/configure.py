@@ -6,13 +6,16 @@ so a fabric that grows changes only the switches and ports that the new cables m
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
+from railweave.qos.mapping import notification_dscp
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.ownership import RENDERED_TABLES
+from railweave.sonic.render.edge_guard import edge_guard_rows
 from railweave.sonic.render.frr_text import frr_text
 from railweave.sonic.render.metadata import SONIC_TYPE, metadata_row
 from railweave.sonic.render.overrides import clashes, override_rows, with_overrides
@@ -110,6 +113,11 @@ class Configurator:
         """Return the rows that the intent's overrides ask for on ``switch``."""
         return override_rows(self.fabric.policies.overrides, switch)
 
+    def guarded(self, switch: Switch) -> tuple[int, ...]:
+        """Return the code points that the ports of nodes on ``switch`` are guarded for."""
+        policies = self.fabric.policies
+        return notification_dscp(policies.classes) if policies.edge_guard and switch.tier.attaches_nodes else ()
+
     def own(self, switch: Switch) -> Own:
         """Return what the rows of ``switch`` follow from, beside what others share with it and overrides."""
         used = attachments(self.fabric, switch)
@@ -130,6 +138,9 @@ class Configurator:
             "LOOPBACK_INTERFACE": loopback_rows(loopback),
             "PORT": _port_table(shared, used),
         }
+        if guarded := self.guarded(switch):
+            rows = edge_guard_rows([one.port.name for one in used if one.is_host], guarded)
+            own |= {table: tuple(found) for table, found in groupby(rows, key=attrgetter("table"))}
         blocks = [*self._of_use(shared, used), *(Block(table, tuple(rows), False) for table, rows in own.items())]
         return tuple(sorted((block for block in blocks if block.rows), key=lambda block: block.table))
 

@@ -1,0 +1,48 @@
+"""Notifications have a strict queue and a DSCP that any node can write. With `edge_guard` the leaves drop, on the ports
+of nodes, what has that DSCP and is neither RoCE, BGP nor ICMP; without it the queue is limited to a tenth of the
+port."""
+
+from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
+from railweave.diagnostics import Severity
+from railweave.intent.model import Intent
+from railweave.qos.mapping import notification_dscp
+from railweave.wording import first_few
+
+RULE = rule(
+    "Q-8",
+    "with `edge_guard` no other packets of nodes reach the queue of notifications",
+    __doc__,
+    "{edge_guard: true, traffic_classes: [{name: roce, dscp: [26], lossless: true, priority: 3, share: 90},"
+    " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]}",
+)
+
+_TCP, _SOME_PORT = 6, 5001
+
+
+@RULE.on_intent
+def intended(intent: Intent) -> Breaches:
+    """Look whether there is anything to guard."""
+    policies = intent.policies
+    if policies.edge_guard and not notification_dscp(policies.classes):
+        message = "no traffic class carries congestion notifications, so `edge_guard` guards nothing"
+        yield Breach("edge_guard", message, "take it out, or add {name: cnp, dscp: [48], priority: 6, strict: true}")
+
+
+@RULE.on_switch
+def guarding(switch: SwitchRead) -> Breaches:
+    """Look for node ports on which other packets with the notifications' DSCP pass."""
+    from railweave.sonic.acl import dropping
+
+    fabric = switch.fabric
+    if not fabric.policies.edge_guard:
+        return
+    own = fabric.switch_of[switch.name].panel.ports
+    ports = [own[link.upper_port].name for link in fabric.downlinks_of[switch.name] if link.is_access]
+    for dscp in notification_dscp(fabric.policies.classes) if ports else ():
+        packet = {"IP_PROTOCOL": _TCP, "L4_SRC_PORT": _SOME_PORT, "L4_DST_PORT": _SOME_PORT, "DSCP": dscp}
+        guarded = {port for found in dropping(switch.read, packet) for port in found.ports}
+        if open_ports := [port for port in ports if port not in guarded]:
+            where = first_few(open_ports)
+            message = f"{switch.name} lets any packet of nodes with DSCP {dscp} into the strict queue on {where}"
+            fix = "deploy the intent, or take `edge_guard` out"
+            yield Breach("edge_guard", message, fix, Severity.WARNING, devices=(switch.name,))
