@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs fabric deploy diff verify test check coverage e2e faults fuzz chaos properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs fabric deploy diff verify test check types coverage e2e faults fuzz chaos properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -115,11 +115,14 @@ verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the
 test: setup ## all tests that need only Python, except slow ones (`make check` runs these too)
 	@$(PYTEST) $(PARALLEL) -m 'not e2e and not bench and not slow'
 
+# mypy keeps one processor busy, the tests wait for processes now and then: side by side they end sooner.
 check: setup ## format, lint, types, and all tests with coverage
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
+	@$(MAKE) --no-print-directory -j2 --output-sync types coverage
+
+types: setup
 	@$(BIN)/mypy
-	@$(MAKE) --no-print-directory coverage
 
 # A separate run, because measured tests take twice as long.
 coverage: setup ## run the tests with coverage, and print the branches that they miss, the worst files first
