@@ -7,6 +7,7 @@ src/sonic-frr/patch: 0057 in 202411, 0014 in 202505 and 202511).
 import ipaddress
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG, NEXTHOP_TRACKING, VRF
 from sonic_sim.frr.tree import Context
@@ -156,6 +157,7 @@ def _af_key(block: Context, line: str) -> tuple[object, ...]:
     )
 
 
+@lru_cache(4096)
 def peer_key(peer: str) -> tuple[int, bytes]:
     """Order peers as bgpd does: by address, names by text."""
     try:
@@ -165,6 +167,7 @@ def peer_key(peer: str) -> tuple[int, bytes]:
     return (address.version, address.packed)
 
 
+@lru_cache(4096)
 def _position(order: tuple[str, ...], line: str) -> int:
     best, length = len(order), -1
     for place, beginning in enumerate(order):
@@ -177,6 +180,7 @@ def _route_key(line: str) -> tuple[int, bytes, str]:
     return (*_network_key(line.split()[2]), line)
 
 
+@lru_cache(4096)
 def _network_key(text: str) -> tuple[int, bytes]:
     try:
         network = ipaddress.ip_network(text, strict=False)

@@ -13,8 +13,9 @@ from sonic_sim.gcu.order import NoOrderError, sorted_moves
 from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch
 from sonic_sim.gcu.rules import refusal
 from sonic_sim.interfaces import kernel_interfaces
-from sonic_sim.yang.check import Checker, DefaultError, YangError
+from sonic_sim.yang.check import Checker
 from sonic_sim.yang.model import MODELS
+from sonic_sim.yang.rows import DefaultError, YangError
 
 _FIXED_S, _STEP_S = 1.5, 0.33
 """Seconds of a patch on a fast switch CPU, measured (sonic-facts §3.5)."""

@@ -2,7 +2,8 @@
 
 from sonic_sim.gcu.moves import Document, Parts, value_at
 from sonic_sim.gcu.patch import Move, pointer
-from sonic_sim.yang.check import Checker, YangError
+from sonic_sim.yang.check import Checker
+from sonic_sim.yang.rows import YangError
 
 _SHUT_TABLES = (
     "BUFFER_PG", "BUFFER_PORT_EGRESS_PROFILE_LIST", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_QUEUE",

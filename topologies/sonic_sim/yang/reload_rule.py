@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from sonic_sim.yang.check import Checker, YangError
+from sonic_sim.yang.check import Checker
 from sonic_sim.yang.model import MODELS
+from sonic_sim.yang.rows import YangError
 from sonic_sim.yang.xpath import Document
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sonic_sim.yang.check import SEPARATED
 from sonic_sim.yang.model import MODELS, Form, Leaf
+from sonic_sim.yang.rows import SEPARATED
 from sonic_sim.yang.xpath import Document
 
 

@@ -12,7 +12,8 @@ from sonic_sim.commands.config.root import NOT_SAVED
 from sonic_sim.configdb import decode_fields, encode_fields
 from sonic_sim.databases import ASIC, COUNTERS, rows_of_database
 from sonic_sim.platform import cages
-from sonic_sim.yang.check import Checker, Value, YangError, translation_notes
+from sonic_sim.yang.check import Checker, translation_notes
+from sonic_sim.yang.rows import Value, YangError
 
 Document = dict[str, Any]
 _GONE = "None"

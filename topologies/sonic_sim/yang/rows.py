@@ -1,0 +1,231 @@
+"""One row as libyang reads it: its values and their faults, and what is to be looked at once all rows are read."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sonic_sim.yang.kinds import INVALID
+from sonic_sim.yang.model import MODELS, Condition, Form, Leaf, Model
+from sonic_sim.yang.xpath import Document, Node, as_truth, reach, read
+
+SEPARATED = {
+    ("MIRROR_SESSION", "src_ip"): ",", ("NTP", "src_intf"): ";", ("PORT", "adv_speeds"): ",",
+    ("PORT", "adv_interface_types"): ",", ("BGP_ALLOWED_PREFIXES", "prefixes_v4"): ",",
+    ("BGP_ALLOWED_PREFIXES", "prefixes_v6"): ",", ("BUFFER_PORT_EGRESS_PROFILE_LIST", "profile_list"): ",",
+    ("BUFFER_PORT_INGRESS_PROFILE_LIST", "profile_list"): ",",
+}  # fmt: skip
+"""Leaf-lists that are one string in CONFIG_DB."""
+
+
+class YangError(Exception):
+    """A violated constraint.
+
+    ``message`` as libyang words it, ``reason`` what sonic_yang raises, ``libyang`` the lines on standard error,
+    ``printed`` what sonic_yang prints.
+    """
+
+    def __init__(self, message: str, libyang: str = "", printed: str = "", reason: str = "") -> None:
+        """Keep the texts."""
+        super().__init__(message)
+        self.message = message
+        self.reason = reason or f"Data Loading Failed\n{message}"
+        self.libyang = libyang
+        self.printed = printed or f"sonic_yang(3):Data Loading Failed:{message}\n"
+
+
+class DefaultError(YangError):
+    """A default that names nothing: ``validate_data_tree`` finds it in data that were loaded."""
+
+    def __init__(self, fault: YangError) -> None:
+        """Take what libyang says of the default."""
+        whole = "Failed to validate data tree\n"
+        printed = f"sonic_yang(3):{fault.message}\nsonic_yang(3):{whole}{{\n"
+        super().__init__(fault.message, fault.libyang, printed, f"{whole}[priority,] message string")
+
+
+def fault_at(*messages: str, path: str) -> YangError:
+    """Return what libyang says of a place, a line a message; the last one is the exception's."""
+    said = [one for one in messages if one]
+    return YangError(said[-1], "".join(f"libyang[0]: {one} (path: {path})\n" for one in said))
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value: its leaf (None for an entry), libyang's path, the place in CONFIG_DB, its list or container."""
+
+    leaf: Leaf | None
+    text: str
+    path: str
+    place: tuple[str, ...]
+    form: Form
+    entry: str = ""
+
+    def node(self, document: Document) -> Node:
+        """Return its node in a document."""
+        name = self.leaf.name if self.leaf else ""
+        return Node(document, self.place[0], self.form, self.place[1], name, self.text, self.entry)
+
+
+Lack = tuple[YangError, list[tuple[Condition, Value]]]
+"""What is missing, and the conditions under which it is."""
+
+
+@dataclass(slots=True)
+class Row:
+    """A row as libyang holds it; of the conditions that look at nothing else, those that do not hold."""
+
+    fault: YangError | None = None
+    references: list[Value] = field(default_factory=list)
+    whens: list[tuple[Condition, Value]] = field(default_factory=list)
+    later: list[tuple[Condition | None, Value]] = field(default_factory=list)
+    missing: list[Lack] = field(default_factory=list)
+    defaults: list[Value] = field(default_factory=list)
+
+
+_MOST_ROWS = 20_000
+_ROWS: dict[tuple[str, str, str, str], Row] = {}
+"""The rows read by this process: most switches have most rows in common, and one change leaves most as they are."""
+
+
+def row_of(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
+    """Return a row as libyang reads it; the same row is read once."""
+    mark = (model.table, form.name, key, repr(row))
+    known = _ROWS.get(mark)
+    if known is None:
+        if len(_ROWS) >= _MOST_ROWS:
+            _ROWS.clear()
+        known = _ROWS[mark] = _read(model, form, key, row)
+    return known
+
+
+def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
+    """Read a row: the fault of its first bad value, and what is looked at later."""
+    result = Row()
+    path = model.path(form, key)
+    whole = Value(None, "", path, (model.table, key), form)
+    alone = {model.table: {key: row}}
+    _keep_conditions(result, form, ".", whole, alone)
+    seen: set[str] = set()
+    for value in _values(model, form, key, row, path):
+        leaf = value.leaf or form.keys[0]
+        fault = (
+            _target_fault(leaf, value.text)
+            if leaf.is_leafref
+            else ("", "")
+            if leaf.targets
+            else leaf.kind.fault(value.text)
+        )
+        if value.path in seen and leaf.many:
+            text = f'Duplicated instance of "{leaf.name}" leaf-list ("{value.text}").'
+            result.fault = result.fault or fault_at(text, path=value.path)
+        seen.add(value.path)
+        if leaf.targets:
+            result.references.append(value)
+            result.later.extend([] if leaf.is_leafref else [(None, value)])
+        if fault != ("", "") and result.fault is None:
+            result.fault = _value_fault(value, *fault, _path_so_far(model, form, key, value))
+        _keep_conditions(result, form, leaf.name, value, alone)
+    for name, text in form.defaults.items():
+        if name not in row and not any(one.leaf == name and one.word in ("when", "case") for one in form.conditions):
+            value = Value(form.leaves[name], text, f"{path}/{name}", whole.place, form)
+            _keep_conditions(result, form, name, value, alone)
+            result.defaults.extend([value] if form.leaves[name].targets else [])
+    empty = next((name for name, value in row.items() if value == [] and not form.inner), None)
+    if empty is not None and result.fault is None:
+        result.fault = fault_at("Invalid JSON data (unexpected value).", path=f"{path}/{empty}")
+    result.missing.extend(_missing(form, row, whole))
+    return result
+
+
+def _missing(form: Form, row: Mapping[str, Any], whole: Value) -> Iterator[Lack]:
+    """Yield what a row lacks, with the conditions under which it is to be there."""
+    for name, leaf in form.leaves.items():
+        if leaf.mandatory and name not in row:
+            absent = Value(leaf, "", f"{whole.path}/{name}", whole.place, form)
+            whens = [(one, absent) for one in form.conditions if one.leaf == name and one.word in ("when", "case")]
+            yield fault_at(f'Missing required element "{name}" in "{form.name}".', path=whole.path), whens
+    for one in form.conditions:
+        if one.word == "min-elements" and len(row.get(one.leaf, ())) < int(one.text):
+            yield fault_at(f'Too few "{one.leaf}" elements.', path=whole.path), []
+
+
+def _keep_conditions(result: Row, form: Form, name: str, value: Value, alone: Document) -> None:
+    for one in form.conditions:
+        if (
+            one.leaf != name
+            or one.word not in ("when", "case", "must")
+            or (_is_own(one) and is_true(one, value, alone))
+        ):
+            continue
+        (result.later if one.word == "must" else result.whens).append((one, value))
+
+
+def _is_own(condition: Condition) -> bool:
+    """Tell whether a condition looks at nothing but its own row."""
+    starts_at_entry = condition.leaf == "." or condition.word == "case"
+    return reach(condition.text) is None and not (starts_at_entry and ".." in condition.text)
+
+
+def is_true(condition: Condition, value: Value, document: Document) -> bool:
+    """Evaluate a condition at a value."""
+    node = value.node(document)
+    node = node.up() if condition.word == "case" else node
+    return as_truth(read(condition.text)(node, node))
+
+
+def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: str) -> Iterator[Value]:
+    """Yield the values of a row in libyang's order: the keys, then the fields."""
+    here = (model.table, key)
+    for leaf, part in zip(form.keys, key.split("|"), strict=False):
+        yield Value(leaf, part.strip(), f"{path}/{leaf.name}", here, form)
+    if form.inner:
+        first, second = form.columns()
+        for name, value in row.items():
+            entry = f"{path}/{form.inner[0]}[{first.name}='{name}']"
+            yield Value(first, name, f"{entry}/{first.name}", (*here, name), form, name)
+            yield Value(second, str(value), f"{entry}/{second.name}", (*here, name), form, name)
+        return
+    for name, value in row.items():
+        leaf = form.leaves[name]
+        if not leaf.many:
+            # sonic_yang makes a number of the text before libyang sees it
+            text = str(int(str(value))) if leaf.number else str(value)
+            yield Value(leaf, text, f"{path}/{name}", (*here, name), form)
+            continue
+        mark = SEPARATED.get((model.table, name))
+        members = [part.strip() for part in value.split(mark)] if mark and isinstance(value, str) else value
+        for place, member in enumerate(members):
+            index = () if mark and isinstance(value, str) else (str(place),)
+            yield Value(leaf, str(member), f"{path}/{name}[.='{member}']", (*here, name, *index), form)
+
+
+def _target_fault(leaf: Leaf, text: str) -> tuple[str, str]:
+    """Return what is wrong with a leafref's value by the type of what it names."""
+    target = leaf.targets[0]
+    form = next(one for one in MODELS[target.table].forms if one.name == target.form)
+    named = next((one for one in (*form.keys, *form.leaves.values()) if one.name == target.leaf), None)
+    if named is None:
+        return ("", "")
+    return _target_fault(named, text) if named.is_leafref else ("", "") if named.targets else named.kind.fault(text)
+
+
+def _path_so_far(model: Model, form: Form, key: str, value: Value) -> str:
+    """Return the path of a value as libyang knows it while it reads the entry: keys that come later are not in it."""
+    if value.leaf not in form.keys:
+        return value.path
+    count = form.keys.index(value.leaf) + 1
+    keys = zip(form.keys[:count], key.split("|"), strict=False)
+    chosen = "".join(f"[{leaf.name}='{part}']" for leaf, part in keys)
+    return f"/{model.module}:{model.module}/{model.table}/{form.name}{chosen}/{value.leaf.name}"
+
+
+def _value_fault(value: Value, fault: str, message: str, path: str) -> YangError:
+    if fault == INVALID:
+        return fault_at(invalid(value), path=path)
+    text = f'Value "{value.text}" does not satisfy the constraint "{fault}" (range, length, or pattern).'
+    return fault_at(text, message, path=path)
+
+
+def invalid(value: Value) -> str:
+    """Return what libyang says of a value that its type does not have."""
+    return f'Invalid value "{value.text}" in "{value.leaf.name if value.leaf else ""}" element.'
