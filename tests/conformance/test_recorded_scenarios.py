@@ -13,18 +13,12 @@ from recording import FOLDER, Ran, device_of, load, run, scenario_names
 
 from sonic_sim.frr import show
 
-ALL = None
-NOT_REPLAYED: dict[str, tuple[tuple[int, ...] | None, str]] = {
-    # scenario: (steps, or ALL), why
+NOT_REPLAYED: dict[str, tuple[tuple[int, ...], str]] = {
+    # scenario: (steps, why)
     "cfggen/hwinfo": ((1,), "no device folder says how many sensors its ASIC has"),
     "frr/bgp-summary": ((2, 3), "the recording's interfaces are devices of a kernel"),
     "frr/routes": ((0, 2, 3), "the recording's interfaces are devices of a kernel"),
     "frr/vtysh-forms": ((1, 2, 3, 4, 6, 7, 8, 9, 10), "the recording's containers share the files of the host"),
-    "qos/reload": (ALL, "config qos reload needs the templates of the image"),
-    "qos/reload-dry-run": ((1,), "config qos reload needs the templates of the image"),
-    "qos/reload-mellanox": (ALL, "config qos reload needs the templates of the image"),
-    "qos/reload-ports": (ALL, "config qos reload needs the templates of the image"),
-    "qos/reload-leaf": ((0, 1), "config qos reload needs the templates of the image"),
 }
 RECORDED_FRR = "8.4.4"
 _BROKEN_PIPE = re.compile(r"(?:Exception ignored in: .*|Traceback .*\n  \.\.\.)\nBrokenPipeError: .*\n")
@@ -65,15 +59,12 @@ def expected(step: dict[str, Any]) -> Ran:
     return Ran(step["exit"], normal(step["stdout"]), normal(step.get("stderr") or ""), diff)
 
 
-NAMES = [name for name in scenario_names() if NOT_REPLAYED.get(name, ((), ""))[0] is not ALL]
-
-
 @pytest.fixture(autouse=True)
 def recorded_frr_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(show, "FRR_VERSION", RECORDED_FRR)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", scenario_names())
 def test_a_recorded_scenario_ends_as_on_sonic(name: str) -> None:
     scenario = load(name)
     device = device_of(scenario)
@@ -81,7 +72,7 @@ def test_a_recorded_scenario_ends_as_on_sonic(name: str) -> None:
     for number, step in enumerate(scenario["steps"]):
         ran = run(device, step)
         ran = Ran(ran.exit, normal(ran.stdout), normal(ran.stderr), ran.diff)
-        if number not in (left_out or ()):
+        if number not in left_out:
             assert ran == expected(step), f"step {number}: {step['command']}"
 
 

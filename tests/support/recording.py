@@ -9,7 +9,7 @@ from typing import Any
 import sonic_sim.commands  # noqa: F401  registers the programs
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import Hash, rows_of
-from sonic_sim.device import CONFIG_FILE, Device, Image
+from sonic_sim.device import CONFIG_FILE, VERSION_FILE, Device, Image
 from sonic_sim.shell.run import Shell
 from sonic_sim.shell.streams import Captured
 from sonic_sim.spec import SimDevice
@@ -19,6 +19,10 @@ FOLDER = Path(__file__).parents[2].parent / "shared" / "sonic-recorded"
 
 _STUB = "/var/log/stub"
 """Where the recordings' stand-in for systemctl reads what it answers."""
+
+
+_WITH_PLATFORM_FOLDER = ("initial/leafh4.json", "initial/t1h4.json")
+"""Where the machine of the third part had the folder that containers have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ def device_of(scenario: dict[str, Any]) -> Device:
     init = (FOLDER / "initial" / "init_cfg.json").read_bytes()
     device.files.write("/etc/sonic/init_cfg.json", init)
     device.files.write(CONFIG_FILE, text.encode())
+    device.files.write(VERSION_FILE, device.image().version_file(spec.asic).encode())
     device.db.replace_all(document)
     device.frr.start("log syslog informational\nno ipv6 forwarding\nservice integrated-vtysh-config\n", "sonic")
     for path, content in (scenario.get("files") or {}).items():
@@ -73,6 +78,8 @@ def device_of(scenario: dict[str, Any]) -> Device:
             else:
                 device.other.setdefault(int(number), {})[key] = dict(fields)
     device.files.make_directory(_STUB)
+    if scenario["initial"] in _WITH_PLATFORM_FOLDER:
+        device.files.make_directory("/usr/share/sonic/platform", parents=True)
     if scenario.get("id") == "tables":
         run(device, {"command": "ip addr add 192.168.122.76/24 dev eth0"})  # the machine of the first two parts
     for command in scenario.get("setup") or ():

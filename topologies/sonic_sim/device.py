@@ -94,12 +94,14 @@ class Image:
     date: str = "Sat Nov 21 00:00:00 UTC 2026"
     built_by: str = "railweave@simulator"
 
-    def version_file(self) -> str:
+    def version_file(self, asic: str) -> str:
         """Return ``sonic_version.yml``: the release is in it where the branch was released, else ``none``."""
         build = self.version.removeprefix("SONiC.")
         branch = build.partition(".")[0]
         release = branch if branch.isdecimal() else "none"
-        return f"---\nbuild_version: '{build}'\ncommit_id: '{self.commit}'\nbranch: '{branch}'\nrelease: '{release}'\n"
+        lines = (f"build_version: '{build}'", f"asic_type: {asic}", f"commit_id: '{self.commit}'",
+                 f"branch: '{branch}'", f"release: '{release}'")  # fmt: skip
+        return "\n".join(("---", *lines, ""))
 
 
 class Device:
@@ -172,7 +174,7 @@ class Device:
         if not self.files.exists(INIT_FILE):
             self.files.write(INIT_FILE, b"{}", now=now)
         self.files.write(CONFIG_FILE, text, now=now)
-        self.files.write(VERSION_FILE, self.image().version_file().encode(), now=now)
+        self.files.write(VERSION_FILE, self.image().version_file(self.spec.asic).encode(), now=now)
         self.boot()
         self.times.swss_up = now - SWSS_READY_S
         self.times.management_up = self.times.frr_up = now

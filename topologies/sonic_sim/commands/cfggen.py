@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from sonic_sim.commands.merge import merge_into, read_document
 from sonic_sim.commands.parsing import Parser
 from sonic_sim.configdb import to_json
+from sonic_sim.device import Device
 from sonic_sim.platform import cages
 from sonic_sim.presets import PRESETS, sample
 from sonic_sim.shell.programs import Call, ProgramError, Result, Wait, program
+from sonic_sim.sku_templates import MissingTemplateError, NotSimulatedError, Template, find_template
 
 if TYPE_CHECKING:
     import jinja2
@@ -66,8 +68,8 @@ def cfggen(call: Call) -> Result:
         return Result(1, seconds=Wait.FOR_EVER)
     try:
         return Result(out=_output(call, parsed, _data(call, parsed)), seconds=_SECONDS)
-    except ProgramError as error:
-        return Result(1, err=error.traceback())
+    except (NotSimulatedError, ProgramError) as error:
+        return Result(1, err=error.traceback() if isinstance(error, ProgramError) else f"sonic-cfggen: {error}\n")
     except (TypeError, AttributeError, LookupError, ZeroDivisionError) as error:
         # what a document of another shape does to the program
         return Result(1, err=ProgramError(f"{type(error).__name__}: {error}").traceback())
@@ -178,7 +180,10 @@ def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> s
 
 
 def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str:
-    out = "".join(_render(call, parsed, data, *template.partition(",")[::2]) for template in parsed.template)
+    named = [template.partition(",")[::2] for template in parsed.template]
+    own = (call.path(path).rpartition("/")[0] or "/" for path, _ in named)
+    folders = ["/", *_TEMPLATES[:1], *([parsed.template_dir] if parsed.template_dir else []), *_TEMPLATES[1:], *own]
+    out = "".join(_render(call, folders, data, path, target) for path, target in named)
     if parsed.var is not None:
         out += _value(data, parsed.var) + "\n"
     if parsed.var_json is not None:
@@ -203,21 +208,43 @@ def _value(data: Mapping[str, Any], expression: str) -> str:
     return _rendered(lambda: _environment().from_string("{{" + expression + "}}").render(data))
 
 
-def _render(call: Call, parsed: argparse.Namespace, data: dict[str, Any], path: str, target: str) -> str:
+def _render(call: Call, folders: list[str], data: dict[str, Any], path: str, target: str) -> str:
     """Render a template: to standard output, a file, or (``config-db``) into the data."""
-    folders = [
-        "/",
-        *_TEMPLATES,
-        *([parsed.template_dir] if parsed.template_dir else []),
-        call.path(path).rpartition("/")[0] or "/",
-    ]
-    name = path.rpartition("/")[2]
-    text = _rendered(lambda: _template(call, folders, name).render(data))
+    of_sku = sku_template(call.device, call.path(path))
+    if of_sku is None:
+        text = _rendered(lambda: _template(call, folders, path.rpartition("/")[2]).render(data))
+    else:
+        text = _of_sku(of_sku, folders, data)
     if target == "config-db":
         _update(data, _with_tuples(read_document(text)))
     elif target:
         call.device.files.write(call.path(target), f"{text}\n".encode(), user=call.user, now=call.device.clock.now())
     return "" if target else f"{text}\n"
+
+
+def platform_folder(device: Device) -> str:
+    """Return the folder of the platform: as containers have it where that is there, else the image's."""
+    container = "/usr/share/sonic/platform"
+    return container if device.files.is_directory(container) else f"/usr/share/sonic/device/{device.platform}"
+
+
+def sku_template(device: Device, path: str) -> Template | None:
+    """Return the template of the image at a path, if there is one. Raises NotSimulatedError."""
+    folder, _, name = path.rpartition("/")
+    above, _, hwsku = folder.rpartition("/")
+    return find_template(device.platform, hwsku, name) if above == platform_folder(device) else None
+
+
+def _of_sku(template: Template, folders: list[str], data: Mapping[str, Any]) -> str:
+    try:
+        return template.text(data)
+    except MissingTemplateError as error:
+        name = "jinja2.exceptions.TemplateNotFound"
+        raise ProgramError(f"{name}: {_not_found(str(error), folders)}") from error
+
+
+def _not_found(name: str, folders: Iterable[str]) -> str:
+    return f"{name!r} not found in search paths: {', '.join(repr(folder) for folder in folders)}"
 
 
 def _template(call: Call, folders: Iterable[str], name: str) -> "jinja2.Template":
@@ -228,8 +255,7 @@ def _template(call: Call, folders: Iterable[str], name: str) -> "jinja2.Template
             path = f"{folder.rstrip('/')}/{wanted}"
             if call.device.files.exists(path):
                 return call.device.files.read(path, call.user).decode()
-        places = ", ".join(repr(folder) for folder in folders)
-        raise jinja2.TemplateNotFound(wanted, f"{wanted!r} not found in search paths: {places}")
+        raise jinja2.TemplateNotFound(wanted, _not_found(wanted, folders))
 
     environment = _environment(loader=jinja2.FunctionLoader(load), trim_blocks=True)
     return environment.get_template(name)

@@ -8,6 +8,7 @@ from sonic_sim.commands.config import (  # noqa: F401
     buffer,
     files,
     interface,
+    marking,
     monitoring,
     portchannel,
     portconfig,

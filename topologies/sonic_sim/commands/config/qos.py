@@ -1,16 +1,21 @@
-"""``config qos``, ``ecn``, ``mmu`` and ``pfcwd``."""
+"""``config qos``: clear, reload from the templates of the SKU, and update single ports (config/main.py of 202505)."""
 
+import json
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 import click
 
-from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option
+from sonic_sim.commands.cfggen import cfggen, platform_folder, sku_template
+from sonic_sim.commands.click7 import Run, flag, option
 from sonic_sim.commands.config.files import CFGGEN
 from sonic_sim.commands.config.root import config
-from sonic_sim.commands.ecnconfig import FIELDS, run_ecnconfig
-from sonic_sim.commands.mmuconfig import ALPHA, run_mmuconfig
-from sonic_sim.commands.pfcwd import run_pfcwd
-from sonic_sim.shell.programs import Call, Handler, ProgramError
+from sonic_sim.commands.merge import merge_into, read_document
+from sonic_sim.databases import APPL, rows_of_database
+from sonic_sim.device import VERSION_FILE
+from sonic_sim.shell.programs import Call, ProgramError, Result
+from sonic_sim.sku_templates import NotSimulatedError
 
 _TABLES = (
     "PORT_QOS_MAP", "QUEUE", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP",
@@ -19,6 +24,11 @@ _TABLES = (
     "BUFFER_PORT_EGRESS_PROFILE_LIST", "BUFFER_PROFILE", "BUFFER_POOL", "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
     "LOSSLESS_TRAFFIC_PATTERN",
 )  # fmt: skip
+_OF_PORT = ("PORT_QOS_MAP", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
+_BELOW_PORT = ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE")
+_DYNAMIC_VENDORS = ("mellanox", "barefoot")
+_CLEARING = ("BUFFER_*_TABLE:*", "BUFFER_*_SET")
+_CLEAR_WAIT_S, _CLEAR_STEP_S = 120.0, 0.5
 _verbose = flag("--verbose", help="Enable verbose output")
 
 
@@ -27,8 +37,62 @@ qos = config.branch("qos", "QoS-related configuration tasks")
 
 @qos.leaf("clear", "Clear QoS configuration", _verbose)
 def clear(one: Run, verbose: bool) -> None:
+    _clear(one)
+
+
+def _clear(one: Run) -> None:
     for table in _TABLES:
         one.db.delete_table(table)
+
+
+def _localhost(one: Run) -> Mapping[str, str]:
+    return one.db.get("DEVICE_METADATA|localhost")
+
+
+def _cleared(one: Run, wait: bool, verbose: bool) -> bool:
+    """Delete the tables; with the dynamic model wait until the buffers of APPL_DB are gone."""
+    _clear(one)
+    if not wait or _localhost(one).get("buffer_model") != "dynamic":
+        return True
+    left = [(pattern, found) for pattern in _CLEARING if (found := _applied(one, pattern))]
+    if not left:
+        return True
+    rounds = int(_CLEAR_WAIT_S / (_CLEAR_STEP_S * len(left)))
+    for pattern, found in left * (rounds if verbose else 0):
+        one.say(f"Some entries matching {pattern} still exist: {found}")
+    one.seconds = _CLEAR_WAIT_S
+    one.say("Operation not completed successfully, please save and reload configuration.")
+    return False
+
+
+def _applied(one: Run, pattern: str) -> str:
+    return next((key for key in rows_of_database(one.device, APPL, pattern) if fnmatchcase(key, pattern)), "")
+
+
+def _template_files(one: Run, dynamic: bool) -> tuple[str, str]:
+    """Return the paths of the templates of buffers and QoS. Raises ProgramError without a SKU."""
+    sku = _localhost(one).get("hwsku")
+    if sku is None:
+        raise ProgramError("TypeError: join() argument must be str, bytes, or os.PathLike object, not 'NoneType'")
+    folder = f"{platform_folder(one.device)}/{sku}"
+    return f"{folder}/buffers{'_dynamic' if dynamic else ''}.json.j2", f"{folder}/qos.json.j2"
+
+
+def _missing(one: Run, buffers: str, maps: str) -> str:
+    """Return what SONiC says of templates that the image lacks; end where they are not simulated."""
+    try:
+        for what, path in (("Buffer", buffers), ("QoS", maps)):
+            if sku_template(one.device, path) is None:
+                return f"{what} definition template not found at {path}"
+    except NotSimulatedError as error:
+        one.leave(f"config qos reload: {error}")
+    return ""
+
+
+def _generate(one: Run, *words: str, shown: bool = True) -> Result:
+    if shown:
+        one.say(f"Running command: {' '.join((CFGGEN, *words))}")
+    return cfggen(Call(one.device, ["sonic-cfggen", *words], cwd=one.call.cwd))
 
 
 @qos.leaf(
@@ -42,117 +106,89 @@ def clear(one: Run, verbose: bool) -> None:
     option("--dry_run", help="Dry run, writes config to the given file"),
 )
 def reload(
-    one: Run, ports: str | None, no_dynamic_buffer: bool, json_data: str | None, dry_run: str | None, **others: Any
+    one: Run, ports: str | None, no_dynamic_buffer: bool, no_delay: bool, verbose: bool, json_data: str | None,
+    dry_run: str | None,
 ) -> None:  # fmt: skip
-    names = ports.split(",") if ports else []
-    unknown = [name for name in names if f"PORT|{name}" not in one.db.rows]
-    if names and len(unknown) == len(names):
-        one.stop(f"The port(s) {{{str(unknown).strip('[]')}}} are not updated because they do not exist", 0)
-    if not ports and dry_run is not None and json_data is None:
-        # nothing but --json-data fills the templates of a dry run
-        folder = f"/usr/share/sonic/device/{one.device.platform}/{one.device.spec.hwsku}"
-        model = "" if no_dynamic_buffer or one.device.spec.asic != "mellanox" else "_dynamic"
-        templates = f"-t {folder}/buffers{model}.json.j2,/tmp/cfg_buffer.json -t {folder}/qos.json.j2,/tmp/cfg_qos.json"
-        one.say(f"Running command: {CFGGEN} {templates} -y /etc/sonic/sonic_version.yml")
-        one.err.append(ProgramError("jinja2.exceptions.UndefinedError: 'DEVICE_METADATA' is undefined").traceback())
+    if ports:
+        _update_ports(one, ports.split(","), json_data, dry_run)
+        return
+    able = one.device.spec.asic in _DYNAMIC_VENDORS
+    dynamic = able and not no_dynamic_buffer
+    if "hwsku" in _localhost(one):
+        _missing(one, *_template_files(one, dynamic))  # before anything is deleted: the SKU may not be simulated
+    settled = bool(dry_run) or _cleared(one, not no_delay, verbose)
+    buffers, maps = _template_files(one, dynamic)
+    model = "dynamic" if dynamic else "traditional"
+    changed = able and _localhost(one).get("buffer_model") != model
+    if changed:
+        one.db.set_fields("DEVICE_METADATA|localhost", {"buffer_model": model})
+    if missing := _missing(one, buffers, maps):
+        one.say(missing)
+    else:
+        _render(one, buffers, maps, json_data, dry_run)
+    if changed:
+        one.say("Buffer calculation model updated, restarting swss is required to take effect")
+    if not settled:
         one.stop()
-    one.leave("config qos reload: the QoS and buffer templates of the SKU are not simulated")
 
 
-def _threshold(short: str, field: str) -> click.Option:
-    color, kind, what = field.split("_")
-    if what == "probability":
-        name = f"{color} drop probability"
-        return option(f"-{short}", metavar=f"<{name}>", type=Range(0, 100), help=f"Set {name}")
-    return option(
-        f"-{short}", metavar=f"<{color} threshold {kind}>", type=Integer(), help=f"Set {color} {kind} threshold"
-    )
+def _render(one: Run, buffers: str, maps: str, json_data: str | None, dry_run: str | None) -> None:
+    start = ["-d"] if not dry_run else ["--additional-data", json_data] if json_data else []
+    made = ("/tmp/cfg_buffer.json", "/tmp/cfg_qos.json")  # noqa: S108  paths inside the simulated switch
+    templates = (f"{buffers},{made[0]}", f"{maps},{made[1]}")
+    one.finish(_generate(one, *start, "-t", templates[0], "-t", templates[1], "-y", VERSION_FILE))
+    result = _generate(one, "-j", made[0], "-j", made[1], "--print-data" if dry_run else "--write-to-db")
+    if not dry_run or result.exit:
+        one.finish(result)
+    else:
+        _write(one, dry_run, json.loads(result.out))
 
 
-@config.leaf(
-    "ecn", "ECN-related configuration tasks",
-    option("-profile", metavar="<profile_name>", required=True, help="Profile name"),
-    *(_threshold(*pair) for pair in FIELDS.items()), flag("-v", "--verbose", help="Enable verbose output"),
-    option("-n", "--namespace", help="Namespace name"),
-)  # fmt: skip
-def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: int | None) -> None:
-    given = ((f"-{short}", str(values[short])) for short in FIELDS if values[short] is not None)
-    words = ["ecnconfig", "-p", profile, *(word for pair in given for word in pair)]
-    _pass_on(one, run_ecnconfig, words + (["-vv"] if verbose else []), verbose)
+def _write(one: Run, path: str, tables: Mapping[str, Any]) -> None:
+    try:
+        text = json.dumps(tables, sort_keys=True, indent=4)
+        one.device.files.write(one.call.path(path), text.encode(), now=one.device.clock.now())
+    except FileNotFoundError as error:
+        raise ProgramError(f"FileNotFoundError: [Errno 2] No such file or directory: {path!r}") from error
 
 
-@config.leaf(
-    "mmu", "mmuconfig configuration tasks",
-    option("-p", metavar="<profile_name>", required=True, help="Profile name"),
-    option("-a", metavar="<alpha>", type=ALPHA, help="Set alpha for profile type dynamic"),
-    option("-s", metavar="<staticth>", type=Range(0), help="Set staticth for profile type static"),
-    option("-t", type=Choice(["on", "off"]), help="Set packet trimming eligibility"),
-    flag("--verbose", "-vv", help="Enable verbose output"),
-    option("--namespace", "-n", help="Namespace name or all"),
-)  # fmt: skip
-def mmu(one: Run, p: str, verbose: bool, namespace: str | None, **values: int | str | None) -> None:
-    words = [word for name in "ast" if (value := values[name]) is not None for word in (f"-{name}", str(value))]
-    _pass_on(one, run_mmuconfig, ["mmuconfig", "-p", p, *words, *(["-vv"] if verbose else [])], verbose=False)
+def _update_ports(one: Run, ports: list[str], json_data: str | None, dry_run: str | None) -> None:
+    """Write the rows of some ports anew, and leave those of all others."""
+    buffers, maps = _template_files(one, _localhost(one).get("buffer_model") == "dynamic")
+    if missing := _missing(one, buffers, maps):
+        one.say(missing)
+        raise click.Abort
+    for table in (*_OF_PORT, *_BELOW_PORT):
+        for key in one.db.table(table):
+            if key.partition("|")[0] in ports:
+                one.db.delete(f"{table}|{key}")
+    start = ["--additional-data", json_data] if json_data else ["-d"]
+    words = ("-t", f"{buffers},config-db", "-t", f"{maps},config-db", "-y", VERSION_FILE, "--print-data")
+    result = _generate(one, *start, *words, shown=False)
+    one.err.append(result.err)
+    tables = read_document(result.out)
+    known = [port for port in dict.fromkeys(ports) if port in tables.get("PORT", {})]
+    if known:
+        _apply(one, _rows_of_ports(one, tables, known), dry_run)
+    if left := [port for port in dict.fromkeys(ports) if port not in known]:
+        one.say(f"The port(s) {{{str(left)[1:-1]}}} are not updated because they do not exist")
 
 
-def _pass_on(one: Run, handler: Handler, words: list[str], verbose: bool) -> None:
-    """Run another program and end as it does."""
-    if verbose:
-        one.say(f"Running command: {' '.join(words)}")
-    one.finish(handler(Call(one.device, words)))
+def _apply(one: Run, tables: Mapping[str, Any], dry_run: str | None) -> None:
+    if dry_run:
+        _write(one, dry_run, tables)
+    else:
+        merge_into(one.db, tables)
 
 
-pfcwd = config.branch("pfcwd", "Configure pfc watchdog")
-
-
-@pfcwd.leaf(
-    "start",
-    """Start PFC watchdog on port(s). To config all ports, use all as input.
-
-Example:
-    config pfcwd start --action drop all 400 --restoration-time 400
-""",
-    option("--action", "-a", type=Choice(["drop", "forward", "alert"])),
-    option("--restoration-time", "-r", type=Range(100, 60000)),
-    _verbose,
-    argument("ports", nargs=-1),
-    argument("detection-time", type=Range(100, 5000)),
-)
-def start(
-    one: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int,
-    verbose: bool,
-) -> None:  # fmt: skip
-    words = ["pfcwd", "start", *(["--action", action] if action else [])]
-    words += [port for port in dict.fromkeys(ports) if port not in ("ports", "detection-time")]
-    words += [str(detection_time), *(["--restoration-time", str(restoration_time)] if restoration_time else [])]
-    _pass_on(one, run_pfcwd, words, verbose)
-
-
-@pfcwd.leaf("stop", "Stop PFC watchdog", _verbose)
-def stop(one: Run, verbose: bool) -> None:
-    _pass_on(one, run_pfcwd, ["pfcwd", "stop"], verbose)
-
-
-@pfcwd.leaf(
-    "interval",
-    "Set PFC watchdog counter polling interval (ms)",
-    _verbose,
-    argument("poll_interval", type=Range(100, 3000)),
-)
-def interval(one: Run, poll_interval: int, verbose: bool) -> None:
-    _pass_on(one, run_pfcwd, ["pfcwd", "interval", str(poll_interval)], verbose)
-
-
-def _switch(name: str, text: str) -> None:
-    @pfcwd.leaf(name, text, _verbose, argument(name, type=Choice(["enable", "disable"])))
-    def command(one: Run, verbose: bool, **values: str) -> None:
-        _pass_on(one, run_pfcwd, ["pfcwd", name, values[name]], verbose)
-
-
-_switch("counter_poll", "Enable/disable counter polling")
-_switch("big_red_switch", "Enable/disable BIG_RED_SWITCH mode")
-
-
-@pfcwd.leaf("start_default", "Start PFC WD by default configurations", _verbose)
-def start_default(one: Run, verbose: bool) -> None:
-    _pass_on(one, run_pfcwd, ["pfcwd", "start_default"], verbose)
+def _rows_of_ports(one: Run, tables: Mapping[str, Any], ports: list[str]) -> dict[str, Any]:
+    """Return the rendered rows of ports; the cable lengths of all others are kept in theirs."""
+    found = {
+        table: {key: row for key, row in tables.get(table, {}).items() if key.partition("|")[0] in ports}
+        for table in (*_OF_PORT, *_BELOW_PORT)
+    }
+    lengths = {
+        name: one.db.get(f"CABLE_LENGTH|{name}") | {port: row[port] for port in ports if row.get(port)}
+        for name, row in tables.get("CABLE_LENGTH", {}).items()
+    }
+    return {table: rows for table, rows in (found | {"CABLE_LENGTH": lengths}).items() if rows}

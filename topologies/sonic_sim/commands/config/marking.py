@@ -1,0 +1,111 @@
+"""``config ecn``, ``mmu`` and ``pfcwd``."""
+
+import click
+
+from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option
+from sonic_sim.commands.config.root import config
+from sonic_sim.commands.ecnconfig import FIELDS, run_ecnconfig
+from sonic_sim.commands.mmuconfig import ALPHA, run_mmuconfig
+from sonic_sim.commands.pfcwd import run_pfcwd
+from sonic_sim.shell.programs import Call, Handler
+
+_verbose = flag("--verbose", help="Enable verbose output")
+
+
+def _threshold(short: str, field: str) -> click.Option:
+    color, kind, what = field.split("_")
+    if what == "probability":
+        name = f"{color} drop probability"
+        return option(f"-{short}", metavar=f"<{name}>", type=Range(0, 100), help=f"Set {name}")
+    return option(
+        f"-{short}", metavar=f"<{color} threshold {kind}>", type=Integer(), help=f"Set {color} {kind} threshold"
+    )
+
+
+@config.leaf(
+    "ecn", "ECN-related configuration tasks",
+    option("-profile", metavar="<profile_name>", required=True, help="Profile name"),
+    *(_threshold(*pair) for pair in FIELDS.items()), flag("-v", "--verbose", help="Enable verbose output"),
+    option("-n", "--namespace", help="Namespace name"),
+)  # fmt: skip
+def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: int | None) -> None:
+    given = ((f"-{short}", str(values[short])) for short in FIELDS if values[short] is not None)
+    words = ["ecnconfig", "-p", profile, *(word for pair in given for word in pair)]
+    _pass_on(one, run_ecnconfig, words + (["-vv"] if verbose else []), verbose)
+
+
+@config.leaf(
+    "mmu", "mmuconfig configuration tasks",
+    option("-p", metavar="<profile_name>", required=True, help="Profile name"),
+    option("-a", metavar="<alpha>", type=ALPHA, help="Set alpha for profile type dynamic"),
+    option("-s", metavar="<staticth>", type=Range(0), help="Set staticth for profile type static"),
+    option("-t", type=Choice(["on", "off"]), help="Set packet trimming eligibility"),
+    flag("--verbose", "-vv", help="Enable verbose output"),
+    option("--namespace", "-n", help="Namespace name or all"),
+)  # fmt: skip
+def mmu(one: Run, p: str, verbose: bool, namespace: str | None, **values: int | str | None) -> None:
+    words = [word for name in "ast" if (value := values[name]) is not None for word in (f"-{name}", str(value))]
+    _pass_on(one, run_mmuconfig, ["mmuconfig", "-p", p, *words, *(["-vv"] if verbose else [])], verbose=False)
+
+
+def _pass_on(one: Run, handler: Handler, words: list[str], verbose: bool) -> None:
+    """Run another program and end as it does."""
+    if verbose:
+        one.say(f"Running command: {' '.join(words)}")
+    one.finish(handler(Call(one.device, words)))
+
+
+pfcwd = config.branch("pfcwd", "Configure pfc watchdog")
+
+
+@pfcwd.leaf(
+    "start",
+    """Start PFC watchdog on port(s). To config all ports, use all as input.
+
+Example:
+    config pfcwd start --action drop all 400 --restoration-time 400
+""",
+    option("--action", "-a", type=Choice(["drop", "forward", "alert"])),
+    option("--restoration-time", "-r", type=Range(100, 60000)),
+    _verbose,
+    argument("ports", nargs=-1),
+    argument("detection-time", type=Range(100, 5000)),
+)
+def start(
+    one: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int,
+    verbose: bool,
+) -> None:  # fmt: skip
+    words = ["pfcwd", "start", *(["--action", action] if action else [])]
+    words += [port for port in dict.fromkeys(ports) if port not in ("ports", "detection-time")]
+    words += [str(detection_time), *(["--restoration-time", str(restoration_time)] if restoration_time else [])]
+    _pass_on(one, run_pfcwd, words, verbose)
+
+
+@pfcwd.leaf("stop", "Stop PFC watchdog", _verbose)
+def stop(one: Run, verbose: bool) -> None:
+    _pass_on(one, run_pfcwd, ["pfcwd", "stop"], verbose)
+
+
+@pfcwd.leaf(
+    "interval",
+    "Set PFC watchdog counter polling interval (ms)",
+    _verbose,
+    argument("poll_interval", type=Range(100, 3000)),
+)
+def interval(one: Run, poll_interval: int, verbose: bool) -> None:
+    _pass_on(one, run_pfcwd, ["pfcwd", "interval", str(poll_interval)], verbose)
+
+
+def _switch(name: str, text: str) -> None:
+    @pfcwd.leaf(name, text, _verbose, argument(name, type=Choice(["enable", "disable"])))
+    def command(one: Run, verbose: bool, **values: str) -> None:
+        _pass_on(one, run_pfcwd, ["pfcwd", name, values[name]], verbose)
+
+
+_switch("counter_poll", "Enable/disable counter polling")
+_switch("big_red_switch", "Enable/disable BIG_RED_SWITCH mode")
+
+
+@pfcwd.leaf("start_default", "Start PFC WD by default configurations", _verbose)
+def start_default(one: Run, verbose: bool) -> None:
+    _pass_on(one, run_pfcwd, ["pfcwd", "start_default"], verbose)
