@@ -15,7 +15,6 @@ from sonic_sim.frr import show
 
 NOT_REPLAYED: dict[str, tuple[tuple[int, ...], str]] = {
     # scenario: (steps, why)
-    "cfggen/hwinfo": ((1,), "no device folder says how many sensors its ASIC has"),
     "frr/bgp-summary": ((2, 3), "the recording's interfaces are devices of a kernel"),
     "frr/routes": ((0, 2, 3), "the recording's interfaces are devices of a kernel"),
     "frr/vtysh-forms": ((1, 2, 3, 4, 6, 7, 8, 9, 10), "the recording's containers share the files of the host"),

@@ -13,7 +13,7 @@ from typing import Any
 from lab_node import frr, kernel, state
 from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, take_name
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
-from sonic_sim.device import CONFIG_FILE, INIT_FILE
+from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
 
 _TICK_S, _IDLE_TICK_S = 1.0, 5.0
 """Between two looks at kernel and LLDP: with a port that is enabled, and without; a change of rows wakes it at once."""
@@ -68,6 +68,7 @@ def boot() -> None:
         Path(INIT_FILE).write_text("{}")
     BOOTED_FILE.touch()
     device = NodeDevice(on_services=lambda one: apply(one.db.rows))
+    Path(VERSION_FILE).write_text(device.image().version_file(device.spec.asic))
     device.load_files(CONFIG_FILE)
     device.start_services()
     frr.supervisorctl("start", "sshd")

@@ -19,6 +19,13 @@ _MODES = {
                   "4x200G[100G,50G,25G,10G]"),
 }  # fmt: skip
 """Modes by lanes and Mbit/s of a cage (device/*/platform.json)."""
+ASIC_SENSORS = frozenset({
+    "arm64-nokia_ixs7215_52xb-r0", "x86_64-nokia_ixr7220_d4-r0", "x86_64-nokia_ixr7220_h4-r0",
+    "x86_64-nokia_ixr7220_h4_32d-r0", "x86_64-nokia_ixr7220_h5_32d-r0", "x86_64-nokia_ixr7220_h5_64d-r0",
+    "x86_64-nokia_ixr7220_h5_64o-r0", "x86_64-nokia_ixr7250_x1b-r0", "x86_64-nokia_ixr7250_x3b-r0",
+    "x86_64-nokia_ixr7250e_36x400g-r0",
+})  # fmt: skip
+"""Platforms whose ``platform.json`` lets the ASIC's sensors be read every ten seconds (202505)."""
 _PART = re.compile(r"(?P<count>\d+)x(?P<speed>\d+)G(?:\[[^]]*\])?(?:\((?P<lanes>\d+)\))?")
 _FEC_LANE_MBPS = 50000
 

@@ -154,7 +154,7 @@ def _buffers(data: Mapping[str, Any], sku: Mapping[str, Any], *, dynamic: bool) 
         for table, rows in _rows_of(layout.get(part, {})).items():
             tables[table] = tables.get(table, {}) | rows
     for names, part in ((ports.active, "active"), (ports.inactive, "inactive")):
-        for table, pattern in _rows_of(layout[part]).items():
+        for table, pattern in _rows_of(layout[part]).items() if ports.active or ports.inactive else ():
             tables[table] = tables.get(table, {}) | dict(_port_rows(names, pattern))
     return ports, tables
 

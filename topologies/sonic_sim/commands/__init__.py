@@ -5,6 +5,7 @@ from sonic_sim.commands import (  # noqa: F401
     config,
     coreutils,
     counterpoll,
+    crm,
     database,
     ecnconfig,
     filetools,

@@ -9,7 +9,7 @@ from sonic_sim.commands.merge import merge_into, read_document
 from sonic_sim.commands.parsing import Parser
 from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
-from sonic_sim.platform import cages
+from sonic_sim.platform import ASIC_SENSORS, cages
 from sonic_sim.presets import PRESETS, sample
 from sonic_sim.shell.programs import Call, ProgramError, Result, Wait, program
 from sonic_sim.sku_templates import MissingTemplateError, NotSimulatedError, Template, find_template
@@ -94,6 +94,9 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
     if parsed.platform_info:
         hardware = {"platform": call.device.platform, "mac": call.device.spec.mac}
         _update(data, {"DEVICE_METADATA": {"localhost": hardware}})
+        if call.device.platform in ASIC_SENSORS:
+            poller = {"INTERVAL": {"interval": "10"}, "STATUS": {"admin_status": "enable"}}
+            _update(data, {"ASIC_SENSORS": {f"ASIC_SENSORS_POLLER_{name}": row for name, row in poller.items()}})
     return data
 
 
