@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,16 @@ class RunningSim:
     state: Path
 
 
+_EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
+"""Packages of the extra ``sim`` that the simulator imports."""
+
+
 @contextmanager
 def _refusals() -> Iterator[None]:
+    if missing := [name for name in _EXTRA if find_spec(name) is None]:
+        raise RailweaveError(
+            f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)}): pip install 'railweave[sim]'"
+        )
     try:
         yield
     except SimulatorError as refused:
