@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs fabric deploy diff verify test check types coverage e2e faults fuzz chaos properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test check types coverage e2e faults fuzz chaos properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -91,10 +91,29 @@ $(SBOM_VENV)/bin/python: pyproject.toml requirements/runtime.txt
 	@$(PIP) --python $@ install --quiet --no-deps .
 	@touch $@
 
+SITE ?= build/site
+
 docs: setup ## the documentation site in build/site
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(PIP) install --quiet --require-hashes -r requirements/docs.txt
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@echo "build/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+	@echo "$(SITE)/index.html"
+
+DIST     ?= dist
+PACKAGES := . packages/railweave-sonic packages/napalm-sonic packages/sonic-sim
+
+wheels: setup ## the wheels of railweave and of the packages that work without it, in dist/
+	@rm -rf $(DIST)
+	@$(foreach package,$(PACKAGES),$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir $(DIST) ./$(package) &&) ls $(DIST)
+
+# Packages are fetched here, by hash, so that the build of the image reaches no index; its Python is Debian 12's, 3.11, and so
+# must this one be. IMAGE_BUILD has more options of the build, such as --network host.
+IMAGE ?= railweave:$(lastword $(shell $(RAILWEAVE) --version))
+
+image: wheels ## a container image with railweave, its simulator and Ansible; needs Docker
+	@rm -rf build/wheels
+	@$(PIP) wheel --quiet --require-hashes --wheel-dir build/wheels -r requirements/runtime.txt
+	@cp $(DIST)/railweave-*.whl build/wheels
+	@docker build --quiet $(IMAGE_BUILD) --file Containerfile --tag $(IMAGE) . >/dev/null
 
 # The fabric of the target: the simulator is started here, a lab by `make lab-up`.
 fabric: setup

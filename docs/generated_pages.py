@@ -20,7 +20,12 @@ from railweave import api
 from railweave.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTSIDE = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+OUTSIDE = {
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+    "how-to/napalm-sonic.md": "packages/napalm-sonic/README.md",
+    "how-to/sonic-sim.md": "packages/sonic-sim/README.md",
+}
 """Pages of the site that lie in the project's folder."""
 
 

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """Build the site and serve it on loopback; return its folder and its address."""
-    subprocess.run(["make", "docs"], cwd=ROOT, check=True)
-    folder = ROOT / "build/site"
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run(["make", "docs", f"SITE={folder}"], cwd=ROOT, check=True)
     handler = functools.partial(Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
