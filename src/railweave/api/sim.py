@@ -46,9 +46,8 @@ _EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
 @contextmanager
 def _refusals() -> Iterator[None]:
     if missing := [name for name in _EXTRA if find_spec(name) is None]:
-        raise RailweaveError(
-            f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)}): pip install 'railweave[sim]'"
-        )
+        needed = f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)})"
+        raise RailweaveError(f"{needed}: pip install 'railweave[sim]'")
     try:
         yield
     except SimulatorError as refused:
