@@ -144,6 +144,11 @@ def test_a_port_closes_only_after_a_phase_that_took_its_far_end_out_of_use(chang
         ]
         assert all({link.lower, link.upper} & unused for link in closed)
         assert set(phase.fabric.host_blocks) <= set(phase.fabric.switch_of)
+        for link in phase.fabric.fabric_links:
+            lower = phase.fabric.switch_of[link.lower].panel.ports[link.lower_port]
+            upper = phase.fabric.switch_of[link.upper].panel.ports[link.upper_port]
+            assert lower.speed_gbps == upper.speed_gbps == link.speed_gbps
+            assert lower.fec == upper.fec
         gone |= unused if phase.kind is PhaseKind.SWITCHES else set()
         before = phase.fabric
     assert before is head

@@ -36,8 +36,8 @@ def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
         f"{counted(len(live), 'port')} of {counted(len(devices), 'switch')} would close for good while"
         f" something uses {'it' if len(live) == 1 else 'them'}: {first_few(far_ends)}",
         devices=devices,
-        fix="shut down the removed nodes, or drain the removed switches, until their links are down or without traffic,"
-        " then plan again; or deploy with --remove-live if they may lose these links",
+        fix="take them out of use before their ports close with `railweave deploy --from REV`, REV being what runs; or"
+        " deploy with --remove-live if they may lose these links",
     )
 
 

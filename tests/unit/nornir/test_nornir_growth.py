@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from napalm.base.exceptions import ConnectionException
 
+from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import wave_gate
@@ -22,7 +23,10 @@ from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.model import LivePort
 from railweave.plan.offline import plan_offline
 from railweave.plan.outcome import Result
+from railweave.plan.phase_progress import PhaseProgress
+from railweave.plan.phases import phases
 from railweave.plan.policy import RolloutPolicy, Share
+from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 
 if TYPE_CHECKING:
@@ -122,8 +126,8 @@ def test_the_ports_of_a_node_that_runs_do_not_close_unasked(shrunk: Any) -> None
     assert (found.code, found.message, found.fix) == (
         "RW523",
         "4 ports of 4 switches would close for good while something uses them: gpu3",
-        "shut down the removed nodes, or drain the removed switches, until their links are down or without traffic,"
-        " then plan again; or deploy with --remove-live if they may lose these links",
+        "take them out of use before their ports close with `railweave deploy --from REV`, REV being what runs; or"
+        " deploy with --remove-live if they may lose these links",
     )
     assert found.devices == ("lab-leaf1", "lab-leaf2", "lab-leaf3", "lab-leaf4")
     assert {name: switch.running for name, switch in shrunk.world.switches.items()} == before
@@ -172,3 +176,28 @@ def test_a_port_to_a_switch_that_leaves_is_in_use_while_it_carries_traffic(
         switch.drained = () if packets_per_s else ("*",)
     live = {one.far_end for device in bench.plan().devices.values() for one in device.live_ports}
     assert live == ({"lab-spine3"} if in_use else set())
+
+
+def test_a_switch_that_leaves_has_come_as_far_as_its_last_configuration_and_may_be_off_then(
+    redesign: Redesign, bench_of: Callable[[Fabric], Any], settle: Callable[[Any], Any]
+) -> None:
+    base, head = fabric_of(redesign, (6, 8, 2)), fabric_of(redesign, (3, 4, 2))
+    found = phases(base, head)
+    assert [one.kind for one in found] == ["drain", "switches", "drain", "switches"]
+    bench = settle(bench_of(base))
+
+    def done() -> PhaseProgress:
+        stages = [Configurator(fabric, find_templates()) for fabric in (base, *(one.fabric for one in found))]
+        with bench.connected() as nr:
+            return find_phase_progress(nr, stages)
+
+    assert done().done == 1, "the leaves that leave still have the ports of their nodes"
+    for one in found[1:2]:
+        bench.world.grow(one.fabric)
+        assert bench.deploy(remove_live=True).result is Result.DONE
+    assert done().latest["lab-leaf8"] == 4
+    assert done().done == 3
+    bench.world.switches["lab-leaf8"].faults["open"] = ConnectionException("no answer")
+    assert (done().latest["lab-leaf8"], done().unreadable) == (4, {})
+    bench.world.switches["lab-leaf1"].faults["open"] = ConnectionException("no answer")
+    assert list(done().unreadable) == ["lab-leaf1"]

@@ -1,7 +1,8 @@
 """`deploy --from`: the order of phases, nodes and cables, with switches and nodes played by the test."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from railweave.api import hosts, phased
+from railweave.api import hosts, phased, phased_removal
 from railweave.api.comparing import PhasedChange
 from railweave.api.deploying import DeployOptions
 from railweave.api.phasing import LivePhases
@@ -73,6 +74,10 @@ class Stage:
     deployed: list[tuple[int, bool]] = field(default_factory=list)
     nodes_applied: list[int] = field(default_factory=list)
     values: dict[int, Any] = field(default_factory=dict)
+    agrees: bool = True
+    up: set[str] = field(default_factory=set)
+    drain: dict[str, str] = field(default_factory=dict)
+    drained: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -126,6 +131,7 @@ def run(
         quiet: bool = True,
         reviewed: Path | None = None,
         nodes_done: bool = False,
+        remove_live: bool = False,
     ) -> tuple[int, Any]:
         base, wanted = designed(WEAVE % 2), designed(head)
         change = PhasedChange("main", base.fabric, wanted, phases(base.fabric, wanted.fabric))
@@ -134,8 +140,8 @@ def run(
         if of_nodes:
             stage.values[of_nodes[0].number - 1] = of_nodes[0].was
         monkeypatch.setattr(phased, "live_phases", lambda project, target, base: LivePhases(project, change, target))
-        project = Project(Path("weave.yml"), Terminal(quiet=quiet))
-        options = replace(AGREED, nodes_done=nodes_done)
+        project = Project(Path("weave.yml"), Terminal(quiet=quiet, yes=stage.agrees))
+        options = replace(AGREED, nodes_done=nodes_done, remove_live=remove_live)
         done = phased.deploy_phases(project, "sim", options, base="main", phase=number, reviewed=reviewed)
         status = show_phases(done, as_json=quiet)
         out = capsys.readouterr().out
@@ -321,3 +327,103 @@ def test_a_phase_that_does_not_exist_is_a_usage_error(stage: Stage, run: Any) ->
 def test_the_number_of_a_phase_needs_the_running_intent() -> None:
     with pytest.raises(UsageError, match="--from"):
         phased.deploy_phases(Project(Path("weave.yml")), "sim", AGREED, base="", phase=2)
+
+
+FEWER = (WEAVE % 2).replace("count: 4", "count: 2")
+
+
+@pytest.fixture
+def leaving(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Let gpu3 and gpu4 leave, whose links are ``stage.up``; the drain hook answers ``stage.drain``."""
+
+    class Hooks:
+        def __init__(self, *given: Any) -> None:
+            pass
+
+        def drain(self, hosts: Any) -> dict[str, str]:
+            stage.drained += [host.name for host in hosts]
+            return {host.name: stage.drain.get(host.name, "") for host in hosts}
+
+    @contextmanager
+    def shown() -> Iterator[None]:
+        yield
+
+    def live(self: LivePhases, number: int) -> Any:
+        fabric = self.change.phase(number).fabric
+        access = SimpleNamespace(hooks=None, batches=SimpleNamespace(forks=1))
+        return SimpleNamespace(
+            designed=SimpleNamespace(fabric=fabric, intent=SimpleNamespace(sha256="")),
+            target=SimpleNamespace(hosts=access, rollout=SimpleNamespace()),
+            nornir=None,
+            progress=shown,
+        )
+
+    def ends(nornir: Any, fabric: Any, names: Any) -> dict[str, tuple[str, ...]]:
+        return {name: ("weave-leaf1:Ethernet8",) if name in stage.up else () for name in names}
+
+    @contextmanager
+    def audited(*given: Any) -> Iterator[Callable[[Any], None]]:
+        yield lambda found: None
+
+    monkeypatch.setattr(LivePhases, "live", live)
+    monkeypatch.setattr(phased_removal, "links_up_towards", ends)
+    monkeypatch.setattr(phased_removal, "HookRunner", Hooks)
+    monkeypatch.setattr(phased_removal, "audited_action", audited)
+    stage.up |= {"gpu3", "gpu4"}
+    return stage
+
+
+def test_nodes_that_leave_are_drained_and_waited_for(leaving: Stage, run: Any) -> None:
+    status, told = run(FEWER)
+    assert (status, leaving.deployed, leaving.drained) == (0, [], ["gpu3", "gpu4"])
+    waiting = told["waiting"]
+    assert (waiting["number"], waiting["kind"], waiting["for"]) == (1, "drain", "removal")
+    assert waiting["proofs"][0] == {
+        "device": "gpu3",
+        "what": "links",
+        "expected": "down",
+        "actual": "up at weave-leaf1:Ethernet8",
+        "ok": False,
+    }
+    assert waiting["then"] == "railweave deploy --from main"
+    leaving.up.clear()
+    leaving.done = 1
+    status, told = run(FEWER)
+    assert (status, told["waiting"], leaving.deployed) == (0, None, [(2, False)])
+    assert leaving.drained == ["gpu3", "gpu4"], "what is out of use is not drained again"
+
+
+def test_a_node_whose_drain_hook_fails_is_named(leaving: Stage, run: Any) -> None:
+    leaving.up, leaving.drain = {"gpu4"}, {"gpu4": "`drain gpu4`: busy"}
+    _, words = run(FEWER, quiet=False)
+    assert "gpu4: drain `drain gpu4`: busy; gpu4: links up at weave-leaf1:Ethernet8" in words
+    assert "Move the jobs away and shut them down: gpu3, gpu4. Then: railweave deploy --from main" in " ".join(
+        words.split()
+    )
+
+
+def test_a_drain_that_the_operator_declines_is_a_failure(leaving: Stage, run: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(Terminal, "approves_removal", lambda self, names: False)
+    assert (run(FEWER)[0], leaving.drained) == (1, [])
+
+
+def test_ports_of_nodes_in_use_do_not_close(leaving: Stage, run: Any) -> None:
+    leaving.done = 1
+    with pytest.raises(RefusedError) as refused:
+        run(FEWER, 2)
+    (found,) = refused.value.diagnostics
+    assert (found.code, found.message, found.fix) == (
+        "RW518",
+        "phase 2 cannot begin: gpu3, gpu4 are in use: gpu3: links up at weave-leaf1:Ethernet8; gpu4: links up at"
+        " weave-leaf1:Ethernet8",
+        "`railweave deploy --from main --phase 1` drains them; shut GPU nodes down; or, if they may lose their links,"
+        " deploy with --remove-live",
+    )
+    assert leaving.deployed == []
+
+
+def test_with_consent_nodes_leave_at_once(leaving: Stage, run: Any) -> None:
+    leaving.done = 1
+    status, told = run(FEWER, remove_live=True)
+    assert (status, told["waiting"], leaving.deployed, leaving.drained) == (0, None, [(2, False)], [])
+    assert run(FEWER, 2, remove_live=True)[0] == 0
