@@ -1,5 +1,6 @@
 """What holds for every plan: it is empty against its own end, and its waves are safe."""
 
+from collections import Counter
 from functools import cache
 
 from engine_tools import plan_waves
@@ -12,12 +13,13 @@ from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.build import Reading, build_plan
+from railweave.plan.cables import changed_cables
 from railweave.plan.document import parse_plan, plan_json
-from railweave.plan.grouping import group_changes
+from railweave.plan.grouping import first_provisioning, group_changes
 from railweave.plan.model import DeviceState
 from railweave.plan.offline import plan_offline
 from railweave.report.plan import PLAN_CHARS, plan_markdown
-from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.change import Delta, Op
 from railweave.sonic.delta.diff import diff, running_sha256
 from railweave.sonic.delta.merge import apply, merge_document
 from railweave.sonic.document import RunningConfig
@@ -114,6 +116,15 @@ def test_a_plan_carried_out_leaves_nothing_to_plan(base: Fabric, head: Fabric) -
     assert build_plan(head, readings, target="", intent_sha256="").deltas == {}
 
 
+def cables_of(fabric: Fabric) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return the upper end of each cable by its lower one, ports by their names."""
+    ports = fabric.ports_of
+    return {
+        (link.lower, ports[link.lower][link.lower_port].name): (link.upper, ports[link.upper][link.upper_port].name)
+        for link in fabric.links
+    }
+
+
 @few
 @given(fabrics, fabrics)
 def test_every_view_of_a_plan_tells_all_of_it(base: Fabric, head: Fabric) -> None:
@@ -122,7 +133,13 @@ def test_every_view_of_a_plan_tells_all_of_it(base: Fabric, head: Fabric) -> Non
     import json
 
     assert plan_json(parse_plan(json.dumps(document), "plan.json")) == document
-    assert sum(group.count for group in group_changes(plan)) == plan.summary.total
+    fresh = first_provisioning(plan)
+    count = fresh.rows + fresh.lines if fresh else 0
+    assert sum(group.count for group in group_changes(plan)) + count == plan.summary.total
+    cables = Counter(one.op for one in changed_cables(plan))
+    had, has = cables_of(base), cables_of(head)
+    assert cables[Op.ADD] == len(has.keys() - had.keys())
+    assert cables[Op.UPDATE] == sum(had[end] != has[end] for end in had.keys() & has.keys())
     assert len(plan_markdown(plan)) <= PLAN_CHARS
     assert set(plan.gone) == set(base.switch_of) - set(head.switch_of)
 

@@ -8,7 +8,7 @@ the first few.
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from railweave.plan.model import DISRUPTION_RANK, Plan
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
@@ -29,8 +29,7 @@ class ChangeGroup:
     ``keys`` are the rows (for FRR the lines, for CABLE_LENGTH the ports) touched, of all devices together; ``count`` is
     the number of changes.
     With ``uniform`` every device gets the same: ``before`` and ``after`` hold for all. Without it values differ, both
-    are None, and ``samples`` shows the first changes. Devices that are provisioned have one group a table, without
-    samples. ``context`` is FRR's, with the device's AS number left out.
+    are None, and ``samples`` shows the first changes. ``context`` is FRR's, with the device's AS number left out.
     """
 
     op: Op
@@ -47,6 +46,41 @@ class ChangeGroup:
     devices: tuple[str, ...]
     count: int
     samples: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Provisioning:
+    """What devices get that are provisioned for the first time: the rows and FRR lines that change, and the tables."""
+
+    devices: tuple[str, ...]
+    rows: int
+    tables: int
+    lines: int
+    disruption: Disruption
+    methods: tuple[Method, ...]
+
+
+def first_provisioning(plan: Plan) -> Provisioning | None:
+    """Return all first provisioning of ``plan`` in one value, None where there is none."""
+    deltas = {name: delta for name, delta in plan.deltas.items() if plan.devices[name].unprovisioned}
+    if not deltas:
+        return None
+    # Devices share equal deltas.
+    known = {id(delta): Counter(change.table for change in delta) for delta in deltas.values()}
+    tables: Counter[str] = Counter()
+    for delta in deltas.values():
+        tables.update(known[id(delta)])
+    lines = tables.pop(FRR_TABLE, 0)
+    return Provisioning(
+        devices=tuple(deltas),
+        rows=tables.total(),
+        tables=len(tables),
+        lines=lines,
+        disruption=max(
+            (one for delta in deltas.values() for one in delta.disruptions), key=DISRUPTION_RANK.__getitem__
+        ),
+        methods=tuple(sorted({one for delta in deltas.values() for one in delta.methods})),
+    )
 
 
 @dataclass(slots=True)
@@ -69,20 +103,16 @@ class _Bucket:
 def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
     """Return the groups of all changes of ``plan``: the most disruptive first, then by table, FRR last.
 
-    Secrets are marked, since groups are for showing.
+    Secrets are marked, since groups are for showing. Devices that are provisioned for the first time are left out.
     """
     fresh = {name for name, device in plan.devices.items() if device.unprovisioned}
-    buckets = _gathered(plan, plan.deltas.keys() - fresh, _alike)
+    buckets = _gathered(plan, plan.deltas.keys() - fresh)
     buckets = _join(buckets, _by_value_and_devices, uniform=True)
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _by_kind, at_least=2)
     buckets = _sum_up(buckets, lambda _: True, _by_kind_and_devices, at_least=MOST_VARIANTS + 1)
     # Values that differ are shown once, whether they differ by device, by row or by plane.
     buckets = _sum_up(buckets, lambda bucket: not bucket.uniform, _by_kind, at_least=2)
-    groups = [
-        *map(_group, buckets),
-        *map(_group_of_table, _gathered(plan, fresh, _of_table)),
-    ]
-    return tuple(sorted(groups, key=_order))
+    return tuple(sorted(map(_group, buckets), key=_order))
 
 
 def _row(change: Change) -> str:
@@ -118,8 +148,9 @@ def _frozen(value: Value | Fields | None) -> Hashable:
     return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
 
 
-def _gathered(plan: Plan, names: Container[str], key: Callable[[Change], Hashable]) -> list[_Bucket]:
-    """Return the changes of these devices by ``key``, in order; those with secrets as they may be shown."""
+def _gathered(plan: Plan, names: Container[str]) -> list[_Bucket]:
+    """Return the changes of these devices, those that differ in nothing else together, in order; those with secrets as
+    they may be shown."""
     found: dict[Hashable, _Bucket] = {}
     # Devices share equal deltas and deltas equal changes, so that most of them are looked at once.
     sorted_out: dict[int, list[tuple[_Bucket, list[Change]]]] = {}
@@ -132,7 +163,7 @@ def _gathered(plan: Plan, names: Container[str], key: Callable[[Change], Hashabl
             for change in delta:
                 if id(change) not in known:
                     shown = change.shown
-                    bucket = found.setdefault(key(shown), _Bucket(uniform=key is _alike))
+                    bucket = found.setdefault(_alike(shown), _Bucket(uniform=True))
                     bucket.rows[_row(shown)] = None
                     bucket.reasons.add(shown.reason)
                     known[id(change)] = (shown, bucket)
@@ -150,15 +181,6 @@ def _gathered(plan: Plan, names: Container[str], key: Callable[[Change], Hashabl
 def _alike(change: Change) -> Hashable:
     """Return what changes have in common that differ in nothing but the device."""
     return (_kind(change), _row(change), _value(change))
-
-
-def _of_table(change: Change) -> Hashable:
-    """Return what all changes of a table have in common, whatever they change."""
-    return (change.op, change.table, change.disruption, change.method)
-
-
-def _group_of_table(bucket: _Bucket) -> ChangeGroup:
-    return replace(_group(bucket), field=None, context="", reason="", samples=())
 
 
 def _by_value_and_devices(bucket: _Bucket) -> Hashable:

@@ -9,9 +9,9 @@ from rich.text import Text
 from railweave.jsonable import as_json, members
 from railweave.plan.document import plan_json
 from railweave.plan.drift import Drift, IgnoreRule, remarks
-from railweave.plan.grouping import group_changes
+from railweave.plan.grouping import first_provisioning, group_changes
 from railweave.plan.model import DeviceState
-from railweave.report.changes import devices, effect, subject
+from railweave.report.changes import FIRST, devices, effect, provisioned, subject
 from railweave.report.diagnostics import diagnostics_json
 from railweave.report.layout import LIMIT_CHARS, cell, clipped, code, markdown_list, markdown_table, paragraphs, table
 from railweave.report.plan_parts import device_remarks, unmanaged
@@ -64,17 +64,20 @@ def headline(drift: Drift) -> str:
 def drift_view(drift: Drift) -> RenderableType:
     """Return drift for a person: the sentence, the groups, what is ignored and why. Remarks on rules are separate."""
     groups = group_changes(drift.plan)
-    rows = (
+    rows = [
         (
             *(Text(_WORDS[group.op], style=_STYLES[group.op]), subject(group), effect(group), devices(group)),
             Text(f"{group.method.value}, disruption {group.disruption.value}", style="dim"),
         )
         for group in groups
-    )
+    ]
+    if fresh := first_provisioning(drift.plan):
+        missing = Text(_WORDS[Op.ADD], style=_STYLES[Op.ADD])
+        rows.append((missing, FIRST, provisioned(fresh), devices(fresh), Text(", ".join(fresh.methods), style="dim")))
     hint = Text("`railweave plan` shows how a deployment would remediate this", style="dim")
     return paragraphs(
         Text(headline(drift), style="bold"),
-        table(*_COLUMNS, rows=rows) if groups else None,
+        table(*_COLUMNS, rows=rows) if rows else None,
         [*map(Text, _notes(drift))],
         hint if drift.found else None,
     )
@@ -94,11 +97,13 @@ def drift_markdown(drift: Drift) -> str:
     lines = [f"### {cell(headline(drift))}\n"]
     groups = group_changes(drift.plan)
     if groups:
-        rows = (
+        rows = [
             (_WORDS[one.op], code(subject(one)), code(effect(one)), cell(devices(one)), one.method.value)
             for one in groups[:_MOST_LINES]
-        )
+        ]
         lines.append(markdown_table(_COLUMNS, rows))
+    if fresh := first_provisioning(drift.plan):
+        lines.append(f"{FIRST}: {cell(devices(fresh))}: {provisioned(fresh)}\n")
     if len(groups) > _MOST_LINES:
         lines.append(f"and {len(groups) - _MOST_LINES} groups more\n")
     rules = (f"**{one.severity.value}**: {cell(one.message)} ({one.where})" for one in remarks(drift))

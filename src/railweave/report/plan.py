@@ -11,13 +11,22 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from railweave.plan.grouping import ChangeGroup, group_changes
+from railweave.plan.cables import changed_cables
+from railweave.plan.grouping import ChangeGroup, first_provisioning, group_changes
 from railweave.plan.headline import headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.printable import printable
-from railweave.report.changes import GLYPHS, change_line, devices, effect, subject
+from railweave.report.changes import FIRST, GLYPHS, change_line, devices, effect, provisioned, subject
 from railweave.report.layout import LIMIT_CHARS, cell, clipped, code, markdown_list, markdown_table, paragraphs, table
-from railweave.report.plan_parts import disruption_by_role, drained_lines, remarks, unmanaged, wave_lines
+from railweave.report.plan_parts import (
+    cable_counts,
+    cable_lines,
+    disruption_by_role,
+    drained_lines,
+    remarks,
+    unmanaged,
+    wave_lines,
+)
 from railweave.sonic.delta.change import Delta, Disruption, Op
 from railweave.wording import compact, counted
 
@@ -30,7 +39,8 @@ DISRUPTION_STYLES = {
 }
 
 _BY_ROLE = ("role", "devices", "changes", "worst-case impact", "methods")
-_MOST_CABLES = 16
+_MOST_CABLES, _FEW_CABLES = 16, 2
+_MOST_CABLE_ROWS = 256
 PLAN_CHARS = LIMIT_CHARS - 16_400
 """The longest markdown of a plan: a pipeline adds what `check` found and what prevents the plan, 50 lines of each."""
 _CLOSING_CHARS = 400
@@ -47,7 +57,7 @@ def plan_view(plan: Plan, *, every_change: bool = False) -> RenderableType:
 
     With ``every_change`` all changes follow by device, one a line.
     """
-    changed = (_groups(group_changes(plan)), _disruption(plan), list(_waves(plan))) if plan.deltas else ()
+    changed = (_disruption(plan), _groups(plan), list(_waves(plan))) if plan.deltas else ()
     untouched = unmanaged(plan)
     notes = [Text(one.text, style=one.style) for one in remarks(plan, _MOST_CABLES)]
     kept = [Text(f"unmanaged, left untouched: {untouched}", style="dim")] if untouched else []
@@ -55,21 +65,25 @@ def plan_view(plan: Plan, *, every_change: bool = False) -> RenderableType:
         Text(headline(plan), style="bold"),
         *changed,
         *(_by_device(plan) if every_change else ()),
-        [*notes, *kept],
+        [*map(Text, cable_lines(plan, _FEW_CABLES)), *notes, *kept],
         _totals(plan),
     )
 
 
-def _groups(groups: Iterable[ChangeGroup]) -> Table:
-    rows = (
+def _groups(plan: Plan) -> Table:
+    rows = [
         (
             *(Text(text, style=OP_STYLES[group.op]) for text in (GLYPHS[group.op], subject(group))),
             *(effect(group), devices(group)),
             Text(group.disruption.value, style=DISRUPTION_STYLES[group.disruption]),
             group.method.value,
         )
-        for group in groups
-    )
+        for group in group_changes(plan)
+    ]
+    if fresh := first_provisioning(plan):
+        glyph, first = (Text(text, style=OP_STYLES[Op.ADD]) for text in (GLYPHS[Op.ADD], FIRST))
+        disruption = Text(fresh.disruption.value, style=DISRUPTION_STYLES[Disruption.NONE])
+        rows.append((glyph, first, provisioned(fresh), devices(fresh), disruption, ", ".join(fresh.methods)))
     return table("", "what", "change", "devices", "disruption", "method", rows=rows)
 
 
@@ -117,11 +131,9 @@ def plan_markdown(plan: Plan) -> str:
     """Return ``plan`` as markdown of at most ``PLAN_CHARS`` characters."""
     notes = markdown_list([cell(one.text) for one in remarks(plan, _MOST_NOTES // 2)], _MOST_NOTES)
     blocks = [f"### {cell(headline(plan))}\n", *(["\n".join(notes) + "\n"] if notes else [])]
-    groups = group_changes(plan)
-    running = [group for group in groups if group.samples]
+    running = group_changes(plan)
     if plan.deltas:
-        blocks += [_disruption_markdown(plan), *_running(running), _order(plan)]
-        blocks += _provisioned(plan, [group for group in groups if not group.samples])
+        blocks += [_disruption_markdown(plan), *_running(running), *_provisioned(plan), *_cables(plan), _order(plan)]
     text = "\n".join([*blocks, _foot(plan)])
     if len(text) >= PLAN_CHARS - _CLOSING_CHARS:
         return clipped(text, PLAN_CHARS - _CLOSING_CHARS)
@@ -175,15 +187,26 @@ def _order(plan: Plan) -> str:
     return "\n".join([f"{title}\n", *policy]) + _folded("All waves", "\n".join(shown) + "\n")
 
 
-def _provisioned(plan: Plan, groups: Sequence[ChangeGroup]) -> Iterable[str]:
-    """Yield what switches get that are provisioned for the first time: their tables, folded."""
-    if not groups:
+def _provisioned(plan: Plan) -> Iterable[str]:
+    """Yield in a line what switches get that are provisioned for the first time."""
+    if fresh := first_provisioning(plan):
+        yield f"{FIRST.capitalize()}: {cell(devices(fresh))}: {provisioned(fresh)}.\n"
+
+
+def _cables(plan: Plan) -> Iterable[str]:
+    """Yield the cables that are moved, removed and added, by their labels; folded where they are many."""
+    cables = changed_cables(plan)
+    if not cables:
         return
-    fresh = [name for name in plan.deltas if plan.devices[name].unprovisioned]
-    total = sum(group.count for group in groups)
-    rows = [(code(group.table), f"{len(group.keys):,}", f"{group.count:,}") for group in groups]
-    title = f"First provisioning: {compact(fresh)} ({len(fresh)}), {total:,} rows and lines"
-    yield _folded(title, markdown_table(("table", "different", "in all"), rows)).lstrip("\n")
+    rows = [
+        (GLYPHS[one.op], code(one.lower), " → ".join(map(code, filter(None, (one.before, one.after)))))
+        for one in cables[:_MOST_CABLE_ROWS]
+    ]
+    body = markdown_table(("", "cable", "to"), rows)
+    if hidden := len(cables) - len(rows):
+        body += f"\nand {hidden:,} more: `railweave render` writes all cables to cables.csv\n"
+    title = f"Cables: {cable_counts(cables)}"
+    yield f"{title}\n\n{body}" if len(cables) <= _MOST_CABLES else _folded(title, body).lstrip("\n")
 
 
 def _foot(plan: Plan) -> str:

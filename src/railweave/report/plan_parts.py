@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from railweave.fabric.releases import release_warnings
+from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.consent import live_port_diagnostics, lowered_mtu, removed_markings
 from railweave.plan.drain_planner import WHOLE
 from railweave.plan.headline import WORDS
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
-from railweave.plan.moves import moved_cables
 from railweave.plan.waves import violation_diagnostics
-from railweave.sonic.delta.change import Disruption, Method
+from railweave.sonic.delta.change import Disruption, Method, Op
 from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE
 from railweave.wording import command_line, compact, counted, first_few
@@ -80,7 +80,7 @@ def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
     )
     broken = (*violation_diagnostics(plan.violations, plan.policy), *live_port_diagnostics(plan))
     return (
-        *(Remark(line, "bold yellow") for line in (*_cable_lines(plan, most_cables), *marking, *mtu)),
+        *(Remark(line, "bold yellow") for line in (*_moved_cable_lines(plan, most_cables), *marking, *mtu)),
         *(Remark(f"{one.code}: {one.message}", "bold red") for one in broken),
         *_assumed(plan),
         *device_remarks(plan),
@@ -129,15 +129,31 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     yield from (Remark(f"not applied: {name}: {one}", "yellow") for name, one in taken)
 
 
-def _cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
+def _moved_cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
     """Return a line for each cable that has to be moved, and how to move them without taking all links of a leaf."""
-    cables = moved_cables(plan)
-    if not cables:
+    moved = [one for one in changed_cables(plan) if one.op is Op.UPDATE]
+    if not moved:
         return ()
-    lines = [f"cable to move: {cable}" for cable in cables[:most]]
-    if hidden := len(cables) - len(lines):
+    lines = [f"cable to move: {one.lower} from {one.before} to {one.after}" for one in moved[:most]]
+    if hidden := len(moved) - len(lines):
         lines.append(f"cables to move: {hidden} more, all in the JSON output")
     return (*lines, "`railweave phases BASE` and `deploy --from BASE` move cables a few at a time, with a work order")
+
+
+_CABLE_WORDS = {Op.UPDATE: "moved", Op.REMOVE: "removed", Op.ADD: "added"}
+
+
+def cable_counts(cables: Iterable[CableChange]) -> str:
+    """Return how many cables are moved, removed and added, by their words."""
+    return ", ".join(f"{count:,} {_CABLE_WORDS[op]}" for op, count in Counter(one.op for one in cables).items())
+
+
+def cable_lines(plan: Plan, most: int) -> Iterator[str]:
+    """Yield a line for the cables that are removed and one for those that are added, with the first of them."""
+    for op in (Op.REMOVE, Op.ADD):
+        if cables := [one for one in changed_cables(plan) if one.op is op]:
+            shown = first_few((f"{one.lower} – {one.before or one.after}" for one in cables), most)
+            yield f"cables {_CABLE_WORDS[op]}: {len(cables):,}: {shown}"
 
 
 def unmanaged(plan: Plan) -> str:

@@ -175,7 +175,7 @@ def _next(rollout: Rollout) -> Text:
     if rollout.finished:
         return Text(_rollback(rollout) if rollout.changed else "", style="dim")
     resume = command_line("deploy", "--resume", rollout.name, target=rollout.target)
-    return Text(f"{resume}\nor {_rollback(rollout)}", style="dim")
+    return Text(f"{resume}\nor {_rollback(rollout)}", style="dim", no_wrap=True, overflow="ignore")
 
 
 def _rollback(rollout: Rollout) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from railweave.plan.grouping import MOST_VARIANTS, group_changes
+from railweave.plan.grouping import MOST_VARIANTS, first_provisioning, group_changes
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.moves import moved_cables
 from railweave.sonic.delta.change import Change, Disruption, Op
@@ -59,7 +59,9 @@ def test_different_values_on_the_same_devices_stay_apart_while_they_are_few(
 
 def test_every_change_is_in_exactly_one_group(growth: Plan, recolored: Plan) -> None:
     for plan in (growth, recolored):
-        assert sum(group.count for group in group_changes(plan)) == plan.summary.total
+        fresh = first_provisioning(plan)
+        count = fresh.rows + fresh.lines if fresh else 0
+        assert sum(group.count for group in group_changes(plan)) + count == plan.summary.total
 
 
 def test_operations_and_disruptions_are_never_mixed(
@@ -101,12 +103,15 @@ def test_lines_of_each_devices_own_are_counted(plan_of: Callable[..., Plan], cha
     assert group.devices == tuple(leaves(4))
 
 
-def test_a_provisioned_device_has_one_group_a_table(
-    plan_of: Callable[..., Plan], change: Callable[..., Change]
-) -> None:
+def test_all_first_provisioning_is_one_value(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     changes = [change(key=f"Ethernet{port}", field=field) for port in range(8) for field in ("mtu", "fec", "alias")]
-    (group,) = group_changes(plan_of(*changes, leaf1=DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)))
-    assert (group.count, len(group.keys), group.samples) == (24, 8, ())
+    lines = [line(change, "leaf1", 1, "timers bgp 3 9"), change(table="QUEUE", key="Ethernet0|3")]
+    plan = plan_of(*changes, *lines, leaf1=DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True))
+    fresh = first_provisioning(plan)
+    assert fresh is not None
+    assert (fresh.devices, fresh.rows, fresh.tables, fresh.lines) == (("leaf1",), 25, 2, 1)
+    assert group_changes(plan) == ()
+    assert first_provisioning(plan_of(*changes)) is None
 
 
 def test_the_code_point_change_is_two_lines_on_all_devices(recolored: Plan) -> None:

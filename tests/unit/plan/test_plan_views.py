@@ -46,7 +46,10 @@ def test_lists_of_names_are_short(names: list[str], words: str) -> None:
 
 def test_the_terminal_shows_groups_order_and_totals(growth: Plan) -> None:
     text = shown(plan_view(growth))
-    assert "DEVICE_NEIGHBOR: 2 rows" in text
+    assert "DEVICE_NEIGHBOR|Ethernet8, Ethernet12 " in text
+    assert "+ first provisioning 340 rows of 22 tables, 80 lines of FRR lab-leaf3" in " ".join(text.split())
+    added = "gpu5:rail0 – lab-leaf3:fortyGigE0/0, gpu5:rail1 – lab-leaf4:fortyGigE0/0 and 10 more"
+    assert f"cables added: 12: {added}" in text
     assert "4 waves" in text
     assert "lab-leaf3, lab-leaf4" in text
     assert f"+ {growth.summary.add}" in text
@@ -72,8 +75,48 @@ def test_markdown_folds_the_details(growth: Plan) -> None:
     assert "+ INTERFACE|Ethernet8|10.192.0.184/31" in text
     assert text.count("```diff") == 4
     titles = re.findall("<summary>(.*?)</summary>", text)
-    assert titles[:2] == ["First provisioning: lab-leaf3, lab-leaf4 (2), 420 rows and lines", "Why"]
-    assert len(titles) == text.count("</details>") == 6
+    assert titles[0] == "Why"
+    assert len(titles) == text.count("</details>") == 5
+    assert "\nFirst provisioning: lab-leaf3, lab-leaf4: 340 rows of 22 tables, 80 lines of FRR.\n" in text
+    assert "\nCables: 12 added\n" in text
+    assert "\n| + | `lab-leaf3:fortyGigE0/112` | `lab-spine1:fortyGigE0/8` |\n" in text
+
+
+def test_groups_of_many_rows_keep_what_tells_them_apart(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
+    queues = [
+        change(device=name, table="QUEUE", key=f"Ethernet{8 * port}|{queue}", field="scheduler", after=f"s{queue}")
+        for name in ("leaf1", "leaf2")
+        for port in range(16)
+        for queue in (0, 3, 6)
+    ]
+    text = shown(plan_view(plan_of(*queues)))
+    for queue in (0, 3, 6):
+        assert f"QUEUE|Ethernet0…120|{queue} scheduler" in text
+
+
+def test_the_full_detail_cuts_no_value(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
+    plan = plan_of(change(field="description", after="x" * 400))
+    assert "…" in plan_markdown(plan).split("<details>")[0]
+    assert "x" * 400 in plan_markdown(plan)
+
+
+def test_a_label_is_called_one_where_names_of_ports_stand_too(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
+    link = {"table": "DEVICE_NEIGHBOR", "op": Op.ADD, "field": None, "before": None}
+    plan = plan_of(*(change(key=f"Ethernet{8 * n}", after={"name": "gpu1", "port": f"eth{n}"}, **link) for n in (0, 1)))
+    assert "Ethernet0 name=gpu1 label=eth0; Ethernet8 name=gpu1 label=eth1" in shown(plan_view(plan))
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_table_that_is_too_wide_for_the_screen_stands_as_records(growth: Plan, width: int) -> None:
+    lines = [line.rstrip() for line in shown(plan_view(growth), width).splitlines()]
+    assert max(map(len, lines)) <= width
+    place = lines.index("+ DEVICE_NEIGHBOR_METADATA|lab-leaf3")
+    assert lines[place + 1].startswith("    change: hwsku=Force10-S6000 ")
+    assert "    devices: lab-spine1, lab-spine2" in lines[place : place + 6]
 
 
 def test_markdown_always_fits_a_comment(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
@@ -99,10 +142,12 @@ def test_cables_to_move_are_named_and_counted(plan_of: Callable[..., Plan], chan
         *(
             change(table="DEVICE_NEIGHBOR", key=f"Ethernet{port}", field="name", before="spine1", after="spine5")
             for port in range(20)
-        )
+        ),
+        *(change(key="Ethernet0", field="description", before="to spine1:Ethernet8", after="to spine5:Ethernet16"),),
     )
     text = shown(plan_view(plan))
-    assert "cable to move: leaf1:Ethernet0 from spine1:the same port to spine5:the same port" in text
+    assert "cable to move: leaf1:Ethernet0 from spine1:Ethernet8 to spine5:Ethernet16" in text
+    assert "cable to move: leaf1:Ethernet1 from spine1:the same port to spine5:the same port" in text
     assert "cables to move: 4 more" in text
     assert plan_markdown(plan).count("cable to move") == 20
 

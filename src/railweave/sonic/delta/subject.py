@@ -45,6 +45,11 @@ _PORT = re.compile(r"Ethernet\d+")
 _SWITCH_WIDE = frozenset({"global", "GLOBAL"})
 
 
+def is_port(name: str) -> bool:
+    """Tell whether a name is one of SONiC's front-panel ports."""
+    return _PORT.fullmatch(name) is not None
+
+
 def is_peer(name: str) -> bool:
     """Tell whether FRR's name of a neighbor is one session: an address or a port; any other is a peer group's."""
     return _ADDRESS.fullmatch(name) is not None or _PORT.fullmatch(name) is not None
