@@ -112,18 +112,25 @@ def test_a_command_names_the_extra_that_it_lacks(
     assert f"railweave[{extra}]" in railweave.run("railweave", *words.split(), cwd=project, home=home, status=1)
 
 
+@pytest.fixture(scope="module")
+def simulated(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with railweave and its simulator."""
+    [wheel] = wheels.glob("railweave-*.whl")
+    return Environment(tmp_path_factory.mktemp("sim"), f"{wheel}[sim]")
+
+
 @pytest.mark.parametrize("source", ["file", "index"])
-def test_the_scaffold_deploys_on_the_simulator(source: str, wheels: Path, tmp_path: Path) -> None:
+def test_the_scaffold_installs_and_deploys(source: str, simulated: Environment, wheels: Path, tmp_path: Path) -> None:
     """``requirements.in`` of the scaffold is installed from a wheel file or by its name from an index on loopback."""
     [wheel] = wheels.glob("railweave-*.whl")
-    environment = Environment(tmp_path / "env", f"{wheel}[sim]")
-    environment.run("railweave", "init", "fabric", cwd=tmp_path)
-    asked = tmp_path / "fabric/requirements.in"
-    environment.run("pip", "uninstall", "--quiet", "--yes", "railweave")
+    simulated.run("railweave", "init", "fabric", cwd=tmp_path)
+    project = tmp_path / "fabric"
+    asked = project / "requirements.in"
+    simulated.run("pip", "uninstall", "--quiet", "--yes", "railweave")
     if source == "file":
         text = asked.read_text(encoding="utf-8").replace("railweave[sim]", f"railweave[sim] @ {wheel.as_uri()}")
         asked.write_text(text, encoding="utf-8")
-        environment.run("pip", "install", "--quiet", "--no-deps", "-r", str(asked))
+        simulated.run("pip", "install", "--quiet", "--no-deps", "-r", str(asked))
     else:
         index = tmp_path / "index/simple/railweave"
         index.mkdir(parents=True)
@@ -132,13 +139,12 @@ def test_the_scaffold_deploys_on_the_simulator(source: str, wheels: Path, tmp_pa
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             address = f"http://127.0.0.1:{server.server_port}/simple/"
-            environment.run("pip", "install", "--quiet", "--no-deps", "--index-url", address, "-r", str(asked))
+            simulated.run("pip", "install", "--quiet", "--no-deps", "--index-url", address, "-r", str(asked))
             server.shutdown()
-    project = tmp_path / "fabric"
     try:
-        assert "verified: 1," in environment.run("make", "deploy", cwd=project)
+        assert "verified: 1," in simulated.run("make", "deploy", cwd=project)
     finally:
-        environment.run("make", "sim-down", cwd=project)
+        simulated.run("make", "sim-down", cwd=project)
 
 
 def test_the_completion_that_is_installed_completes_a_command(railweave: Environment, tmp_path: Path) -> None:
@@ -147,7 +153,7 @@ def test_the_completion_that_is_installed_completes_a_command(railweave: Environ
     railweave.run("bash", "-c", "railweave --install-completion; exit $?", home=home)
     script = (
         "source ~/.bashrc; COMP_WORDS=(railweave si); COMP_CWORD=1; "
-        "$(complete -p railweave | sed 's/.*-F \\([^ ]*\\).*/\\1/'); echo ${COMPREPLY[@]}"
+        "$(complete -p railweave | sed 's/.*-F \\([^ ]*\\).*/\\1/') railweave; echo ${COMPREPLY[@]}"
     )
     assert railweave.run("bash", "-c", script, home=home).split() == ["size", "sim"]
 
