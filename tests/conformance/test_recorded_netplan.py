@@ -11,7 +11,7 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.hosts.render import host_files
+from railweave.hosts.render import HostRenderer
 from railweave.intent.load import load_intent
 from railweave.templates import find_templates
 
@@ -25,7 +25,7 @@ OUR_OWN = {("Network", "EmitLLDP", "yes")}
 def files() -> dict[str, bytes]:
     fabric = design(load_intent(INTENT), load_catalog()).fabric
     assert fabric is not None
-    return dict(host_files(fabric, fabric.host_of["gpu32"], find_templates()))
+    return dict(HostRenderer(fabric, find_templates()).files(fabric.host_of["gpu32"]))
 
 
 def settings(text: str) -> Iterator[tuple[str, ...]]:

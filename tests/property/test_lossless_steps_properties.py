@@ -122,7 +122,7 @@ class Switch:
         return self.orchagent.object_of(f"WRED_PROFILE|{profile}").get("ecn", "ecn_none") != "ecn_none"
 
     def _is_lossless(self, table: str, port: str, number: str) -> bool:
-        profile = self.orchagent.profile_of(table, port, int(number))
+        profile = self.orchagent.bound_to(table, port, int(number), "profile")
         return profile == "NULL" or (
             "lossless" in profile and bool(self.orchagent.object_of(f"BUFFER_PROFILE|{profile}"))
         )
@@ -186,8 +186,10 @@ def test_a_class_that_stays_lossless_is_lossless_at_every_moment(device: str, ba
     for key in intended.config_db()["BUFFER_PG"]:
         port, _, span = key.partition("|")
         for group in span.split("-"):
-            profile = fresh.orchagent.profile_of("BUFFER_PG", port, int(group))
-            assert booted.profile_of("BUFFER_PG", port, int(group)) == profile, "what holds after the next boot"
+            profile = fresh.orchagent.bound_to("BUFFER_PG", port, int(group), "profile")
+            assert booted.bound_to("BUFFER_PG", port, int(group), "profile") == profile, (
+                "what holds after the next boot"
+            )
     assert switch.queues() == fresh.queues()
     for key in fresh.orchagent.seen:
         if key.startswith(("SCHEDULER|", "WRED_PROFILE|")):

@@ -136,10 +136,6 @@ class Orchagent:
         """Return the fields of an object as the ASIC has them; none where there is no such object."""
         return dict(self.held.get(key, self.seen.get(key, ())))
 
-    def profile_of(self, table: str, port: str, number: int) -> str:
-        """Return the profile of a group or queue in the ASIC, empty where it has none."""
-        return self.bound_to(table, port, number, "profile")
-
     def bound_to(self, table: str, port: str, number: int, name: str) -> str:
         """Return what a group or queue has in the ASIC of the objects that the field ``name`` names, empty for none."""
         state = self.bound.get(f"{table}|{port}")

@@ -112,11 +112,6 @@ class HostRenderer:
         return self._templates.fill(f"hosts/{template}", values)
 
 
-def host_files(fabric: Fabric, host: Host, templates: Templates) -> Mapping[str, bytes]:
-    """Return the files of one node by name; use HostRenderer for many."""
-    return HostRenderer(fabric, templates).files(host)
-
-
 def _nic_values(node: Node) -> Mapping[str, Any]:
     mark = node.marking
     if node.vendor is None or mark is None:

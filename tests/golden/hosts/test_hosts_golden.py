@@ -10,7 +10,7 @@ import yaml
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
-from railweave.hosts.render import PROGRAM, host_files
+from railweave.hosts.render import PROGRAM, HostRenderer
 from railweave.intent.load import load_intent
 from railweave.templates import find_templates
 
@@ -35,7 +35,7 @@ def test_a_node_has_the_files_as_recorded(path: Path, name: str) -> None:
     fabric = designed(path)
     files = {
         file: content
-        for file, content in host_files(fabric, fabric.host_of[name], find_templates()).items()
+        for file, content in HostRenderer(fabric, find_templates()).files(fabric.host_of[name]).items()
         if file != PROGRAM  # the same everywhere, and a module with tests of its own
     }
     recorded = HERE / "expected" / path.stem / name
@@ -53,7 +53,7 @@ def test_a_node_has_the_files_as_recorded(path: Path, name: str) -> None:
 @pytest.mark.parametrize(("path", "name"), CASES, ids=lambda value: getattr(value, "stem", value))
 def test_netplan_and_networkd_say_the_same(path: Path, name: str) -> None:
     fabric = designed(path)
-    files = host_files(fabric, fabric.host_of[name], find_templates())
+    files = HostRenderer(fabric, find_templates()).files(fabric.host_of[name])
     interfaces = yaml.safe_load(files["netplan.yaml"])["network"]["ethernets"]
     networkd = {
         file.removeprefix("networkd/10-railweave-").removesuffix(".network"): content.decode().splitlines()

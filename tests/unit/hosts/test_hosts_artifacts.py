@@ -9,7 +9,7 @@ import pytest
 
 from railweave.cli.main import main
 from railweave.fabric.model import Fabric
-from railweave.hosts.render import HostRenderer, host_files
+from railweave.hosts.render import HostRenderer
 from railweave.report.artifacts import MOST_HOST_PORTS, write_artifacts, write_hosts, writes_hosts
 from railweave.templates import find_templates
 
@@ -24,7 +24,7 @@ def test_a_node_is_written_as_it_is_rendered(pod: Pod, tmp_path: Path) -> None:
     fabric = pod()
     write_hosts(HostRenderer(fabric, find_templates()), fabric.hosts, tmp_path)
     for host in fabric.hosts:
-        assert contents(tmp_path / host.name) == host_files(fabric, host, find_templates())
+        assert contents(tmp_path / host.name) == HostRenderer(fabric, find_templates()).files(host)
     assert os.access(tmp_path / "gpu1" / "railweave-host", os.X_OK)
 
 
@@ -42,7 +42,7 @@ def test_a_file_system_without_links_gets_copies(pod: Pod, tmp_path: Path, monke
     monkeypatch.setattr(os, "link", refuse)
     fabric = pod()
     write_hosts(HostRenderer(fabric, find_templates()), fabric.hosts, tmp_path)
-    assert contents(tmp_path / "gpu8") == host_files(fabric, fabric.hosts[7], find_templates())
+    assert contents(tmp_path / "gpu8") == HostRenderer(fabric, find_templates()).files(fabric.hosts[7])
 
 
 def test_thousands_of_nodes_are_written_only_when_asked_for(pod: Pod, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric
 from railweave.hosts.packs import filled_steps
-from railweave.hosts.render import HostRenderer, host_files, installed_files, nccl_settings
+from railweave.hosts.render import HostRenderer, installed_files, nccl_settings
 from railweave.hosts.values import marking, node_of
 from railweave.qos.mmu.headroom import nic_headroom_bytes
 from railweave.templates import find_templates
@@ -53,8 +53,8 @@ def test_no_address_is_given_twice_and_all_are_in_the_pool(pod: Pod) -> None:
 def test_growth_changes_no_file_of_a_node_that_runs(pod: Pod) -> None:
     small, large = pod(nodes=8), pod(nodes=16)
     for host in small.hosts:
-        before = host_files(small, host, find_templates())
-        assert host_files(large, large.host_of[host.name], find_templates()) == before
+        before = HostRenderer(small, find_templates()).files(host)
+        assert HostRenderer(large, find_templates()).files(large.host_of[host.name]) == before
 
 
 def test_the_marking_is_that_of_the_classes(pod: Pod) -> None:
@@ -131,7 +131,7 @@ def test_nccl_may_cross_nics_where_a_rack_shares_a_leaf(pod: Pod) -> None:
 def test_stated_rdma_devices_and_pci_addresses_are_used(pod: Pod) -> None:
     addresses = ", ".join(f'"0000:{slot}:00.0"' for slot in ("1a", "3c", "9a", "bc"))
     fabric = pod(nics=f", pci_addresses: [{addresses}], rdma_devices: [mlx5_0, mlx5_3, mlx5_4, mlx5_5]")
-    files = host_files(fabric, fabric.hosts[0], find_templates())
+    files = HostRenderer(fabric, find_templates()).files(fabric.hosts[0])
     assert b"NCCL_IB_HCA==mlx5_0:1,mlx5_3:1,mlx5_4:1,mlx5_5:1\n" in files["nccl.conf"]
     assert b"Path=pci-0000:3c:00.0\n" in files["networkd/10-railweave-rail1.link"]
 
@@ -146,7 +146,7 @@ def test_stated_rdma_devices_and_pci_addresses_are_used(pod: Pod) -> None:
 )
 def test_a_node_gets_the_files_of_one_network_configuration(pod: Pod, network: str, wanted: str) -> None:
     fabric = pod(rest=f"hosts: {{network: {network}}}")
-    files = host_files(fabric, fabric.hosts[0], find_templates())
+    files = HostRenderer(fabric, find_templates()).files(fabric.hosts[0])
     places = {one.path: one.mode for one in installed_files(files, fabric.policies.hosts.network)}
     assert wanted in places
     of_networks = [place for place in places if place.endswith((".network", ".yaml", ".nmconnection"))]
@@ -168,7 +168,7 @@ def test_nodes_of_a_kind_share_what_is_the_same(pod: Pod) -> None:
 
 def test_networkmanager_gets_what_networkd_does(pod: Pod) -> None:
     fabric = pod(rest="hosts: {network: networkmanager}")
-    texts = host_files(fabric, fabric.hosts[1], find_templates())
+    texts = HostRenderer(fabric, find_templates()).files(fabric.hosts[1])
     profile = configparser.ConfigParser(delimiters=("=",), interpolation=None)
     profile.read_string(texts["railweave-rail2.nmconnection"].decode())
     rail = node_of(fabric, fabric.hosts[1]).rails[2]
@@ -188,7 +188,7 @@ def test_networkmanager_gets_what_networkd_does(pod: Pod) -> None:
 
 def test_jobs_start_after_the_nics_are_set_and_a_loaded_driver_is_set_again(pod: Pod) -> None:
     fabric = pod()
-    files = host_files(fabric, fabric.hosts[0], find_templates())
+    files = HostRenderer(fabric, find_templates()).files(fabric.hosts[0])
     assert b"\nBefore=slurmd.service kubelet.service\n" in files["railweave-rdma.service"]
     other = HostRenderer(fabric, find_templates(), before=["flux.service"]).files(fabric.hosts[0])
     assert b"\nBefore=flux.service\n" in other["railweave-rdma.service"]
@@ -215,7 +215,7 @@ def test_the_cable_and_a_buffer_for_the_headroom_are_set_where_the_driver_has_th
     fabric = pod(rest="cabling: {host: {length_m: 30}}")
     receive = node_of(fabric, fabric.hosts[0]).receive
     assert receive == (30, nic_headroom_bytes(400, 30, 9000) + 9000)
-    document = orjson.loads(host_files(fabric, fabric.hosts[0], find_templates())["rails.json"])
+    document = orjson.loads(HostRenderer(fabric, find_templates()).files(fabric.hosts[0])["rails.json"])
     reads = {read["what"]: read for step in document["nic"]["steps"] for read in step["reads"]}
     assert reads["cable length"]["want"] == "30"
     assert reads["priority to buffer"]["want"] == {str(one): "1" if one == 3 else "0" for one in range(8)}

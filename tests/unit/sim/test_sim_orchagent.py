@@ -120,12 +120,12 @@ def test_a_row_that_is_named_waits_to_be_removed_and_so_does_what_is_set_meanwhi
 def test_a_range_that_goes_takes_the_profiles_of_others_along(run: Run, leaf: Device) -> None:
     write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": {"profile": "lossless"}}})
     write(run, leaf, {"BUFFER_PG": {"Ethernet0|3-4": None}})
-    assert leaf.orchagent.profile_of("BUFFER_PG", "Ethernet0", 4) == ""
+    assert leaf.orchagent.bound_to("BUFFER_PG", "Ethernet0", 4, "profile") == ""
     again = device_from_json(json.loads(json.dumps(device_to_json(leaf))), Clock(0.0))
-    assert again.orchagent.profile_of("BUFFER_PG", "Ethernet0", 4) == ""
+    assert again.orchagent.bound_to("BUFFER_PG", "Ethernet0", 4, "profile") == ""
     write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": None}})
     write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": {"profile": "lossless"}}})
-    assert leaf.orchagent.profile_of("BUFFER_PG", "Ethernet0", 4) == "lossless"
+    assert leaf.orchagent.bound_to("BUFFER_PG", "Ethernet0", 4, "profile") == "lossless"
 
 
 def test_the_watchdog_keeps_its_queues_and_action_until_its_row_is_set_anew(run: Run, leaf: Device) -> None:

@@ -156,8 +156,3 @@ def find_command(word: str, device: Device) -> Command | None:
 def always(argv: list[str]) -> bool:
     """Say of a program that it reads its input whatever its words are."""
     return True
-
-
-def without_operands(argv: list[str]) -> bool:
-    """Say of a program that it reads its input when no file is named."""
-    return not [word for word in argv[1:] if not word.startswith("-")]
