@@ -9,8 +9,8 @@ A page is Markdown. `<!-- session: clone -->` begins a session in a folder of it
 - a block ``diff`` that begins with ``--- PATH`` edits that file: the lines of `` `` and ``-`` must be there once, and
   become those of `` `` and ``+``. Without any, the lines are appended.
 
-`<!-- not run: REASON -->` before a block leaves it out. With ``UPDATE_SESSIONS=1`` the shown output becomes the
-real one, where they differ.
+`<!-- not run: REASON -->` before a block leaves it out. With ``RAILWEAVE_UPDATE_SESSIONS=1`` the shown output becomes
+the real one, where they differ.
 """
 
 import os
@@ -38,7 +38,7 @@ SETTINGS = {
 }
 COMMAND_SECONDS = 240
 COLUMNS = "110"
-UPDATE = os.environ.get("UPDATE_SESSIONS") == "1"
+UPDATE = os.environ.get("RAILWEAVE_UPDATE_SESSIONS") == "1"
 
 _NOT_CLONED = shutil.ignore_patterns(".*", "__pycache__", "tests", "build", "dist", "*.egg-info")
 _GIT = "[user]\nname = engineer\nemail = engineer@example.net\n[init]\ndefaultBranch = main\n"
@@ -230,6 +230,8 @@ class Session:
         # Older than the environment, so that `make` never installs the copy into the environment of the tests.
         for name in ("pyproject.toml", "constraints.txt"):
             os.utime(self.folder / name, (0, 0))
+        if not Path(sys.prefix, ".ready").exists():
+            raise SessionError("the environment is not ready: run `make setup`")
         (self.folder / ".venv").symlink_to(sys.prefix)
         self._bash("git init -q && git add -A && git commit -q -m 'A clone'")
 

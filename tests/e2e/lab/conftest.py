@@ -3,8 +3,8 @@
 They have different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what happens to
 it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of containers
 that behave as docker-sonic-vs does, one of containers that boot as virtual machines do, one that prints FRR's text as
-SONiC's builds do, and one for the examples of the API. The tests of a lab run one after the other, in the order of
-``FILES``; each begins and ends with the fabric as its intent says.
+SONiC's builds do, one for the examples of the API, and those that pages of the documentation start. The tests of a lab
+run one after the other, in the order of ``FILES``; each begins and ends with the fabric as its intent says.
 """
 
 import contextlib
@@ -39,6 +39,7 @@ FILES = (
     "sonic_vm",
     "frr",
     "api",
+    "documentation",
 )
 """Test files in the order in which they run; those of one lab are together."""
 
@@ -51,6 +52,7 @@ OTHER_LABS = {
     "sonic_vm": "sonic_vm",
     "frr": "frr",
     "api": "api",
+    "documentation": "documentation",
 }
 """The lab of a file where it is not that of the fabric as it is."""
 

@@ -1,0 +1,13 @@
+"""The pages that need a lab do what they show. Each starts and stops a lab of its own."""
+
+from pathlib import Path
+
+import pytest
+from shell_session import ROOT, run_page
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.mark.parametrize("page", ["docs/tutorial/lab.md", "tests/e2e/journeys/lab.md"])
+def test_a_page_does_what_it_shows(page: str, tmp_path: Path) -> None:
+    run_page(ROOT / page, tmp_path, Path, lab=True)
