@@ -139,6 +139,78 @@ def test_the_watchdog_keeps_its_queues_and_action_until_its_row_is_set_anew(run:
     assert leaf.orchagent.watch_of("Ethernet0") == {"4": "forward"}
 
 
+def test_the_watchdog_waits_for_queues_and_refuses_times_out_of_range(run: Run, leaf: Device) -> None:
+    write(run, leaf, {"PFC_WD": {"Ethernet0": {"detection_time": "50"}}})
+    assert leaf.orchagent.watch_of("Ethernet0") == {"3": "drop"}
+    write(run, leaf, {"PFC_WD": {"Ethernet0": None}, "PORT_QOS_MAP": {"Ethernet0": {"pfcwd_sw_enable": ""}}})
+    write(run, leaf, {"PFC_WD": {"Ethernet0": {"detection_time": "400"}}})
+    assert leaf.orchagent.watch_of("Ethernet0") == {}
+    write(run, leaf, {"PORT_QOS_MAP": {"Ethernet0": {"pfcwd_sw_enable": "3,4"}}})
+    assert leaf.orchagent.watch_of("Ethernet0") == {"3": "drop", "4": "drop"}
+
+
+def test_a_queue_s_row_that_goes_takes_scheduler_and_marking_of_its_whole_range(run: Run, leaf: Device) -> None:
+    def bound(queue: int) -> tuple[str, str]:
+        return (
+            leaf.orchagent.bound_to("QUEUE", "Ethernet0", queue, "scheduler"),
+            leaf.orchagent.bound_to("QUEUE", "Ethernet0", queue, "wred_profile"),
+        )
+
+    write(run, leaf, {"QUEUE": {"Ethernet0|3": {"wred_profile": "roce"}}})
+    write(run, leaf, {"QUEUE": {"Ethernet0|3-4": {"scheduler": "roce"}}})
+    assert [bound(3), bound(4)] == [("roce", "roce"), ("roce", "")]
+    write(run, leaf, {"QUEUE": {"Ethernet0|3-4": None}})
+    assert [bound(3), bound(4)] == [("", ""), ("", "")]
+
+
+def test_a_hash_that_was_refused_half_way_leaves_orchagent_with_a_wrong_belief(run: Run, leaf: Device) -> None:
+    def ecmp() -> str:
+        return leaf.orchagent.object_of("SWITCH_HASH|GLOBAL").get("ecmp_hash@", "")
+
+    write(run, leaf, {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": ["DST_IP"], "lag_hash": ["SRC_IP"]}}})
+    run(leaf, "sonic-db-cli CONFIG_DB HDEL 'SWITCH_HASH|GLOBAL' lag_hash@")
+    write(run, leaf, {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": ["SRC_IP"]}}})
+    assert ecmp() == "SRC_IP"
+    write(run, leaf, {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": ["DST_IP"], "lag_hash": ["SRC_IP"]}}})
+    assert ecmp() == "SRC_IP", "it takes DST_IP for set"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"SCHEDULER": {"roce": {"type": "FAIR", "weight": "9"}}},
+        {"WRED_PROFILE": {"roce": {"green_min_threshold": "9000", "green_max_threshold": "8000"}}},
+        {"WRED_PROFILE": {"roce": {"wred_red_enable": "yes", "ecn": "ecn_none"}}},
+    ],
+)
+def test_a_row_with_a_value_out_of_its_range_is_refused_as_a_whole(
+    run: Run, leaf: Device, row: Mapping[str, Mapping[str, object]]
+) -> None:
+    key = "|".join((next(iter(row)), "roce"))
+    before = leaf.orchagent.object_of(key)
+    write(run, leaf, row)
+    assert leaf.orchagent.object_of(key) == before
+
+
+def test_the_buffer_manager_takes_a_cable_length_at_the_port_s_next_row(run: Run, leaf: Device) -> None:
+    def group() -> str:
+        return leaf.db.get("BUFFER_PG|Ethernet0|3").get("profile", "")
+
+    pool = {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "1000"}}
+    write(run, leaf, {"BUFFER_POOL": pool, "BUFFER_PG": {"Ethernet0|3-4": None}})
+    write(run, leaf, {"CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}}})
+    assert not group()
+    write(run, leaf, {"PORT": {"Ethernet0": {"speed": "400000", "description": "any change"}}})
+    assert group() == "pg_lossless_400000_5m_profile"
+    run(leaf, "sonic-db-cli CONFIG_DB HDEL 'PORT_QOS_MAP|Ethernet0' pfc_enable")
+    write(run, leaf, {"BUFFER_PG": {"Ethernet0|3": None}})
+    write(run, leaf, {"PORT": {"Ethernet0": {"description": "another"}}})
+    assert group(), "a priority that is removed goes on"
+    write(run, leaf, {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": ""}}, "BUFFER_PG": {"Ethernet0|3": None}})
+    write(run, leaf, {"PORT": {"Ethernet0": {"description": "a third"}}})
+    assert not group()
+
+
 def test_a_row_with_a_field_that_nobody_knows_is_refused_as_a_whole(run: Run, leaf: Device) -> None:
     write(run, leaf, {"SCHEDULER": {"roce": {"type": "STRICT", "priority": "1"}}})
     assert leaf.orchagent.object_of("SCHEDULER|roce") == {"type": "DWRR", "weight": "30"}
@@ -152,6 +224,9 @@ def test_a_row_with_a_field_that_nobody_knows_is_refused_as_a_whole(run: Run, le
         {"DSCP_TO_TC_MAP": {"FABRIC": {"26": "high"}}},
         {"DSCP_TO_TC_MAP": {"FABRIC": {}}},
         {"BUFFER_POOL": {"pool": {"size": ""}}},
+        {"SCHEDULER": {"roce": {"weight": "heavy"}}},
+        {"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "often"}}},
+        {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "x"}}},
     ],
 )
 def test_a_word_outside_its_lists_ends_orchagent(run: Run, leaf: Device, row: Mapping[str, object]) -> None:

@@ -156,7 +156,7 @@ RULES: tuple[Rule, ...] = (
          "a queue keeps the action that it was first watched with (run on 202505; SW orchagent/pfcwdorch.cpp:"
          " m_entryMap.emplace)", recreates="PFC_WD"),
     Rule(("PFC_WD",), ("detection_time",), _GOES, _NONE, _WRITE,
-         "a row without it is refused, and what was watched goes on (SW orchagent/pfcwdorch.cpp createEntry)",
+         "a row without it is refused, and what was watched goes on (run on 202505; SW orchagent/pfcwdorch.cpp)",
          recreates="PFC_WD"),
     Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE,
          "GCU refuses the table on SKUs that it does not list (recorded gcu-refusals/unlisted-sku)"),
