@@ -36,3 +36,8 @@ def write_private(path: Path, data: bytes, mode: int = _MODE) -> None:
         with suppress(OSError):
             Path(fresh).unlink()
         raise
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as people write it: from the working directory where it lies below that."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from railweave.api import rollout as rollout
     from railweave.api import sim as sim
     from railweave.api.auditing import audit as audit
+    from railweave.api.catalog import model_file as model_file
     from railweave.api.catalog import models as models
     from railweave.api.comparing import diff as diff
     from railweave.api.comparing import phases as phases
@@ -60,7 +61,7 @@ _HOMES = {
     "deploying": ("DeployOptions", "deploy"),
     "draining": ("DrainRequest", "drain", "drained", "undrain"),
     "lifecycle": ("recover", "replace", "retire"),
-    "catalog": ("models",),
+    "catalog": ("model_file", "models"),
     "observing": ("drift", "plan", "verify"),
     "offline": ("check", "explain", "render", "size"),
     "operator": ("Operator",),

@@ -1,6 +1,6 @@
 """What the catalog knows: switch models and NICs, ours and the project's own."""
 
-from railweave.catalog.load import load_catalog
+from railweave.catalog.load import Catalog, load_catalog, use_own_models
 from railweave.checks.capability import Models, capability
 from railweave.errors import UsageError
 from railweave.intent.load import load_intent_text
@@ -16,17 +16,29 @@ topology: {leaf: {ports: 64, speed: 400G}, spine: {ports: 64, speed: 400G}}
 
 
 def models(model: str = "") -> Models:
-    """Return what every switch model and NIC of the catalog can do, or the one with an id.
+    """Return what every switch model and NIC of the catalog and of the project's ``catalog/`` can do, or one by its id.
 
     What is lossless follows from the default traffic classes. Raises UsageError that names the nearest id.
     """
-    catalog = load_catalog()
+    catalog = _catalog_with(model)
     switches, nics = catalog.switch_ids(), catalog.nic_ids()
-    if model and model not in {*switches, *nics}:
-        near = suggestion(model, (*switches, *nics))
-        raise UsageError(f"the catalog has no model {model!r}: {near}`railweave models` lists all")
     policies = load_intent_text(_DEFAULTS, "defaults").policies
     return Models(
         tuple(capability(catalog.switch(one), policies) for one in switches if model in {"", one}),
         tuple(catalog.nic(one) for one in nics if model in {"", one}),
     )
+
+
+def model_file(model: str) -> str:
+    """Return the JSON file of a switch model or NIC, to make one of your own from; raises UsageError as `models`."""
+    return _catalog_with(model).file_text(model)
+
+
+def _catalog_with(model: str) -> Catalog:
+    use_own_models()
+    catalog = load_catalog()
+    known = (*catalog.switch_ids(), *catalog.nic_ids())
+    if model and model not in known:
+        near = suggestion(model, known)
+        raise UsageError(f"the catalog has no model {model!r}: {near}`railweave models` lists all")
+    return catalog

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.config import check_config
+from railweave.checks.config import check_design, check_own
 from railweave.checks.intent import check_intent
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
@@ -31,19 +31,19 @@ class Designed:
 class Gathered:
     """Everything known of an intent, errors included; ``fabric`` and ``sizing`` are None if it cannot be designed.
 
-    ``of_config`` are the diagnostics of the devices' configurations, apart from those of the design."""
+    ``of_own`` are the diagnostics of overrides and of the project's own templates."""
 
     intent: Intent
     fabric: Fabric | None
     sizing: Sizing | None
     diagnostics: tuple[Diagnostic, ...]
-    of_config: tuple[Diagnostic, ...] = ()
+    of_own: tuple[Diagnostic, ...] = ()
 
     @property
     def of_design(self) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics of the intent, its design and its buffers; what else a switch would not take, such as
-        overrides, does not keep a fabric from being sized."""
-        others = {one for one in self.of_config if one.severity is Severity.ERROR and not one.code.startswith("H-")}
+        """Return the diagnostics of the intent, its design and its buffers: other errors of overrides and templates do
+        not keep a fabric from being sized."""
+        others = {one for one in self.of_own if one.severity is Severity.ERROR and not one.code.startswith("H-")}
         return tuple(one for one in self.diagnostics if one not in others)
 
 
@@ -82,9 +82,11 @@ def project_templates() -> Templates:
 def _gather(intent: Intent) -> Gathered:
     found = check_intent(intent)
     outcome = design(intent, load_catalog())
-    of_config = () if outcome.fabric is None else check_config(outcome.fabric, intent.where, project_templates())
-    every = in_order((*found, *outcome.diagnostics, *of_config))
-    return Gathered(intent, outcome.fabric, outcome.sizing, every, of_config)
+    fabric = outcome.fabric
+    of_config = () if fabric is None else check_design(fabric, intent.where)
+    of_own = () if fabric is None else check_own(fabric, intent.where, project_templates())
+    every = in_order((*found, *outcome.diagnostics, *of_config, *of_own))
+    return Gathered(intent, fabric, outcome.sizing, every, of_own)
 
 
 def _demand(gathered: Gathered) -> Designed:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railweave.api.operator import SILENT, Operator
+from railweave.catalog.load import use_own_models
 from railweave.errors import UsageError
 
 STATE = Path(".railweave")
@@ -30,8 +31,10 @@ def open_project(
 
     The default is the intent that RAILWEAVE_INTENT names, else the only file in ``intent/``. Targets (``inventory/``),
     templates and state (``.railweave/``) are those of the working directory. ``operator`` receives progress and
-    confirms changes of devices. Raises UsageError that lists the candidates.
+    confirms changes of devices. The project's own models (``catalog/``) are in use from here on. Raises UsageError that
+    lists the candidates.
     """
+    use_own_models()
     chosen = intent or (os.environ if environ is None else environ).get("RAILWEAVE_INTENT")
     if chosen:
         return Project(Path(chosen), operator)

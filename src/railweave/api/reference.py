@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from railweave.catalog.load import use_own_models
 from railweave.checks.registry import Rule, all_rules
 from railweave.errors import UsageError
 from railweave.intent.schema import json_schema
@@ -14,6 +15,7 @@ def schema(name: str) -> dict[str, Any]:
 
     Raises UsageError that names the nearest command for an unknown one.
     """
+    use_own_models()
     return json_schema() if name == "intent" else documents.named_schema(name)
 
 

@@ -1,14 +1,16 @@
-"""The catalog that comes with railweave: hardware facts as data files, read when first asked for.
+"""The catalog: hardware facts as data files that come with railweave or with a project, read when first asked for.
 
 A new switch model is a new file in ``data/switches``, a new NIC vendor one in ``data/nic_vendors``; no code knows them.
+A project's own models are in its folder ``catalog``: ``switches/ID.json`` and ``nics.json``, of the same form.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from functools import cache, cached_property
+from collections.abc import Callable, Container, Mapping
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 from railweave.catalog.decode import (
     CatalogError,
@@ -20,21 +22,27 @@ from railweave.catalog.decode import (
     decoded,
 )
 from railweave.catalog.model import Medium, NicModel, PcieSlot, SwitchModel, VendorPack
+from railweave.diagnostics import Where, error
+from railweave.errors import RefusedError
+from railweave.files import shown_path
 
 _SUFFIX = ".json"
 _Named = TypeVar("_Named", SwitchModel, VendorPack)
+OWN_MODELS = Path("catalog")
+"""The folder of a project's own models, in the working directory."""
 
 
 class Catalog:
     """Hardware by id. Every file is read at most once, when something in it is asked for.
 
     ``switch``, ``nic``, ``vendor_pack``, ``medium`` and ``pcie_slot`` raise KeyError for an unknown id, their ``find_``
-    forms return None. A broken file raises CatalogError.
+    forms return None. A broken file raises CatalogError, one of ``own``, a project's own models, RefusedError with the
+    place; so does an own model with the id of another.
     """
 
-    def __init__(self, folder: Traversable) -> None:
-        """Keep the folder; nothing is read yet."""
-        self._folder = folder
+    def __init__(self, folder: Traversable, own: Path | None = None) -> None:
+        """Keep the folders; nothing is read yet."""
+        self._folder, self._own = folder, own
         self._switches: dict[str, SwitchModel] = {}
 
     def switch_ids(self) -> tuple[str, ...]:
@@ -50,8 +58,25 @@ class Catalog:
         if model_id not in self._switches:
             if model_id not in self._switch_ids:
                 raise KeyError(model_id)
-            self._switches[model_id] = self._read("switches", model_id, decode_switch)
+            if own := self._own_switches.get(model_id):
+                from railweave.catalog.own import read_switch
+
+                self._switches[model_id] = read_switch(own)
+            else:
+                self._switches[model_id] = self._read("switches", model_id, decode_switch)
         return self._switches[model_id]
+
+    def file_text(self, model_id: str) -> str:
+        """Return the file of a switch model or NIC, from which to make another; KeyError for an unknown id."""
+        if model_id in self._switch_ids:
+            own = self._own_switches.get(model_id)
+            found = own or self._folder.joinpath("switches", f"{model_id}{_SUFFIX}")
+            return found.read_text(encoding="utf-8")
+        paths = [self._folder.joinpath("nics.json"), *([self._own / "nics.json"] if self._own else [])]
+        every: dict[str, Any] = {}
+        for path in paths:
+            every |= json.loads(path.read_text(encoding="utf-8"))["nics"] if path.is_file() else {}
+        return json.dumps({"nics": {model_id: every[model_id]}}, indent=2) + "\n"
 
     def nic_ids(self) -> tuple[str, ...]:
         """Return the ids of the NIC models in alphabetical order."""
@@ -103,11 +128,25 @@ class Catalog:
 
     @cached_property
     def _switch_ids(self) -> tuple[str, ...]:
-        return self._ids_in("switches")
+        ours = self._ids_in("switches")
+        _refuse_known(self._own_switches, ours)
+        return tuple(sorted((*ours, *self._own_switches)))
+
+    @cached_property
+    def _own_switches(self) -> dict[str, Path]:
+        return {path.stem: path for path in self._own.glob(f"switches/*{_SUFFIX}")} if self._own else {}
 
     @cached_property
     def _nics(self) -> dict[str, NicModel]:
-        return decoded("nics.json", decode_nics, self._document("nics.json"))
+        ours = decoded("nics.json", decode_nics, self._document("nics.json"))
+        path = self._own / "nics.json" if self._own else None
+        if path is None or not path.is_file():
+            return ours
+        from railweave.catalog.own import read_nics
+
+        own = read_nics(path)
+        _refuse_known(dict.fromkeys(own, path), ours)
+        return ours | own
 
     @cached_property
     def _packs(self) -> dict[str, VendorPack]:
@@ -141,7 +180,40 @@ class Catalog:
             raise CatalogError(file, f"line {wrong.lineno}, column {wrong.colno}: {wrong.msg}") from wrong
 
 
-@cache
+def _refuse_known(own: Mapping[str, Path], ours: Container[str]) -> None:
+    """Refuse own models that have the id of one of ours: an intent would mean another switch after an update."""
+    found = [
+        error(
+            "RW017",
+            f"`{name}` is a model of railweave's own catalog",
+            Where(shown_path(path), 1, 1),
+            fix=f"give it an id of its own, such as my-{name}",
+        )
+        for name, path in own.items()
+        if name in ours
+    ]
+    if found:
+        raise RefusedError(found)
+
+
+class _Used:
+    """The own models in use: their folder, and its files with the time of their last change."""
+
+    own: ClassVar[tuple[Path | None, tuple[tuple[str, int], ...]]] = (None, ())
+
+
+def use_own_models(folder: Path = OWN_MODELS) -> None:
+    """Let `load_catalog` return the models in ``folder`` too; one that is not there has none."""
+    paths = sorted((*folder.glob(f"switches/*{_SUFFIX}"), *folder.glob("nics.json")))
+    files_of = tuple((path.name, path.stat().st_mtime_ns) for path in paths)
+    _Used.own = (folder.resolve(), files_of) if paths else (None, ())
+
+
 def load_catalog() -> Catalog:
-    """Return the catalog of this installation; always the same object."""
-    return Catalog(files("railweave.catalog").joinpath("data"))
+    """Return the catalog of this installation and of the project in use; the same object until a file changes."""
+    return _catalog(_Used.own)
+
+
+@lru_cache(maxsize=4)
+def _catalog(own: tuple[Path | None, tuple[tuple[str, int], ...]]) -> Catalog:
+    return Catalog(files("railweave.catalog").joinpath("data"), own[0])

@@ -1,6 +1,6 @@
 """Checks of what the devices would be told: what the design leaves open and a switch would not take."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
@@ -34,17 +34,25 @@ def check_config(
 ) -> tuple[Diagnostic, ...]:
     """Return all diagnostics of the configuration of ``fabric``, errors first; pass ``intent.where`` for places and a
     project's own ``templates``."""
+    return in_order((*check_design(fabric, where), *check_own(fabric, where, templates)))
+
+
+def check_design(fabric: Fabric, where: Places = _unplaced) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of what railweave itself configures: paths, hashes and buffers."""
+    return (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *buffer_findings(fabric, where))
+
+
+def check_own(fabric: Fabric, where: Places = _unplaced, templates: Templates | None = None) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of what the intent and the project add: overrides and templates of their own."""
     templates = templates or find_templates()
     own = own_frr_template(templates)
-    additions: Iterable[Diagnostic] = ()
-    if own or fabric.policies.overrides.rows:
-        # Late: most intents add nothing, and SONiC's tables and FRR's lines take as long to import as all that is
-        # needed to check those.
-        from railweave.checks.additions import check_additions
+    if not own and not fabric.policies.overrides.rows:
+        return ()
+    # Late: most intents add nothing, and SONiC's tables and FRR's lines take as long to import as all that is needed
+    # to check those.
+    from railweave.checks.additions import check_additions
 
-        additions = check_additions(fabric, templates, own, where)
-    found = (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *additions)
-    return in_order((*found, *buffer_findings(fabric, where)))
+    return tuple(check_additions(fabric, templates, own, where))
 
 
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:

@@ -38,6 +38,18 @@ def codes() -> Iterable[str]:
     return api.codes()
 
 
+def models() -> Iterable[str]:
+    """Return the switch models and NICs of the catalog and of the project."""
+    from railweave.catalog.load import load_catalog, use_own_models
+    from railweave.errors import RailweaveError
+
+    try:
+        use_own_models()
+        return (*load_catalog().switch_ids(), *load_catalog().nic_ids())
+    except RailweaveError:
+        return ()
+
+
 def switches(ctx: typer.Context) -> Sequence[str]:
     """Return the switches of the intent that the line names, or of the only one."""
     from railweave.api.project import open_project

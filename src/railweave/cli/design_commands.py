@@ -20,13 +20,6 @@ Head = Annotated[
 ]
 
 
-def _model_ids(incomplete: str) -> list[str]:
-    from railweave.catalog.load import load_catalog
-
-    catalog = load_catalog()
-    return [one for one in (*catalog.switch_ids(), *catalog.nic_ids()) if one.startswith(incomplete)]
-
-
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
     for command in (init, size, check, render, explain, diff, phases, models, schema, codes):
@@ -184,14 +177,25 @@ def phases(
 
 def models(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="One switch model or NIC; default: all.", autocompletion=_model_ids)
+        str,
+        typer.Argument(
+            metavar="MODEL", help="One switch model or NIC; default: all.", autocompletion=completion.models
+        ),
     ] = "",
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
+    file: Annotated[
+        bool, typer.Option("--file", help="Print the file of MODEL, to make one of your own from in catalog/.")
+    ] = False,
 ) -> None:
     """List the catalog: ports, speeds and breakout of switches, lossless up to which cable, NICs, what is missing."""
     from railweave.report.models import models_json, models_page, models_view
 
+    if file:
+        if not model:
+            raise UsageError("name the model whose file to print: `railweave models MODEL --file`")
+        print(api.model_file(model), end="")
+        return
     found = api.models(model)
     if markdown and not json:
         print(models_page(found), end="")

@@ -35,10 +35,11 @@ class FabricInventory:
 
     def load(self) -> Inventory:
         """Return the inventory; raises RefusedError where the intent or the target is refused."""
-        from railweave.catalog.load import load_catalog
+        from railweave.catalog.load import load_catalog, use_own_models
         from railweave.design.build import design
         from railweave.intent.load import load_intent
 
+        use_own_models()
         outcome = design(load_intent(self._intent), load_catalog())
         if outcome.fabric is None:
             raise RefusedError(outcome.diagnostics)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from railweave import api
+from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -67,3 +68,22 @@ def test_buffers_show_the_ports_in_use_apart_from_all_ports(tmp_path: Path) -> N
     (leaf,) = [one for one in found if one.hwsku == "ACS-MSN4700"]
     assert leaf.in_use.shared_bytes > leaf.all_ports.shared_bytes
     assert leaf.model == "dynamic"
+
+
+def test_more_equal_paths_than_a_route_has_are_no_size_either(tmp_path: Path) -> None:
+    text = """
+fabric: pod
+workload: {kind: pretraining}
+nodes: [{name: gpu, count: 64, gpus: 8, nics: {count: 1, speed: 400G, model: connectx-7}}]
+topology:
+  stripe: 64
+  links_per_pair: 96
+  oversubscription: "2:1"
+  leaf: {model: nokia-ixr7220-h6-128, count: 1, uplink_speed: 100G}
+  spine: {model: nokia-ixr7220-h6-128}
+"""
+    (tmp_path / "pod.yml").write_text(text, encoding="utf-8")
+    pod = api.open_project(tmp_path / "pod.yml")
+    assert "B-6" in {one.code for one in api.check(pod).diagnostics if one.severity is Severity.ERROR}
+    with pytest.raises(RefusedError, match="equal paths"):
+        api.size(pod)

@@ -43,32 +43,25 @@ def chip_of(model: str) -> HeadroomChip:
     return chip
 
 
-# sonic-net/sonic-buildimage: device/mellanox/x86_64-mlnx_msn3700-r0/ACS-MSN3700/pg_profile_lookup.ini, xoff in bytes.
-# The model is not in the catalog, so its rows stand here.
-SN3700 = {
-    (speed, length): xoff
-    for speed, row in {
-        10: (32_768, 33_792, 40_960),
-        25: (32_768, 35_840, 54_272),
-        40: (33_792, 37_888, 66_560),
-        50: (33_792, 38_912, 75_776),
-        100: (33_792, 44_032, 117_760),
-        200: (35_840, 55_296, 203_776),
-    }.items()
-    for length, xoff in zip((5, 40, 300), row, strict=True)
+PUBLISHED = {
+    **dict.fromkeys(("nvidia-sn3700", "nvidia-sn3700c"), (TABLE_2021, 18)),
+    **dict.fromkeys(("nvidia-sn4410", "nvidia-sn4600", "nvidia-sn4600c", "nvidia-sn4700"), (TABLE_2021, 21)),
+    **dict.fromkeys(("nvidia-sn5400", "nvidia-sn5600"), (TABLE_2024, 24)),
+    "nvidia-sn2700": (TABLE_2021, 15),
 }
+"""Every model with the dynamic buffer model, and how many rows its HWSKU publishes."""
 
-PUBLISHED: dict[str, tuple[HeadroomChip, Variant, dict[tuple[int, int], int], int]] = {
-    "SN2700": (chip_of("nvidia-sn2700"), TABLE_2021, rows_of("nvidia-sn2700"), 15),
-    "SN3700": (SPECTRUM_2, TABLE_2021, SN3700, 18),
-    "SN4700": (chip_of("nvidia-sn4700"), TABLE_2021, rows_of("nvidia-sn4700"), 21),
-    "SN5600": (chip_of("nvidia-sn5600"), TABLE_2024, rows_of("nvidia-sn5600"), 24),
-}
+
+def test_every_model_with_the_dynamic_buffer_model_is_held_against_its_rows() -> None:
+    models = map(CATALOG.switch, CATALOG.switch_ids())
+    dynamic = {one.id for one in models if one.hwskus[0].buffers and one.hwskus[0].buffers.model is BufferModel.DYNAMIC}
+    assert dynamic == set(PUBLISHED)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_computation_gives_every_published_row_of_a_spectrum_switch(name: str) -> None:
-    chip, variant, rows, count = PUBLISHED[name]
+    variant, count = PUBLISHED[name]
+    chip, rows = chip_of(name), rows_of(name)
     assert len(rows) == count
     for (speed, length), xoff in rows.items():
         computed = spectrum_headroom(chip, PortMedium(speed, length, 9100, 4), variant)
