@@ -139,3 +139,14 @@ def test_a_nic_in_a_form_that_it_has_not_is_refused_with_those_that_it_has() -> 
     end = nic_end(CATALOG.nic("connectx-7"), 2, 400)
     assert isinstance(end, Blocker)
     assert end.fix == "it can be 1x400G, 2x200G, 1x200G, 2x100G or 1x100G"
+
+
+@pytest.mark.parametrize("speed_gbps", [200, 400, 800, 1600])
+@pytest.mark.parametrize(("length_m", "medium"), [(1, "dac"), (500, "dr")])
+def test_switches_with_lanes_of_200g_link_at_every_speed(speed_gbps: int, length_m: int, medium: str) -> None:
+    end = switch_end(CATALOG.switch("nokia-ixr7220-h6-64"), speed_gbps)
+    assert isinstance(end, LaneEnd)
+    assert end.lane_gbps[-1] == 200
+    found = choose_medium(end, end, length_m, None, CATALOG)
+    assert not isinstance(found, Blocker)
+    assert found.id == medium

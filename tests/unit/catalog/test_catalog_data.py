@@ -45,6 +45,7 @@ def uniform(model: SwitchModel, hwsku: Hwsku) -> BreakoutMode | None:
 
 def test_the_promised_switch_models_are_there() -> None:
     assert set(CATALOG.switch_ids()) >= PROMISED
+    assert len(CATALOG.switch_ids()) >= 54
 
 
 @SWITCHES
