@@ -118,7 +118,7 @@ def test_a_stripe_leaves_in_phases(deployed_lab: Any) -> None:
         ("drain", "take 4 GPU nodes out of use", ["gpu5", "gpu6", "gpu7", "gpu8"]),
         ("switches", "close the ports of 4 GPU nodes", ["gpu5", "gpu6", "gpu7", "gpu8"]),
         ("drain", "take 2 leaves out of use", ["lab-leaf3", "lab-leaf4"]),
-        ("switches", "remove 2 leaves from their neighbors", ["lab-leaf3", "lab-leaf4"]),
+        ("switches", "remove 2 leaves from the other switches", ["lab-leaf3", "lab-leaf4"]),
     ]
     early = project.run("deploy", "--target", "sim", "--yes", *said, "--phase", "2", status=1).stderr
     assert "phase 2 cannot begin: gpu5, gpu6, gpu7, gpu8 are in use: gpu5: links up at lab-leaf3:Ethernet0" in " ".join(

@@ -172,10 +172,10 @@ def _removals(base: Fabric, head: Fabric) -> Iterator[Phase]:
         why = (
             "jobs are moved away and the nodes shut down before a port closes"
             if of_nodes
-            else "their neighbors choose other paths before a link goes down"
+            else "traffic takes other paths before a link goes down"
         )
         yield Phase(0, f"take {step.what} out of use", PhaseKind.DRAIN, why, before, base, leaving=step.leaving)
-        title = f"close the ports of {step.what}" if of_nodes else f"remove {step.what} from their neighbors"
+        title = f"close the ports of {step.what}" if of_nodes else f"remove {step.what} from the other switches"
         why = "nothing uses these ports any more"
         yield Phase(0, title, PhaseKind.SWITCHES, why, step.fabric, base, leaving=step.leaving)
         before = step.fabric

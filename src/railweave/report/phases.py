@@ -40,7 +40,7 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
         (
             str(phase.number),
             phase.title if phase.why == before else f"{phase.title}: {phase.why}",
-            _BY[phase.kind],
+            "railweave" if phase.is_drain and phase.leaving[0] in phase.fabric.switch_of else _BY[phase.kind],
             str(len(phase.cables) or ""),
         )
         for phase, before in zip(phases, said, strict=False)
