@@ -46,7 +46,8 @@ from railweave_switch.steps import (
     run_step,
 )
 
-GUARD_STARTS_S = 20.0
+GUARD_STARTS_S = 60.0
+"""A guard that starts slowly costs time only, a refusal the whole change."""
 READ_BACK_S, READ_BACK_PAUSE_S = 1.5, 0.5
 RELOAD_SETTLES_S = 60.0
 Rows = Mapping[str, Hash]

@@ -227,7 +227,8 @@ def test_it_runs_on_every_python_that_sonic_ships(switch: Bench, version: str) -
         pytest.skip(f"no Python {version} here")
     switch.python = str(found[0])
     switch.install()
-    assert switch.apply(change())["outcome"] == "applied"
+    applied = switch.apply(change())
+    assert applied["outcome"] == "applied", applied
     assert switch.call("revert")["outcome"] == "reverted"
     assert is_restored(switch)
 
