@@ -57,6 +57,11 @@ def canonical(path: str, cwd: str = "/") -> str:
     return whole
 
 
+def in_container(path: str) -> str:
+    """Return where the bgp container's file of an absolute path is kept: FRR's folder is the host's, no other one."""
+    return path if path == "/etc/sonic/frr" or path.startswith("/etc/sonic/frr/") else f"/var/lib/docker/bgp{path}"
+
+
 class Files:
     """Files and directories by absolute path. Errors are the ones of the operating system."""
 

@@ -3,8 +3,9 @@
 They have different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what happens to
 it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of containers
 that behave as docker-sonic-vs does, one of containers that boot as virtual machines do, one that prints FRR's text as
-SONiC's builds do, one for the examples of the API, and those that pages of the documentation start. The tests of a lab
-run one after the other, in the order of ``FILES``; each begins and ends with the fabric as its intent says.
+SONiC's builds do, one for the examples of the API, those that pages of the documentation start, and a single container
+for recorded commands. The tests of a lab run one after the other, in the order of ``FILES``; each begins and ends with
+the fabric as its intent says.
 """
 
 import contextlib
@@ -40,6 +41,7 @@ FILES = (
     "frr",
     "api",
     "documentation",
+    "recorded",
 )
 """Test files in the order in which they run; those of one lab are together."""
 
@@ -53,6 +55,7 @@ OTHER_LABS = {
     "frr": "frr",
     "api": "api",
     "documentation": "documentation",
+    "recorded": "recorded",
 }
 """The lab of a file where it is not that of the fabric as it is."""
 

@@ -282,3 +282,25 @@ def test_filters_are_shown_daemon_by_daemon(run: Callable[..., tuple[int, str, s
     for name in [one for one in switch.frr.root.children if one.startswith("route-map")]:
         del switch.frr.root.children[name]
     assert run(switch, "show route-map")[:2] == (0, "ZEBRA:\nBGP:\n")
+
+
+def test_a_file_reaches_frr_only_once_it_is_copied_into_its_container(
+    run: Callable[..., tuple[int, str, str]], switch: Device
+) -> None:
+    switch.files.write("/tmp/lines", b"ip prefix-list COPIED seq 5 permit 10.2.0.0/24\n")
+    missing = "% Can't open configuration file /tmp/lines due to 'No such file or directory'.\n"
+    assert run(switch, "vtysh -f /tmp/lines") == (1, "", missing)
+    assert run(switch, "docker cp /tmp/lines bgp:/tmp/lines && vtysh -f /tmp/lines")[0] == 0
+    assert "ip prefix-list COPIED" in run(switch, "vtysh -c 'show running-config'")[1]
+    assert run(switch, "docker cp bgp:/tmp/lines /root/back && cat /root/back")[1].startswith("ip prefix-list COPIED")
+
+
+def test_docker_refuses_what_it_cannot_do(run: Callable[..., tuple[int, str, str]], switch: Device) -> None:
+    assert run(switch, "docker cp /tmp/none bgp:/tmp/x") == (1, "", "lstat /tmp/none: no such file or directory\n")
+    assert run(switch, "docker cp bgp:/tmp/none /root/x")[2] == (
+        "Error response from daemon: Could not find the file /tmp/none in container bgp\n"
+    )
+    assert (
+        run(switch, "docker cp /root/x nobody:/tmp/x")[2] == "Error response from daemon: No such container: nobody\n"
+    )
+    assert run(switch, "docker restart bgp") == (1, "", "docker restart: this command is not simulated\n")

@@ -182,7 +182,7 @@ def summary_text(device: Device) -> str:
     if document is None:
         return "% BGP instance not found\n"
     identity = f"BGP router identifier {document['routerId']}, local AS number {document['as']} VRF default vrf-id 0"
-    head = f"IPv4 Unicast Summary:\n{identity}\n"
+    head = f"\nIPv4 Unicast Summary:\n{identity}\n"
     lines = [f"{'Neighbor':<16}V{'AS':>11}{'Up/Down':>10}{'State/PfxRcd':>15}{'PfxSnt':>9} Desc"]
     for peer, one in document["peers"].items():
         state = str(one["pfxRcd"]) if one["state"] == "Established" else one["state"]

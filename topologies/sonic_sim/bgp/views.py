@@ -17,7 +17,7 @@ def view(device: Device, command: str) -> str | None:
         return device.frr.show() if "no-header" not in command else device.frr.text()
     fixed = {
         "show version": f"FRRouting {FRR_VERSION} ({device.hostname}) on Linux(6.1.0-29-2-amd64).\n",
-        "show daemons": " mgmtd zebra bgpd watchfrr staticd\n",
+        "show daemons": " mgmtd zebra bgpd staticd\n",
     }
     if command in fixed:
         return fixed[command]

@@ -1,10 +1,12 @@
 """Programs that start other programs: sudo, sh, flock, timeout, nohup, setsid, systemd-run, docker exec, env."""
 
 import asyncio
+import contextlib
+import posixpath
 
 from sonic_sim.commands.filetools import read_for
 from sonic_sim.device import Holder, Locks
-from sonic_sim.files import ROOT
+from sonic_sim.files import ROOT, canonical, in_container
 from sonic_sim.shell.programs import Shell, runner
 from sonic_sim.shell.streams import Captured, Streams
 
@@ -201,7 +203,7 @@ def _detach(shell: Shell, words: list[str]) -> None:
 
 @runner("docker")
 async def docker(shell: Shell, argv: list[str], streams: Streams) -> int:
-    """Run ``docker exec [-i] [-t] CONTAINER COMMAND``; ``ps`` and ``images`` list what a switch has."""
+    """Run ``docker exec [-i] [-t] CONTAINER COMMAND`` and ``docker cp``; ``ps`` and ``images`` list what there is."""
     if shell.user != ROOT:
         streams.err("permission denied while trying to connect to the Docker daemon socket\n")
         return 1
@@ -211,9 +213,41 @@ async def docker(shell: Shell, argv: list[str], streams: Streams) -> int:
             streams.err(f"Error response from daemon: No such container: {words[0] if words else ''}\n")
             return 1
         return await shell.child(ROOT).execute(words[1:], streams)
+    if argv[1:2] == ["cp"] and len(argv) == 4:
+        problem = _copy(shell, *argv[2:])
+        streams.err(f"{problem}\n" if problem else "")
+        return 1 if problem else 0
     if argv[1:2] == ["ps"]:
         streams.out("NAMES\n" + "".join(f"{name}\n" for name in CONTAINERS))
+    elif argv[1:2] != ["images"]:
+        streams.err(f"docker {' '.join(argv[1:2])}: this command is not simulated\n")
+        return 1
     return 0
+
+
+def _copy(shell: Shell, source: str, target: str) -> str:
+    """Copy a file between the host and a container; return what went wrong. Only that of FRR has files of its own."""
+    ends: list[str] = []
+    for end in (source, target):
+        name, colon, path = end.partition(":")
+        if colon and name not in CONTAINERS:
+            return f"Error response from daemon: No such container: {name}"
+        ends.append(in_container(canonical(path)) if colon else canonical(end, shell.cwd))
+    files = shell.device.files
+    if files.is_directory(ends[1]) or target.endswith(":/tmp"):
+        ends[1] = posixpath.join(ends[1], posixpath.basename(ends[0]))
+    if ":" in target and posixpath.dirname(ends[1]) == in_container("/tmp"):  # noqa: S108  of the container
+        with contextlib.suppress(FileExistsError):
+            files.make_directory(posixpath.dirname(ends[1]), parents=True)
+    try:
+        files.write(ends[1], files.read(ends[0]), now=shell.device.clock.now())
+    except FileNotFoundError:
+        named, lost = (source, ends[0]) if not files.exists(ends[0]) else (target, ends[1])
+        container, colon, path = named.partition(":")
+        if not colon:
+            return f"lstat {lost}: no such file or directory"
+        return f"Error response from daemon: Could not find the file {path} in container {container}"
+    return ""
 
 
 CONTAINERS = ("snmp", "lldp", "pmon", "bgp", "syncd", "swss", "teamd", "database")

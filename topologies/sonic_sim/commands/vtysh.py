@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from sonic_sim.bgp.views import view
 from sonic_sim.device import FRR_FILE, Device
 from sonic_sim.faults import FaultKind
-from sonic_sim.files import ROOT
+from sonic_sim.files import ROOT, in_container
 from sonic_sim.frr.edit import Editor
 from sonic_sim.frr.refusal import RefusedLineError
 from sonic_sim.shell.programs import Call, Result, program
@@ -68,10 +68,8 @@ def _options(words: list[str]) -> _Options:
 
 
 def _file(call: Call, options: _Options) -> Result:
-    device, path = call.device, call.path(options.file or "")
-    # vtysh runs inside the bgp container, which sees no other folder of the host
-    visible = path.startswith("/etc/sonic/frr/")
-    if not visible or not device.files.exists(path):
+    device, path = call.device, in_container(call.path(options.file or ""))
+    if not device.files.exists(path):
         return Result(1, err=f"% Can't open configuration file {options.file} due to 'No such file or directory'.\n")
     if not options.dry and device.faults.strike(FaultKind.REFUSE_COMMIT, "vtysh -f"):
         return Result(13, err="line 1: Failure to communicate[13] to bgpd, line: router bgp\n\n")
