@@ -225,6 +225,19 @@ def test_a_switch_that_lost_its_configuration_is_found_and_provisioned_again(rig
     rig.recovers()
 
 
+def test_a_cable_that_was_plugged_elsewhere_is_named_in_a_sentence(rig: Rig) -> None:
+    links = [link for link in rig.project.fabric()["links"] if link["kind"] == "leaf_spine"]
+    first, second = links[0], next(link for link in links if link["b"]["device"] != links[0]["b"]["device"])
+    a, x, y = (f"{end['device']}:{end['port']}" for end in (first["a"], first["b"], second["b"]))
+    rig.project.run("sim", "cable", a, y)
+    (sentence,) = rig.project.verify(status=1)["advice"]
+    told = f"the cable of {a} goes to {y} instead of {x}: plug it back from {y} into {x}"
+    assert sentence == told.replace(":Ethernet", " Ethernet")
+    rig.project.run("sim", "cable", a, x)
+    rig.project.run("sim", "cable", f"{second['a']['device']}:{second['a']['port']}", y)
+    assert rig.project.verify()["ok"] is True
+
+
 def test_swapped_cables_are_named_by_the_verification(rig: Rig) -> None:
     links = [link for link in rig.project.fabric()["links"] if link["kind"] == "leaf_spine"]
     first, second = links[0], next(link for link in links if link["b"]["device"] != links[0]["b"]["device"])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
 from railweave.checks.hashing import hash_findings
-from railweave.checks.registry import rule
+from railweave.checks.registry import FABRIC_CHECKS, rule
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
 from railweave.routing.instance import MAXIMUM_PATHS
@@ -38,8 +38,9 @@ def check_config(
 
 
 def check_design(fabric: Fabric, where: Places = _unplaced) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of what railweave itself configures: paths, hashes and buffers."""
-    return (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *buffer_findings(fabric, where))
+    """Return the diagnostics of what railweave itself designs and configures: rules, paths, hashes and buffers."""
+    advice = (found.diagnostic(code, where(found.path)) for code, check in FABRIC_CHECKS for found in check(fabric))
+    return (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *advice, *buffer_findings(fabric, where))
 
 
 def check_own(fabric: Fabric, where: Places = _unplaced, templates: Templates | None = None) -> tuple[Diagnostic, ...]:

@@ -2,7 +2,8 @@
 
 A rule with checks is declared in a file of its own beside them, the codes of all other diagnostics in ``codes.toml``;
 a code never gets a second meaning. A check is registered by what it looks at, and yields a ``Breach`` for everything
-that breaks the rule: an intent, the two ends of a link, the tables of a switch, or what was read of a GPU node.
+that breaks the rule: an intent, a fabric, the two ends of a link, the tables of a switch, or what was read of a GPU
+node.
 """
 
 import tomllib
@@ -172,11 +173,13 @@ class LinkBreach(NamedTuple):
 Breaches = Iterator[Breach]
 LinkBreaches = Iterator[LinkBreach]
 
+FabricCheck = Callable[[Fabric], Breaches]
 IntentCheck = Callable[[Intent], Breaches]
 LinkCheck = Callable[[LinkEnds], LinkBreaches]
 SwitchCheck = Callable[[SwitchRead], Breaches]
 NodeCheck = Callable[[NodeRead], Breaches]
 
+FABRIC_CHECKS: list[tuple[str, FabricCheck]] = []
 INTENT_CHECKS: list[tuple[str, IntentCheck]] = []
 LINK_CHECKS: list[tuple[str, LinkCheck]] = []
 SWITCH_CHECKS: list[tuple[str, SwitchCheck]] = []
@@ -192,6 +195,11 @@ class Rule(NamedTuple):
     explanation: str
     example: str
     fix: str
+
+    def on_fabric(self, check: FabricCheck) -> FabricCheck:
+        """Register a check of the designed fabric."""
+        FABRIC_CHECKS.append((self.code, check))
+        return check
 
     def on_intent(self, check: IntentCheck) -> IntentCheck:
         """Register a check of the intent alone."""

@@ -225,12 +225,56 @@ def _port(cable: tuple[End, End], device: str) -> str:
     return next(end.partition(" ")[2] for end in cable if end.partition(" ")[0] == device)
 
 
-def swapped_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[SwappedCables, ...]:
-    """Return the swaps that failed LLDP checks show, in natural order."""
-    wrong = [check for check in checks if check.kind is CheckKind.LLDP and not check.ok]
-    names = _port_names(fabric, {check.actual.partition(" ")[0] for check in wrong})
+@dataclass(frozen=True, slots=True)
+class MovedPlug:
+    """A cable of the plan, seen from ``end``, whose other plug is in ``actual`` instead of ``planned``."""
+
+    end: End
+    planned: End
+    actual: End
+
+    def __str__(self) -> str:
+        """Return which cable, and how to put it right."""
+        return (
+            f"the cable of {self.end} goes to {self.actual} instead of {self.planned}: plug it back from {self.actual}"
+            f" into {self.planned}"
+        )
+
+
+def with_port_names(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[VerifyCheck, ...]:
+    """Return the checks with the ports of wrong neighbors by their names, as the plan has them; LLDP sends aliases."""
+    checks = tuple(checks)
+    names = _port_names(fabric, {one.actual.partition(" ")[0] for one in checks if _is_wrong_neighbor(one)})
+    return tuple(replace(one, actual=names[one.actual]) if one.actual in names else one for one in checks)
+
+
+def _is_wrong_neighbor(check: VerifyCheck) -> bool:
+    return check.kind is CheckKind.LLDP and not check.ok
+
+
+def misplugged_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[SwappedCables | MovedPlug, ...]:
+    """Return the swaps that failed LLDP checks show, then the other cables that lead elsewhere, in natural order.
+
+    Both ends of a cable may show the same, which is reported once.
+    """
+    wrong = [check for check in with_port_names(fabric, checks) if _is_wrong_neighbor(check)]
     planned = {f"{check.device} {check.subject}": check.expected for check in wrong}
-    seen = {f"{check.device} {check.subject}": names.get(check.actual, check.actual) for check in wrong}
+    seen = {f"{check.device} {check.subject}": check.actual for check in wrong}
+    swaps = _swaps(planned, seen)
+    told = {end for swap in swaps for cable in (swap.one, swap.other) for end in cable}
+    switches = {
+        f"{name} {port.name}"
+        for name in {end.partition(" ")[0] for end in seen.values()} & fabric.switch_of.keys()
+        for port in fabric.switch_of[name].panel.ports
+    }
+    moved: dict[frozenset[End], MovedPlug] = {}
+    for end in sorted(seen, key=_order):
+        if end not in told and seen[end] in switches:
+            moved.setdefault(frozenset((end, seen[end])), MovedPlug(end, planned[end], seen[end]))
+    return (*swaps, *moved.values())
+
+
+def _swaps(planned: Mapping[End, End], seen: Mapping[End, End]) -> tuple[SwappedCables, ...]:
     owner = {far: end for end, far in planned.items()}
     found: dict[frozenset[tuple[End, End]], SwappedCables] = {}
     for end, actual in seen.items():

@@ -20,8 +20,9 @@ from railweave.plan.verification import (
     EVERYONE,
     Observation,
     check_device,
-    swapped_cables,
+    misplugged_cables,
     unreachable,
+    with_port_names,
     withheld_routes,
 )
 
@@ -59,10 +60,10 @@ def verify(
         return check_device(expectation(name), seen, settled)
 
     found = run_on(nr, names, verify_device, judge=judge, timeout_s=timeout_s, interval_s=interval_s, announce=announce)
-    checks = tuple(chain.from_iterable(found.values()))
+    checks = with_port_names(fabric, chain.from_iterable(found.values()))
     differing = {name: releases.get(name) for name in names}
     warnings = (*release_warnings(differing), *(withheld[name] for name in names if withheld.get(name)))
-    return VerifyResult(checks, tuple(str(swap) for swap in swapped_cables(fabric, checks)), warnings)
+    return VerifyResult(checks, tuple(str(cable) for cable in misplugged_cables(fabric, checks)), warnings)
 
 
 _ATTEMPTS = 2

@@ -7,8 +7,20 @@ from pathlib import Path
 import pytest
 import yaml
 
+from railweave.catalog.load import load_catalog
+from railweave.checks.config import check_config
 from railweave.checks.intent import check_intent
-from railweave.checks.registry import INTENT_CHECKS, LINK_CHECKS, NODE_CHECKS, SWITCH_CHECKS, all_rules, rule
+from railweave.checks.registry import (
+    FABRIC_CHECKS,
+    INTENT_CHECKS,
+    LINK_CHECKS,
+    NODE_CHECKS,
+    SWITCH_CHECKS,
+    all_rules,
+    rule,
+)
+from railweave.design.build import design
+from railweave.diagnostics import Diagnostic
 from railweave.intent.load import load_intent_text
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -37,8 +49,75 @@ def test_the_example_of_a_rule_breaks_it(code: str) -> None:
     assert code in {one.code for one in found}
 
 
+def found_in(changes: str) -> dict[str, Diagnostic]:
+    """Return what is found in the reference intent with these changes, by code."""
+    intent = load_intent_text(yaml.safe_dump(overlaid(BASE, yaml.safe_load(changes))), "test.yml")
+    outcome = design(intent, load_catalog())
+    assert outcome.fabric is not None, outcome.diagnostics
+    return {one.code: one for one in check_config(outcome.fabric, intent.where)}
+
+
+ADVICE = {
+    "T-9": (
+        "warning: pod1-leaf1 is the only switch of its GPU nodes (gpu1…32): its failure cuts 32 nodes off",
+        "nodes",
+    ),
+    "T-10": (
+        "warning: no traffic takes pod1-spine1…4: a spine joins leaves, and fewer than two leaves with nodes are below"
+        " it",
+        "topology.spine",
+    ),
+    "T-11": (
+        "warning: 512 links of 200G join leaves and spines, where 128 of 800G would carry as much",
+        "topology.leaf.uplink_speed",
+    ),
+    "L-4": (
+        "info: leaves spread flows over 15 uplinks, an odd count: the load stays uneven",
+        "topology.spine.count",
+    ),
+}
+
+
+@pytest.mark.parametrize("code", sorted({code for code, _ in FABRIC_CHECKS}))
+def test_the_example_of_a_rule_of_fabrics_is_advised_against(code: str) -> None:
+    found = found_in(all_rules()[code].example)[code]
+    assert (f"{found.severity.value}: {found.message}", found.where.path) == ADVICE[code]
+
+
+@pytest.mark.parametrize("intent", sorted((PROJECT / "intent").glob("*.yml")), ids=lambda path: path.stem)
+def test_the_reference_intents_need_none_of_this_advice(intent: Path) -> None:
+    outcome = design(load_intent_text(intent.read_text(encoding="utf-8"), intent.name), load_catalog())
+    assert outcome.fabric is not None
+    assert ADVICE.keys().isdisjoint(one.code for one in check_config(outcome.fabric))
+
+
+def test_faster_uplinks_are_advised_only_where_they_save_links() -> None:
+    both = "leaf: {model: nvidia-sn5600}, spine: {model: nvidia-sn5600}"
+    twin = found_in(f"topology: {{{both}}}")["T-11"]
+    # Two links of 400G leave a cage of 800G by one module: merging them saves no optics.
+    assert (twin.severity.value, twin.message) == (
+        "info",
+        "256 links of 400G join leaves and spines, where 128 of 800G would carry as much",
+    )
+    assert twin.fix == "write topology.leaf.uplink_speed: 800G"
+    # With one link to each spine there is nothing to merge.
+    assert "T-11" not in found_in(
+        "topology: {leaf: {model: nvidia-sn5600}, links_per_pair: 1, spine: {model: nvidia-sn5600, count: 64}}"
+    )
+
+
+def test_leaves_that_each_are_the_only_switch_of_their_nodes_are_told_once() -> None:
+    found = found_in("{nodes: [{count: 64, nics: {count: 1}}]}")["T-9"]
+    assert found.message == (
+        "pod1-leaf1, pod1-leaf2 are each the only switch of their GPU nodes (gpu1…64): one failure cuts these off"
+    )
+    assert found.devices == ("pod1-leaf1", "pod1-leaf2")
+
+
 def test_a_rule_with_checks_says_why_and_shows_an_example() -> None:
-    checked = {code for checks in (INTENT_CHECKS, LINK_CHECKS, SWITCH_CHECKS, NODE_CHECKS) for code, _ in checks}
+    checked = {
+        code for checks in (FABRIC_CHECKS, INTENT_CHECKS, LINK_CHECKS, SWITCH_CHECKS, NODE_CHECKS) for code, _ in checks
+    }
 
     assert [code for code in checked if not (all_rules()[code].explanation and all_rules()[code].example)] == []
 

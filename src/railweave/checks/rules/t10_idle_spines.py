@@ -1,0 +1,33 @@
+"""A spine carries traffic from one leaf to another. Where its links lead to fewer than two leaves with nodes, no packet
+ever takes it: the leaves, or the spines, were counted wrong."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.fabric.model import Fabric
+from railweave.wording import compact
+
+RULE = rule(
+    "T-10",
+    "every spine joins two leaves that have nodes",
+    __doc__,
+    "{nodes: [{count: 8}], topology: {rails: 1, leaf: {count: 1}}}",
+)
+
+
+@RULE.on_fabric
+def idle_spines(fabric: Fabric) -> Breaches:
+    """Look for spines below which fewer than two leaves have nodes."""
+    used = {link.upper for host in fabric.hosts for link in fabric.uplinks_of[host.name]}
+    idle = [
+        switch.name
+        for switch in fabric.switches
+        if switch.tier.level == 1
+        and not fabric.uplinks_of[switch.name]
+        and len(used & {link.lower for link in fabric.downlinks_of[switch.name]}) < 2
+    ]
+    if idle:
+        message = (
+            f"no traffic takes {compact(idle)}: a spine joins leaves, and fewer than two leaves with nodes are below it"
+        )
+        fix = "leave the counts of leaves and spines to `auto`, or add the nodes of the other leaves"
+        yield Breach("topology.spine", message, fix, Severity.WARNING, tuple(idle))

@@ -1,0 +1,49 @@
+"""Where leaf and spine both have faster ports, fewer links, cables and optics carry the same, and a hash spreads
+large flows better over fewer, faster paths. By default uplinks run at the speed of the NICs."""
+
+from railweave.catalog.load import load_catalog
+from railweave.catalog.model import SwitchModel
+from railweave.catalog.panel import logical_ports_per_cage, speeds
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.fabric.model import Fabric, Tier
+from railweave.units import format_speed
+
+RULE = rule(
+    "T-11",
+    "fabric links run at the fastest speed that both ends have",
+    __doc__,
+    "topology: {leaf: {model: nvidia-sn5600, uplink_speed: 200G}, spine: {model: nvidia-sn5600}}",
+)
+_SAME_OPTICS = 2
+"""A cage of twice the speed takes two links by one twin-port module: merging them saves no optics."""
+
+
+@RULE.on_fabric
+def slow_uplinks(fabric: Fabric) -> Breaches:
+    """Look for a faster speed at which fewer links of every pair carry the same."""
+    catalog = load_catalog()
+    for lower, upper in zip(fabric.tiers, fabric.tiers[1:], strict=False):
+        models = [catalog.find_switch(fabric.tier_switches[tier.level][0].panel.model) for tier in (lower, upper)]
+        ratio = _saving(lower, [model for model in models if model is not None])
+        if ratio > 1:
+            links = sum(link.level == upper.level for link in fabric.links)
+            faster = format_speed(lower.up_gbps * ratio)
+            message = (
+                f"{links:,} links of {format_speed(lower.up_gbps)} join {lower.plural} and {upper.plural}, where"
+                f" {links // ratio:,} of {faster} would carry as much"
+            )
+            key = f"topology.{lower.name.replace('-', '_')}.uplink_speed"
+            severity = Severity.INFO if ratio == _SAME_OPTICS else Severity.WARNING
+            yield Breach(key, message, f"write {key}: {faster}", severity)
+
+
+def _saving(lower: Tier, models: list[SwitchModel]) -> int:
+    """Return how many links of a pair of switches become one at the fastest speed of both models; 1 for none."""
+    shared = set.intersection(*({*speeds(model)} for model in models)) if models else set()
+    ratio, rest = divmod(max(shared, default=0), lower.up_gbps)
+    if rest or ratio < 2 or lower.links_per_pair % ratio:
+        return 1
+    # A cage has to carry the same bandwidth over fewer ports.
+    cages = [[logical_ports_per_cage(model, lower.up_gbps * factor) or 0 for factor in (1, ratio)] for model in models]
+    return ratio if all(slow == ratio * fast for slow, fast in cages) else 1

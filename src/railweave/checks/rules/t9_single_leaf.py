@@ -1,0 +1,37 @@
+"""A node whose ports all end at one switch is cut off when that switch fails, reboots or is upgraded, and a training
+job waits for all of its nodes. Rails or planes give a node several switches."""
+
+from collections import defaultdict
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.fabric.model import Fabric
+from railweave.wording import compact, counted
+
+RULE = rule(
+    "T-9",
+    "no node hangs on a single leaf",
+    __doc__,
+    "nodes: [{nics: {count: 1}}]",
+)
+
+
+@RULE.on_fabric
+def single_leaf(fabric: Fabric) -> Breaches:
+    """Look for the nodes of which one leaf carries every port."""
+    alone: dict[str, list[str]] = defaultdict(list)
+    for host in fabric.hosts:
+        leaves = {link.upper for link in fabric.uplinks_of[host.name]}
+        if len(leaves) == 1:
+            alone[leaves.pop()].append(host.name)
+    if not alone:
+        return
+    nodes = [name for names in alone.values() for name in names]
+    several = len(alone) > 1
+    message = (
+        f"{compact(alone)} {'are each' if several else 'is'} the only switch of"
+        f" {'their' if several else 'its'} GPU nodes ({compact(nodes)}): {'one failure' if several else 'its failure'}"
+        f" cuts {'these' if several else counted(len(nodes), 'node')} off"
+    )
+    fix = "give the nodes NICs on several rails or planes, or accept that a failed leaf takes its nodes out"
+    yield Breach("nodes", message, fix, Severity.WARNING, tuple(alone))
