@@ -20,7 +20,7 @@ from railweave.checks.registry import (
     rule,
 )
 from railweave.design.build import design
-from railweave.diagnostics import Diagnostic
+from railweave.diagnostics import Diagnostic, Severity
 from railweave.intent.load import load_intent_text
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -111,7 +111,9 @@ def test_leaves_that_each_are_the_only_switch_of_their_nodes_are_told_once() -> 
     assert found.message == (
         "pod1-leaf1, pod1-leaf2 are each the only switch of their GPU nodes (gpu1…64): one failure cuts these off"
     )
-    assert found.devices == ("pod1-leaf1", "pod1-leaf2")
+    assert (found.severity, found.devices) == (Severity.WARNING, ("pod1-leaf1", "pod1-leaf2"))
+    racks = found_in("{nodes: [{count: 64, nics: {count: 1}}], topology: {shape: rack-aligned}}")["T-9"]
+    assert racks.severity is Severity.INFO
 
 
 def test_a_rule_with_checks_says_why_and_shows_an_example() -> None:

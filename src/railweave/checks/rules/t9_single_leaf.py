@@ -34,4 +34,6 @@ def single_leaf(fabric: Fabric) -> Breaches:
         f" cuts {'these' if several else counted(len(nodes), 'node')} off"
     )
     fix = "give the nodes NICs on several rails or planes, or accept that a failed leaf takes its nodes out"
-    yield Breach("nodes", message, fix, Severity.WARNING, tuple(alone))
+    # Where racks are aligned, a leaf a rack is what the shape means.
+    meant = several and all(fabric.switch_of[name].rail is None for name in alone)
+    yield Breach("nodes", message, fix, Severity.INFO if meant else Severity.WARNING, tuple(alone))
