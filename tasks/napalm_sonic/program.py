@@ -182,8 +182,12 @@ class SwitchProgram:
 
 
 def new_id() -> str:
-    """Return a name for a commit that sorts by time: ``20261121-101500-3fa2``."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
+    """Return a name for a commit: ``20261121-101500-7a12f3b20``, microseconds and a random number last, in hex.
+
+    Names sort by time: a switch drops the rollback documents of the oldest ones.
+    """
+    seconds, microseconds = divmod(time.time_ns() // 1000, 1_000_000)
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}-{microseconds:05x}{secrets.token_hex(2)}"
 
 
 def _words(look: Look | None) -> list[str]:

@@ -20,6 +20,7 @@ from napalm.base.exceptions import (
 from small_switch import SmallHost
 
 from napalm_sonic.driver import SonicDriver
+from napalm_sonic.program import new_id
 from railweave.sonic.frr import parse_frr
 from railweave_switch.main import PROGRAM
 from railweave_switch.state import KEPT_COMMITS
@@ -477,6 +478,18 @@ def test_the_rollback_files_of_the_last_commits_stay_and_restore_what_each_chang
     for gone in (made[0], "../../etc/shadow", ""):
         with pytest.raises(CommitError, match="is not on the switch"):
             driver.changes.rollback_document(gone)
+
+
+def test_names_of_commits_sort_by_time_within_a_second_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([1_763_720_100_000_000_000, 1_763_720_100_000_009_000, 1_763_720_100_999_999_999])
+    monkeypatch.setattr("napalm_sonic.program.time.time_ns", lambda: next(moments))
+    numbers = iter(["ffff", "0000", "0000"])
+    monkeypatch.setattr("napalm_sonic.program.secrets.token_hex", lambda _: next(numbers))
+    assert [new_id() for _ in range(3)] == [
+        "20251121-101500-00000ffff",
+        "20251121-101500-000090000",
+        "20251121-101500-f423f0000",
+    ]
 
 
 # Locks
