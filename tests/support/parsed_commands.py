@@ -13,6 +13,9 @@ NAMED_ONLY = tuple(one for one in ERRORS if one.__name__ in {"MissingParameter",
 
 COMMAND: Any = typer.main.get_command(app)
 """The whole command line."""
+for _option in COMMAND.params:
+    if _option.name in {"install_completion", "show_completion"}:
+        _option.callback = None  # it acts while the words are parsed: writes the user's ~/.bashrc
 
 
 def parse(words: list[str]) -> Any:
