@@ -24,7 +24,7 @@ class RefusedError(RailweaveError):
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Keep the diagnostics in the order in which they are shown."""
         self.diagnostics = in_order(diagnostics)
-        super().__init__("\n".join(f"{one.where}: {one.message}" for one in self.diagnostics))
+        super().__init__("\n".join(": ".join(filter(None, (str(one.where), one.message))) for one in self.diagnostics))
 
 
 class UsageError(RailweaveError):

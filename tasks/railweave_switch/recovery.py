@@ -43,7 +43,7 @@ def recover(host: Host, asked: Mapping[str, object]) -> Answer:
         if not asked.get("accept"):
             raise RefusedError(
                 f"{damage or state.describe(host)}; without a rollback document nothing can be restored: compare what "
-                f"runs with what is intended, then `railweave-switch recover --accept-running` keeps it",
+                f"runs with what is intended, then keep it by `recover` with --accept-running",
                 "damaged",
             )
         known = stand_in(host, "unknown", host.now_s()) if damage else state
@@ -64,7 +64,6 @@ def _readable(host: Host, *, accept: bool) -> tuple[State, str]:
         if accept and not guarded(host):
             return none, str(error)
         raise RefusedError(
-            f"{error}; end what is pending with that version, or keep what runs with `railweave-switch recover "
-            f"--accept-running`",
+            f"{error}; end what is pending with that version, or keep what runs by `recover` with --accept-running",
             "damaged",
         ) from error

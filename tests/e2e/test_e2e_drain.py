@@ -70,7 +70,7 @@ def test_links_of_a_leaf_are_drained_alone(deployed_lab: Any) -> None:
     project.wait_until(lambda: len(hops(project, LEAF)) == 1, 5, "one uplink is left")
     assert project.plan()["changes"] == []
     said = project.run("drain", LEAF, "--links", SPINE, "--yes", "--wait", "1").stdout
-    assert f"{LEAF}: 1 links" in said.replace("\n", " ")
+    assert f"{LEAF}: 1 link (" in said.replace("\n", " ")
     assert "drained already" in said
     assert f"safe to work on there; undo: railweave undrain {LEAF}" in said.replace("\n", " ")
     project.run("undrain", LEAF)

@@ -103,7 +103,8 @@ def _recorded(begun: Mapping[str, Any], file: Path | None) -> Iterator[Callable[
         yield ended.update
     except BaseException as exc:
         refused = isinstance(exc, RefusedError)
-        ended |= {"result": "refused" if refused else "failed", "error": f"{type(exc).__name__}: {exc}"}
+        kind = "" if isinstance(exc, RailweaveError) else f"{type(exc).__name__}: "
+        ended |= {"result": "refused" if refused else "failed", "error": f"{kind}{exc}"}
         raise
     finally:
         # The result must reach the person even if the disk is full.

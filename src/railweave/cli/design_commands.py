@@ -1,5 +1,6 @@
 """Commands that need no device: init, size, check, render, explain, diff, phases, models, schema, codes."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +39,8 @@ def init(
     if folder is None:
         raise UsageError("name a folder: `railweave init DIR`")
     print_view("\n".join(f"  {path}" for path in api.init(folder, template)))
-    print_view(f"next: cd {folder} && make deploy")
+    enter = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
+    print_view(f"next: {enter}make deploy")
 
 
 def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 from railweave.jsonable import as_json, members
 from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget
 from railweave.plan.outcome import VerifyResult
-from railweave.wording import command_line, first_few
+from railweave.wording import command_line, counted, first_few
 
 _MOST_FAILED = 10
 
@@ -20,7 +20,7 @@ def intention_view(
     """Return what a drain would take off which links, and what is left for the traffic."""
     lines = []
     for target in targets:
-        links = f"{len(target.links)} links"
+        links = counted(len(target.links), "link")
         what = f"the whole switch, {links}," if target.whole else f"{links} ({first_few(target.ports)})"
         had = drained.get(target.device, ())
         note = "" if not had else "; drained already" if had == WHOLE else f"; drained already: {first_few(had)}"
@@ -33,7 +33,7 @@ def drain_view(results: Sequence[DrainResult], asked: int, *, intent: str, targe
     """Return the result of each switch, and the command that undoes it."""
     lines = [_drain_line(one, command_line("undrain", one.device, intent=intent, target=target)) for one in results]
     if len(results) < asked:
-        lines.append((f"{asked - len(results)} switches were not started", "yellow"))
+        lines.append((f"{counted(asked - len(results), 'switch')} not started", "yellow"))
     return Group(*(Text(line, style=style) for line, style in lines))
 
 

@@ -73,17 +73,24 @@ def test_a_line_that_the_disk_takes_in_parts_or_not_at_all(log: Path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("fault", "result"),
+    ("fault", "result", "text"),
     [
-        (RefusedError([error("RW507", "the plan reloads leaf1", fix="--provision")]), "refused"),
-        (RuntimeError("a fault"), "failed"),
-        (KeyboardInterrupt(), "failed"),
+        (
+            RefusedError([error("RW507", "the plan reloads leaf1", fix="--provision")]),
+            "refused",
+            "the plan reloads leaf1",
+        ),
+        (RailweaveError("the disk is full"), "failed", "the disk is full"),
+        (RuntimeError("a fault"), "failed", "RuntimeError: a fault"),
+        (KeyboardInterrupt(), "failed", "KeyboardInterrupt: "),
     ],
 )
-def test_a_deployment_that_ends_by_an_exception_is_recorded(log: Path, fault: BaseException, result: str) -> None:
+def test_a_deployment_that_ends_by_an_exception_is_recorded(
+    log: Path, fault: BaseException, result: str, text: str
+) -> None:
     with pytest.raises(type(fault)), audited("deploy", PLAN, log):
         raise fault
-    assert [entry["result"] for entry in entries(log)] == [result]
+    assert [(entry["result"], entry["error"]) for entry in entries(log)] == [(result, text)]
 
 
 def test_every_line_is_synchronized_and_nothing_is_overwritten(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
