@@ -19,7 +19,7 @@ class SonicRelease(NamedTuple):
     template announces a route only once it is in the ASIC. ``prints_tracking``: ``show running-config`` holds the
     nexthop tracking lines although they are defaults (the patch "write ip nht resolve-via-default").
     ``small_packet_percent``: the share of 64-byte packets that headroom is computed for. ``hash_fields``: orchagent
-    follows SWITCH_HASH, where the ASIC's SAI does.
+    follows SWITCH_HASH, where the ASIC's SAI does. ``port_gbps``: the fastest port that sonic-port.yang takes.
     """
 
     debian: int
@@ -31,6 +31,7 @@ class SonicRelease(NamedTuple):
     prints_tracking: bool = False
     small_packet_percent: int = 50
     hash_fields: bool = True
+    port_gbps: int = 800
 
 
 RELEASES: Mapping[str, SonicRelease] = {
@@ -39,8 +40,12 @@ RELEASES: Mapping[str, SonicRelease] = {
     "202405": SonicRelease(12, "3.11", "8.5.4", small_packet_percent=100),
     "202411": SonicRelease(12, "3.11", "10.0.1", suppress_fib=True, prints_tracking=True),
     "202505": SonicRelease(12, "3.11", "10.3", suppress_fib=True, prints_tracking=True),
-    "202511": SonicRelease(13, "3.13", "10.4.1", kernel_nexthops=True, suppress_fib=True, prints_tracking=True),
-    "202605": SonicRelease(13, "3.13", "10.5.4", kernel_nexthops=True, suppress_fib=True, prints_tracking=True),
+    "202511": SonicRelease(
+        13, "3.13", "10.4.1", kernel_nexthops=True, suppress_fib=True, prints_tracking=True, port_gbps=1600
+    ),
+    "202605": SonicRelease(
+        13, "3.13", "10.5.4", kernel_nexthops=True, suppress_fib=True, prints_tracking=True, port_gbps=1600
+    ),
 }
 """By name, oldest first."""
 DEFAULT_RELEASE = "202505"

@@ -71,6 +71,10 @@ ADVICE = {
         "warning: 512 links of 200G join leaves and spines, where 128 of 800G would carry as much",
         "topology.leaf.uplink_speed",
     ),
+    "RW118": (
+        "error: SONiC 202505 takes ports of up to 800G, and spines have ports of 1600G",
+        "topology.spine",
+    ),
     "L-4": (
         "info: leaves spread flows over 15 uplinks, an odd count: the load stays uneven",
         "topology.spine.count",
@@ -114,6 +118,15 @@ def test_leaves_that_each_are_the_only_switch_of_their_nodes_are_told_once() -> 
     assert (found.severity, found.devices) == (Severity.WARNING, ("pod1-leaf1", "pod1-leaf2"))
     racks = found_in("{nodes: [{count: 64, nics: {count: 1}}], topology: {shape: rack-aligned}}")["T-9"]
     assert racks.severity is Severity.INFO
+
+
+def test_ports_of_1600g_are_for_releases_that_take_them_and_advised_only_there() -> None:
+    text = all_rules()["RW118"].example
+    assert "RW118" not in found_in(text.replace("{nodes", "{sonic: {release: 202511}, nodes"))
+    slower = text.replace(", uplink_speed: 1600G", "")
+    assert found_in(text)["RW118"].fix == "run SONiC 202511 or later (sonic.release)"
+    assert "T-11" not in found_in(slower)
+    assert "1600G" in found_in(slower.replace("{nodes", "{sonic: {release: 202511}, nodes"))["T-11"].fix
 
 
 def test_a_rule_with_checks_says_why_and_shows_an_example() -> None:

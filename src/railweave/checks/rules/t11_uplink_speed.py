@@ -7,6 +7,7 @@ from railweave.catalog.panel import logical_ports_per_cage, speeds
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric, Tier
+from railweave.fabric.releases import RELEASES, nearest
 from railweave.units import format_speed
 
 RULE = rule(
@@ -22,10 +23,10 @@ _SAME_OPTICS = 2
 @RULE.on_fabric
 def slow_uplinks(fabric: Fabric) -> Breaches:
     """Look for a faster speed at which fewer links of every pair carry the same."""
-    catalog = load_catalog()
+    catalog, limit_gbps = load_catalog(), RELEASES[nearest(fabric.policies.sonic.release)].port_gbps
     for lower, upper in zip(fabric.tiers, fabric.tiers[1:], strict=False):
         models = [catalog.find_switch(fabric.tier_switches[tier.level][0].panel.model) for tier in (lower, upper)]
-        ratio = _saving(lower, [model for model in models if model is not None])
+        ratio = _saving(lower, [model for model in models if model is not None], limit_gbps)
         if ratio > 1:
             links = sum(link.level == upper.level for link in fabric.links)
             faster = format_speed(lower.up_gbps * ratio)
@@ -38,10 +39,10 @@ def slow_uplinks(fabric: Fabric) -> Breaches:
             yield Breach(key, message, f"write {key}: {faster}", severity)
 
 
-def _saving(lower: Tier, models: list[SwitchModel]) -> int:
-    """Return how many links of a pair of switches become one at the fastest speed of both models; 1 for none."""
+def _saving(lower: Tier, models: list[SwitchModel], limit_gbps: int) -> int:
+    """Return how many links of a pair of switches become one at the fastest speed of all; 1 for none."""
     shared = set.intersection(*({*speeds(model)} for model in models)) if models else set()
-    ratio, rest = divmod(max(shared, default=0), lower.up_gbps)
+    ratio, rest = divmod(max((one for one in shared if one <= limit_gbps), default=0), lower.up_gbps)
     if rest or ratio < 2 or lower.links_per_pair % ratio:
         return 1
     # A cage has to carry the same bandwidth over fewer ports.

@@ -1,0 +1,35 @@
+"""SONiC's YANG model of PORT limits the speed by release (docs/reference/releases.md). With a faster port in the file
+`config reload` fails as a whole."""
+
+from railweave.checks.buffer_facts import tier_path
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.fabric.model import Fabric
+from railweave.fabric.releases import RELEASES, nearest
+from railweave.units import format_speed
+from railweave.wording import listed
+
+RULE = rule(
+    "RW118",
+    "the release takes the speed of every port",
+    __doc__,
+    "{nodes: [{nics: {speed: 800G, model: broadcom-thor-ultra, pcie: gen6x16}}], topology:"
+    " {leaf: {model: nokia-ixr7220-h6-64, uplink_speed: 1600G}, spine: {model: nokia-ixr7220-h6-64}}}",
+)
+
+
+@RULE.on_fabric
+def port_speeds(fabric: Fabric) -> Breaches:
+    """Look for switches with ports that are too fast for the release, in use or not."""
+    release = nearest(fabric.policies.sonic.release)
+    limit = RELEASES[release].port_gbps
+    for tier in fabric.tiers:
+        switches = fabric.tier_switches[tier.level]
+        fast = sorted({port.speed_gbps for switch in switches for port in switch.panel.ports} - {*range(limit + 1)})
+        if fast:
+            message = (
+                f"SONiC {release} takes ports of up to {format_speed(limit)}, and {tier.plural} have ports of"
+                f" {listed(map(format_speed, fast))}"
+            )
+            newer = [name for name, one in RELEASES.items() if one.port_gbps >= fast[-1]]
+            fix = f"run SONiC {newer[0]} or later (sonic.release)" if newer else "choose a slower speed"
+            yield Breach(tier_path(tier), message, fix, devices=tuple(one.name for one in switches))
