@@ -162,8 +162,9 @@ def _append(file: Path | None, record: dict[str, Any]) -> None:
 
 def _append_shared(shared: SharedJournals, record: dict[str, Any]) -> None:
     try:
-        while not shared.append_audit(lambda before: _line(record, before)):
-            pass  # another runner's line came first: this one names that
+        stored = False
+        while not stored:  # where another runner's line came first, the next try names that
+            stored = shared.append_audit(lambda before: _line(record, before))
     except StoreError as exc:
         raise RailweaveError(f"the audit log cannot be stored: {exc}") from exc
 

@@ -1,6 +1,6 @@
 """A project's own switch models and NICs: files in its folder ``catalog``, of the form of ours (``data/README.md``).
 
-They are read like ours once their form is checked: what is wrong is told with file, line and column.
+They are read like ours once their form is checked: diagnostics name file, line and column.
 """
 
 import json

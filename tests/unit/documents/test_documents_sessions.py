@@ -114,8 +114,9 @@ def at(tmp_path: Path, text: str) -> Path:
 
 
 def test_the_steps_of_a_page_run_in_order_in_one_shell(tmp_path: Path) -> None:
-    run_page(at(tmp_path, PAGE), tmp_path / "work", Path)
-    assert (tmp_path / "work/1/work/a/b.yml").read_text() == "one: 2\n"
+    run_page(at(tmp_path, PAGE), tmp_path / "page", Path)
+    (written,) = tmp_path.glob("page/1/**/a/b.yml")
+    assert written.read_text() == "one: 2\n"
 
 
 @pytest.mark.parametrize(
