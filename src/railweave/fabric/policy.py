@@ -54,11 +54,13 @@ class Mtu(NamedTuple):
     hosts_bytes: int
 
 
-class BgpTimers(NamedTuple):
-    """BGP keepalive and hold time in seconds (hold is at least three keepalives, RFC 4271 section 4.4)."""
+class BgpPolicy(NamedTuple):
+    """BGP keepalive and hold time in seconds (hold is at least three keepalives, RFC 4271 section 4.4); ``bfd`` tells
+    that BFD (RFC 5880) watches every session."""
 
     keepalive_s: int
     hold_s: int
+    bfd: bool = False
 
 
 class Pool(NamedTuple):
@@ -184,7 +186,7 @@ class Policies(NamedTuple):
 
     classes: tuple[TrafficClass, ...]
     mtu: Mtu
-    bgp: BgpTimers
+    bgp: BgpPolicy
     addressing: Addressing
     overrides: Overrides
     hosts: HostPolicy = HostPolicy()

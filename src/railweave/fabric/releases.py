@@ -19,7 +19,8 @@ class SonicRelease(NamedTuple):
     template announces a route only once it is in the ASIC. ``prints_tracking``: ``show running-config`` holds the
     nexthop tracking lines although they are defaults (the patch "write ip nht resolve-via-default").
     ``small_packet_percent``: the share of 64-byte packets that headroom is computed for. ``hash_fields``: orchagent
-    follows SWITCH_HASH, where the ASIC's SAI does. ``port_gbps``: the fastest port that sonic-port.yang takes.
+    follows SWITCH_HASH, where the ASIC's SAI does. ``port_gbps``: the fastest port that sonic-port.yang takes. ``bfd``:
+    bgpcfgd starts FRR's bfdd where SYSTEM_DEFAULTS says ``software_bfd``.
     """
 
     debian: int
@@ -32,6 +33,7 @@ class SonicRelease(NamedTuple):
     small_packet_percent: int = 50
     hash_fields: bool = True
     port_gbps: int = 800
+    bfd: bool = False
 
 
 RELEASES: Mapping[str, SonicRelease] = {
@@ -39,12 +41,12 @@ RELEASES: Mapping[str, SonicRelease] = {
     "202311": SonicRelease(11, "3.9", "8.5.1", fpm=False, small_packet_percent=100),
     "202405": SonicRelease(12, "3.11", "8.5.4", small_packet_percent=100),
     "202411": SonicRelease(12, "3.11", "10.0.1", suppress_fib=True, prints_tracking=True),
-    "202505": SonicRelease(12, "3.11", "10.3", suppress_fib=True, prints_tracking=True),
+    "202505": SonicRelease(12, "3.11", "10.3", suppress_fib=True, prints_tracking=True, bfd=True),
     "202511": SonicRelease(
-        13, "3.13", "10.4.1", kernel_nexthops=True, suppress_fib=True, prints_tracking=True, port_gbps=1600
+        13, "3.13", "10.4.1", kernel_nexthops=True, suppress_fib=True, prints_tracking=True, port_gbps=1600, bfd=True
     ),
     "202605": SonicRelease(
-        13, "3.13", "10.5.4", kernel_nexthops=True, suppress_fib=True, prints_tracking=True, port_gbps=1600
+        13, "3.13", "10.5.4", kernel_nexthops=True, suppress_fib=True, prints_tracking=True, port_gbps=1600, bfd=True
     ),
 }
 """By name, oldest first."""

@@ -16,7 +16,7 @@ from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
 from railweave.fabric.policy import (
     Addressing,
-    BgpTimers,
+    BgpPolicy,
     BufferModel,
     ClassRole,
     HostPolicy,
@@ -127,11 +127,14 @@ class AddressingKeys(Keys):
 
 
 class BgpKeys(Keys):
-    """BGP timers in seconds (RFC 4271 section 4.4)."""
+    """How BGP sessions notice that the other end is gone: timers in seconds (RFC 4271 section 4.4), and BFD."""
 
     keepalive: Annotated[int, Whole(least=1, most=21_845)] = default(3, "seconds between keepalives")
     hold: Annotated[int, Whole(least=3, most=65_535)] = default(
         9, "seconds without a keepalive after which a session falls; at least three keepalives"
+    )
+    bfd: Annotated[bool, Flag()] = default(
+        False, "BFD watches every session: 3 packets missed, 300 ms apart, end it; SONiC 202505 and later"
     )
 
 
@@ -253,7 +256,7 @@ class IntentKeys(Keys):
     nodes: tuple[Nodes, ...] = Field(min_length=1, description="the GPU servers, one entry a kind")
     topology: Topology = key("the shape of the fabric and its switches")
     addressing: AddressingKeys = section(AddressingKeys, "address pools and AS numbers")
-    bgp: BgpKeys = section(BgpKeys, "BGP timers")
+    bgp: BgpKeys = section(BgpKeys, "how BGP sessions notice that the other end is gone")
     preset: Annotated[PresetName | None, Word(words=PresetName, what="preset")] = unset(
         "published traffic classes and ECN thresholds of a vendor; traffic_classes replaces its classes"
     )
@@ -284,7 +287,7 @@ class IntentKeys(Keys):
         return Policies(
             classes=self.classes(),
             mtu=Mtu(self.mtu.fabric, self.mtu.hosts),
-            bgp=BgpTimers(self.bgp.keepalive, self.bgp.hold),
+            bgp=BgpPolicy(self.bgp.keepalive, self.bgp.hold, self.bgp.bfd),
             addressing=self.addressing.policy(),
             overrides=Overrides(self.overrides),
             hosts=HostPolicy(hosts.vendor, hosts.manage, hosts.network, hosts.frontend, hosts.qps_per_connection),

@@ -164,7 +164,7 @@ def _policies(policies: Policies) -> dict[str, Any]:
                 "super_spine": addressing.super_spine_asn,
             },
         },
-        "bgp": {"keepalive": policies.bgp.keepalive_s, "hold": policies.bgp.hold_s},
+        "bgp": {"keepalive": policies.bgp.keepalive_s, "hold": policies.bgp.hold_s, "bfd": policies.bgp.bfd},
         "traffic_classes": [
             {
                 "name": one.name,

@@ -96,6 +96,7 @@ class BgpSpeaker(NamedTuple):
     router_id: int
     keepalive_s: int
     hold_s: int
+    bfd: bool
     dscp: int
     groups: tuple[PeerGroup, ...]
     sessions: tuple[Session, ...]
@@ -116,6 +117,7 @@ def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None 
         router_id=switch.loopback,
         keepalive_s=policies.bgp.keepalive_s,
         hold_s=policies.bgp.hold_s,
+        bfd=policies.bgp.bfd,
         dscp=control_dscp(policies.classes),
         groups=peer_groups(fabric, switch.tier),
         sessions=sessions(fabric, switch) if own is None else own,

@@ -70,7 +70,10 @@ PRIORITY_GROUPS = "BUFFER_PG"
 EDGE_GUARD = "RAILWEAVE_EDGE"
 """The ACL that we make, its type and the beginning of its rules' keys."""
 EDGE_TABLES = frozenset({"ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE"})
-RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH} | EDGE_TABLES
+SYSTEM_DEFAULTS = "SYSTEM_DEFAULTS"
+"""Switches of SONiC's features, of which BFD needs one; it stays where the intent wants no BFD any more, as others may
+use it."""
+RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH, SYSTEM_DEFAULTS} | EDGE_TABLES
 """The tables that railweave renders rows of."""
 
 FEATURES_NEEDED = frozenset({"bgp", "database", "swss", "syncd"})

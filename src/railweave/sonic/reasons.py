@@ -43,6 +43,7 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
         "Paths through different AS numbers of one length share the load (RFC 7938 section 6; check B-5).",
     ),
     (r"neighbor \S+ peer-group$", "All neighbors of the far tier share timers and policy."),
+    (r"neighbor \S+ bfd$", "BFD ends a session 0.9 s after the neighbor fell silent (bgp.bfd)."),
     (r"neighbor \S+ timers connect ", "A lost session is tried again every 10 s (FRR's data-center profile)."),
     (r"neighbor \S+ timers ", "Keepalive and hold time (bgp.keepalive, bgp.hold; check B-10)."),
     (

@@ -14,7 +14,7 @@ from railweave.cabling.table import CableRow, cable_rows, cables_csv
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import PortGroup, build_panel
 from railweave.fabric.model import Fabric, Host, HostPort, Link, Panel, Switch, Tier
-from railweave.fabric.policy import Addressing, BgpTimers, Mtu, Overrides, Policies, Pool
+from railweave.fabric.policy import Addressing, BgpPolicy, Mtu, Overrides, Policies, Pool
 from railweave.fabric.sizing import (
     LeafSplit,
     Limits,
@@ -73,7 +73,7 @@ def fabric() -> Fabric:
         policies=Policies(
             (),
             Mtu(9100, 9000),
-            BgpTimers(3, 9),
+            BgpPolicy(3, 9),
             Addressing(False, pool, pool, pool, 4210000000, 4200001000, 4200000000),
             Overrides({}),
         ),

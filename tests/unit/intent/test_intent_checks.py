@@ -140,6 +140,21 @@ def test_bgp_rides_the_cnp_class_and_the_report_says_so() -> None:
 def test_a_control_class_takes_bgp_over() -> None:
     control = "  - {name: control, dscp: [56], priority: 7, strict: true}\n"
     assert findings(BASE + CLASSES + control) == []
+    # BFD is always marked 48: it stays with the notifications.
+    (found,) = check_intent(load_intent_text(f"{BASE}{CLASSES}{control}bgp: {{bfd: true}}\n", "i.yml"))
+    assert found.message == "BFD uses class `cnp` at DSCP 48"
+    assert (
+        findings(f"{BASE}{CLASSES}{control.replace('56', '48, 56')}bgp: {{bfd: true}}\n".replace("[48]", "[49]")) == []
+    )
+
+
+def test_bfd_outside_a_strict_class_is_a_warning() -> None:
+    control = "  - {name: control, dscp: [56], priority: 7, strict: true}\n"
+    text = f"{BASE}{CLASSES.replace('[48]', '[49]')}{control}"
+    assert findings(text) == []
+    (found,) = check_intent(load_intent_text(f"{text}bgp: {{bfd: true}}\n", "i.yml"))
+    assert found.message == "BFD is sent with DSCP 48 and uses class `best-effort`, which is not strict"
+    assert found.fix == "put 48 into the control class"
 
 
 def test_two_control_classes_are_one_too_many() -> None:

@@ -10,7 +10,7 @@ import pytest
 from railweave.checks.intent import check_intent
 from railweave.diagnostics import Diagnostic, has_errors
 from railweave.errors import RefusedError
-from railweave.fabric.policy import Addressing, BgpTimers, ClassRole, Mtu, Pool, TrafficClass
+from railweave.fabric.policy import Addressing, BgpPolicy, ClassRole, Mtu, Pool, TrafficClass
 from railweave.intent.load import load_intent, load_intent_text
 from railweave.intent.model import InlineModel, Reserve, Shape
 from railweave.units import parse_ipv4
@@ -83,7 +83,7 @@ def test_everything_left_out_has_its_default() -> None:
     assert (intent.cabling.leaf_spine.length_m, intent.cabling.leaf_spine.media) == (30, None)
     policies = intent.policies
     assert policies.mtu == Mtu(9100, 9000)
-    assert policies.bgp == BgpTimers(3, 9)
+    assert policies.bgp == BgpPolicy(3, 9)
     assert policies.overrides.rows == {}
     assert policies.addressing == Addressing(
         unnumbered=False,

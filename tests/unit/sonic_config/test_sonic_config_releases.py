@@ -27,7 +27,7 @@ def test_the_table_is_in_order() -> None:
 def test_the_page_says_what_the_table_says() -> None:
     yes = {True: "yes", False: "no"}
     rows = re.findall(r"^\| `(\d+)` \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {name: cells.split(" | ")[:7] for name, cells in rows} == {
+    assert {name: [*cells.split(" | ")[:7], cells.split(" | ")[10]] for name, cells in rows} == {
         name: [
             str(one.debian),
             one.python,
@@ -36,6 +36,7 @@ def test_the_page_says_what_the_table_says() -> None:
             yes[not one.kernel_nexthops],
             yes[one.suppress_fib],
             yes[one.prints_tracking],
+            yes[one.bfd],
         ]
         for name, one in RELEASES.items()
     }

@@ -158,6 +158,22 @@ def test_bgp_names_its_dscp_only_where_it_is_not_frrs_own(lab_fabric: Lab) -> No
     assert "\nbgp session-dscp 46\n" in frr_of(replace(fabric, policies=policies), "lab-leaf1")
 
 
+@pytest.mark.parametrize("underlay", ["numbered", "unnumbered"])
+@pytest.mark.parametrize(("name", "group"), [("lab-leaf1", "SPINES"), ("lab-spine1", "LEAVES")])
+def test_bfd_watches_every_session_of_a_tier_and_needs_a_row_that_starts_bfdd(
+    lab_fabric: Lab, underlay: str, name: str, group: str
+) -> None:
+    kind = f"addressing: {{underlay: {underlay}}}\n"
+    without, fabric = lab_fabric(kind), lab_fabric(f"{kind}bgp: {{bfd: true}}\n")
+    line = f" neighbor {group} bfd"
+    assert [one for one in frr_of(fabric, name).splitlines() if one != line] == frr_of(without, name).splitlines()
+    assert line in frr_of(fabric, name).splitlines()
+    assert frr_reason(line.strip()) == "BFD ends a session 0.9 s after the neighbor fell silent (bgp.bfd)."
+    rows = configure(fabric, fabric.switch_of[name], find_templates()).config_db()
+    assert rows.pop("SYSTEM_DEFAULTS") == {"software_bfd": {"status": "enabled"}}
+    assert rows == configure(without, without.switch_of[name], find_templates()).config_db()
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_line_of_one_release_s_own_start_up_is_in_the_file_of_that_release_alone(
     lab_fabric: Lab, release: str

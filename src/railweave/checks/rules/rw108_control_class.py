@@ -1,5 +1,6 @@
-"""BGP and BFD keep the fabric together: a session whose packets wait behind a pause or a full queue falls. They use the
-class with the role control, else that of their code point, CS6 (RFC 4594 section 3.1)."""
+"""BGP and BFD keep the fabric together: a session whose packets wait behind a pause or a full queue falls. BGP uses the
+class with the role control, else that of its code point, CS6 (RFC 4594 section 3.1); BFD always has CS6 (FRR
+bfdd/bfd_packet.c)."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
@@ -37,19 +38,23 @@ def control(intent: Intent) -> Breaches:
 def code_point(intent: Intent) -> Breaches:
     """Say which class BGP and BFD use by their code point, and refuse where it could be paused."""
     classes = intent.policies.classes
-    if any(one.role is ClassRole.CONTROL for one in classes):
-        return
+    named = any(one.role is ClassRole.CONTROL for one in classes)
     default = next((one for one in classes if one.is_default), classes[0])
     used = {dscp: one for one in classes for dscp in one.dscp}.get(CONTROL_DSCP, default)
+    if named and (used.role is ClassRole.CONTROL or not intent.policies.bgp.bfd):
+        return
+    sender, both = ("BFD", "BFD uses") if named else ("BGP", "BGP and BFD use")
+    other = "" if named else ", or add a class with role: control"
     if used.lossless and used.role is not ClassRole.CNP:
         message = (
-            f"BGP is sent with DSCP {CONTROL_DSCP}, which class `{used.name}` makes lossless: a paused session falls"
+            f"{sender} is sent with DSCP {CONTROL_DSCP}, which class `{used.name}` makes lossless: a paused session"
+            " falls"
         )
-        yield Breach("traffic_classes", message, f"take {CONTROL_DSCP} out of it, or add a class with role: control")
+        yield Breach("traffic_classes", message, f"take {CONTROL_DSCP} out of it{other}")
     elif used.strict and "traffic_classes" in intent.places:
-        message = f"BGP and BFD use class `{used.name}` at DSCP {CONTROL_DSCP}"
-        yield Breach("traffic_classes", message, "", Severity.INFO)
+        yield Breach("traffic_classes", f"{both} class `{used.name}` at DSCP {CONTROL_DSCP}", "", Severity.INFO)
     elif not used.strict and not used.lossless:
-        message = f"BGP is sent with DSCP {CONTROL_DSCP} and uses class `{used.name}`, which is not strict"
-        fix = f"put {CONTROL_DSCP} into the cnp class, or add a strict class with role: control"
-        yield Breach("traffic_classes", message, fix, Severity.WARNING)
+        message = f"{sender} is sent with DSCP {CONTROL_DSCP} and uses class `{used.name}`, which is not strict"
+        strict = f"put {CONTROL_DSCP} into the {'control' if named else 'cnp'} class"
+        other = "" if named else ", or add a strict class with role: control"
+        yield Breach("traffic_classes", message, f"{strict}{other}", Severity.WARNING)

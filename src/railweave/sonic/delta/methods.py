@@ -132,6 +132,8 @@ RULES: tuple[Rule, ...] = (
          "read when a container starts; the FRR file holds what counts (recorded apply-patch/bgp-asn)"),
     Rule(("DEVICE_METADATA",), (), _ANY, _RELOAD, Method.RELOAD,
          "host name, SKU, type and routing mode are read when services start (BI docker_init.sh)"),
+    Rule(("SYSTEM_DEFAULTS",), (), _ANY, _RELOAD, Method.RELOAD,
+         "read when services start; bgpcfgd starts bfdd then (BI sonic-bgpcfgd main.py, managers_bfd.py)"),
     Rule((SWITCH_HASH,), (), _ANY, _NONE, _WRITE,
          "the ASIC hashes by other fields at once: flows take other paths, packets on their way may arrive out of order"
          " (SW orchagent/switchorch.cpp setSwitchHash)"),
@@ -203,7 +205,7 @@ RULES: tuple[Rule, ...] = (
 def classify(edit: Edit) -> Treatment:
     """Return what one change does on its own, before what else changes on the device is looked at."""
     if edit.table == FRR_TABLE:
-        return Treatment(line_disruption(edit.key, edit.field or ""), Method.FRR)
+        return Treatment(line_disruption(edit.key, edit.field or "", edit.op), Method.FRR)
     if edit.table == "PORT" and edit.field == "admin_status":
         return _PORT_UP if edit.after == "up" else _PORT_DOWN
     rule = find_rule(edit)

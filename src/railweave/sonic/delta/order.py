@@ -28,6 +28,7 @@ MARKING = "DSCP_TO_TC_MAP"
 STAGES: tuple[tuple[str, ...], ...] = (
     (
         "DEVICE_METADATA",
+        "SYSTEM_DEFAULTS",
         SWITCH_HASH,
         "DEVICE_NEIGHBOR_METADATA",
         *CLASS_MAPS,

@@ -14,7 +14,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
 from railweave.qos.mapping import notification_dscp
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
-from railweave.sonic.ownership import RENDERED_TABLES
+from railweave.sonic.ownership import RENDERED_TABLES, SYSTEM_DEFAULTS
 from railweave.sonic.render.edge_guard import edge_guard_rows
 from railweave.sonic.render.frr_text import frr_text
 from railweave.sonic.render.metadata import SONIC_TYPE, metadata_row
@@ -138,6 +138,8 @@ class Configurator:
             "LOOPBACK_INTERFACE": loopback_rows(loopback),
             "PORT": _port_table(shared, used),
         }
+        if self.fabric.policies.bgp.bfd:
+            own[SYSTEM_DEFAULTS] = (BFD_ROW,)
         if guarded := self.guarded(switch):
             rows = edge_guard_rows([one.port.name for one in used if one.is_host], guarded)
             own |= {table: tuple(found) for table, found in groupby(rows, key=attrgetter("table"))}
@@ -179,6 +181,14 @@ class Configurator:
         if known is None:
             known = self._switch_metadata[name] = switch_metadata_row(self.fabric.switch_of[name])
         return known
+
+
+BFD_ROW = Row(
+    SYSTEM_DEFAULTS,
+    "software_bfd",
+    {"status": "enabled"},
+    "BFD watches the BGP sessions (bgp.bfd); with this row bgpcfgd starts FRR's bfdd.",
+)
 
 
 def use_of(used: Iterable[Attachment]) -> tuple[tuple[int, int], ...]:

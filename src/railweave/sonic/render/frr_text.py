@@ -29,6 +29,7 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "router_id": ipv4_text(speaker.router_id),
             "keepalive_s": speaker.keepalive_s,
             "hold_s": speaker.hold_s,
+            "bfd": speaker.bfd,
             "connect_retry_s": CONNECT_RETRY_S,
             "dscp": speaker.dscp,
             "groups": speaker.groups,
