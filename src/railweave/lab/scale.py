@@ -164,7 +164,11 @@ def _policies(policies: Policies) -> dict[str, Any]:
                 "super_spine": addressing.super_spine_asn,
             },
         },
-        "bgp": {"keepalive": policies.bgp.keepalive_s, "hold": policies.bgp.hold_s, "bfd": policies.bgp.bfd},
+        "bgp": {
+            "keepalive": policies.bgp.keepalive_s,
+            "hold": policies.bgp.hold_s,
+            **({"bfd": True} if policies.bgp.bfd else {}),
+        },
         "traffic_classes": [
             {
                 "name": one.name,
