@@ -39,6 +39,9 @@ _ALWAYS_PRINTED = ("Usage:", 'Try "', "Acquired lock on", "Released lock on", "A
 _DAEMONS_AWAY = ("is not running", "failed to connect")
 """vtysh also says `Failure to communicate[13]`, of a line that a daemon refuses: that one is there."""
 
+_OF_PROCESSES = re.compile(r"\[\d+\|\w+\] |Waiting for children ")
+"""What the processes of vtysh, one for each daemon from FRR 9.0 on, say of themselves; each repeats the error."""
+
 
 class StepError(Exception):
     """A step failed; ``command`` is the switch's own, ``said`` what it printed."""
@@ -157,7 +160,8 @@ def apply_frr(host: Host, text: str, timeout_s: float, *, lenient: bool) -> None
             done = _attempt(host, ["vtysh", "-f", f"{FRR_IN_CONTAINER}/{name}"], timeout_s)
         finally:
             host.remove_file(where)  # it may hold passwords of neighbors
-    said = f"{done.err}\n{done.out}".strip()
+    lines = f"{done.err}\n{done.out}".splitlines()
+    said = "\n".join(dict.fromkeys(line for line in lines if not _OF_PROCESSES.match(line))).strip()
     away = not said or any(words in said.lower() for words in _DAEMONS_AWAY)
     if done.exit_status != 0 and (away or not lenient):
         raise StepError("vtysh -f", said or done.words())

@@ -6,20 +6,18 @@ other. ``said`` holds what vtysh printed, standard output and error on one termi
 
 from pathlib import Path
 
-import pytest
-
 from railweave.sonic.frr import parse_frr
 from railweave.sonic.frr.drain import drain_text, drained_peers, undrain_text
-from sonic_sim.frr import show
 from sonic_sim.frr.running import Frr
+from sonic_sim.frr.show import Build
 
+RECORDED = Build("8.4.4", patched=False)
 FOLDER = Path(__file__).parent / "frr_8_4"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.conf"))
 
 
-def test_recorded_files_are_answered_and_shown_as_by_frr(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(show, "FRR_VERSION", "8.4.4")
-    frr = Frr()
+def test_recorded_files_are_answered_and_shown_as_by_frr() -> None:
+    frr = Frr(RECORDED)
     frr.start("log syslog informational\nno ipv6 forwarding\n", "leaf1")
     for name in NAMES:
         applied = frr.apply((FOLDER / f"{name}.conf").read_text(encoding="utf-8"))
@@ -37,9 +35,8 @@ DRAINED = Path(__file__).parent / "frr_8_4_drain"
 """A switch drained by a link, then as a whole, and back; the lines are railweave's own."""
 
 
-def test_a_drain_and_its_undrain_are_answered_and_shown_as_by_frr(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(show, "FRR_VERSION", "8.4.4")
-    frr = Frr()
+def test_a_drain_and_its_undrain_are_answered_and_shown_as_by_frr() -> None:
+    frr = Frr(RECORDED)
     frr.start("log syslog informational\nno ipv6 forwarding\nservice integrated-vtysh-config\n", "leaf1")
     names = sorted(path.stem for path in DRAINED.glob("*.conf"))
     assert len(names) == 9

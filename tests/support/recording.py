@@ -3,14 +3,15 @@
 import asyncio
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import sonic_sim.commands  # noqa: F401  registers the programs
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import Hash, rows_of
-from sonic_sim.device import CONFIG_FILE, VERSION_FILE, Device, Image
+from sonic_sim.device import CONFIG_FILE, FRR_FILE, VERSION_FILE, Device, Image
+from sonic_sim.frr.show import Build
 from sonic_sim.shell.run import Shell
 from sonic_sim.shell.streams import Captured
 from sonic_sim.spec import SimDevice
@@ -27,6 +28,7 @@ _WITH_PLATFORM_FOLDER = ("initial/leafh4.json", "initial/t1h4.json")
 
 
 _BROKEN_PIPE = re.compile(r"(?:Exception ignored in: .*|Traceback .*\n  \.\.\.)\nBrokenPipeError: .*\n")
+_FORKED = re.compile(r"^\[PID\|\w+\] (?:done|Configuration file)", re.MULTILINE)
 _STAND_IN = re.compile(r"/usr/bin/docker: line \d+: syntax error: unexpected end of file\n")
 _VARYING = (
     # what differs from machine to machine and from run to run, and what it is shown as
@@ -38,6 +40,7 @@ _VARYING = (
     # which of many refusals comes first follows the order of a Python set
     (re.compile(r"Modification of \w+ table is illegal- validating function \S+"), "Modification is illegal"),
     (re.compile(r"up N hours, N minute|up N minutes?|up N days?.*"), "up N"),
+    (re.compile(r"^\[\d+(?=\|\w+\] )", re.MULTILINE), "[PID"),
 )
 
 
@@ -68,7 +71,15 @@ class RecordedDevice(Device):
 
     def image(self) -> Image:
         """Return what ``show version`` names."""
-        return Image(version="SONiC.202505.0-recorded", built_by="recorded@lab")
+        return Image(version="SONiC.202505.0-recorded", built_by="recorded@lab", frr=Build("8.4.4", patched=False))
+
+
+class RecordedFrrDevice(RecordedDevice):
+    """A switch with upstream FRR 10.3 in a container of its own, whose kernel is the recording machine's."""
+
+    def image(self) -> Image:
+        """Return what ``show version`` names."""
+        return replace(super().image(), frr=Build("10.3", patched=False), kernel="6.18.44-fc-v657")
 
 
 def device_of(scenario: dict[str, Any]) -> Device:
@@ -76,15 +87,19 @@ def device_of(scenario: dict[str, Any]) -> Device:
     text = (FOLDER / scenario["initial"]).read_text(encoding="utf-8")
     document = json.loads(text)
     without = ("systemd", *(("sudo",) if scenario.get("id") == "no-sudo" else ()))
-    without += () if scenario.get("category") == "frr" else ("bgpd",)
+    own_frr = scenario.get("category") == "frr"
+    without += () if own_frr else ("bgpd",)
     spec = SimDevice("leaf1", document, "N/A", "52:54:00:12:34:56", scenario.get("asic_type", "vs"), without)
-    device = RecordedDevice(spec, Clock(1e-6), daemons=False)  # sleeps take nothing and keep their order
+    kind = RecordedFrrDevice if own_frr else RecordedDevice
+    device = kind(spec, Clock(1e-6), daemons=False)  # sleeps take nothing and keep their order
     init = (FOLDER / "initial" / "init_cfg.json").read_bytes()
     device.files.write("/etc/sonic/init_cfg.json", init)
     device.files.write(CONFIG_FILE, text.encode())
     device.files.write(VERSION_FILE, device.image().version_file(spec.asic).encode())
     device.db.replace_all(document)
     device.frr.start("log syslog informational\nno ipv6 forwarding\nservice integrated-vtysh-config\n", "sonic")
+    if own_frr:  # its container was started with this file and has no vtysh.conf
+        device.files.write(FRR_FILE, b"")
     for path, content in (scenario.get("files") or {}).items():
         device.files.write(path, content.encode())
     for number, rows in (scenario.get("state") or {}).items():
@@ -108,7 +123,7 @@ def _follow_stand_ins(device: Device) -> None:
     """Bring the switch's services into the state that a recording told its stand-in of systemctl."""
     now = device.clock.now()
     starting = device.files.exists(f"{_STUB}/is-system-running")
-    device.times.frr_up = now + 100 if starting else 0.0
+    device.times.frr_up = now + 100 if starting else now
     device.times.swss_up = now + 1 if device.files.exists(f"{_STUB}/swss-ts") else 0.0
 
 
@@ -136,6 +151,8 @@ def normal(text: str) -> str:
     text = text.replace("-?, -h, --help", "-h, -?, --help")
     text = re.sub(r"(?<=Valid interface types:).*", lambda found: ",".join(sorted(found.group().split(","))), text)
     text = re.sub(r"\{('[^']*'(?:, '[^']*')+)\}", lambda found: str(sorted(found.group(1).split(", "))), text)
+    if _FORKED.search(text):  # one process for each daemon writes it, all at once
+        text = "".join(sorted(text.splitlines(keepends=True)))
     return re.sub(r"(?<=localhost: Patch: )\[.*\]$", _sorted_patch, text, flags=re.MULTILINE)
 
 

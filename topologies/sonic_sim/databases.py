@@ -33,8 +33,6 @@ def rows_of_database(device: Device, number: int, pattern: str = "*") -> dict[st
 
 def _derived_rows(device: Device, number: int, pattern: str) -> dict[str, Hash]:
     net = device.network
-    if net is None:
-        return {}
     rows: dict[str, Hash] = {}
     if number == APPL:
         if _asked(pattern, "PORT_TABLE:"):

@@ -1,7 +1,7 @@
 """One simulated switch: its databases, files, routing daemons and what happens to them at boot and reload."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -13,8 +13,9 @@ from sonic_sim.configdb import ConfigDb, Hash, to_json
 from sonic_sim.faults import Faults
 from sonic_sim.files import Files
 from sonic_sim.frr.boot import boot_configuration
-from sonic_sim.frr.running import Frr
-from sonic_sim.network import Network
+from sonic_sim.frr.running import DAEMONS, Frr
+from sonic_sim.frr.show import SONIC_202505, Build
+from sonic_sim.network import Address, Network
 from sonic_sim.orchagent import SYSLOG, Orchagent, crash_lines
 from sonic_sim.spec import SimDevice
 
@@ -76,11 +77,14 @@ class Locks:
 
 @dataclass(slots=True)
 class Link:
-    """An interface that was made by ``ip link add``; one with a ``peer`` has a carrier while that is up."""
+    """An interface that was made by ``ip link add``; one with a ``peer`` has a carrier while that is up.
+
+    ``addresses``: each with whether zebra ran when it was given.
+    """
 
     peer: str = ""
     up: bool = False
-    addresses: list[str] = field(default_factory=list)
+    addresses: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,7 @@ class Image:
     commit: str = "ff3c0c9f6"
     date: str = "Sat Nov 21 00:00:00 UTC 2026"
     built_by: str = "railweave@simulator"
+    frr: Build = SONIC_202505
 
     def version_file(self, asic: str) -> str:
         """Return ``sonic_version.yml``: the release is in it where the branch was released, else ``none``."""
@@ -118,7 +123,8 @@ class Device:
         self.plain: dict[int, dict[str, str]] = {}
         self.initialized = True
         self.files = Files()
-        self.frr = Frr(vrfs=self._kernel_vrfs)
+        of_frr = tuple(name for name in DAEMONS if name not in spec.without)
+        self.frr = Frr(self.image().frr, of_frr, vrfs=self._kernel_vrfs)
         self.hostname = "sonic"
         self.times = Times()
         self.locks = Locks()
@@ -130,8 +136,24 @@ class Device:
         self._reacted_to = -1
         self._lossless_seen: Seen = {}
         self._shifted = "false"
-        self.network: Fabric | None = None
+        self.network = Fabric()
+        self.network.devices[self.name] = self
         self.on_effect: Callable[[Device, Effect], None] | None = None
+
+    def addresses(self) -> Iterator[Address]:
+        """Yield the addresses that FRR sees: those that the daemons set, and those given by hand."""
+        for name, link in self.links.items():
+            for prefix in link.addresses:
+                address, _, length = prefix.partition("/")
+                yield Address(name, address, int(length or (128 if ":" in address else 32)))
+        yield from self.network.addresses(self) if self.daemons else ()
+
+    def link_up(self, name: str) -> bool:
+        """Tell whether an interface is up; one made by ``ip link add`` is while both its ends are."""
+        if name in self.links:
+            link = self.links[name]
+            return link.up and self.links.get(link.peer, Link()).up
+        return self.daemons and (name.startswith("Loopback") or self.network.link_up(self, name))
 
     def emit(self, effect: Effect) -> None:
         """Tell the server what happened."""

@@ -23,10 +23,10 @@ def kernel_interfaces(device: Device) -> list[dict[str, Any]]:
     mac = device.db.get("DEVICE_METADATA|localhost").get("mac", device.spec.mac)
     made = {name: link for name, link in device.links.items() if name != _MANAGEMENT}
     for name, link in made.items():
-        up = link.up and link.peer in device.links and device.links[link.peer].up
+        up = device.link_up(name)
         by_name[name] = _entry(name, 1500, "UP" if up else "DOWN", mac, _flags(link.up, up))
         by_name[name]["addr_info"] += map(_address, link.addresses)
-    if network is None or not device.daemons:
+    if not device.daemons:
         return _numbered([*interfaces, *by_name.values()])
     for port in network.ports(device).values():
         up = network.link_up(device, port.name)

@@ -61,7 +61,7 @@ def counted(device: Device, net: Fabric) -> dict[str, Counted]:
 def pass_seconds(device: Device, seconds: float) -> None:
     """Let the ports of a switch carry what they do in so many seconds, once routes have converged."""
     net = device.network
-    if net is not None and device in _meters:
+    if device in _meters:
         routes.pass_seconds(net, seconds)
         counted(device, net)
         _meters[device].at -= seconds

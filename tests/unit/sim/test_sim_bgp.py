@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from sonic_sim.device import Fabric
+from sonic_sim.device import Device, Fabric
+from sonic_sim.frr.show import Build
 from sonic_sim.spec import SimCable
 
 Run = Callable[..., tuple[int, str, str]]
@@ -168,3 +169,36 @@ def test_counters_move_only_on_links_that_are_up(run: Run, fabric: Fabric) -> No
     assert shown["Ethernet0"]["STATE"] == "U"
     assert shown["Ethernet8"]["STATE"] == "D"
     assert shown["Ethernet8"]["RX_OK"] == "0" != shown["Ethernet0"]["RX_OK"]
+
+
+VETH = """ip link add Ethernet120 type veth peer name x120; ip link set x120 up; ip link set Ethernet120 up
+ip addr add 10.9.0.0/31 dev Ethernet120; ip link add Loopback9 type veth peer name x9; ip link set Loopback9 up
+ip addr add 10.9.1.1/32 dev Loopback9""".replace("\n", "; ")
+
+
+@pytest.mark.parametrize(
+    ("build", "kinds"),
+    [
+        (Build("8.5.4"), {"10.9.0.0/31": ["connected"]}),
+        (Build(), {"10.9.0.0/31": ["connected", "kernel"]}),
+        (Build(patched=False), {"10.9.0.0/31": ["connected", "kernel"], "10.9.0.0/32": ["local"]}),
+    ],
+)
+def test_routes_and_sessions_follow_the_kernels_interfaces(
+    switch: Device, run: Run, build: Build, kinds: dict[str, list[str]]
+) -> None:
+    """The kernel's own route comes with an address that is given while zebra runs; SONiC's FRR makes no local ones."""
+    switch.frr.build = build
+    assert run(switch, VETH)[0] == 0
+    switch.frr.apply("router bgp 65100\n neighbor 10.9.0.1 remote-as 65200\n neighbor 10.9.1.2 remote-as 65200")
+    shown = json.loads(run(switch, "vtysh -c 'show ip route json'")[1])
+    assert {prefix: [one["protocol"] for one in same] for prefix, same in shown.items() if "10.9." in prefix} == kinds
+    status, out, err = run(switch, "show ip route")
+    if build.patched:
+        assert "\nC>*10.9.0.0/31 is directly connected, Ethernet120, " in out
+    else:
+        assert (status, err) == (1, "Traceback (most recent call last):\n  ...\nKeyError: 'local'\n")
+    told = json.loads(run(switch, "vtysh -c 'show bgp neighbors json'")[1])
+    assert [told[peer]["bgpState"] for peer in ("10.9.0.1", "10.9.1.2")] == ["Connect", "Active"]
+    assert run(switch, "ip link set x120 down; vtysh -c 'show ip route summary'")[1].count("kernel") == 0
+    assert run(switch, "ip addr del 10.9.0.9/31 dev Ethernet120")[0] == 2

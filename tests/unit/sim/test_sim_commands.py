@@ -89,7 +89,13 @@ def test_vtysh_reads_only_files_that_its_container_sees(run: Run, switch: Device
 
 def test_write_memory_writes_the_file_that_split_unified_boots(run: Run, switch: Device) -> None:
     switch.db.set_fields("DEVICE_METADATA|localhost", {"docker_routing_config_mode": "split-unified"})
-    assert run(switch, "vtysh -c 'write memory'")[0] == 0
+    note, saved = "Note: this version of vtysh never writes vtysh.conf\n", "Configuration saved to /etc/frr/{}.conf\n"
+    apart = "".join(saved.format(name) for name in ("zebra", "bgpd", "staticd"))
+    assert run(switch, "vtysh -c 'write memory'")[:2] == (0, f"{note}Building Configuration...\n{apart}")
+    switch.start_frr()  # writes vtysh.conf by the mode
+    shown = run(switch, "vtysh -c 'write memory'")[1]
+    assert shown.startswith(f"{note}\nWarning: attempting direct configuration write without watchfrr.\n")
+    assert shown.endswith("\nIntegrated configuration saved to /etc/frr/frr.conf\n[OK]\n")
     assert run(switch, "sudo cat /etc/sonic/frr/frr.conf", user="admin")[1] == switch.frr.text()
 
 

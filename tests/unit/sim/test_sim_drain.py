@@ -117,7 +117,7 @@ def give(device: Device, links: dict[str, str], frr: str) -> None:
 
 def configure(run: Run, device: Device, text: str) -> None:
     device.files.write("/etc/sonic/frr/railweave.conf", text.encode())
-    assert run(device, "vtysh -f /etc/frr/railweave.conf") == (0, "", "")
+    assert run(device, "vtysh -f /etc/frr/railweave.conf")[0] == 0
 
 
 def hops(run: Run, net: Fabric, name: str, prefix: str) -> set[str]:

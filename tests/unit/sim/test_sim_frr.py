@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonic_sim.device import Device
-from sonic_sim.frr import show
 from sonic_sim.frr.running import Frr
+from sonic_sim.frr.show import Build
 
 
 def frr(text: str = "") -> Frr:
@@ -94,9 +94,9 @@ def test_the_build_of_sonic_prints_two_defaults_also_in_each_vrf() -> None:
     assert f"\n{NHT[0]}\n" not in one.text()
 
 
-def test_frr_before_9_1_prints_them_where_they_are_configured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(show, "FRR_VERSION", "8.5.4")
+def test_frr_before_9_1_prints_them_where_they_are_configured() -> None:
     one = frr()
+    one.build = Build("8.5.4")
     assert "nht" not in one.text()
     one.apply(NHT[0])
     assert f"\n{NHT[0]}\n" in one.text()
@@ -188,7 +188,25 @@ def test_the_timers_of_a_group_go_apart() -> None:
 
 def test_a_route_map_may_be_named_before_it_is_there() -> None:
     applied = frr(BASE).apply("router bgp 65001\n address-family ipv4 unicast\n neighbor PEERS route-map LATER out")
-    assert (applied.status, applied.out) == (0, "The route-map 'LATER' does not exist.\n")
+    assert applied.status == 0
+    assert "[108|bgpd] sending configuration\nThe route-map 'LATER' does not exist.\n" in applied.out
+    assert applied.err.splitlines() == ["[101|mgmtd] done", "[102|zebra] done", "[108|bgpd] done", "[118|staticd] done"]
+
+
+def test_a_line_that_bgpd_refuses_fails_in_its_process_alone_and_before_9_0_there_is_one() -> None:
+    wrong = "router bgp 65001\n neighbor 10.7.7.7 description x\n nonsense"
+    unknown = "line 3: % Unknown command[25]:  nonsense\n"
+    refused = "line 2: Failure to communicate[13] to bgpd, line:  neighbor 10.7.7.7 description x\n\n"
+    failed = "Configuration file[/etc/frr/frr.conf] processing failure: 2\n"
+    applied = frr(BASE).apply(wrong)
+    assert applied.err == "".join(
+        f"{refused if name == 'bgpd' else ''}{unknown}[{number}|{name}] {failed}"
+        for number, name in ((101, "mgmtd"), (102, "zebra"), (108, "bgpd"), (118, "staticd"))
+    )
+    assert (applied.status, frr(BASE).apply(wrong, dry=True).err) == (2, f"{refused}{unknown}{failed}")
+    old = frr(BASE)
+    old.build = Build("8.5.4")
+    assert old.apply(wrong).err == refused + unknown
 
 
 def test_prefix_list_entries_without_number_continue_in_fives() -> None:

@@ -370,3 +370,15 @@ def test_without_the_check_of_what_was_restored_the_cases_would_fail(monkeypatch
     monkeypatch.setattr(restoring, "missing_of", lambda *arguments: [])
     with pytest.raises(switch_cases.Broken):
         list(map(run_case, range(200)))
+
+
+def test_a_refused_line_is_named_once_though_every_process_of_vtysh_names_it() -> None:
+    wrong = "line 2: % Unknown command[4]: nosuch line\n"
+    failed = "Configuration file[/etc/frr/frr.conf] processing failure: 2\n"
+    sends, waits = " sending configuration\n", "Waiting for children to finish applying config...\n"
+    out = f"[147|mgmtd]{sends}[154|bgpd]{sends}{waits}"
+    world = new_world()
+    world.refuse = lambda _: Done(2, out, f"{wrong}[147|mgmtd] {failed}{wrong}[154|bgpd] {failed}")
+    with pytest.raises(StepError) as refused:
+        apply_frr(world.start("worker"), "nosuch line\n", 10.0, lenient=False)
+    assert str(refused.value) == f"vtysh -f: {wrong.strip()}"

@@ -10,7 +10,7 @@ from sonic_sim.device import Device
 
 def rib_of(device: Device) -> Rib | None:
     """Return the routes of a switch, None where BGP does not run."""
-    return ribs_of(device.network).get(device.name) if device.network is not None else None
+    return ribs_of(device.network).get(device.name)
 
 
 def bgp_table(device: Device, every_vrf: bool) -> dict[str, Any]:

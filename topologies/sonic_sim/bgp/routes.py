@@ -75,9 +75,9 @@ def _underlay(net: Fabric, device: Device) -> int:
 
     def fingerprint() -> int:
         links = [(p.name, p.admin_up, p.speed_mbps, p.fec, p.autoneg) for p in net.ports(device).values()]
-        return hash((tuple(links), net.addresses(device)))
+        return hash((tuple(links), tuple(device.addresses())))
 
-    return net.kept(device, "underlay", device.db.version, fingerprint)
+    return net.kept(device, "underlay", (device.db.version, net.version), fingerprint)
 
 
 def _converge(net: Fabric) -> dict[str, Rib]:
@@ -113,15 +113,15 @@ def originated(device: Device, instance: Instance) -> list[str]:
 
 def local_routes(device: Device) -> dict[str, str]:
     """Return connected and static routes: prefix -> ``connected`` or ``static``."""
-    net = device.network
     routes: dict[str, str] = {}
     for line in device.frr.root.lines.values():
         if line.startswith(("ip route ", "ipv6 route ")):
             routes[line.split()[2]] = "static"
-    for one in net.addresses(device) if net is not None else ():
-        loopback = one.interface.startswith("Loopback")
-        if loopback or (net is not None and net.link_up(device, one.interface)):
-            routes[str(network(f"{one.address}/{one.length}"))] = "connected"
+    routes |= {
+        str(network(f"{one.address}/{one.length}")): "connected"
+        for one in device.addresses()
+        if device.link_up(one.interface)
+    }
     return routes
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sonic_sim.bgp.instance import Instance, Neighbor, instance_of
 from sonic_sim.bgp.policy import Policies, network
-from sonic_sim.device import Device, Fabric
+from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
 
 _CONVERGENCE_S = 5.0
@@ -30,24 +30,18 @@ class Session:
 
 def bgp_of(device: Device) -> Instance | None:
     """Return the BGP instance of a switch."""
-    net = device.network
-    if net is None:
-        return instance_of(device.frr.root)
-    return net.kept(device, "bgp", device.frr.version, lambda: instance_of(device.frr.root))
+    return device.network.kept(device, "bgp", device.frr.version, lambda: instance_of(device.frr.root))
 
 
 def policies_of(device: Device) -> Policies:
     """Return the filters of a switch."""
-    net = device.network
-    if net is None:
-        return Policies(device.frr.root)
-    return net.kept(device, "policies", device.frr.version, lambda: Policies(device.frr.root))
+    return device.network.kept(device, "policies", device.frr.version, lambda: Policies(device.frr.root))
 
 
 def sessions_of(device: Device) -> dict[str, Session]:
     """Return the sessions of a switch by peer."""
     instance = bgp_of(device)
-    if instance is None or device.network is None:
+    if instance is None:
         return {}
     return {peer: session(device, instance, one) for peer, one in instance.neighbors.items()}
 
@@ -83,14 +77,14 @@ def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
 def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
     """Return the way to a neighbor, or the session that has none."""
     net, port = device.network, _port_towards(device, neighbor)
-    if not port or net is None:
+    if not port:
         return Session(device.name, neighbor, "Active", "no interface has this neighbor's network")
-    if not net.link_up(device, port):
+    if not device.link_up(port):
         return Session(device.name, neighbor, "Idle", "link down", port)
     far = net.far_end(device, port)
     remote = net.devices.get(far.node) if far is not None else None
-    if remote is None or far is None:
-        return Session(device.name, neighbor, "Active", "no switch at the other end", port)
+    if remote is None or far is None:  # nobody refuses the connection: it is still being tried
+        return Session(device.name, neighbor, "Connect", "no switch at the other end", port)
     return _Way(port, remote, far.port)
 
 
@@ -104,14 +98,12 @@ def _port_towards(device: Device, neighbor: Neighbor) -> str:
 def _connected(device: Device) -> dict[str, str]:
     """Return the interface for every address next to a point-to-point interface of the switch."""
     net = device.network
-    if net is None:
-        return {}
-    return net.kept(device, "connected", device.db.version, lambda: _far_addresses(device, net))
+    return net.kept(device, "connected", (device.db.version, net.version), lambda: _far_addresses(device))
 
 
-def _far_addresses(device: Device, net: Fabric) -> dict[str, str]:
+def _far_addresses(device: Device) -> dict[str, str]:
     found: dict[str, str] = {}
-    for one in net.addresses(device):
+    for one in device.addresses():
         subnet = network(f"{one.address}/{one.length}")
         if subnet.num_addresses <= 256:
             found.update({str(address): one.interface for address in subnet if str(address) != one.address})
@@ -119,10 +111,7 @@ def _far_addresses(device: Device, net: Fabric) -> dict[str, str]:
 
 
 def _own_address(device: Device, port: str, peer: str) -> str:
-    net = device.network
-    if net is None:
-        return ""
-    for one in net.addresses(device):
+    for one in device.addresses():
         if one.interface == port and network(f"{peer}/{one.length}") == network(f"{one.address}/{one.length}"):
             return one.address
     return ""
@@ -131,7 +120,7 @@ def _own_address(device: Device, port: str, peer: str) -> str:
 def _entry_for(device: Device, way: _Way, instance: Instance | None, neighbor: Neighbor) -> Neighbor | None:
     """Return the remote end's entry for us, where it has our address and the one that we expect."""
     remote, net = way.remote, device.network
-    if instance is None or net is None:
+    if instance is None:
         return None
     if neighbor.interface:
         routed = f"INTERFACE|{way.remote_port}" in remote.db.rows

@@ -1,5 +1,6 @@
 """The state that bgpd and zebra show, as JSON and as text."""
 
+from collections import Counter
 from collections.abc import Callable
 from ipaddress import IPv6Address
 from typing import Any
@@ -10,7 +11,7 @@ from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.routes import Rib, equal_paths, local_routes
 from sonic_sim.bgp.sessions import Session, bgp_of, sessions_of
 from sonic_sim.device import Device
-from sonic_sim.frr.show import FRR_VERSION
+from sonic_sim.network import Address
 
 _established_since: WeakKeyDictionary[Device, dict[str, float]] = WeakKeyDictionary()
 
@@ -28,7 +29,7 @@ def _remote_as(device: Device, one: Session) -> int:
     text = one.neighbor.remote_as
     if text.isdigit():
         return int(text)
-    remote = device.network.devices.get(one.remote) if device.network is not None else None
+    remote = device.network.devices.get(one.remote)
     instance = bgp_of(remote) if remote is not None else None
     return instance.asn if instance is not None else 0
 
@@ -89,7 +90,7 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
     peers: dict[str, Any] = {}
     for peer, one in sessions_of(device).items():
         received, sent = _counts(rib, peer)
-        remote = device.network.devices.get(one.remote) if device.network is not None else None
+        remote = device.network.devices.get(one.remote)
         remote_instance = bgp_of(remote) if remote is not None and one.established else None
         entry: dict[str, Any] = {"remoteAs": _remote_as(device, one), "localAs": one.neighbor.local_as or instance.asn,
                                  "nbrExternalLink": True}  # fmt: skip
@@ -119,7 +120,7 @@ _DISTANCES = {"connected": 0, "static": 1, "bgp": 20}
 
 
 def ip_routes(device: Device, every_vrf: bool) -> dict[str, Any]:
-    """Return ``show ip route json``: connected, static and BGP routes with all equal next hops."""
+    """Return ``show ip route json``: connected, static and BGP routes with all equal next hops, and the kernel's."""
     hops: dict[str, tuple[str, list[dict[str, Any]]]] = {}
     for prefix, kind in local_routes(device).items():
         hops[prefix] = (kind, _local_hops(device, prefix, kind))
@@ -127,21 +128,47 @@ def ip_routes(device: Device, every_vrf: bool) -> dict[str, Any]:
     for prefix, paths in (equal_paths(rib) if rib is not None else {}).items():
         hops.setdefault(prefix, ("bgp", [_next_hop(device, peer, port) for peer, port in paths]))
     uptime = _clock(int((device.clock.now() - device.times.frr_up) * 1000))
-    routes = {
-        prefix: [{"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": kind, "vrfId": 0,
-                  "vrfName": "default", "selected": True, "destSelected": True, "distance": _DISTANCES[kind],
-                  "metric": 0, "installed": True, "uptime": uptime, "nexthops": [
-                      {"flags": 3, "fib": True, **hop, "active": True, "weight": 1} for hop in found]}]
-        for prefix, (kind, found) in hops.items()
-    }  # fmt: skip
+    routes = {prefix: [_route(prefix, kind, found, uptime)] for prefix, (kind, found) in hops.items()}
+    for one in device.addresses():
+        up = device.link_up(one.interface)
+        hop: list[dict[str, Any]] = [{"directlyConnected": True, "interfaceName": one.interface}]
+        own = str(network(one.address))
+        if up and _kept_of_kernel(device, one):
+            routes[_prefix(one)].append(_route(_prefix(one), "kernel", hop, uptime, selected=False))
+        if up and device.frr.build.since(10, 0) and not device.frr.build.patched:
+            for same in routes.get(own, ()):
+                del same["selected"], same["destSelected"]
+            routes[own] = [_route(own, "local", hop, uptime), *routes.get(own, ())]
     return dict(sorted(routes.items(), key=lambda one: (network(one[0]).version, network(one[0]).network_address)))
+
+
+def _route(prefix: str, kind: str, hops: list[dict[str, Any]], uptime: str, *, selected: bool = True) -> dict[str, Any]:
+    chosen = {"selected": True, "destSelected": True} if selected else {}
+    return {"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": kind, "vrfId": 0,
+            "vrfName": "default", **chosen, "distance": _DISTANCES.get(kind, 0), "metric": 0, "installed": True,
+            "uptime": uptime, "nexthops": [
+                {"flags": 3, "fib": True, **hop, "active": True, "weight": 1} for hop in hops]}  # fmt: skip
+
+
+def _kept_of_kernel(device: Device, one: Address) -> bool:
+    """Tell whether zebra shows the kernel's own route of an address beside the connected one.
+
+    It does from 10.2 on where the address came while it ran: the route is read before the address (10.3, measured).
+    """
+    link = device.links.get(one.interface)
+    given = link is not None and link.addresses.get(f"{one.address}/{one.length}", False)
+    return given and device.frr.build.since(10, 2) and network(_prefix(one)).num_addresses > 1
+
+
+def _prefix(one: Address) -> str:
+    return str(network(f"{one.address}/{one.length}"))
 
 
 def _local_hops(device: Device, prefix: str, kind: str) -> list[dict[str, Any]]:
     """Return the next hops of a connected or static route: an interface, a gateway, or none at all."""
     if kind == "connected":
-        addresses = device.network.addresses(device) if device.network is not None else ()
-        names = [one.interface for one in addresses if str(network(f"{one.address}/{one.length}")) == prefix]
+        same = (one for one in device.addresses() if _prefix(one) == prefix)
+        names = [one.interface for one in same if device.link_up(one.interface)]
         return [{"directlyConnected": True, "interfaceName": name} for name in names[:1]]
     lines = [line.split() for line in device.frr.root.lines.values() if line.startswith(("ip route ", "ipv6 route "))]
     found: list[dict[str, Any]] = []
@@ -167,8 +194,8 @@ def _next_hop(device: Device, peer: str, port: str) -> dict[str, Any]:
 
 def _link_local(device: Device, port: str) -> str:
     """Return the address that the far end of a cable makes of its switch's MAC address (RFC 4291, EUI-64)."""
-    far = device.network.far_end(device, port) if device.network is not None else None
-    other = device.network.devices.get(far.node) if far is not None and device.network is not None else None
+    far = device.network.far_end(device, port)
+    other = device.network.devices.get(far.node) if far is not None else None
     if other is None:
         return "fe80::"
     mac = bytes.fromhex(other.db.get("DEVICE_METADATA|localhost").get("mac", other.spec.mac).replace(":", ""))
@@ -205,13 +232,31 @@ IPv4 unicast VRF default:
 def route_text(device: Device) -> str:
     """Return ``show ip route`` as zebra prints it."""
     lines = []
-    for prefix, (route,) in ip_routes(device, False).items():
-        place = "" if route["protocol"] == "connected" else f" [{route['distance']}/{route['metric']}]"
-        head = f"{route['protocol'][0].upper()}>* {prefix}{place}"
+    for route in (route for same in ip_routes(device, False).values() for route in same):
+        direct = route["protocol"] in ("connected", "local")
+        place = "" if direct else f" [{route['distance']}/{route['metric']}]"
+        mark = ">" if "selected" in route else " "
+        head = f"{route['protocol'][0].upper()}{mark}* {route['prefix']}{place}"
         for number, hop in enumerate(route["nexthops"]):
             start = head if number == 0 else "  *" + " " * (len(head) - 3)
             lines.append(f"{start} {_hop_text(hop)}, weight {hop['weight']}, {route['uptime']}\n")
     return _CODES + "".join(lines)
+
+
+_BY_TYPE = ("kernel", "connected", "local", "static", "bgp")
+"""Sources of routes in zebra's order (lib/route_types.txt)."""
+
+
+def summary_of_routes(device: Device) -> str:
+    """Return ``show ip route summary``."""
+    found = Counter(route["protocol"] for same in ip_routes(device, False).values() for route in same)
+    rows = [("Route Source", "Routes", "FIB  (vrf default)")]
+    for kind in (kind for kind in _BY_TYPE if found[kind]):
+        sources = (("ebgp", found[kind]), ("ibgp", 0)) if kind == "bgp" else ((kind, found[kind]),)
+        rows += [(name, f"{count}", f"{count:<20} ") for name, count in sources]
+    total = found.total()
+    lines = [f"{name:<20} {routes:<20} {fib}\n" for name, routes, fib in rows]
+    return f"{''.join(lines)}------\n{'Totals':<20} {total:<20} {total:<20} \n\n"
 
 
 def _hop_text(hop: dict[str, Any]) -> str:
@@ -227,10 +272,11 @@ JSON_VIEWS: dict[str, Callable[[Device, bool], dict[str, Any]]] = {
     "show bgp neighbors": bgp_neighbors,
     "show ip route": ip_routes,
     "show bgp": bgp_table,
-    "show version": lambda device, every_vrf: {"version": FRR_VERSION},
+    "show version": lambda device, every_vrf: {"version": device.frr.build.version},
 }
 TEXT_VIEWS: dict[str, Callable[[Device], str]] = {
     "show bgp": table_text,
     "show bgp summary": summary_text,
     "show ip route": route_text,
+    "show ip route summary": summary_of_routes,
 }

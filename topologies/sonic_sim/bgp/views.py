@@ -8,21 +8,21 @@ from sonic_sim.bgp.state import JSON_VIEWS, TEXT_VIEWS
 from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
 from sonic_sim.frr.filters import filters_shown
-from sonic_sim.frr.show import FRR_VERSION
 
 
 def view(device: Device, command: str) -> str | None:
     """Return the text of a show command, or None where FRR does not know it."""
     if re.match(r"^show run(ning-config)?( no-header)?$", command):
         return device.frr.show() if "no-header" not in command else device.frr.text()
+    frr, kernel = device.frr, device.image().kernel
     fixed = {
-        "show version": f"FRRouting {FRR_VERSION} ({device.hostname}) on Linux(6.1.0-29-2-amd64).\n",
-        "show daemons": " mgmtd zebra bgpd staticd\n",
+        "show version": f"FRRouting {frr.build.version} ({device.hostname}) on Linux({kernel}).\n",
+        "show daemons": f" {' '.join(frr.daemons)}\n",
     }
     if command in fixed:
         return fixed[command]
-    daemons = ["ZEBRA", *(() if "bgpd" in device.spec.without else ("BGP",))]
-    filters = filters_shown(device.frr.root, daemons, command)
+    names = [name.removesuffix("d").upper() for name in frr.daemons if name in ("zebra", "bgpd")]
+    filters = filters_shown(frr.root, frr.build, names, command)
     if filters is not None:
         return filters
     plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
@@ -44,5 +44,8 @@ def _json_view(device: Device, command: str, every_vrf: bool) -> dict[str, Any] 
     found = JSON_VIEWS.get(command)
     if found is not None:
         return found(device, every_vrf)
+    if named := re.match(r"show bgp neighbors? (\S+)$", command):
+        peers = JSON_VIEWS["show bgp neighbors"](device, False)
+        return {named[1]: peers[named[1]]} if named[1] in peers else {"bgpNoSuchNeighbor": True}
     one = re.match(r"show bgp (\d+\.\d+\.\d+\.\d+/\d+)$", command)
     return None if one is None else bgp_prefix(device, one[1])

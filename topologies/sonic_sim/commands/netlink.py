@@ -50,11 +50,15 @@ def _change(call: Call, words: list[str]) -> Result:
         return Result(1, err=f'Cannot find device "{name}"\n')
     elif "address".startswith(words[0]):
         held = links.setdefault(name, Link()).addresses
-        (held.append if verb == "add" else held.remove)(words[2])
+        if verb == "add":
+            held[words[2]] = call.device.frr_answers()
+        elif held.pop(words[2], None) is None:
+            return Result(2, err="RTNETLINK answers: Cannot assign requested address\n")
     elif verb == "set":
         links[name].up = "up" in words or (links[name].up and "down" not in words)
     else:
         links.pop(links.pop(name).peer, None)
+    call.device.network.version += 1
     return Result()
 
 
@@ -63,7 +67,7 @@ def _neighbors(call: Call, words: list[str]) -> Result:
     if "vrf" in words:
         return Result(1, err='Error: argument "vrf" is wrong: Not a valid VRF name\n')
     net = call.device.network
-    found = list(neighbors(call.device, net)) if net is not None else []
+    found = list(neighbors(call.device, net))
     if any(word in call.argv for word in ("-j", "-json")):
         shown = [{"dst": one.address, "dev": one.interface, "lladdr": one.mac, "state": ["REACHABLE"]} for one in found]
         return Result(out=json.dumps(shown) + "\n")

@@ -3,7 +3,6 @@
 import ipaddress
 from dataclasses import dataclass
 
-from sonic_sim.device import Fabric
 from sonic_sim.neighbors import hops_to
 from sonic_sim.shell.programs import Call, Result, program
 
@@ -27,7 +26,7 @@ def ping(call: Call) -> Result:
     wanted = _wanted(call.argv[1:])
     if isinstance(wanted, str):
         return Result(2, err=f"ping: {wanted}\n")
-    hops = hops_to(call.device, call.device.network or Fabric(), wanted.target)
+    hops = hops_to(call.device, call.device.network, wanted.target)
     times = [] if hops is None or hops > wanted.ttl else [_rtt_ms(hops, number) for number in range(wanted.count)]
     lines = [f"PING {wanted.target} ({wanted.target}) {wanted.size}({wanted.size + 28}) bytes of data."]
     for number, took in enumerate(times, start=1):

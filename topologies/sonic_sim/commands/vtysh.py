@@ -6,10 +6,15 @@ from sonic_sim.bgp.views import view
 from sonic_sim.device import FRR_FILE, Device
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT, in_container
+from sonic_sim.frr.boot import VTYSH_CONF
 from sonic_sim.frr.edit import Editor
 from sonic_sim.frr.refusal import RefusedLineError
 from sonic_sim.shell.programs import Call, Result, program
 
+_WITHOUT_WATCHFRR = (
+    "\nWarning: attempting direct configuration write without watchfrr.\n"
+    "File permissions and ownership may be incorrect, or write may fail.\n\n"
+)
 _DAEMONS_DOWN = "Exiting: failed to connect to any daemons.\n"
 
 
@@ -112,7 +117,7 @@ def _exec(device: Device, command: str) -> Result:
         return _write(device)
     if command == "write terminal":
         command = "show running-config"
-    if "bgpd" in device.spec.without and command.startswith(("show bgp", "show ip bgp")):
+    if "bgpd" not in device.frr.daemons and command.startswith(("show bgp", "show ip bgp")):
         return Result(1, err="bgpd is not running\n")
     if command.startswith("show"):
         shown = view(device, command)
@@ -124,14 +129,19 @@ def _exec(device: Device, command: str) -> Result:
 
 
 def _write(device: Device) -> Result:
-    note = "Note: this version of vtysh never writes vtysh.conf\nBuilding Configuration...\n"
+    """Write as ``vtysh.conf`` says, else into one file where there is one; the image has no watchfrr to do it."""
+    files = device.files
+    setting = files.read(VTYSH_CONF) if files.exists(VTYSH_CONF) else b""
+    one_file = not setting.startswith(b"no ") and (bool(setting) or files.exists(FRR_FILE))
+    note = "Note: this version of vtysh never writes vtysh.conf\n" + (_WITHOUT_WATCHFRR if one_file else "")
+    note += "Building Configuration...\n"
     if device.faults.strike(FaultKind.REFUSE_COMMIT, "write memory") is not None:
         return Result(1, out=note, err=f"Can't open configuration file {FRR_FILE}: Read-only file system\n")
-    if device.routing_mode() in ("split-unified", "unified"):
-        device.files.write(FRR_FILE, device.frr.text().encode(), now=device.clock.now(), mode=0o640)
-        device.files.files[FRR_FILE].owner = "frr"
+    if one_file:
+        files.write(FRR_FILE, device.frr.text().encode(), now=device.clock.now(), mode=0o640)
+        files.files[FRR_FILE].owner = "frr"
         return Result(out=note + "Integrated configuration saved to /etc/frr/frr.conf\n[OK]\n")
     texts = "".join(f"Configuration saved to /etc/frr/{name}.conf\n" for name in ("zebra", "bgpd", "staticd"))
     for name in ("zebra", "bgpd", "staticd"):
-        device.files.write(f"/etc/sonic/frr/{name}.conf", device.frr.text().encode(), now=device.clock.now())
+        files.write(f"/etc/sonic/frr/{name}.conf", device.frr.text().encode(), now=device.clock.now())
     return Result(out=note + texts)

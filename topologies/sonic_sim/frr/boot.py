@@ -4,11 +4,14 @@ from sonic_sim.configdb import ConfigDb, Hash
 from sonic_sim.files import Files
 
 FRR_FOLDER = "/etc/sonic/frr"
+VTYSH_CONF = f"{FRR_FOLDER}/vtysh.conf"
 FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra nexthop kernel enable")
 
 
 def boot_configuration(mode: str, db: ConfigDb, files: Files, hostname: str, now: float) -> tuple[str, bool]:
     """Return the boot configuration and whether ``frr.conf`` stays. In split-unified the fpm lines are appended."""
+    one_file = "" if mode in ("split-unified", "unified") else "no "
+    files.write(VTYSH_CONF, f"{one_file}service integrated-vtysh-config\n".encode(), now=now)
     if mode == "split-unified":
         return _own_file(files, now), True
     if mode == "unified":

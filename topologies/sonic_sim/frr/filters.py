@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from sonic_sim.frr import show
+from sonic_sim.frr.show import Build
 from sonic_sim.frr.tree import Context
 
 _PREFIX_LIST = re.compile(r"(ipv?6?) prefix-list (\S+) (?:seq (\d+) ((?:permit|deny) .*)|description (.*))")
@@ -15,12 +15,12 @@ _PROTOCOLS = (
 """lib/route_types.txt in its order."""
 
 
-def filters_shown(root: Context, daemons: Iterable[str], command: str) -> str | None:
+def filters_shown(root: Context, build: Build, daemons: Iterable[str], command: str) -> str | None:
     """Return what a command shows of filters, each daemon's own; None where it shows none, or names none there is."""
     if found := re.fullmatch(r"show (ip|ipv6) prefix-list(?: (\S+))?", command):
         return _prefix_lists(root, daemons, found[1], found[2] or "")
     if found := re.fullmatch(r"show (ip|ipv6) protocol", command):
-        return _protocols(root, found[1])
+        return _protocols(root, build, found[1])
     if command == "show route-map" and not any(one.node == "route-map" for one in root.children.values()):
         return "".join(f"{daemon}:\n" for daemon in daemons)
     return None
@@ -48,12 +48,11 @@ def _prefix_lists(root: Context, daemons: Iterable[str], family: str, name: str)
     )
 
 
-def _protocols(root: Context, family: str) -> str:
+def _protocols(root: Context, build: Build, family: str) -> str:
     """Return ``show ip protocol``: the route-map that zebra applies to the routes of each protocol."""
     maps = {line.split()[2]: line.split()[4] for line in root.lines.values() if line.startswith(f"{family} protocol ")}
-    version = tuple(int(part) for part in show.FRR_VERSION.split(".")[:2])
-    names = [*_PROTOCOLS, *(("wildcard",) if version < (10, 3) else ()), "any"]
-    if version >= (10, 0):
+    names = [*_PROTOCOLS, *(() if build.since(10, 3) else ("wildcard",)), "any"]
+    if build.since(10, 0):
         names.insert(names.index("connected") + 1, "local")
         names.insert(names.index("srte") + 1, "table-direct")
     lines = (f"{one:<24}  : {maps[one]:<10}" if one in maps else f"{one:<24}  : none" for one in names)

@@ -1,18 +1,32 @@
 """``show running-config``: the order and form in which vtysh prints a configuration (FRR 8 to 10).
 
-From 9.1 on it is the one of SONiC's build of FRR, which prints two defaults more than upstream's (sonic-buildimage,
-src/sonic-frr/patch: 0057 in 202411, 0014 in 202505 and 202511).
+From 9.1 on SONiC's build of FRR prints two defaults more than upstream's (sonic-buildimage, src/sonic-frr/patch: 0057
+in 202411, 0014 in 202505 and 202511).
 """
 
 import ipaddress
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
-from sonic_sim.frr.grammar import BGP, BGP_AF, CONFIG, NEXTHOP_TRACKING, VRF
+from sonic_sim.frr.grammar import BGP, BGP_AF, NEXTHOP_TRACKING, VRF
 from sonic_sim.frr.tree import Context
 
-FRR_VERSION = "10.3"
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The FRR of an image: its version, and whether it has SONiC's patches."""
+
+    version: str = "10.3"
+    patched: bool = True
+
+    def since(self, *numbers: int) -> bool:
+        """Tell whether it is at least of this version."""
+        return tuple(int(part) for part in self.version.split(".")[:2]) >= numbers
+
+
+SONIC_202505 = Build()
 
 _AFTER_BLOCKS = ("bgp as-path access-list", "ip prefix-list", "ipv6 prefix-list", "bgp community-list",
                  "bgp large-community-list")  # fmt: skip
@@ -43,15 +57,10 @@ _AF_PEER_ORDER = (
 )  # fmt: skip
 
 
-def running_config(root: Context, hostname: str, vrfs: Iterable[str] = ()) -> str:
-    """Return the text of ``show running-config`` with its heading."""
-    return "Building configuration...\n\nCurrent configuration:\n!\n" + configuration_text(root, hostname, vrfs)
-
-
-def configuration_text(root: Context, hostname: str, vrfs: Iterable[str] = ()) -> str:
+def configuration_text(root: Context, hostname: str, build: Build = SONIC_202505, vrfs: Iterable[str] = ()) -> str:
     """Return the configuration from ``frr version`` to ``end``; ``vrfs`` are those of the kernel."""
-    root = _with_defaults(root, vrfs)
-    lines = [f"frr version {FRR_VERSION}", "frr defaults traditional", f"hostname {hostname}"]
+    root = _with_defaults(root, build, vrfs)
+    lines = [f"frr version {build.version}", "frr defaults traditional", f"hostname {hostname}"]
     lines += _top(root)
     lines.append("!")
     routes = [line for line in root.lines.values() if line.startswith(_ROUTES)]
@@ -75,29 +84,31 @@ def configuration_text(root: Context, hostname: str, vrfs: Iterable[str] = ()) -
     return "\n".join(lines) + "\n"
 
 
-def _with_defaults(root: Context, vrfs: Iterable[str]) -> Context:
+def _with_defaults(root: Context, build: Build, vrfs: Iterable[str]) -> Context:
     """Return the configuration as its lines are printed: with what is on without a line, in each VRF."""
     children = dict(root.children)
-    if _tracks_by_default():
+    if _prints_tracking(build):
         for header in (f"vrf {name}" for name in vrfs):
             children.setdefault(header, Context(VRF, header))
-    shown = {header: _tracking_shown(one) if one.node == VRF else one for header, one in children.items()}
-    return _tracking_shown(Context(root.node, root.header, root.lines, shown))
+    shown = {header: _tracking_shown(one, build) if one.node == VRF else one for header, one in children.items()}
+    return _tracking_shown(Context(root.node, root.header, root.lines, shown), build)
 
 
-def _tracking_shown(context: Context) -> Context:
+def _tracking_shown(context: Context, build: Build) -> Context:
     """Return a VRF (the top level is the default one) with its switches of nexthop tracking as this version prints."""
     lines = dict(context.lines)
     for line in NEXTHOP_TRACKING:
-        if not _tracks_by_default():
+        if not build.since(9, 1):
             lines.pop(f"no {line}", None)
+        elif not build.patched:
+            lines.pop(line, None)
         elif f"no {line}" not in lines:
             lines[line] = line
     return Context(context.node, context.header, lines, context.children)
 
 
-def _tracks_by_default() -> bool:
-    return tuple(int(part) for part in FRR_VERSION.split(".")[:2]) >= (9, 1)
+def _prints_tracking(build: Build) -> bool:
+    return build.patched and build.since(9, 1)
 
 
 _BLOCK_ORDER = {"vrf": 1, "interface": 2, "bgp": 3, "line-vty": 8}
@@ -192,6 +203,3 @@ def _network_key(text: str) -> tuple[int, bytes]:
 def _entry_key(line: str) -> tuple[str, int]:
     name, _, rest = line.partition(" seq ")
     return (name, int(rest.split()[0]) if rest else -1)
-
-
-__all__ = ["CONFIG", "configuration_text", "running_config"]

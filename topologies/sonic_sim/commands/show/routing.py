@@ -13,6 +13,7 @@ from sonic_sim.commands.show.root import NAMESPACE, VERBOSE, show
 from sonic_sim.commands.tables import table
 from sonic_sim.configdb import natural_key, to_json
 from sonic_sim.interfaces import kernel_interfaces
+from sonic_sim.shell.programs import ProgramError
 
 _words = argument("args", metavar="[IPADDRESS] [vrf <vrf_name>] [...]", nargs=-1)
 _address = argument("ipaddress", required=False)
@@ -154,7 +155,8 @@ def _routes(one: Run, version: str, args: tuple[str, ...]) -> None:
     elif routes:
         one.say("" if wanted else f"{_ROUTE_CODES}\n", end="")
         entries = [entry for same in routes.values() for entry in same]
-        one.say("".join(map(_entry_text if wanted else _lines_text, entries)), end="")
+        for entry in entries:
+            one.say((_entry_text if wanted else _lines_text)(entry), end="")
 
 
 def _is_network(text: str) -> bool:
@@ -175,14 +177,19 @@ def _matching(routes: dict[str, Any], text: str) -> dict[str, Any]:
     return {} if best is None else {best: routes[best]}
 
 
+_LETTERS = {"kernel": "K", "connected": "C", "static": "S", "bgp": "B"}
+"""What SONiC knows, of what is simulated: FRR's ``local`` is missing in every release."""
+
+
 def _lines_text(route: dict[str, Any]) -> str:
     """Return the lines of a route in a list: a hop a line."""
     connected = route["protocol"] == "connected" and not (route["distance"] or route["metric"])
     place = "" if connected else f" [{route['distance']}/{route['metric']}]"
-    letters = {"kernel": "K", "connected": "C", "static": "S", "bgp": "B"}
+    if route["protocol"] not in _LETTERS:
+        raise ProgramError(f"KeyError: '{route['protocol']}'")
     text, width = "", 0
     for number, hop in enumerate(route["nexthops"]):
-        head = f"{letters[route['protocol']]}{'>' if route.get('selected') else ' '}*{route['prefix']}{place}"
+        head = f"{_LETTERS[route['protocol']]}{'>' if route.get('selected') else ' '}*{route['prefix']}{place}"
         width = width or len(head)
         start = head if number == 0 else "  *" + " " * (width - 3)
         text += f"{start}{_hop_text(hop)} {route['uptime']}\n"
