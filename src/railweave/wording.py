@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -67,12 +68,42 @@ def nearest(word: str, words: Sequence[str]) -> str | None:
     return next(original for low, original in lowered.items() if low.replace("_", "-") == found[0])
 
 
-def command_line(*words: str, intent: str = "", target: str = "") -> str:
-    """Return a command of railweave as a shell takes it, for a message that says what to do next."""
-    named = [
-        word for option, value in (("--intent", intent), ("--target", target)) if value for word in (option, value)
-    ]
-    return shlex.join(("railweave", *words, *named))
+WITHOUT_INTENT = frozenset({"audit", "codes", "init", "models", "rollout", "schema"})
+"""Commands that take no ``--intent``."""
+UNTARGETED = WITHOUT_INTENT | {"check", "diff", "explain", "lab", "render", "sim", "size"}
+"""Commands that take no ``--target``."""
+
+
+class _Named:
+    """What the command that runs was given."""
+
+    intent = ""
+    target = ""
+
+
+@contextmanager
+def commands_name(intent: str, target: str) -> Iterator[None]:
+    """Let every command that is printed meanwhile name this intent and target, so that it can be copied as it is."""
+    before = _Named.intent, _Named.target
+    _Named.intent, _Named.target = intent, target
+    try:
+        yield
+    finally:
+        _Named.intent, _Named.target = before
+
+
+def command_line(*words: object, intent: str = "", target: str = "") -> str:
+    """Return a command of railweave as a shell takes it, for a message that says what to do next.
+
+    It names the intent and the target, by default those of `commands_name`, where the command takes them.
+    """
+    verb = words[0]
+    options = (
+        ("--intent", "" if verb in WITHOUT_INTENT else intent or _Named.intent),
+        ("--target", "" if verb in UNTARGETED else target or _Named.target),
+    )
+    named = (word for option in options if option[1] for word in option)
+    return shlex.join(("railweave", *map(str, words), *named))
 
 
 def suggestion(word: str, words: Sequence[str]) -> str:

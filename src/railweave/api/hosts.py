@@ -19,7 +19,7 @@ from railweave.hosts.render import HostRenderer
 from railweave.hosts.transition import changed_values
 from railweave.intent.load import load_intent
 from railweave.plan.shared_values import NodeValues
-from railweave.wording import compact, first_few
+from railweave.wording import command_line, compact, first_few
 from railweave_hosts.access import HostAccess
 from railweave_hosts.rollout import HostRollout
 from railweave_hosts.runner import NodeReading
@@ -81,7 +81,8 @@ def apply(
             "RW805",
             f"the intent does not manage the nodes of {nodes.designed.fabric.name}",
             nodes.designed.intent.where("hosts.manage"),
-            fix="write `hosts: {manage: true}` into the intent; `railweave hosts plan` shows what would change",
+            fix="write `hosts: {manage: true}` into the intent; "
+            f"`{command_line('hosts', 'plan')}` shows what would change",
         )
         raise RefusedError([refused])
     project.operator.require_answer("hosts apply")
@@ -117,9 +118,9 @@ def _refuse_shared(run: HostsRun) -> None:
             "RW808",
             f"{text} changed yet would be lost",
             devices=names,
-            fix="change switches and nodes in phases with `railweave deploy --from REV`, REV being what runs, or nodes"
-            " alone with `railweave hosts apply --from REV --phase N`; or, where nothing uses the fabric, apply with"
-            " --single-step",
+            fix=f"change switches and nodes in phases with `{command_line('deploy', '--from', 'REV')}`, REV being what"
+            f" runs, or nodes alone with `{command_line('hosts', 'apply', '--from', 'REV', '--phase', 'N')}`; or, where"
+            " nothing uses the fabric, apply with --single-step",
         )
         raise RefusedError([refused])
 

@@ -31,7 +31,7 @@ from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
-from railweave.wording import counted
+from railweave.wording import command_line, counted
 
 _CONFIGS_KEPT = 64
 """More than the devices of a wave: each step of a wave compares its devices with the same configurations."""
@@ -133,8 +133,9 @@ def live_fabric(project: Project, target: str, *, partial: bool = False) -> Live
     designed = load_designed(project.intent)
     count = sum(one.severity is Severity.WARNING for one in designed.diagnostics)
     if count:
-        intent = project.intent
-        project.operator.tell(f"{intent}: {counted(count, 'warning')}; run `railweave check {intent}` for details")
+        intent = str(project.intent)
+        check = command_line("check", intent=intent)
+        project.operator.tell(f"{intent}: {counted(count, 'warning')}; run `{check}` for details")
     return connect(project, designed, target, partial=partial)
 
 

@@ -13,6 +13,7 @@ from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
 from railweave.qos.summary import switch_buffers
+from railweave.wording import command_line
 
 if TYPE_CHECKING:
     from railweave.sonic.render.explain import Explanation
@@ -120,7 +121,8 @@ def _fact_diagnostics(gathered: Gathered, folder: Path) -> tuple[Diagnostic, ...
 
     paths = sorted(folder.glob("*.json"))
     if not paths:
-        raise UsageError(f"{folder} holds no facts: `railweave facts collect --out {folder}` writes NAME.json of each")
+        collect = command_line("facts", "collect", "--out", folder)
+        raise UsageError(f"{folder} holds no facts: `{collect}` writes NAME.json of each")
     if gathered.fabric is None:
         return ()
     try:

@@ -15,7 +15,7 @@ from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.plan.phase_progress import PhasedResult, PhaseStep, Waiting
 from railweave.plan.phases import Phase, node_phases
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 _MOST_NAMED = 4
 
@@ -144,6 +144,6 @@ def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:
         "RW518",
         f"phase {number} cannot begin: cables of phase {before} are missing or their links are down: {shown}",
         devices=tuple(dict.fromkeys(cable.stays.device for cable in missing.cables)),
-        fix=f"move them; `railweave verify --from {base} --phase {before}` checks them",
+        fix=f"move them; `{command_line('verify', '--from', base, '--phase', before)}` checks them",
     )
     return RefusedError([found])

@@ -11,6 +11,7 @@ from railweave.errors import RefusedError, UsageError
 from railweave.hosts.outcome import HostsRun, HostState
 from railweave.plan.phase_progress import NodeProgress, check_statement
 from railweave.plan.phases import Phase, node_phases
+from railweave.wording import command_line
 
 
 def deploy_node_phase(
@@ -24,7 +25,7 @@ def deploy_node_phase(
     live = live_phases(project, target, base)
     found = live.change.phase(phase)
     if not found.is_of_nodes:
-        raise UsageError(f"phase {phase} changes no node: `railweave deploy --from {base} --phase {phase}`")
+        raise UsageError(f"phase {phase} changes no node: `{command_line('deploy', '--from', base, '--phase', phase)}`")
     live.done(phase)
     check_nodes(live, found, managed=True, nodes_done=nodes_done)
     return hosts.apply(project, target, limit=limit, values=found.node_values)

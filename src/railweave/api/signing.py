@@ -15,7 +15,7 @@ from railweave.plan.resumption import unlike_plan
 from railweave.plan.rollout import Kind, Rollout
 from railweave.plan.signed import Signed
 from railweave.printable import printable
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 _AFRESH = "make a plan of what is left, have it signed, and deploy that"
 NAMESPACE = "railweave-plan"
@@ -51,7 +51,7 @@ def read_order(file: Path | None, rollout: str, allowed: Path) -> tuple[Signed, 
         message = f"rollout {rollout} is rolled back by an order only that somebody in {allowed} signed"
         fix = (
             f"`echo {rollout} > order`, have it signed by `ssh-keygen -Y sign -f KEY -n {ORDER_NAMESPACE} order`, then "
-            f"`railweave rollback {rollout} --order order`; or revert the intent and deploy a signed plan"
+            f"`{command_line('rollback', rollout, '--order', 'order')}`; or revert the intent and deploy a signed plan"
         )
         raise RefusedError([error("RW528", message, fix=fix)])
     order, signer = _read(file, allowed, ORDER_NAMESPACE)
@@ -118,7 +118,8 @@ def _signer(signed: Signed, allowed: Path, namespace: str, where: str) -> str:
 def refuse_unsigned(target: str, allowed: Path) -> RefusedError:
     """Return that ``target`` takes signed plans only."""
     message = f"target {target} takes plans only that somebody in {allowed} signed"
-    fix = "`railweave plan --out plan.json --sign KEY`, have it reviewed, then `railweave deploy plan.json`"
+    plan, deploy = command_line("plan", "--out", "plan.json", "--sign", "KEY"), command_line("deploy", "plan.json")
+    fix = f"`{plan}`, have it reviewed, then `{deploy}`"
     return RefusedError([error("RW528", message, fix=fix)])
 
 

@@ -30,7 +30,7 @@ from railweave.sonic.port_settings import PortSettings, decides_links
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import ConfigDb
 from railweave.sonic.static_routes import STATIC_ROUTE
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 rule(
     "RW404",
@@ -106,7 +106,8 @@ def _left_out(name: str, lacks: Sequence[str], where: Where) -> Diagnostic:
         "RW404",
         f"the facts of {name} do not tell {first_few(lacks, 4)}: what these decide was not checked",
         where,
-        fix="collect them again: `railweave facts collect`, or write the whole `show runningconfiguration all`",
+        fix=f"collect them again: `{command_line('facts', 'collect', '--out', 'DIR')}`, or write the whole"
+        " `show runningconfiguration all`",
         devices=(name,),
     )
 

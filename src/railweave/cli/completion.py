@@ -1,4 +1,5 @@
-"""What a shell completes: names of switches, intents, targets, rollouts and codes of the project in the folder.
+"""What a shell completes: names of switches, GPU nodes, intents, targets and rollouts of the project in the folder,
+codes, models, and faults of the simulator.
 
 A name that cannot be found is completed by nothing: an error would be printed into the line that is typed.
 """
@@ -6,10 +7,14 @@ A name that cannot be found is completed by nothing: an error would be printed i
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from railweave.api.project import JOURNALS
+
+if TYPE_CHECKING:
+    from railweave.fabric.model import Fabric
 
 _NEWEST = 50
 
@@ -50,8 +55,32 @@ def models() -> Iterable[str]:
         return ()
 
 
+def faults() -> Sequence[str]:
+    """Return the faults that the simulator injects, and the word that ends them."""
+    from sonic_sim.faults import FaultKind
+
+    return [*FaultKind, "clear"]
+
+
 def switches(ctx: typer.Context) -> Sequence[str]:
     """Return the switches of the intent that the line names, or of the only one."""
+    fabric = _fabric(ctx)
+    return [switch.name for switch in fabric.switches] if fabric else ()
+
+
+def nodes(ctx: typer.Context) -> Sequence[str]:
+    """Return the GPU nodes of the intent that the line names, or of the only one."""
+    fabric = _fabric(ctx)
+    return [host.name for host in fabric.hosts] if fabric else ()
+
+
+def nodes_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
+    """Return the GPU nodes behind those of a list with commas."""
+    before, comma, _ = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in nodes(ctx)]
+
+
+def _fabric(ctx: typer.Context) -> "Fabric | None":
     from railweave.api.project import open_project
     from railweave.catalog.load import load_catalog
     from railweave.design.build import design
@@ -60,10 +89,9 @@ def switches(ctx: typer.Context) -> Sequence[str]:
 
     try:
         named = ctx.params.get("option") or ctx.params.get("intent")
-        fabric = design(load_intent(open_project(named).intent), load_catalog()).fabric
+        return design(load_intent(open_project(named).intent), load_catalog()).fabric
     except RailweaveError:
-        return ()
-    return [switch.name for switch in fabric.switches] if fabric else ()
+        return None
 
 
 def switches_and_codes(ctx: typer.Context, incomplete: str) -> Sequence[str]:

@@ -8,7 +8,7 @@ import typer
 
 from railweave import api
 from railweave.cli import completion
-from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, open_compared
+from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, TargetOption, open_compared
 from railweave.cli.show import print_diagnostics, print_document, print_json, print_plan, print_result, print_view
 from railweave.cli.terminal import Terminal
 from railweave.errors import RefusedError, UsageError
@@ -166,8 +166,13 @@ def phases(
     option: IntentOption = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a work order with checkboxes.")] = False,
+    target: TargetOption = "sim",
 ) -> None:
-    """Plan the phases of a change offline, with every cable that moves from port to port."""
+    """Plan the phases of a change offline, with every cable that moves from port to port.
+
+    No device is read: --target is for the commands that are printed.
+    """
+    del target
     from railweave.report.phases import phases_json, phases_view, work_order
 
     found = api.phases(open_compared(option, head, Terminal()), base, head)

@@ -24,6 +24,7 @@ from railweave.cli.options import (
 from railweave.cli.show import print_diagnostics, print_plan, print_result, write_json
 from railweave.cli.terminal import Terminal, show_phases, show_result
 from railweave.errors import UsageError
+from railweave.wording import command_line
 
 RemoveConflicting = Annotated[
     bool, typer.Option("--remove-conflicting", help="Remove unmanaged rows that hold a fabric port.")
@@ -159,7 +160,7 @@ def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | 
     if not resume or argument is None or argument.suffix in (".yml", ".yaml"):
         return "", argument
     if argument.suffix == ".json":
-        raise UsageError("a plan file cannot be resumed: `railweave deploy --resume [ROLLOUT]`")
+        raise UsageError(f"a plan file cannot be resumed: `{command_line('deploy', '--resume', 'ROLLOUT')}`")
     return str(argument), None
 
 

@@ -8,6 +8,7 @@ import typer
 from railweave import api
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_result, print_view
+from railweave.wording import command_line
 
 if TYPE_CHECKING:
     from railweave.api.lab import RenderedLab
@@ -87,7 +88,7 @@ def _view(made: "RenderedLab", *, running: bool) -> str:
         *(f"  {what}: {there} -> {here}" for what, there, here in made.mapping),
     ]
     if running:
-        lines.append(f"next: railweave deploy {made.deploy_intent} --target lab --provision")
+        lines.append(f"next: {command_line('deploy', '--provision', intent=str(made.deploy_intent), target='lab')}")
     else:
-        lines.append(f"written to {made.folder}; start it: railweave lab up {made.intent}")
+        lines.append(f"written to {made.folder}; start it: {command_line('lab', 'up', intent=str(made.intent))}")
     return "\n".join(lines)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from railweave import api
+from railweave.cli import completion
 from railweave.cli.options import (
     AsJson,
     ExitCode,
@@ -23,7 +24,14 @@ from railweave.cli.terminal import Terminal
 from railweave.errors import UsageError
 
 Limit = Annotated[
-    str, typer.Option("--limit", "-l", metavar="NAMES", help="Only these: names, patterns or kinds, comma-separated.")
+    str,
+    typer.Option(
+        "--limit",
+        "-l",
+        metavar="NAMES",
+        help="Only these: names, patterns or kinds, comma-separated.",
+        autocompletion=completion.nodes_listed,
+    ),
 ]
 
 

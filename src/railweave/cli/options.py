@@ -10,6 +10,7 @@ from railweave import api
 from railweave.api.operator import SILENT, Operator
 from railweave.cli import completion
 from railweave.errors import UsageError
+from railweave.wording import commands_name
 
 IntentArgument = Annotated[
     Path | None,
@@ -63,6 +64,12 @@ class IntentCommand(TyperCommand):
         if "--intent" in self._options and not any(one.metavar in ("INTENT", "BASE") for one in self.params):
             args = self._with_intent(list(args), interspersed=ctx.allow_interspersed_args)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what it tells a person to run next names the intent and the target that it was given."""
+        named = str(ctx.params.get("option") or ctx.params.get("intent") or "")
+        with commands_name(named if named.endswith(_YAML) else "", ctx.params.get("target") or ""):
+            return super().invoke(ctx)
 
     @property
     def _options(self) -> dict[str, Any]:

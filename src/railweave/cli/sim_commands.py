@@ -10,6 +10,7 @@ from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_document, print_result, print_view
+from railweave.wording import command_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,7 +19,9 @@ Device = Annotated[
     str, typer.Argument(metavar="DEVICE", help="A switch, such as pod1-leaf1.", autocompletion=completion.switches)
 ]
 
-Nodes = Annotated[list[str], typer.Argument(metavar="NODE", help="GPU nodes, such as gpu29.")]
+Nodes = Annotated[
+    list[str], typer.Argument(metavar="NODE", help="GPU nodes, such as gpu29.", autocompletion=completion.nodes)
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +68,7 @@ def _status_view(status: Mapping[str, Any]) -> "RenderableType":
     from rich.table import Table
 
     if not status.get("running", True):
-        return "no simulated fabric is running; `railweave sim up` starts one"
+        return f"no simulated fabric is running; `{command_line('sim', 'up')}` starts one"
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("switch", "address", "faults"):
         table.add_column(column)
@@ -122,7 +125,9 @@ def replace(device: Device, option: IntentOption = None, json: AsJson = False) -
 
 def fault(
     device: Device,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="The fault, or `clear`.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="The fault, or `clear`.", autocompletion=completion.faults)
+    ],
     command: Annotated[str, typer.Option(help="Fail only commands that contain this text.")] = "",
     after: Annotated[int, typer.Option(help="Let this many commands pass first.")] = 0,
     times: Annotated[int | None, typer.Option(help="How often it occurs; 0: until cleared.")] = None,

@@ -11,7 +11,7 @@ from railweave.api.operator import Operator
 from railweave.cli.show import console, print_diagnostics, print_note, print_plan, print_result, print_view
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
-from railweave.wording import counted, first_few
+from railweave.wording import command_line, counted, first_few
 
 if TYPE_CHECKING:
     from nornir_railweave.device.trusting import ShownKey
@@ -94,7 +94,7 @@ class Terminal(Operator):
         devices = counted(len(plan.deltas), "device")
         apply = f"{what} apply" if what else "Apply"
         question = f"{apply} {counted(plan.summary.total, 'change')} to {devices} of {plan.fabric} on {plan.target}?"
-        return self._confirms(question, "deploy", " or a plan file (`railweave plan -o plan.json`)")
+        return self._confirms(question, "deploy", f" or a plan file (`{command_line('plan', '-o', 'plan.json')}`)")
 
     def approves_drain(
         self, targets: "Sequence[DrainTarget]", drained: Mapping[str, tuple[str, ...]], uplinks_left_percent: float

@@ -14,7 +14,11 @@ from railweave.sonic.delta.closing import ClosingPort, closing_ports
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.methods import lowers_mtu, mtu_bytes_after
 from railweave.sonic.delta.subject import SubjectKind
-from railweave.wording import counted, first_few, natural_key
+from railweave.wording import command_line, counted, first_few, natural_key
+
+
+def _in_phases() -> str:
+    return f"`{command_line('deploy', '--from', 'REV')}`, REV being what runs"
 
 
 def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[ClosingPort, ...]:
@@ -36,8 +40,8 @@ def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
         f"{counted(len(live), 'port')} of {counted(len(devices), 'switch')} would close for good while"
         f" something uses {'it' if len(live) == 1 else 'them'}: {first_few(far_ends)}",
         devices=devices,
-        fix="take them out of use before their ports close with `railweave deploy --from REV`, REV being what runs; or"
-        " deploy with --remove-live if they may lose these links",
+        fix=f"take them out of use before their ports close with {_in_phases()};"
+        " or deploy with --remove-live if they may lose these links",
     )
 
 
@@ -149,7 +153,7 @@ def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             f"DSCP {dscp} is lossless on {first_few(devices, 1)}, and"
             " would be no more, or on another priority: whatever GPU nodes still send with it would be dropped",
             devices=devices,
-            fix="go through switches that accept both with `railweave deploy --from REV`, REV being what runs;"
+            fix=f"go through switches that accept both with {_in_phases()};"
             " or, where no node sends it any more, deploy with --single-step",
         )
 
@@ -170,7 +174,7 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
             f"the MTU goes down, to {smallest} bytes on {first_few(devices, 1)}: larger packets that GPU nodes still"
             " send would be dropped",
             devices=devices,
-            fix="lower the nodes before the switches with `railweave deploy --from REV`, REV being what runs;"
+            fix=f"lower the nodes before the switches with {_in_phases()};"
             " or, where no node sends larger packets any more, deploy with --single-step",
         )
 
@@ -201,8 +205,8 @@ def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
             f"{len(found)} cables of leaves that run have to move, {most} of them at {leaf}, and their links would be"
             " down until all are in place",
             devices=tuple(per_leaf),
-            fix="move them in steps that keep every leaf's other links with `railweave deploy --from REV`, REV being"
-            " what runs; or, where they are moved already or nothing uses the fabric, deploy with --single-step",
+            fix=f"move them in steps that keep every leaf's other links with {_in_phases()};"
+            " or, where they are moved already or nothing uses the fabric, deploy with --single-step",
         )
 
 
@@ -215,5 +219,5 @@ def _pending(plan: Plan) -> Iterable[Diagnostic]:
             "another deployment is running, or one was interrupted",
             devices=waiting,
             fix="wait: an interrupted device reverts by itself when its timer expires; then plan again. "
-            "`railweave recover DEVICE` reverts one that does not",
+            f"`{command_line('recover', 'DEVICE')}` reverts one that does not",
         )

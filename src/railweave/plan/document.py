@@ -19,8 +19,7 @@ from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan
 from railweave.plan.moves import moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta
-
-_AGAIN = "make the plan again with `railweave plan -o FILE`"
+from railweave.wording import command_line
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
@@ -163,7 +162,8 @@ def _other_version(version: object) -> str:
 
 
 def _refused(message: str, file: str, line: int = 1, column: int = 1) -> RefusedError:
-    return RefusedError([error("RW501", message, Where(file, line, column), fix=_AGAIN)])
+    fix = f"make the plan again with `{command_line('plan', '-o', 'FILE')}`"
+    return RefusedError([error("RW501", message, Where(file, line, column), fix=fix)])
 
 
 def _plan(document: Mapping[str, Any]) -> Plan:

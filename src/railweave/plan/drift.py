@@ -20,6 +20,7 @@ from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
 from railweave.plan.model import DeviceState, Plan, Unapplied
 from railweave.sonic.delta.change import Change, Delta
+from railweave.wording import command_line
 
 _NOWHERE = Where()
 
@@ -153,7 +154,7 @@ def remarks(drift: Drift) -> tuple[Diagnostic, ...]:
             "RW511",
             f"this rule ended on {rule.until}: {rule} ({rule.reason})",
             rule.where,
-            fix="remediate the drift with `railweave deploy`, or agree on a new date",
+            fix=f"remediate the drift with `{command_line('deploy')}`, or agree on a new date",
         )
         for rule in drift.expired
     )

@@ -15,7 +15,7 @@ from enum import StrEnum
 from railweave.cabling.table import CableRow, cable_rows
 from railweave.design.renumbering import MovedCable, moved_cables
 from railweave.fabric.model import Fabric, Switch
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 
 class Progress(StrEnum):
@@ -95,19 +95,19 @@ def _drafts(fabric: Fabric, switch: Switch, seen: Condition, target: str, new_se
         ),
         _Draft(
             "record its host key",
-            f"railweave trust {name} --target {target} --replace",
+            command_line("trust", name, "--replace", target=target),
             ("compare the fingerprint with the one on its console: until then this may be any machine",),
             there and seen.key_known,
         ),
         _Draft(
             "provision it",
-            f"railweave deploy --target {target} --provision",
+            command_line("deploy", "--provision", target=target),
             (f"the plan must name {name} alone; all others stay as they are",),
             ready,
         ),
         _Draft(
             "verify its links, sessions and neighbors",
-            f"railweave verify --target {target}",
+            command_line("verify", target=target),
             (),
             ready and bool(seen.verified),
         ),
@@ -135,7 +135,7 @@ def _which_box(seen: Condition, new_serial: str) -> tuple[str, ...]:
 def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str, *, there: bool) -> _Draft:
     done = there or not seen.answers
     if not switch.tier.attaches_nodes:
-        command = f"railweave drain {switch.name} --target {target}"
+        command = command_line("drain", switch.name, target=target)
         return _Draft("take it out of traffic", command, (), done or bool(seen.drained))
     nodes = sorted(fabric.nodes_on(switch.name), key=lambda host: fabric.host_of[host].number)
     if not nodes:

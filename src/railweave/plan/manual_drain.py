@@ -12,7 +12,7 @@ from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.plan.capacity import capacity
 from railweave.plan.expectation import ExpectedSession, expect
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 WHOLE = ("*",)
 
@@ -101,8 +101,8 @@ def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic
         "RW520",
         f"{target.device} is the only path of {len(nodes)} GPU nodes{on} ({first_few(nodes)}): their traffic stays on "
         "it however it is drained, and work on it cuts them off",
-        fix=f"drain single uplinks: `railweave drain {target.device} --links {far}`; for work on the switch itself "
-        f"take these nodes out of the scheduler first",
+        fix=f"drain single uplinks: `{command_line('drain', target.device, '--links', far)}`; for work on the switch "
+        "itself take these nodes out of the scheduler first",
         devices=(target.device,),
     )
 
@@ -138,7 +138,7 @@ def check_drain(
                 "RW522",
                 f"with {first_few(sorted(names))} drained some leaves have no other way to each other: their traffic "
                 f"would stay where it is{_beside(touched, silent)}",
-                fix="drain fewer at once, or undrain others first (`railweave undrain DEVICE`)",
+                fix=f"drain fewer at once, or undrain others first (`{command_line('undrain', 'DEVICE')}`)",
                 devices=tuple(sorted(names)),
             )
         )

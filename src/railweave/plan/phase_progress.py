@@ -13,7 +13,7 @@ from railweave.hosts.outcome import HostsRun
 from railweave.plan.lifecycle import Proof
 from railweave.plan.outcome import DeployResult
 from railweave.plan.phases import CableMove, Phase, node_phases, phases_alike
-from railweave.wording import compact, first_few
+from railweave.wording import command_line, compact, first_few
 
 _MOST_NAMED = 4
 
@@ -63,7 +63,7 @@ def _unknown(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Dia
     if not progress.unknown or (asked is not None and known):
         return ()
     names = progress.unknown
-    fix = f"railweave deploy --from {base} --phase {max(1, progress.done)}"
+    fix = command_line("deploy", "--from", base, "--phase", max(1, progress.done))
     return (
         error(
             "RW518",
@@ -83,7 +83,7 @@ def _order(progress: PhaseProgress, base: str, asked: int | None, begun: int) ->
     late = tuple(name for name, number in progress.latest.items() if number is not None and number < asked - 1)
     have = "has" if len(late) == 1 else "have"
     text = f"phase {asked} cannot begin: {first_few(late)} {have} not done phase {asked - 1}"
-    fix = f"railweave deploy --from {base} --phase {progress.done + 1}"
+    fix = command_line("deploy", "--from", base, "--phase", progress.done + 1)
     return (error("RW518", text, devices=late, fix=fix),)
 
 
@@ -127,7 +127,7 @@ class NodeProgress:
         if not late:
             return ()
         found = f"{compact(late, _MOST_NAMED)} would still change"
-        fix = f"`railweave deploy --from {base} --phase {asked - 1}` changes the nodes"
+        fix = f"`{command_line('deploy', '--from', base, '--phase', asked - 1)}` changes the nodes"
         return (error("RW518", f"phase {asked} cannot begin: {found}", devices=late, fix=fix),)
 
 
@@ -140,7 +140,7 @@ def check_statement(phase: Phase, phases: Sequence[Phase], base: str, *, managed
         "RW518",
         f"phase {phase.number} cannot begin: nobody has stated {unseen}that no job still sends the old"
         f" {' and '.join(phase.values)}: a running job keeps what it was started with",
-        fix=f"when this is so: `railweave deploy --from {base} --phase {phase.number} --nodes-done`",
+        fix=f"when this is so: `{command_line('deploy', '--from', base, '--phase', phase.number, '--nodes-done')}`",
     )
 
 
@@ -154,8 +154,8 @@ def check_unused(phase: Phase, proofs: Sequence[Proof], base: str) -> tuple[Diag
             "RW518",
             f"phase {phase.number + 1} cannot begin: {first_few(used)} are in use: {in_use(proofs)}",
             devices=used,
-            fix=f"`railweave deploy --from {base} --phase {phase.number}` drains them; shut GPU nodes down; or, if they"
-            " may lose their links, deploy with --remove-live",
+            fix=f"`{command_line('deploy', '--from', base, '--phase', phase.number)}` drains them; shut GPU nodes down;"
+            " or, if they may lose their links, deploy with --remove-live",
         ),
     )
 

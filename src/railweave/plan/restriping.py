@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link, Switch
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class _Schedule:
                     "are too long to be moved without taking more than one link of a pair away",
                     devices=(first.lower,),
                     fix="choose another number of spines, or move these cables in a maintenance window with plain "
-                    "`railweave deploy`",
+                    f"`{command_line('deploy')}`",
                 )
             ]
         )

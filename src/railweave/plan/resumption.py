@@ -19,12 +19,11 @@ from railweave.plan.model import DeviceState, Plan
 from railweave.plan.rollout import FORMAT_VERSION, Rollout
 from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.neutral import WITHOUT_ROW
-from railweave.wording import counted, first_few
+from railweave.wording import command_line, counted, first_few
 
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
 """What makes two changes the same one; reasons and grades of disruption are words about it."""
 
-_AFRESH = "`railweave deploy` plans afresh"
 _SHOWN = 8
 
 
@@ -36,7 +35,7 @@ def changes_sha256(changes: Iterable[Change]) -> str:
 
 def nothing_to_resume(fabric: str, target: str) -> Diagnostic:
     """Return that no rollout of this fabric and target was left unfinished."""
-    return error("RW532", f"nothing to resume: no rollout of {fabric} on {target} was left unfinished", fix=_AFRESH)
+    return error("RW532", f"nothing to resume: no rollout of {fabric} on {target} was left unfinished", fix=_afresh())
 
 
 def of_other_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
@@ -50,8 +49,8 @@ def of_other_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
             f"the journal of rollout {rollout.name} has format version {rollout.version}, this railweave reads "
             f"version {FORMAT_VERSION}",
             Where(str(rollout.path)),
-            fix=f"use the {'newer' if newer else 'older'} railweave that wrote it, or {_AFRESH} and "
-            f"`railweave rollback --last` rolls back without the journal",
+            fix=f"use the {'newer' if newer else 'older'} railweave that wrote it, or {_afresh()} and "
+            f"`{command_line('rollback', '--last')}` rolls back without the journal",
         ),
     )
 
@@ -64,13 +63,13 @@ def check_resume(rollout: Rollout, fabric: str, target: str, intent_sha256: str)
     if rollout.alive:
         return (still_running(rollout),)
     if rollout.finished:
-        return (error("RW532", f"nothing to resume: rollout {rollout.name} is {rollout.state}", where, fix=_AFRESH),)
+        return (error("RW532", f"nothing to resume: rollout {rollout.name} is {rollout.state}", where, fix=_afresh()),)
     if rollout.never_started:
         told = f"nothing to resume: rollout {rollout.name} stopped before any device was started"
-        return (error("RW532", told, where, fix=_AFRESH),)
+        return (error("RW532", told, where, fix=_afresh()),)
     if not rollout.devices:
         told = f"nothing to resume: the journal of rollout {rollout.name} does not say what was planned"
-        return (error("RW532", told, where, fix=_AFRESH),)
+        return (error("RW532", told, where, fix=_afresh()),)
     return of_another(rollout, fabric, target, intent_sha256, "deploy --resume")
 
 
@@ -105,7 +104,7 @@ def of_another(rollout: Rollout, fabric: str, target: str, intent_sha256: str, c
                 f"({intent_sha256[:8]}, the rollout's is {rollout.intent_sha256[:8]})",
                 where,
                 fix=f"check out the rollout's revision of {rollout.intent or 'the intent'} and run this again, "
-                f"or deploy the intent as it is now: {_AFRESH}",
+                f"or deploy the intent as it is now: {_afresh()}",
             ),
         )
     return ()
@@ -117,7 +116,7 @@ def came_after(rollout: Rollout, newer: Rollout) -> Diagnostic:
         "RW535",
         f"rollout {newer.name} ({newer.kind.value}, {newer.state}) came after {rollout.name}",
         Where(str(rollout.path)),
-        fix=_AFRESH,
+        fix=_afresh(),
     )
 
 
@@ -133,7 +132,7 @@ def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
             "planned; the configuration or this version of railweave changed since",
             Where(str(rollout.path)),
             devices=moved,
-            fix=_AFRESH,
+            fix=_afresh(),
         ),
     )
 
@@ -277,3 +276,7 @@ def _differing(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
         and [change_json(name, one) for one in planned.get(name, ())]
         != [change_json(name, one) for one in now.get(name, ())]
     )
+
+
+def _afresh() -> str:
+    return f"`{command_line('deploy')}` plans afresh"

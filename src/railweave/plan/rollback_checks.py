@@ -9,9 +9,8 @@ from railweave.plan.outcome import ConfigState
 from railweave.plan.rollout import DeviceRecord, Rollout
 from railweave.sonic.delta.snapshot import Snapshot
 from railweave.sonic.document import RunningConfig
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
-_EARLIER = "deploy the earlier revision of the intent: `railweave deploy` plans what that takes"
 _SHOWN = 8
 
 
@@ -38,12 +37,17 @@ class DeviceReading:
     blockers: tuple[Blocker, ...] = ()
 
 
+def deploy_earlier() -> str:
+    """Return the fix where no rollback document of a change is left."""
+    return f"deploy the earlier revision of the intent: `{command_line('deploy')}` plans what that takes"
+
+
 def nothing_to_roll_back(fabric: str, target: str) -> Diagnostic:
     """Return that no rollout of this fabric and target changed anything."""
     return error(
         "RW536",
         f"nothing to roll back: no rollout of {fabric} on {target} that this project has a journal of changed a device",
-        fix="name a rollout of `railweave rollout list`; without its journal: `railweave rollback --last`",
+        fix=f"name a rollout of `railweave rollout list`; without its journal: `{command_line('rollback', '--last')}`",
     )
 
 
@@ -83,13 +87,13 @@ def rollback_refusals(
     found: list[Diagnostic] = []
     for by in dict.fromkeys(touched.values()):
         names = [name for name, one in touched.items() if one == by]
-        fix = f"roll that back first: `railweave rollback {by}`"
+        fix = f"roll that back first: `{command_line('rollback', by)}`"
         found.append(_refused(rollout, "RW535", names, f"changed by a newer rollout, {by}", fix))
     drifted = [name for name in moved if name not in touched]
     if drifted:
-        found.append(_refused(rollout, "RW537", drifted, f"changed since rollout {rollout.name}", _EARLIER))
+        found.append(_refused(rollout, "RW537", drifted, f"changed since rollout {rollout.name}", deploy_earlier()))
     found += [
-        _refused(rollout, "RW539", [name], why, _EARLIER)
+        _refused(rollout, "RW539", [name], why, deploy_earlier())
         for name, state in states.items()
         if state is ConfigState.AFTER and (why := _no_snapshot(rollout, read[name]))
     ]

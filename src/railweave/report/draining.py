@@ -78,7 +78,7 @@ def undrain_view(results: Sequence[DrainResult], verification: VerifyResult | No
     if verification is not None:
         failed = verification.failed
         good = f"{len(verification.checks)} checks of links, sessions and prefixes passed"
-        bad = f"{len(failed)} checks failed (`railweave verify` lists them)"
+        bad = f"{len(failed)} checks failed (`{command_line('verify')}` lists them)"
         parts.append(Text(bad, style="bold red") if failed else Text(good, style="green"))
         parts += [
             Text(f"  {one.device} {one.kind.value} {one.subject}: {one.actual}, not {one.expected}")

@@ -16,7 +16,7 @@ from railweave.report.diagnostics import diagnostics_json
 from railweave.report.layout import LIMIT_CHARS, cell, clipped, code, markdown_list, markdown_table, paragraphs, table
 from railweave.report.plan_parts import device_remarks, unmanaged
 from railweave.sonic.delta.change import Op
-from railweave.wording import compact, counted
+from railweave.wording import command_line, compact, counted
 
 _WORDS = {Op.ADD: "missing", Op.UPDATE: "differs", Op.REMOVE: "extra"}
 _STYLES = {Op.ADD: "green", Op.UPDATE: "yellow", Op.REMOVE: "red"}
@@ -74,7 +74,7 @@ def drift_view(drift: Drift) -> RenderableType:
     if fresh := first_provisioning(drift.plan):
         missing = Text(_WORDS[Op.ADD], style=_STYLES[Op.ADD])
         rows.append((missing, FIRST, provisioned(fresh), devices(fresh), Text(", ".join(fresh.methods), style="dim")))
-    hint = Text("`railweave plan` shows how a deployment would remediate this", style="dim")
+    hint = Text(f"`{command_line('plan')}` shows how a deployment would remediate this", style="dim")
     return paragraphs(
         Text(headline(drift), style="bold"),
         table(*_COLUMNS, rows=rows) if rows else None,

@@ -18,7 +18,7 @@ from railweave.report.hosts import hosts_json
 from railweave.report.layout import cell, paragraphs, table, verdict
 from railweave.report.retirement import proof_json
 from railweave.units import format_speed
-from railweave.wording import compact, counted, first_few
+from railweave.wording import command_line, compact, counted, first_few
 
 _BY = {
     PhaseKind.DRAIN: "railweave, then manual",
@@ -33,7 +33,7 @@ _BY = {
 def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
     """Return the phases as a table; ``base`` is what the command calls the fabric that runs."""
     if len(phases) == 1:
-        return Text("one phase: `railweave deploy` does it in one step")
+        return Text(f"one phase: `{command_line('deploy')}` does it in one step")
     # What several phases are for is said once.
     said = ["", *(phase.why for phase in phases)]
     rows = (
@@ -46,7 +46,7 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
         for phase, before in zip(phases, said, strict=False)
     )
     words = (
-        f"`railweave deploy --from {base}` runs up to the next manual step and says what to do there;"
+        f"`{command_line('deploy', '--from', base)}` runs up to the next manual step and says what to do there;"
         " with `--phase N` it runs one phase"
     )
     return paragraphs(table("phase", "what", "by", "cables", rows=rows), Text(words))
@@ -54,17 +54,17 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
 
 def deploy_command(phase: Phase, base: str) -> str:
     """Return the command that carries out a phase."""
-    return f"railweave deploy --from {base} --phase {phase.number}"
+    return command_line("deploy", "--from", base, "--phase", phase.number)
 
 
 def stated_command(base: str) -> str:
     """Return the command that goes on once nodes and jobs have changed."""
-    return f"railweave deploy --from {base} --nodes-done"
+    return command_line("deploy", "--from", base, "--nodes-done")
 
 
 def verify_command(phase: Phase, base: str) -> str:
     """Return the command that proves the cables of a phase."""
-    return f"railweave verify --from {base} --phase {phase.number}"
+    return command_line("verify", "--from", base, "--phase", phase.number)
 
 
 def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = None) -> RenderableType:
@@ -84,7 +84,7 @@ def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = N
     title = f"phase {phase.number}: now {counted(len(left), 'cable')} must be moved by hand"
     return paragraphs(
         [Text(title, style="bold yellow"), table("cable of", "from", "to", "speed", "length", "medium", rows=rows)],
-        Text(f"then: {verify_command(phase, base)}, and on with railweave deploy --from {base}"),
+        Text(f"then: `{verify_command(phase, base)}`, and on with `{command_line('deploy', '--from', base)}`"),
     )
 
 
@@ -97,13 +97,13 @@ def nodes_text(waiting: Waiting, base: str) -> str:
     if waiting.proofs:
         return (
             f"phase {phase.number} ({phase.title}) waits: {in_use(waiting.proofs)}\n{_how_to_leave(phase)}."
-            f" Then: railweave deploy --from {base}"
+            f" Then: `{command_line('deploy', '--from', base)}`"
         )
-    on = f" Then: {stated_command(base)}" if following else ""
+    on = f" Then: `{stated_command(base)}`" if following else ""
     if not waiting.nodes:
         return (
             f"phase {phase.number} ({phase.title}) waits for the jobs that were started before: they still send the old"
-            f" {' and '.join(phase.values)}. When they have ended: {stated_command(base)}"
+            f" {' and '.join(phase.values)}. When they have ended: `{stated_command(base)}`"
         )
     steps = "".join(
         f"\n  phase {one.number}: {one.title} ({node_words(one)}){_ENDED if one.drops else ''}{_window(one, '; ')}"
@@ -201,7 +201,7 @@ def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
     if waiting.cables:
         then = verify_command(waiting.phase, result.base)
     elif waiting.proofs:
-        then = f"railweave deploy --from {result.base}"
+        then = command_line("deploy", "--from", result.base)
     else:
         then = stated_command(result.base) if waiting.following else ""
     cables = [cable_json(cable) for cable in waiting.cables]
@@ -240,13 +240,14 @@ def work_order(phases: Sequence[Phase], base: str) -> str:
 
 def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
     stated = ["- [ ] no job runs that was started before"] if phase.drops else []
-    option = " --nodes-done" if phase.drops else ""
+    option = ["--nodes-done"] if phase.drops else []
     if phase.kind is PhaseKind.HOSTS:
-        command = f"railweave hosts apply --from {base} --phase {phase.number}{option}"
+        command = command_line("hosts", "apply", "--from", base, "--phase", phase.number, *option)
         window = [cell(_sentence(text))] if (text := _window(phase, "")) else []
         lines = [*stated, f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {node_words(phase)}')} (`{command}`)"]
         return [*window, *([""] if window else []), *lines]
-    command = "railweave deploy" if len(phases) == 1 else f"{deploy_command(phase, base)}{option}"
+    in_phases = ["--from", base, "--phase", phase.number, *option] if len(phases) > 1 else []
+    command = command_line("deploy", *in_phases)
     lines = [*stated, f"- [ ] `{command}`"]
     if phase.is_drain:
         lines.append(f"- [ ] {cell(_how_to_leave(phase))}")

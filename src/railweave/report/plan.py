@@ -28,7 +28,7 @@ from railweave.report.plan_parts import (
     wave_lines,
 )
 from railweave.sonic.delta.change import Delta, Disruption, Op
-from railweave.wording import compact, counted
+from railweave.wording import command_line, compact, counted
 
 OP_STYLES = {Op.ADD: "green", Op.UPDATE: "yellow", Op.REMOVE: "red"}
 DISRUPTION_STYLES = {
@@ -204,7 +204,7 @@ def _cables(plan: Plan) -> Iterable[str]:
     ]
     body = markdown_table(("", "cable", "to"), rows)
     if hidden := len(cables) - len(rows):
-        body += f"\nand {hidden:,} more: `railweave render` writes all cables to cables.csv\n"
+        body += f"\nand {hidden:,} more: `{command_line('render', '--out', 'DIR')}` writes all cables to cables.csv\n"
     title = f"Cables: {cable_counts(cables)}"
     yield f"{title}\n\n{body}" if len(cables) <= _MOST_CABLES else _folded(title, body).lstrip("\n")
 

@@ -72,11 +72,12 @@ def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
     """Return everything that a reviewer must know beside the changes; beyond ``most_cables`` cables are counted."""
     marking = (
         f"warning: DSCP {dscp} is no longer lossless, or on another priority, on {compact(devices)}: GPU nodes that"
-        " send it would lose packets; `railweave phases` shows how to change it without loss"
+        f" send it would lose packets; `{command_line('phases', 'BASE')}` shows how to change it without loss"
         for dscp, devices in removed_markings(plan)
     )
     mtu = (
-        f"warning: {one.message}; `railweave phases` shows how to change it without loss" for one in lowered_mtu(plan)
+        f"warning: {one.message}; `{command_line('phases', 'BASE')}` shows how to change it without loss"
+        for one in lowered_mtu(plan)
     )
     broken = (*violation_diagnostics(plan.violations, plan.policy), *live_port_diagnostics(plan))
     return (
@@ -114,7 +115,7 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
             yield Remark(text, "bold yellow")
     whole = [name for name, device in plan.devices.items() if device.drained == WHOLE]
     if whole:
-        yield Remark(f"drained by hand: {compact(whole)}; `railweave undrain` ends it", "yellow")
+        yield Remark(f"drained by hand: {compact(whole)}; `{command_line('undrain', *whole)}` ends it", "yellow")
     for state, text in _MAINTENANCE.items():
         if names := [name for name, device in plan.devices.items() if device.maintenance is state]:
             yield Remark(text.format(compact(names)), "yellow")
@@ -137,7 +138,8 @@ def _moved_cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
     lines = [f"cable to move: {one.lower} from {one.before} to {one.after}" for one in moved[:most]]
     if hidden := len(moved) - len(lines):
         lines.append(f"cables to move: {hidden} more, all in the JSON output")
-    return (*lines, "`railweave phases BASE` and `deploy --from BASE` move cables a few at a time, with a work order")
+    phases, deploy = command_line("phases", "BASE"), command_line("deploy", "--from", "BASE")
+    return (*lines, f"`{phases}` and `{deploy}` move cables a few at a time, with a work order")
 
 
 _CABLE_WORDS = {Op.UPDATE: "moved", Op.REMOVE: "removed", Op.ADD: "added"}

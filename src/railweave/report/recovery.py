@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from railweave.plan.outcome import RecoveryOutcome, RecoveryResult
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 
 def recovery_view(results: Sequence[RecoveryResult]) -> RenderableType:
@@ -25,7 +25,7 @@ def _words(one: RecoveryResult) -> str:
         case RecoveryOutcome.RESTORED:
             words = f"{found}; restored {first_few(one.restored)}" if one.restored else f"{found}; nothing was missing"
         case RecoveryOutcome.ACCEPTED:
-            words = f"{found}; what runs is kept: compare it by `railweave plan`"
+            words = f"{found}; what runs is kept: compare it by `{command_line('plan')}`"
         case RecoveryOutcome.INCOMPLETE:
             missing = f"; not restored: {first_few(one.missing)}" if one.missing else ""
             words = f"{found}{missing}; run the command again, or keep what runs by --accept-running"

@@ -8,7 +8,7 @@ from rich.text import Text
 from railweave.jsonable import members
 from railweave.plan.lifecycle import Leaving, Proof
 from railweave.report.layout import paragraphs, table, verdict
-from railweave.wording import compact, counted
+from railweave.wording import command_line, compact, counted
 
 
 def retirement_json(gone: Leaving, found: tuple[Proof, ...]) -> dict[str, Any]:
@@ -55,13 +55,15 @@ def retirement_view(gone: Leaving, found: tuple[Proof, ...], target: str) -> Ren
 def _next(gone: Leaving, found: tuple[Proof, ...], target: str) -> list[Text]:
     if gone.moved:
         count = counted(len(gone.moved), "cable")
-        return [verdict(False, f"{count} must move first: `railweave phases BASE` lists them, in safe steps")]
+        phases = command_line("phases", "BASE")
+        return [verdict(False, f"{count} must move first: `{phases}` lists them, in safe steps")]
     if is_proven(gone, found):
+        deploy = command_line("deploy", target=target)
         return [
             verdict(True, "nothing uses the switches to be removed"),
-            Text(f"next: `railweave deploy --target {target}`, then power it off and remove it from the inventory"),
+            Text(f"next: `{deploy}`, then power it off and remove it from the inventory"),
         ]
     undrained = sorted({one.device for one in found if not one.ok and one.what == "out of traffic"})
-    advice = f"railweave drain {' '.join(undrained)} --target {target}" if undrained else ""
+    advice = command_line("drain", *undrained, target=target) if undrained else ""
     words = f"next: `{advice}`, then run this again" if advice else "remove what uses it first, then run this again"
     return [verdict(False, "not proven unused"), Text(words)]

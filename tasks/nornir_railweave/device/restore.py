@@ -20,7 +20,7 @@ from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.delta.snapshot import Snapshot
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 STILL_WAITS = "the end of its commit, which still waits (`railweave-switch recover` on the switch ends it)"
 _SHOWN = 5
@@ -129,12 +129,12 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
         return DeviceOutcome(Outcome.OLD, f"{why}; somebody else's commit is on it, and nothing of this rollout")
     if missing:
         outcome = Outcome.NEW if unchanged else Outcome.UNREACHABLE
-        left = f"missing: {first_few(missing, _SHOWN)}: `railweave plan` shows what is left"
+        left = f"missing: {first_few(missing, _SHOWN)}: `{command_line('plan')}` shows what is left"
         return DeviceOutcome(outcome, f"{why}; the earlier configuration could not be restored, {left}")
     device.say(Step.ROLLED_BACK)
     left = _undrain(device, attempt) if attempt.drained else ""
     if left:
-        return DeviceOutcome(Outcome.OLD, f"{why}; {left}: `railweave undrain {device.name}`", drained=True)
+        return DeviceOutcome(Outcome.OLD, f"{why}; {left}: `{command_line('undrain', device.name)}`", drained=True)
     return DeviceOutcome(Outcome.OLD, why)
 
 

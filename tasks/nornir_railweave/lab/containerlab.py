@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from railweave.errors import RailweaveError
+from railweave.wording import command_line
 
 CHECKED_VERSION = "0.69.3"
 OLDEST = {"sonic-vs": (0, 45, 0), "sonic-vm": (0, 56, 0)}
@@ -56,7 +57,7 @@ _FAULTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"already exist|already been deployed|already in use by container|conflict\. the container name",
-        f"{_RUNS_ALREADY}: take it down first (`railweave lab down`)",
+        f"{_RUNS_ALREADY}: take it down first (`{{down}}`)",
     ),
     (
         r"pool overlaps|overlaps with other",
@@ -223,7 +224,7 @@ def readable_fault(words: Sequence[str], said: str) -> str:
     own = "\n".join(f"  {line}" for line in said.splitlines()[-_SHOWN_LINES:])
     for pattern, meaning in _FAULTS:
         if re.search(pattern, said, re.IGNORECASE):
-            return f"{meaning}\n{own}"
+            return f"{meaning.format(down=command_line('lab', 'down'))}\n{own}"
     return f"containerlab {words[0]} failed:\n{own}"
 
 

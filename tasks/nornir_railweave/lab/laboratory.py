@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
+from railweave.wording import command_line
 
 TOPOLOGY = "topology.clab.yml"
 ENDPOINTS = "endpoints.json"
@@ -121,7 +122,7 @@ def start(lab: LabFolder, write: Callable[[], None], boot_s: float | None = None
         raise ContainerlabError("Containerlab needs root: run the command as root or with sudo")
     lab.containerlab.refuse_too_old(lab.kind)
     if lab.containerlab.inspect():
-        raise ContainerlabError(f"a lab {lab.name} runs already: take it down first (`railweave lab down`)")
+        raise ContainerlabError(f"a lab {lab.name} runs already: take it down first (`{command_line('lab', 'down')}`)")
     refuse_used_ports(lab)
     shutil.rmtree(lab.folder, ignore_errors=True)
     write()

@@ -18,7 +18,9 @@ from nornir_railweave.target.connect import run_on
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
+from railweave.plan.rollback_checks import deploy_earlier
 from railweave.plan.rollout import NAME, DeviceRecord, Kind, Rollout
+from railweave.wording import command_line
 
 
 def last_rollout(
@@ -35,7 +37,8 @@ def last_rollout(
     silent = tuple(device for device in devices if device not in found)
     if silent:
         message = f"{', '.join(silent)} could not be asked for the last commit, which may be a newer rollout's"
-        fix = "make the devices reachable, or roll back by the rollout's journal: `railweave rollback ROLLOUT`"
+        rollback = command_line("rollback", "ROLLOUT")
+        fix = f"make the devices reachable, or roll back by the rollout's journal: `{rollback}`"
         raise RefusedError([error("RW536", message, devices=silent, fix=fix)])
     return _told(found, name, fabric.name, target, intent_sha256)
 
@@ -55,8 +58,7 @@ def _told(found: Mapping[str, LastCommit], name: str, fabric: str, target: str, 
     }
     if not records and not name:
         message = f"nothing to roll back: no switch of {fabric} on {target} has a rollout's change as its last commit"
-        fix = "deploy the earlier revision of the intent: `railweave deploy` plans what that takes"
-        raise RefusedError([error("RW536", message, fix=fix)])
+        raise RefusedError([error("RW536", message, fix=deploy_earlier())])
     return Rollout(
         name=newest,
         path=Path(),

@@ -39,6 +39,7 @@ from railweave.plan.unreached import assumed_fresh
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.closing import ClosingPort
 from railweave.sonic.delta.delta import Sharing
+from railweave.wording import command_line
 
 _POLL_S = 1.0
 _COUNTERS_S = 1.0
@@ -164,7 +165,7 @@ def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bo
     found = compare(driver, name)
     blockers = found.difference.blockers
     if damage := damage_of(driver):
-        blockers += (Blocker(f"its transaction state is damaged: {damage}", f"railweave recover {name}"),)
+        blockers += (Blocker(f"its transaction state is damaged: {damage}", command_line("recover", name)),)
     else:
         blockers += tuple(refused_reload(driver, found.difference.delta, found.running, compare.intended(name)))
     if blockers != found.difference.blockers:

@@ -12,6 +12,7 @@ from nornir_railweave.target.secret_store import SecretStore
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
+from railweave.wording import command_line
 from railweave_hosts.access import SecretName
 
 _SHOWN = 8
@@ -85,10 +86,11 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
         return
     listed = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
     if target.source is Source.SIM:
-        code, message, fix = "RW604", f"the simulator does not know {listed}", "bring it up to date: `railweave sim up`"
+        code, message = "RW604", f"the simulator does not know {listed}"
+        fix = f"bring it up to date: `{command_line('sim', 'up')}`"
     elif target.source is Source.LAB:
         code, message = "RW604", f"the lab was not cabled for {listed}"
-        fix = "start it anew from this intent: `railweave lab down`, `railweave lab up`"
+        fix = f"start it anew from this intent: `{command_line('lab', 'down')}`, `{command_line('lab', 'up')}`"
     else:
         code, message = "RW602", f"target {target.name} has no address for {listed}"
         fix = f"add them under `devices:` of inventory/{target.name}.yml, or give an `address:` pattern"
@@ -124,8 +126,9 @@ def _started(
         options = dict(endpoints.get("options", {}))
     except (OSError, ValueError, KeyError, TypeError):
         what = "simulator" if target.source is Source.SIM else "lab"
+        start = command_line("sim", "up") if target.source is Source.SIM else command_line("lab", "up")
         message = f"no {what} of {fabric.name} runs: {path} cannot be read"
-        raise RefusedError([error("RW604", message, fix=f"start it: `railweave {target.source} up`")]) from None
+        raise RefusedError([error("RW604", message, fix=f"start it: `{start}`")]) from None
     return addresses, login, options
 
 

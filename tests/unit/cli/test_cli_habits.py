@@ -16,7 +16,7 @@ from railweave import __version__
 from railweave.api.journals import open_rollout_project
 from railweave.api.operator import SILENT
 from railweave.cli import completion
-from railweave.cli.main import main
+from railweave.cli.main import app, main
 from railweave.errors import UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 
@@ -152,6 +152,28 @@ def test_a_switch_is_completed_by_the_intent_of_the_line(
         context = parse([*line, "x"])
     found = completion.switches_and_codes(context, incomplete)
     assert (first in found) if first else not found
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("models nvidia-sn56", ["nvidia-sn5600", "nvidia-sn5610n", "nvidia-sn5640"]),
+        ("sim power-off --intent intent/one.yml gpu3", ["gpu3", *(f"gpu3{number}" for number in range(3))]),
+        ("sim fault --intent intent/one.yml pod1-leaf1 re", ["refuse-commit"]),
+        ("sim fault --intent intent/one.yml pod1-leaf1 c", ["clear"]),
+        ("hosts plan --intent intent/one.yml --limit gpu1,gpu32", ["gpu1,gpu32"]),
+    ],
+)
+@pytest.mark.usefixtures("project")
+def test_models_nodes_and_faults_are_completed(
+    line: str, offered: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("_RAILWEAVE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"railweave {line}")
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ") + 1))
+    with pytest.raises(SystemExit):
+        app(prog_name="railweave")
+    assert capsys.readouterr().out.split() == offered
 
 
 def test_an_unknown_row_is_no_success(project: Path, capsys: Capture) -> None:

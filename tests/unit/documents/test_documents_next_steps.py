@@ -1,19 +1,25 @@
-"""Every command that a message tells a person to run is one, with options and arguments that it takes."""
+"""Every command that a message tells a person to run is one, with options and arguments that it takes, and with the
+intent and the target that the person named."""
 
 import ast
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from parsed_commands import COMMAND, ERRORS, NAMED_ONLY, parse
+
+from railweave.wording import UNTARGETED, WITHOUT_INTENT, command_line, commands_name
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = "|".join(sorted(COMMAND.commands))
 SHOWN = re.compile(rf"`(railweave [a-z-]+[^`]*)`|(?:^|: )(railweave (?:{NAMES})\b[^`;,()]*)")
 PLACEHOLDER = "1"
 """Stands for a value that is filled in: a name and a number alike."""
+KNOWS_NO_PROJECT = {"codes.toml", "tasks/napalm_sonic/calling.py", "tasks/napalm_sonic/jump.py"}
+"""Explanations of codes, and the driver, which works without railweave."""
 
 
 def messages(tree: ast.AST) -> Iterator[str]:
@@ -29,17 +35,17 @@ def messages(tree: ast.AST) -> Iterator[str]:
             yield node.value
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "command_line":
             words = (one.value if isinstance(one, ast.Constant) else PLACEHOLDER for one in node.args)
-            options = (f"--{one.arg} {PLACEHOLDER}" for one in node.keywords)
-            yield f"`railweave {' '.join(map(str, (*words, *options)))}`"
+            yield f"`{command_line(*words)}`"
 
 
 def printed_commands() -> Iterator[tuple[str, str]]:
     """Yield the file and the text of every command of a message."""
     modules = (path for root in ("src", "tasks") for path in sorted((ROOT / root).rglob("*.py")))
     sources = ((path, path.read_text(encoding="utf-8")) for path in modules)
-    for path, source in sources:
-        for text in messages(ast.parse(source)) if "railweave " in source or "command_line" in source else ():
-            yield from ((str(path.relative_to(ROOT)), "".join(found)) for found in SHOWN.findall(text))
+    with commands_name(f"{PLACEHOLDER}.yml", PLACEHOLDER):
+        for path, source in sources:
+            for text in messages(ast.parse(source)) if "railweave " in source or "command_line" in source else ():
+                yield from ((str(path.relative_to(ROOT)), "".join(found)) for found in SHOWN.findall(text))
     codes = ROOT / "src/railweave/checks/codes.toml"
     yield from ((codes.name, "".join(found)) for found in SHOWN.findall(codes.read_text(encoding="utf-8")))
 
@@ -59,10 +65,33 @@ def refusal(text: str) -> str:
     return ""
 
 
-def test_every_printed_command_is_accepted() -> None:
+def lacking(text: str) -> list[str]:
+    """Return the options of ``--intent`` and ``--target`` that the command takes and does not name."""
+    words = text.split()
+    known = {"--intent": WITHOUT_INTENT, "--target": UNTARGETED}
+    return [option for option, without in known.items() if words[1] not in without and option not in words]
+
+
+def test_every_printed_command_is_accepted_and_names_intent_and_target() -> None:
     commands = sorted(set(printed_commands()))
     assert len(commands) > 60
     assert [(file, text, wrong) for file, text in commands if (wrong := refusal(text))] == []
+    told = [(file, text) for file, text in commands if file not in KNOWS_NO_PROJECT]
+    assert [(file, text, found) for file, text in told if (found := lacking(text))] == []
+
+
+def options_of(command: Any) -> set[str]:
+    return {name for one in command.params for name in one.opts}
+
+
+@pytest.mark.parametrize("name", sorted(COMMAND.commands))
+def test_a_printed_command_names_only_what_it_takes(name: str) -> None:
+    found = COMMAND.commands[name]
+    for command in getattr(found, "commands", {name: found}).values():
+        assert ("--intent" in options_of(command), "--target" in options_of(command)) == (
+            name not in WITHOUT_INTENT,
+            name not in UNTARGETED,
+        )
 
 
 @pytest.mark.parametrize(
@@ -77,3 +106,9 @@ def test_every_printed_command_is_accepted() -> None:
 def test_a_command_that_cannot_be_copied_is_found(text: str, wrong: str) -> None:
     assert refusal(text).startswith(wrong)
     assert bool(refusal(text)) == bool(wrong)
+
+
+def test_a_command_that_would_run_on_another_target_is_found() -> None:
+    assert lacking("railweave deploy --from REV --target lab") == ["--intent"]
+    assert lacking("railweave verify --intent intent/lab-4.yml") == ["--target"]
+    assert lacking("railweave sim up --intent intent/lab-4.yml") == lacking("railweave rollout list") == []

@@ -6,6 +6,7 @@ from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches
 from railweave.diagnostics import Severity
 from railweave.fabric.policy import TrafficClass
 from railweave.hosts.values import marking, same_class
+from railweave.wording import command_line
 
 if TYPE_CHECKING:
     from railweave.sonic.port_settings import PortSettings
@@ -96,7 +97,7 @@ def marks(node: NodeRead) -> Breaches:
             message = f"{port} sends congestion notifications with DSCP {nic['cnp_dscp']} and {far} expects {cnp}"
             wrong.append((message, f"set the CNP DSCP of {port} to {cnp}"))
         wrong += [
-            (f"{port} has no {what}, which {far} goes by", f"set it on {port}: `railweave hosts apply`")
+            (f"{port} has no {what}, which {far} goes by", f"set it on {port}: `{command_line('hosts', 'apply')}`")
             for what in port.absent(_ABSENT)
         ]
         yield from (Breach("", message, fix, devices=port.devices) for message, fix in wrong)

@@ -11,6 +11,7 @@ from railweave.checks.registry import (
     priorities_text,
     rule,
 )
+from railweave.wording import command_line
 
 RULE = rule(
     "Q-3",
@@ -52,4 +53,4 @@ def pauses(node: NodeRead) -> Breaches:
             yield Breach("", message, "ethtool -A INTERFACE rx off tx off", devices=port.devices)
         for what in port.absent({"pfc": "PFC"} if any(one.lossless for one in node.fabric.policies.classes) else {}):
             message = f"{port} has no {what}, and {port.devices[-1]} pauses it: what it sends on is lost"
-            yield Breach("", message, f"set it on {port}: `railweave hosts apply`", devices=port.devices)
+            yield Breach("", message, f"set it on {port}: `{command_line('hosts', 'apply')}`", devices=port.devices)

@@ -10,6 +10,7 @@ from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
 from railweave.secrets import is_secret, references
+from railweave.wording import command_line
 
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _ON = {"enabled", "always_enabled"}
@@ -48,7 +49,7 @@ def tables(intent: Intent) -> Breaches:
                 message = (
                     f"`{table}` decides who can log in to a switch: a mistake locks everybody out, or lets anybody in"
                 )
-                fix = "have a console at hand; `railweave deploy` asks for --allow-lockout"
+                fix = f"have a console at hand; `{command_line('deploy')}` asks for --allow-lockout"
                 yield Breach(path_text(place), message, fix, Severity.WARNING)
             yield from _fields(place, rows)
 
