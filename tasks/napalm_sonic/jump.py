@@ -17,7 +17,7 @@ from napalm.base.exceptions import ConnectionException, ConnectTimeoutError
 
 from napalm_sonic.host_check import check_host_key
 from napalm_sonic.host_keys import known_name
-from napalm_sonic.login import connect, login_errors
+from napalm_sonic.login import HostKeyError, connect, login_errors
 
 if TYPE_CHECKING:
     import paramiko
@@ -215,7 +215,7 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
         f"the fingerprint"
     )
     if not known.keys and not known.authorities:
-        raise ConnectionException(f"{where}: the host key is unknown. {unknown}")
+        raise HostKeyError(where, changed=False, fix=unknown)
     changed = "If the jump host was reinstalled, record the new key (`railweave trust --replace`)"
     try:
         with login_errors(where, jump.username, timeout_s, unknown_key=unknown, changed_key=changed):

@@ -9,6 +9,15 @@ from napalm.base.exceptions import ConnectAuthError, ConnectionException, Connec
 _DEAD_AFTER_MS = 60_000
 
 
+class HostKeyError(ConnectionException):  # type: ignore[misc]
+    """The host key of ``where`` is unknown, or (``changed``) another than the known one."""
+
+    def __init__(self, where: str, *, changed: bool, fix: str) -> None:
+        self.where, self.changed = where, changed
+        found = f"not the known one. {fix}; else someone may stand between" if changed else f"unknown. {fix}"
+        super().__init__(f"{where}: the host key is {found}")
+
+
 def connect(host: str, port: int, timeout_s: float) -> socket.socket:
     """Return a connected socket. Raises OSError.
 
@@ -24,7 +33,7 @@ def connect(host: str, port: int, timeout_s: float) -> socket.socket:
 
 @contextmanager
 def login_errors(where: str, username: str, timeout_s: float, *, unknown_key: str, changed_key: str) -> Iterator[None]:
-    """Raise ConnectAuthError, ConnectTimeoutError or ConnectionException for what fails in the block.
+    """Raise ConnectAuthError, ConnectTimeoutError, HostKeyError or ConnectionException for what fails in the block.
 
     ``unknown_key`` and ``changed_key`` say what to do about the host key.
     """
@@ -36,12 +45,11 @@ def login_errors(where: str, username: str, timeout_s: float, *, unknown_key: st
     except paramiko.AuthenticationException as error:
         raise ConnectAuthError(f"{where}: login as {username!r} was refused; check user, password or key") from error
     except paramiko.BadHostKeyException as error:
-        text = f"{where}: the host key is not the known one. {changed_key}; else someone may stand between"
-        raise ConnectionException(text) from error
+        raise HostKeyError(where, changed=True, fix=changed_key) from error
     except TimeoutError as error:
         raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from error
     except (NetmikoBaseException, paramiko.SSHException, EOFError, OSError, ValueError) as error:
         if "not found in known_hosts" in str(error):
-            raise ConnectionException(f"{where}: the host key is unknown. {unknown_key}") from error
+            raise HostKeyError(where, changed=False, fix=unknown_key) from error
         told = getattr(error, "strerror", None) or error
         raise ConnectionException(f"{where}: cannot connect: {told}") from error

@@ -11,6 +11,7 @@ from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
+from railweave.sonic.delta.methods import lowers_mtu
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.wording import counted, listed
@@ -22,6 +23,14 @@ WORDS = {
     Disruption.RELOAD: "the switch reloads",
 }
 """What a disruption means to a person."""
+
+
+def impact(worst: Disruption, changes: Iterable[Change]) -> str:
+    """Return what the worst disruption among ``changes`` means to a person."""
+    if worst is Disruption.SESSION and all(lowers_mtu(one) for one in changes if one.disruption is worst):
+        return "larger packets dropped"
+    return WORDS[worst]
+
 
 _ROLE_OF_TYPE = {SONIC_TYPE[role]: role for role in reversed(TIER_NAMES)}
 _NODE = "Server"
@@ -146,7 +155,8 @@ def _touched(plan: Plan, running: Collection[str]) -> str:
         return f"{what} without disruption"
     if not disruptive:
         return f"{what}, disrupting only links that are removed"
-    return f"{what} ({WORDS[worst]}{'' if len(disruptive) == len(running) else f' on {len(disruptive)}'})"
+    meant = impact(worst, (change for name in running for change in plan.deltas[name]))
+    return f"{what} ({meant}{'' if len(disruptive) == len(running) else f' on {len(disruptive)}'})"
 
 
 def _moved(plan: Plan) -> Iterable[str]:

@@ -84,7 +84,7 @@ def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = N
     title = f"phase {phase.number}: now {counted(len(left), 'cable')} must be moved by hand"
     return paragraphs(
         [Text(title, style="bold yellow"), table("cable of", "from", "to", "speed", "length", "medium", rows=rows)],
-        Text(f"then: `{verify_command(phase, base)}`, and on with `{command_line('deploy', '--from', base)}`"),
+        Text(f"then: {verify_command(phase, base)}, and on with {command_line('deploy', '--from', base)}"),
     )
 
 
@@ -97,13 +97,13 @@ def nodes_text(waiting: Waiting, base: str) -> str:
     if waiting.proofs:
         return (
             f"phase {phase.number} ({phase.title}) waits: {in_use(waiting.proofs)}\n{_how_to_leave(phase)}."
-            f" Then: `{command_line('deploy', '--from', base)}`"
+            f" Then: {command_line('deploy', '--from', base)}"
         )
-    on = f" Then: `{stated_command(base)}`" if following else ""
+    on = f" Then: {stated_command(base)}" if following else ""
     if not waiting.nodes:
         return (
             f"phase {phase.number} ({phase.title}) waits for the jobs that were started before: they still send the old"
-            f" {' and '.join(phase.values)}. When they have ended: `{stated_command(base)}`"
+            f" {' and '.join(phase.values)}. When they have ended: {stated_command(base)}"
         )
     steps = "".join(
         f"\n  phase {one.number}: {one.title} ({node_words(one)}){_ENDED if one.drops else ''}{_window(one, '; ')}"

@@ -9,7 +9,7 @@ from railweave.fabric.releases import release_warnings
 from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.consent import live_port_diagnostics, lowered_mtu, removed_markings
 from railweave.plan.drain_planner import WHOLE
-from railweave.plan.headline import WORDS
+from railweave.plan.headline import impact
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method, Op
@@ -30,11 +30,8 @@ class RoleDisruption:
     changes: int
     methods: tuple[Method, ...]
     fresh: bool
-
-    @property
-    def words(self) -> str:
-        """Return the disruption in words."""
-        return "first provisioning: no traffic yet" if self.fresh else WORDS[self.disruption]
+    words: str
+    """The disruption in words."""
 
 
 def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
@@ -54,6 +51,9 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
             sum(len(changes[name]) for name in names),
             tuple(sorted({one for name in names for one in changes[name].methods})),
             fresh,
+            "first provisioning: no traffic yet"
+            if fresh
+            else impact(disruption, (change for name in names for change in changes[name])),
         )
         for (role, disruption, fresh), names in gathered.items()
     ]

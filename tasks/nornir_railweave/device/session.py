@@ -9,10 +9,12 @@ from napalm.base.exceptions import NapalmException
 from nornir.core.task import Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.login import HostKeyError
 from nornir_railweave.target.inventory import CONNECTION
 from nornir_railweave.target.sessions import close_session
 from railweave.printable import printable
 from railweave.sonic.document import DocumentError
+from railweave.wording import command_line
 
 _LONGEST_TEXT = 400
 _RETRY_S = 1.0
@@ -32,7 +34,10 @@ class Session:
     @property
     def driver(self) -> Any:
         """Return the open NAPALM driver; connects where there is none. Raises ConnectionException."""
-        return self._task.host.get_connection(CONNECTION, self._task.nornir.config)
+        try:
+            return self._task.host.get_connection(CONNECTION, self._task.nornir.config)
+        except HostKeyError as refused:
+            raise _with_command(refused, self._task.host.name) from refused
 
     def close(self) -> None:
         """End the connection, if there is one."""
@@ -49,6 +54,13 @@ class Session:
                 if clock.monotonic() + _RETRY_S > deadline:
                     raise
                 clock.sleep(_RETRY_S)
+
+
+def _with_command(refused: HostKeyError, name: str) -> HostKeyError:
+    """Return the refusal of a host key with the command that records it, which the driver does not know."""
+    trust = command_line("trust", name, *(["--replace"] if refused.changed else []))
+    fix = f"If it was reinstalled, `{trust}` records the new key" if refused.changed else f"`{trust}` records it"
+    return HostKeyError(refused.where, changed=refused.changed, fix=fix)
 
 
 @contextmanager

@@ -66,6 +66,16 @@ def between(lab: Fabric, redesign: Callable[..., Fabric]) -> Callable[..., str]:
         ),
         (
             (),
+            (("workload:", "mtu: {fabric: 4300, hosts: 4200}\nworkload:"),),
+            "lab: touches 2 leaves and 2 spines (larger packets dropped); moves no address; no QoS change.",
+        ),
+        (
+            (("workload:", "mtu: {fabric: 4300, hosts: 4200}\nworkload:"),),
+            (),
+            "lab: touches 2 leaves and 2 spines without disruption; moves no address; no QoS change.",
+        ),
+        (
+            (),
             (("workload:", "addressing: {links: 10.160.0.0/11}\nworkload:"),),
             "lab: touches 2 leaves and 2 spines (BGP sessions reset); moves 8 addresses; no QoS change.",
         ),
