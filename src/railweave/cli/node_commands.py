@@ -22,6 +22,7 @@ from railweave.cli.options import (
 from railweave.cli.show import print_document, print_error, print_result, print_view
 from railweave.cli.terminal import Terminal
 from railweave.errors import UsageError
+from railweave.wording import command_line
 
 Limit = Annotated[
     str,
@@ -150,5 +151,6 @@ def collect(
         for name, why in found.unread.items():
             print_error(f"{name} was not read: {why}")
         print_view(f"facts of {len(found.switches)} switches and {len(found.nodes)} nodes in {out}")
-        print_view(f"compare them with the intent: railweave check {project.intent} --facts {out}")
+        check = command_line("check", "--facts", out, intent=str(project.intent))
+        print_view(f"compare them with the intent: {check}")
     return 1 if found.unread else 0

@@ -7,7 +7,7 @@ from railweave.diagnostics import Blocker
 from railweave.secrets import is_secret_key, secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Delta, Method
 from railweave.sonic.rows import ConfigDb, Fields
-from railweave.wording import first_few
+from railweave.wording import command_line, first_few
 
 CODE = "RW527"
 _LISTED = 3
@@ -33,7 +33,8 @@ def reload_blockers(
         if not table:
             remedy = "read the words of SONiC"
         elif ours is not None and (not field or field in ours):
-            remedy = "correct it in the intent (`railweave explain` shows what it follows from)"
+            explain = command_line("explain", "DEVICE", f"{table}|{shown_key(table, key)}")
+            remedy = f"correct it in the intent (`{explain}` shows what it follows from)"
         elif key and is_secret_key(table):
             remedy = f"remove it on the switch, where `{_command('KEYS', f'{table}|*')}` shows its key"
         else:

@@ -16,6 +16,7 @@ from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import path_of
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields
 from railweave.templates import Templates
+from railweave.wording import command_line
 from railweave.yang.schema import Failure, Place, SchemaIndex, Violation
 from railweave.yang.translate import place_of, translate
 
@@ -213,7 +214,7 @@ def _diagnostic(seen: _Seen) -> Diagnostic:
         "RW411",
         f"{one.place}{stated}{others}: {words} (YANG models: {models})",
         seen.where,
-        fix=_MEND_OVERRIDE if seen.overridden else _MEND_RENDERED,
+        fix=_MEND_OVERRIDE if seen.overridden else _mend_rendered(),
         devices=devices,
     )
 
@@ -229,10 +230,14 @@ def _shown(one: Violation) -> tuple[str, str]:
 
 
 _MEND_OVERRIDE = "write the override as the YANG model of the table has it"
-_MEND_RENDERED = (
-    "see with `railweave explain` which part of the intent the row follows, and whether the models are of the release "
-    "that the switches run; if both are right, report it: railweave renders a row that SONiC refuses"
-)
+
+
+def _mend_rendered() -> str:
+    return (
+        f"see with `{command_line('explain', 'DEVICE', 'ROW')}` which part of the intent the row follows, and whether"
+        " the models are of the release that the switches run; if both are right, report it: railweave renders a row"
+        " that SONiC refuses"
+    )
 
 
 OWN_METADATA: Fields = {

@@ -18,8 +18,21 @@ NAMES = "|".join(sorted(COMMAND.commands))
 SHOWN = re.compile(rf"`(railweave [a-z-]+[^`]*)`|(?:^|: )(railweave (?:{NAMES})\b[^`;,()]*)")
 PLACEHOLDER = "1"
 """Stands for a value that is filled in: a name and a number alike."""
-KNOWS_NO_PROJECT = {"codes.toml", "tasks/napalm_sonic/calling.py", "tasks/napalm_sonic/jump.py"}
+KNOWS_NO_PROJECT = {
+    "codes.toml",
+    "tasks/napalm_sonic/calling.py",
+    "tasks/napalm_sonic/container_session.py",
+    "tasks/napalm_sonic/jump.py",
+}
 """Explanations of codes, and the driver, which works without railweave."""
+NO_NEXT_STEP = {
+    ("src/railweave/api/lab.py", "railweave lab render"),
+    ("src/railweave/cli/design_commands.py", "railweave facts collect"),
+    ("src/railweave/report/artifacts.py", "railweave render"),
+    ("src/railweave/report/models.py", "railweave check"),
+    ("tasks/railweave_hosts/runner.py", "railweave hosts"),
+}
+"""Names of commands in generated files, a help text and the title of a play."""
 
 
 def messages(tree: ast.AST) -> Iterator[str]:
@@ -76,7 +89,7 @@ def test_every_printed_command_is_accepted_and_names_intent_and_target() -> None
     commands = sorted(set(printed_commands()))
     assert len(commands) > 60
     assert [(file, text, wrong) for file, text in commands if (wrong := refusal(text))] == []
-    told = [(file, text) for file, text in commands if file not in KNOWS_NO_PROJECT]
+    told = [one for one in commands if one[0] not in KNOWS_NO_PROJECT and one not in NO_NEXT_STEP]
     assert [(file, text, found) for file, text in told if (found := lacking(text))] == []
 
 

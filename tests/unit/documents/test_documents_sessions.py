@@ -19,11 +19,12 @@ from shell_session import (
     steps,
 )
 
+JOURNEYS = sorted((ROOT / "tests" / "e2e" / "journeys").glob("*.md"))
 PAGES = (
     ROOT / "README.md",
     *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
-    *sorted((ROOT / "tests" / "e2e" / "journeys").glob("*.md")),
+    *JOURNEYS,
 )
 IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
 INDENTED = re.compile(r"^ {4,}(?:\$ )?(?:\w+=\S+ )*(?:railweave|make|git|ssh|scp|sudo|pip|python3?|docker) ")
@@ -57,7 +58,7 @@ def test_every_yaml_of_a_page_is_yaml(page: Path) -> None:
                 yaml.safe_load("\n".join(block.lines))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "journeys"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", JOURNEYS, ids=lambda page: page.stem)
 def test_a_journey_makes_three_mistakes_and_goes_on_after_each(page: Path) -> None:
     found = [
         step
@@ -71,7 +72,7 @@ def test_a_journey_makes_three_mistakes_and_goes_on_after_each(page: Path) -> No
 
 
 def test_there_are_ten_journeys() -> None:
-    assert sum(page.parent.name == "journeys" for page in PAGES) == 10
+    assert len(JOURNEYS) == 10
 
 
 PAGE = """\

@@ -70,5 +70,5 @@ def test_the_work_order_has_a_box_for_every_line(lab: Fabric) -> None:
     steps = replacement_steps(lab, lab.switch_of["lab-spine1"], DRAINED, target="production", new_serial="NEW1")
     text = work_markdown("replace lab-spine1", steps)
     assert "- [x] 1. take it out of traffic: `railweave drain lab-spine1 --target production`" in text
-    assert "- [ ] 3. record its host key: `railweave trust lab-spine1 --target production --replace`" in text
+    assert "- [ ] 3. record its host key: `railweave trust lab-spine1 --replace --target production`" in text
     assert text.count("- [") == len(steps) + sum(len(step.details) for step in steps)
