@@ -48,7 +48,7 @@ def test_the_ports_of_a_cage_take_its_lanes_in_order(split: tuple[SwitchModel, t
     for port in panel.ports:
         used.setdefault(port.panel, []).extend(int(lane) for lane in port.lanes.split(","))
     for cage in model.cages:
-        assert tuple(used.get(cage.index, ())) == cage.lanes[: len(used.get(cage.index, ()))]
+        assert tuple(used.get(cage.port_index, ())) == cage.lanes[: len(used.get(cage.port_index, ()))]
     assert len(used) == sum(group.cages for group in groups)
 
 
@@ -59,7 +59,7 @@ def test_a_panel_is_refused_only_for_too_many_cages_or_ports_or_a_cage_without_t
     model, groups = split
     panel = build_panel(model, groups)
     too_many = sum(group.cages for group in groups) > len(model.cages)
-    lacks = any(mode.not_on for mode in model.modes)
+    lacks = any(mode.not_on for mode in model.breakout_modes)
     if isinstance(panel, Blocker):
         assert too_many or lacks or wanted_ports(model, groups) > (model.asic.logical_ports or 0)
     else:
@@ -74,7 +74,9 @@ def test_every_model_gives_every_speed_a_panel_or_a_refusal(model_id: str, speed
     per_cage = logical_ports_per_cage(model, speed_gbps)
     if isinstance(panel, Blocker):
         limit = model.asic.logical_ports or len(model.cages) * 8
-        assert per_cage is None or per_cage * len(model.cages) > limit or any(mode.not_on for mode in model.modes)
+        assert (
+            per_cage is None or per_cage * len(model.cages) > limit or any(mode.not_on for mode in model.breakout_modes)
+        )
         return
     assert per_cage is not None
     assert len(panel.ports) == per_cage * len(model.cages)

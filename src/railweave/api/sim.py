@@ -167,7 +167,7 @@ def _factory_ports(model: SwitchModel) -> dict[str, dict[str, str]]:
     }
     for port in model.service_ports:
         lanes = ",".join(str(lane) for lane in port.lanes)
-        rows[port.name] = _port_row(lanes, port.speed_gbps, port.alias, port.index, {})
+        rows[port.name] = _port_row(lanes, port.speed_gbps, port.alias, port.port_index, {})
     return rows
 
 

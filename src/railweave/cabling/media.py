@@ -51,7 +51,8 @@ def switch_end(model: SwitchModel, speed_gbps: int) -> LaneEnd | Blocker:
     if use is None:
         return no_such_speed(model, speed_gbps)
     cage = model.cage_type
-    rates = lane_rates(speed_gbps, cage.module_lanes // use.ports, cage.module_lane_gbps)
+    lanes, lane_gbps = cage.module
+    rates = lane_rates(speed_gbps, lanes // use.ports, lane_gbps)
     return LaneEnd(model.title, speed_gbps, rates, (cage.form_factor,))
 
 

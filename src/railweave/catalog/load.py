@@ -5,28 +5,21 @@ A project's own models are in its folder ``catalog``: ``switches/ID.json`` and `
 """
 
 import json
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from railweave.catalog.decode import (
-    CatalogError,
-    decode_media,
-    decode_nics,
-    decode_pcie,
-    decode_switch,
-    decode_vendor_pack,
-    decoded,
-)
+from railweave.catalog.decode import CatalogError, FormError, MediaFile, NicsFile, PcieFile, decode, with_ids
 from railweave.catalog.model import Medium, NicModel, PcieSlot, SwitchModel, VendorPack
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.files import shown_path
 
 _SUFFIX = ".json"
+_Value = TypeVar("_Value")
 _Named = TypeVar("_Named", SwitchModel, VendorPack)
 OWN_MODELS = Path("catalog")
 """The folder of a project's own models, in the working directory."""
@@ -63,7 +56,7 @@ class Catalog:
 
                 self._switches[model_id] = read_switch(own)
             else:
-                self._switches[model_id] = self._read("switches", model_id, decode_switch)
+                self._switches[model_id] = self._read("switches", model_id, SwitchModel)
         return self._switches[model_id]
 
     def file_text(self, model_id: str) -> str:
@@ -138,7 +131,7 @@ class Catalog:
 
     @cached_property
     def _nics(self) -> dict[str, NicModel]:
-        ours = decoded("nics.json", decode_nics, self._document("nics.json"))
+        ours = with_ids(self._file("nics.json", NicsFile).nics)
         path = self._own / "nics.json" if self._own else None
         if path is None or not path.is_file():
             return ours
@@ -150,34 +143,37 @@ class Catalog:
 
     @cached_property
     def _packs(self) -> dict[str, VendorPack]:
-        return {name: self._read("nic_vendors", name, decode_vendor_pack) for name in self._ids_in("nic_vendors")}
+        return {name: self._read("nic_vendors", name, VendorPack) for name in self._ids_in("nic_vendors")}
 
     @cached_property
     def _media(self) -> tuple[Medium, ...]:
-        return decoded("media.json", decode_media, self._document("media.json"))
+        media = with_ids(self._file("media.json", MediaFile).media)
+        return tuple(sorted(media.values(), key=lambda medium: medium.cost_rank))
 
     @cached_property
     def _pcie(self) -> dict[str, PcieSlot]:
-        return decoded("pcie.json", decode_pcie, self._document("pcie.json"))
+        return {slot.id: slot for slot in self._file("pcie.json", PcieFile).slots}
 
     def _ids_in(self, folder: str) -> tuple[str, ...]:
         names = (entry.name for entry in self._folder.joinpath(folder).iterdir())
         return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
 
-    def _read(self, folder: str, name: str, decode: Callable[[Mapping[str, Any]], _Named]) -> _Named:
+    def _read(self, folder: str, name: str, kind: type[_Named]) -> _Named:
         file = f"{folder}/{name}{_SUFFIX}"
-        value = decoded(file, decode, self._document(file))
+        value = self._file(file, kind)
         if value.id != name:
             raise CatalogError(file, f"the id is {value.id!r}; it has to be the file's name")
         return value
 
-    def _document(self, file: str) -> object:
+    def _file(self, file: str, kind: type[_Value]) -> _Value:
         try:
-            return json.loads(self._folder.joinpath(*file.split("/")).read_text(encoding="utf-8"))
+            return decode(kind, self._folder.joinpath(*file.split("/")).read_text(encoding="utf-8"))
         except FileNotFoundError as missing:
             raise CatalogError(file, "the file is missing") from missing
         except json.JSONDecodeError as wrong:
             raise CatalogError(file, f"line {wrong.lineno}, column {wrong.colno}: {wrong.msg}") from wrong
+        except FormError as wrong:
+            raise CatalogError(file, str(wrong)) from wrong
 
 
 def _refuse_known(own: Mapping[str, Path], ours: Container[str]) -> None:

@@ -1,18 +1,25 @@
 """Hardware: switch models as SONiC knows them, NICs of GPU nodes with their vendors' tools, cable media.
 
+The fields of these values are the fields of the catalog's files (``data/README.md``): a value of named fields is an
+object there, the values of a list are rows in the order of the fields.
+
 A model id names hardware. SONiC runs the same hardware under several HWSKUs, which differ in their native port speed
 and in the buffer settings that they ship.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from railweave.diagnostics import Blocker
-from railweave.fabric.buffers import BufferPool, Buffers, HeadroomChip, PgProfile
+from railweave.fabric.buffers import BufferPool, HeadroomChip, PgProfile, ShippedBuffers
 from railweave.units import format_speed
 from railweave.wording import either
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 
 class Asic(NamedTuple):
@@ -41,25 +48,48 @@ class CageType(NamedTuple):
     """The front-panel cages of a model, all of one type.
 
     ``lanes`` and ``lane_gbps`` are of the chip, which SONiC's PORT.lanes counts; ``module_lanes`` and
-    ``module_lane_gbps`` are what a plugged module sees. They differ where a gearbox stands between.
+    ``module_lane_gbps`` are what a plugged module sees where a gearbox stands between, else 0.
     """
 
     form_factor: str
     lanes: int
     lane_gbps: int
-    module_lanes: int
-    module_lane_gbps: int
+    module_lanes: int = 0
+    module_lane_gbps: int = 0
+
+    @property
+    def module(self) -> tuple[int, int]:
+        """Return how many lanes a plugged module sees, and their rate in Gb/s."""
+        return self.module_lanes or self.lanes, self.module_lane_gbps or self.lane_gbps
 
 
-@dataclass(frozen=True, slots=True)
-class Cage:
+class Lanes(tuple[int, ...]):
+    """Lanes of the chip, in a file as text: ``1,2,3,4``."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the lanes of a text."""
+        return cls(map(int, text.split(",")))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> "CoreSchema":
+        """Return the form of lanes in a file."""
+        from pydantic_core import core_schema
+
+        text = core_schema.str_schema(pattern=r"^[0-9]{1,5}(,[0-9]{1,5})*$")
+        return core_schema.no_info_after_validator_function(cls.parse, text)
+
+
+class Cage(NamedTuple):
     """One cage: its number on the front panel from 1, PORT.index, the parent port's name, and the chip's lanes in the
     order in which breakout slices them."""
 
     number: int
-    index: int
+    port_index: int
     name: str
-    lanes: tuple[int, ...]
+    lanes: Lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +112,40 @@ class BreakoutMode(NamedTuple):
     """
 
     text: str
-    parts: tuple[BreakoutPart, ...]
     aliases: tuple[str, ...]
     not_on: frozenset[int]
+
+    @property
+    def parts(self) -> tuple[BreakoutPart, ...]:
+        """Return the parts of the mode; raises ValueError where its text is none."""
+        return parse_breakout_mode(self.text)
+
+
+# SONiC's breakout modes, such as 4x100G[50G,25G], 1x100G(4), 2x25G(2)+1x50G(2): ports and speed, in brackets the other
+# speeds that the mode allows, in parentheses the lanes that it uses (sonic-facts section 1.3), in either order.
+_PART = re.compile(
+    r"(?P<count>[1-9][0-9]*)x(?P<speed>[1-9][0-9]*)G"
+    r"(?:\[(?P<before>[0-9G, ]+)\])?(?:\((?P<lanes>[1-9][0-9]*)\))?(?:\[(?P<after>[0-9G, ]+)\])?"
+)
+
+
+@lru_cache(maxsize=1024)
+def parse_breakout_mode(text: str) -> tuple[BreakoutPart, ...]:
+    """Return the parts of a breakout mode; ValueError when it is none."""
+    return tuple(_parse_part(part, text) for part in text.split("+"))
+
+
+def _parse_part(part: str, whole: str) -> BreakoutPart:
+    match = _PART.fullmatch(part)
+    if match is None:
+        raise ValueError(f"{whole!r} is not a breakout mode; write it like 2x400G[200G]")
+    alternatives = match["before"] or match["after"] or ""
+    return BreakoutPart(
+        count=int(match["count"]),
+        speed_gbps=int(match["speed"]),
+        alternatives=tuple(int(speed.strip().removesuffix("G")) for speed in alternatives.split(",") if speed),
+        lanes=int(match["lanes"]) if match["lanes"] else None,
+    )
 
 
 class Hwsku(NamedTuple):
@@ -92,7 +153,7 @@ class Hwsku(NamedTuple):
 
     ``mode`` is its breakout mode, None on a platform without modes, where ``aliases`` has the patterns instead.
     ``buffer_pools`` is by the role whose template they come from (``t0`` leaf, ``t1`` spine, ``def`` without a role).
-    ``buffers`` is all that it ships of buffers, None where that is not enough to configure them.
+    ``buffers`` is what else it ships of buffers, None where all of it is not enough to configure them.
     """
 
     name: str
@@ -100,22 +161,21 @@ class Hwsku(NamedTuple):
     speed_gbps: int | None
     ports_per_cage: int | None
     mode: str | None
-    aliases: tuple[str, ...]
     has_qos_template: bool
     notes: str
     buffer_pools: Mapping[str, tuple[BufferPool, ...]]
     pg_profiles: tuple[PgProfile, ...]
-    buffers: Buffers | None = None
+    aliases: tuple[str, ...] = ()
+    buffers: ShippedBuffers | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServicePort:
+class ServicePort(NamedTuple):
     """A port beside the fabric panel (10G or 25G, for management or servers); left out of the fabric."""
 
     name: str
-    index: int
+    port_index: int
     alias: str
-    lanes: tuple[int, ...]
+    lanes: Lanes
     speed_gbps: int
     mode: str | None
 
@@ -128,6 +188,8 @@ class SwitchModel:
     generic updater refuses every patch (sonic-facts section 5): such a device is never patched.
     """
 
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
     id: str
     title: str
     source: str
@@ -136,7 +198,7 @@ class SwitchModel:
     asic: Asic
     cage_type: CageType
     cages: tuple[Cage, ...]
-    modes: tuple[BreakoutMode, ...]
+    breakout_modes: tuple[BreakoutMode, ...]
     hwskus: tuple[Hwsku, ...]
     service_ports: tuple[ServicePort, ...]
     duplicate_lanes: bool
@@ -158,27 +220,23 @@ class Pmd(NamedTuple):
 
 class Medium(NamedTuple):
     """A kind of cable. ``cost_rank`` orders media from the cheapest; ``is_copper`` asks for autonegotiation and link
-    training; ``form_factors`` are the cages that it has plugs for."""
+    training; ``form_factors`` are the cages that it has plugs for. ``id`` is its name in the file."""
 
-    id: str
     title: str
     source: str
     cost_rank: int
     is_copper: bool
     form_factors: tuple[str, ...]
     pmds: tuple[Pmd, ...]
+    id: str = ""
 
 
 class NicPorts(NamedTuple):
-    """A way to use a NIC: ``ports`` Ethernet ports of ``speed_gbps``, at one of ``lane_gbps`` per lane.
-
-    ``shared_gbps`` is what all its ports together can carry.
-    """
+    """A way to use a NIC: ``ports`` Ethernet ports of ``speed_gbps``, at one of ``lane_gbps`` per lane."""
 
     ports: int
     speed_gbps: int
     lane_gbps: tuple[int, ...]
-    shared_gbps: int
 
 
 class NotSupported(NamedTuple):
@@ -193,18 +251,24 @@ class NotSupported(NamedTuple):
 class NicModel(NamedTuple):
     """A NIC model. ``form_factors`` are the cages that its cards come with, ``pcie`` the slots it was made for;
     ``reorders`` tells that it takes the packets of a flow in any order, as spraying over several paths brings them;
-    ``not_public`` what its vendor has not published of its ports, empty where all is known."""
+    ``not_public`` what its vendor has not published of its ports, empty where all is known; ``shared_gbps`` what all
+    ports together carry, 0 where that is their sum. ``id`` is its name in the file."""
 
-    id: str
     title: str
     source: str
     form_factors: tuple[str, ...]
     pcie: tuple[str, ...]
     combinations: tuple[NicPorts, ...]
-    not_supported: tuple[NotSupported, ...]
     notes: str
+    not_supported: tuple[NotSupported, ...] = ()
+    shared_gbps: int = 0
     reorders: bool = False
     not_public: str = ""
+    id: str = ""
+
+    def total_gbps(self, ports: int, speed_gbps: int) -> int:
+        """Return what ports of a speed carry together."""
+        return self.shared_gbps or ports * speed_gbps
 
     def find(self, ports: int, speed_gbps: int) -> NicPorts | None:
         """Return the use as ``ports`` ports of a speed, None where the NIC cannot do it."""
@@ -237,7 +301,7 @@ class VendorPack(NamedTuple):
     ``nics`` are ids of NIC models. ``rdma_prefix`` begins the kernel's names of RDMA devices. ``firmware`` are settings
     that survive a reboot and need a reset, which are reported and never changed; ``firmware_query`` shows them,
     ``firmware_set`` begins the command by which a person sets them. ``names`` are further names for the steps, each
-    read on the node. ``sent_bytes`` reads what a NIC has sent in a priority, empty where it does not count that.
+    read on the node. ``sent_bytes`` reads what a NIC has sent in a priority, None where it does not count that.
     ``facts`` tells which read of the steps gives a fact of ``check --facts``, and what its values
     mean there. ``lossless_priorities`` is how many priorities its tools give PFC and congestion control.
     """
@@ -254,7 +318,7 @@ class VendorPack(NamedTuple):
     steps: tuple[Step, ...]
     names: Mapping[str, Mapping[str, Any]]
     facts: Mapping[str, Mapping[str, Any]]
-    sent_bytes: Mapping[str, Any] = MappingProxyType({})
+    sent_bytes: Mapping[str, Any] | None = None
 
 
 class PcieSlot(NamedTuple):

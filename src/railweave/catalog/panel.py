@@ -5,12 +5,14 @@ offset, takes the next slice of the parent's lanes, its alias from the mode, and
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
 from railweave.catalog.model import BreakoutMode, Cage, Hwsku, SwitchModel
 from railweave.diagnostics import Blocker
+from railweave.fabric.buffers import Buffers
 from railweave.fabric.model import Panel, SwitchPort
 from railweave.units import format_speed
 from railweave.wording import compact
@@ -108,15 +110,34 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
         asic=str(model.asic),
         ports=_ports(plan),
         breakout=tuple((cage.name, use.mode.text) for cage, use in plan if use.mode is not None),
-        buffers=hwsku.buffers,
+        buffers=_buffers(model, hwsku.name),
         hash_fields=model.asic.hash_fields,
+    )
+
+
+@lru_cache(maxsize=256)
+def _buffers(model: SwitchModel, name: str) -> Buffers | None:
+    """Return the buffers of a HWSKU with what of its chip decides about them, None where it does not ship all."""
+    hwsku = model.hwsku(name)
+    if hwsku is None or hwsku.buffers is None:
+        return None
+    repository, _, rest = model.source.partition(":")
+    shipped = {one.name: getattr(hwsku.buffers, one.name) for one in fields(hwsku.buffers)}
+    return Buffers(
+        **shipped,
+        hwsku=name,
+        source=f"{repository}:{hwsku.source}@{rest.rpartition('@')[2][:12]}",
+        pools=hwsku.buffer_pools,
+        pg_profiles=hwsku.pg_profiles,
+        chip=model.asic.headroom,
+        lossless_classes=model.asic.lossless_classes,
     )
 
 
 def no_such_speed(model: SwitchModel, speed_gbps: int) -> Blocker:
     """Return why the cages of a model cannot run a speed: it has none, or nobody states its breakout modes."""
     speed, possible = format_speed(speed_gbps), ", ".join(map(format_speed, speeds(model)))
-    if model.modes:
+    if model.breakout_modes:
         return Blocker(f"{model.title} has no {speed} ports", f"choose one of its speeds: {possible}; or another model")
     return Blocker(
         f"no {speed} ports are known of {model.title}: its SONiC has no breakout modes (platform.json of"
@@ -171,10 +192,10 @@ def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[Swit
         yield SwitchPort(
             index=next(indexes),
             name=f"{_PORT_PREFIX}{number}",
-            alias=use.aliases[position].format(cage=cage.number, index=cage.index, port=number),
+            alias=use.aliases[position].format(cage=cage.number, index=cage.port_index, port=number),
             lanes=",".join(map(str, cage.lanes[first : first + use.lanes])),
             speed_gbps=use.speed_gbps,
-            panel=cage.index,
+            panel=cage.port_index,
             subport=0 if use.ports == 1 else position + 1,
             fec=fec_of(use.lane_gbps),
         )
@@ -188,10 +209,10 @@ def _uses(model: SwitchModel) -> Mapping[int, CageUse]:
     an alternative; then the order of ``platform.json``. A speed below the mode's own counts only where some lane rate
     gives it.
     """
-    if not model.modes:
+    if not model.breakout_modes:
         return _native_uses(model)
     best: dict[int, tuple[tuple[int, int, bool], CageUse]] = {}
-    for mode in model.modes:
+    for mode in model.breakout_modes:
         for own, use in _uses_of_mode(model, mode):
             rank = (-len(mode.not_on), use.ports, own)
             if use.speed_gbps not in best or rank > best[use.speed_gbps][0]:

@@ -115,7 +115,7 @@ def _errors(panel: Panel, speed_gbps: int, ports: int, length_m: int, policies: 
 
 
 def _notes(model: SwitchModel) -> Iterator[str]:
-    if not model.modes:
+    if not model.breakout_modes:
         yield f"SONiC has no breakout modes for it: platform.json of {model.platform} lists no interfaces"
     if model.duplicate_lanes:
         yield "SONiC's port table lists a lane twice, so that its generic updater refuses every patch"

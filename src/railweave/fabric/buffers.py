@@ -4,8 +4,8 @@ Facts of the catalog, chosen with the HWSKU of a panel. Sizes are bytes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, NamedTuple
 
 from railweave.fabric.policy import BufferModel, Marking
 
@@ -24,13 +24,18 @@ class BufferPool(NamedTuple):
 
 class BufferProfile(NamedTuple):
     """A default BUFFER_PROFILE row: ``size_bytes`` is reserved; ``threshold`` is an exponent of two of the pool's free
-    part where ``is_dynamic``, else bytes."""
+    part where it is ``dynamic``, else bytes."""
 
     name: str
     pool: str
     size_bytes: int
-    is_dynamic: bool
+    kind: Literal["dynamic", "static"]
     threshold: int
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether the threshold follows what is free of the pool."""
+        return self.kind == "dynamic"
 
     def limit_bytes(self, pool_bytes: int | None) -> int | None:
         """Return the most that its only user may hold of a pool of ``pool_bytes``; None where that is not known."""
@@ -64,28 +69,39 @@ class HeadroomChip(NamedTuple):
     tile_bytes_per_gbps: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Buffers:
-    """The buffer of one HWSKU, compared by identity: the catalog holds each once.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ShippedBuffers:
+    """What a HWSKU ships beside its pools and headroom.
 
-    ``model`` is the one it ships with; ``pools`` are by the role whose template they come from (``t0`` leaf, ``t1``
-    spine). ``port_lists`` names the profiles of a whole port, ingress and egress, empty on chips that have none;
-    ``marking`` holds the ECN thresholds of the HWSKU's own template by speed in Gb/s, empty where it has SONiC's
-    general one. ``chip`` is None where headroom is only known from ``pg_profiles``, and ``lossless_classes``, the most
-    that the chip carries, where no source states it.
+    ``model`` is the one it ships with. ``port_lists`` names the profiles of a whole port, ingress and egress, empty on
+    chips that have none; ``marking`` holds the ECN thresholds of the HWSKU's own template by speed in Gb/s, empty where
+    it has SONiC's general one.
     """
 
-    hwsku: str
-    source: str
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
     model: BufferModel
-    pools: Mapping[str, tuple[BufferPool, ...]]
     profiles: tuple[BufferProfile, ...]
     lossy_group: str
     lossless_queue: str
     lossy_queue: str
     port_lists: tuple[tuple[str, ...], ...]
+    marking: Mapping[int, Marking] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Buffers(ShippedBuffers):
+    """The buffer of one HWSKU, compared by identity.
+
+    ``pools`` are by the role whose template they come from (``t0`` leaf, ``t1`` spine). ``chip`` is None where headroom
+    is only known from ``pg_profiles``, and ``lossless_classes``, the most that the chip carries, where no source states
+    it.
+    """
+
+    hwsku: str
+    source: str
+    pools: Mapping[str, tuple[BufferPool, ...]]
     pg_profiles: tuple[PgProfile, ...]
-    marking: Mapping[int, Marking]
     chip: HeadroomChip | None
     lossless_classes: int | None
 

@@ -36,7 +36,12 @@ def _switch_json(found: SwitchCapability) -> dict[str, Any]:
 
 
 def _nic_json(nic: NicModel) -> dict[str, Any]:
-    uses = {"uses": [members(one, *one._fields) for one in nic.combinations]}
+    uses = {
+        "uses": [
+            {**members(one, *one._fields), "shared_gbps": nic.total_gbps(one.ports, one.speed_gbps)}
+            for one in nic.combinations
+        ]
+    }
     refused = {"not_supported": [members(one, *one._fields) for one in nic.not_supported]}
     named = members(nic, "id", "title", "source", "form_factors", "pcie", "reorders", "not_public", "notes")
     return {**named, **uses, **refused}

@@ -40,7 +40,7 @@ def children(mode: BreakoutMode) -> int:
 
 
 def uniform(model: SwitchModel, hwsku: Hwsku) -> BreakoutMode | None:
-    return next((mode for mode in model.modes if mode.text == hwsku.mode), None)
+    return next((mode for mode in model.breakout_modes if mode.text == hwsku.mode), None)
 
 
 def test_the_promised_switch_models_are_there() -> None:
@@ -75,7 +75,7 @@ def test_every_cage_has_all_lanes_of_its_type_and_its_own_number_and_name(model_
     assert {len(cage.lanes) for cage in model.cages} == {model.cage_type.lanes}
     assert [cage.number for cage in model.cages] == list(range(1, len(model.cages) + 1))
     assert len({cage.name for cage in model.cages}) == len(model.cages)
-    assert {second.index - first.index for first, second in pairwise(model.cages)} == {1}
+    assert {second.port_index - first.port_index for first, second in pairwise(model.cages)} == {1}
 
 
 @SWITCHES
@@ -83,18 +83,18 @@ def test_names_of_cages_leave_room_for_the_children_of_a_breakout(model_id: str)
     model = CATALOG.switch(model_id)
     numbers = [int(cage.name.removeprefix("Ethernet")) for cage in model.cages]
     steps = {second - first for first, second in pairwise(numbers)}
-    assert steps == ({model.cage_type.lanes} if model.modes else steps)
+    assert steps == ({model.cage_type.lanes} if model.breakout_modes else steps)
     assert min(steps) >= 1
 
 
 @SWITCHES
 def test_every_breakout_mode_names_an_alias_for_each_child(model_id: str) -> None:
     model = CATALOG.switch(model_id)
-    for mode in model.modes:
+    for mode in model.breakout_modes:
         assert len(mode.aliases) == children(mode), mode.text
         assert sum(part.lanes or model.cage_type.lanes for part in mode.parts) <= model.cage_type.lanes
         assert mode.not_on <= {cage.number for cage in model.cages}
-    assert len({mode.text for mode in model.modes}) == len(model.modes)
+    assert len({mode.text for mode in model.breakout_modes}) == len(model.breakout_modes)
 
 
 @SWITCHES
@@ -103,14 +103,14 @@ def test_every_hwsku_is_one_that_its_cages_can_be(model_id: str) -> None:
     assert len({hwsku.name for hwsku in model.hwskus}) == len(model.hwskus)
     for hwsku in model.hwskus:
         if hwsku.speed_gbps is None or hwsku.ports_per_cage is None:
-            assert model.modes
+            assert model.breakout_modes
             assert (hwsku.speed_gbps, hwsku.ports_per_cage, hwsku.mode, hwsku.aliases) == (None, None, None, ())
             continue
         lanes = model.cage_type.lanes // hwsku.ports_per_cage
         assert lane_rates(hwsku.speed_gbps, lanes, model.cage_type.lane_gbps), hwsku.name
         mode = uniform(model, hwsku)
-        assert (mode is None) == (not model.modes)
-        assert len(hwsku.aliases) == hwsku.ports_per_cage
+        assert (mode is None) == (not model.breakout_modes)
+        assert len(hwsku.aliases if mode is None else mode.aliases) == hwsku.ports_per_cage
         if mode is not None:
             assert children(mode) == hwsku.ports_per_cage
             assert hwsku.speed_gbps in (mode.parts[0].speed_gbps, *mode.parts[0].alternatives)
@@ -144,7 +144,8 @@ def test_buffers_are_plausible_sizes_in_bytes(model_id: str) -> None:
 @SWITCHES
 def test_the_chip_lane_sums_agree_with_what_modules_see(model_id: str) -> None:
     cage = CATALOG.switch(model_id).cage_type
-    assert cage.lanes * cage.lane_gbps == cage.module_lanes * cage.module_lane_gbps
+    lanes, lane_gbps = cage.module
+    assert cage.lanes * cage.lane_gbps == lanes * lane_gbps
 
 
 @NICS
@@ -155,14 +156,14 @@ def test_a_nic_runs_every_combination_on_one_two_four_or_eight_lanes(nic_id: str
     assert nic.combinations or nic.not_public
     for use in nic.combinations:
         assert all(use.speed_gbps // rate in (1, 2, 4, 8) for rate in use.lane_gbps)
-        assert use.shared_gbps <= use.ports * use.speed_gbps
+        assert nic.total_gbps(use.ports, use.speed_gbps) <= use.ports * use.speed_gbps
         assert nic.refusal_of(use.ports, use.speed_gbps) is None
 
 
 @NICS
 def test_a_nic_fits_the_slots_that_it_was_made_for(nic_id: str) -> None:
     nic = CATALOG.nic(nic_id)
-    most = max((use.shared_gbps for use in nic.combinations), default=0)
+    most = max((nic.total_gbps(use.ports, use.speed_gbps) for use in nic.combinations), default=0)
     assert nic.pcie
     assert all(CATALOG.pcie_slot(slot).raw_gbps >= most for slot in nic.pcie)
 

@@ -30,9 +30,8 @@ def test_800g_needs_generation_6_or_two_slots() -> None:
 
 
 def test_two_ports_of_an_e810_share_100g() -> None:
-    use = CATALOG.nic("intel-e810").find(2, 100)
-    assert use is not None
-    assert use.shared_gbps == 100
+    assert CATALOG.nic("intel-e810").total_gbps(2, 100) == 100
+    assert CATALOG.nic("connectx-7").total_gbps(2, 200) == 400
 
 
 def test_a_bluefield_3_has_qsfp112_cages_only() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from railweave.catalog.decode import parse_breakout_mode
-from railweave.catalog.model import BreakoutPart
+from railweave.catalog.model import BreakoutPart, parse_breakout_mode
 from railweave.catalog.panel import fec_of, lane_rates
 
 

@@ -120,6 +120,6 @@ def pause_limits(plan: BufferPlan, end: "PortSettings", priority: int) -> PauseL
 
 
 def _profile(use: "BufferUse") -> BufferProfile:
-    is_dynamic = use.static_th is None
-    threshold = (use.dynamic_th if is_dynamic else use.static_th) or 0
-    return BufferProfile(use.profile, use.pool, use.size_bytes or 0, is_dynamic, threshold)
+    if use.static_th is None:
+        return BufferProfile(use.profile, use.pool, use.size_bytes or 0, "dynamic", use.dynamic_th or 0)
+    return BufferProfile(use.profile, use.pool, use.size_bytes or 0, "static", use.static_th)

@@ -21,8 +21,7 @@ def intended(intent: Intent) -> Breaches:
     for index, entry in enumerate(intent.nodes):
         nics, nic = entry.nics, catalog.find_nic(entry.nics.model)
         slot = catalog.find_pcie_slot(nics.pcie) if nics.pcie else catalog.best_slot(nic)
-        use = nic.find(nics.ports, nics.speed_gbps) if nic else None
-        total_gbps = use.shared_gbps if use else nics.ports * nics.speed_gbps
+        total_gbps = nic.total_gbps(nics.ports, nics.speed_gbps) if nic else nics.ports * nics.speed_gbps
         if slot is None or total_gbps <= slot.payload_gbps[1]:
             continue
         path, ports = f"nodes[{index}].nics.pcie", f"{nics.ports}x{format_speed(nics.speed_gbps)}"

@@ -25,7 +25,7 @@ def ports(intent: Intent) -> Breaches:
         if use is None:
             refused = nic.refusal(nics.ports, nics.speed_gbps)
             yield Breach(f"nodes[{index}].nics.speed", refused.message, refused.fix)
-        elif use.shared_gbps < nics.ports * nics.speed_gbps:
-            message = f"the {asked} ports of {nic.title} share {format_speed(use.shared_gbps)}"
+        elif (total_gbps := nic.total_gbps(nics.ports, nics.speed_gbps)) < nics.ports * nics.speed_gbps:
+            message = f"the {asked} ports of {nic.title} share {format_speed(total_gbps)}"
             fix = "count on the shared bandwidth, or use one port"
             yield Breach(f"nodes[{index}].nics.ports", message, fix, Severity.WARNING)
