@@ -110,13 +110,13 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
         asic=str(model.asic),
         ports=_ports(plan),
         breakout=tuple((cage.name, use.mode.text) for cage, use in plan if use.mode is not None),
-        buffers=_buffers(model, hwsku.name),
+        buffers=hwsku_buffers(model, hwsku.name),
         hash_fields=model.asic.hash_fields,
     )
 
 
 @lru_cache(maxsize=256)
-def _buffers(model: SwitchModel, name: str) -> Buffers | None:
+def hwsku_buffers(model: SwitchModel, name: str) -> Buffers | None:
     """Return the buffers of a HWSKU with what of its chip decides about them, None where it does not ship all."""
     hwsku = model.hwsku(name)
     if hwsku is None or hwsku.buffers is None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.buffers import HeadroomChip
+from railweave.catalog.panel import hwsku_buffers
+from railweave.fabric.buffers import Buffers, HeadroomChip
 from railweave.fabric.policy import BufferModel, SonicPolicy
 from railweave.fabric.releases import RELEASES
 from railweave.qos.mmu.headroom import (
@@ -31,6 +32,13 @@ LATEST = SCRIPTS[max(RELEASES)]
 TABLE_2021 = Variant("NVIDIA's tables for Spectrum-1 to -3", 100, False, 9216, 3.8 * 1024)
 TABLE_2024 = Variant("NVIDIA's tables for Spectrum-4", 100, True, 9216)
 SPECTRUM_2 = HeadroomChip(cell_bytes=144, pipeline_kib=19, mac_phy_bytes=819.2)
+
+
+def buffers_of(model: str, hwsku: int) -> Buffers:
+    switch = CATALOG.switch(model)
+    found = hwsku_buffers(switch, switch.hwskus[hwsku].name)
+    assert found is not None
+    return found
 
 
 def rows_of(model: str) -> dict[tuple[int, int], int]:
@@ -89,8 +97,7 @@ BROADCOM = [
 def test_the_published_rows_of_broadcom_switches_come_back_as_they_are(
     model: str, hwsku: int, published: dict[tuple[int, int], int]
 ) -> None:
-    buffers = CATALOG.switch(model).hwskus[hwsku].buffers
-    assert buffers is not None
+    buffers = buffers_of(model, hwsku)
     found = {place: headroom(buffers, TRADITIONAL, PortMedium(*place, 9100, 8)) for place in published}
     assert {place: one.xoff_bytes for place, one in found.items() if isinstance(one, Headroom)} == published
     assert {one.row_m for one in found.values() if isinstance(one, Headroom)} == {length for _, length in published}
@@ -178,8 +185,7 @@ def test_headroom_never_shrinks_with_length_mtu_or_speed(larger: dict[str, int])
 def test_the_published_row_or_the_next_longer_one_counts(
     model: str, hwsku: int, port: tuple[int, int], xoff: int, row_m: int
 ) -> None:
-    buffers = CATALOG.switch(model).hwskus[hwsku].buffers
-    assert buffers is not None
+    buffers = buffers_of(model, hwsku)
     found = headroom(buffers, TRADITIONAL, PortMedium(port[0], port[1], 9100, 8))
     assert isinstance(found, Headroom)
     assert (found.xoff_bytes, found.row_m) == (xoff, row_m)
@@ -187,8 +193,7 @@ def test_the_published_row_or_the_next_longer_one_counts(
 
 
 def test_a_cable_longer_than_every_published_one_is_unknown_and_told_with_the_lengths() -> None:
-    buffers = CATALOG.switch("nokia-ixr7220-h4-64d").hwskus[0].buffers
-    assert buffers is not None
+    buffers = buffers_of("nokia-ixr7220-h4-64d", 0)
     found = published_headroom(buffers, PortMedium(400, 301, 9100, 8))
     assert isinstance(found, NoHeadroom)
     assert "301 m" in found.reason
@@ -196,16 +201,14 @@ def test_a_cable_longer_than_every_published_one_is_unknown_and_told_with_the_le
 
 
 def test_a_speed_that_is_not_published_is_unknown_and_told_with_the_speeds() -> None:
-    buffers = CATALOG.switch("nokia-ixr7220-h4-64d").hwskus[0].buffers
-    assert buffers is not None
+    buffers = buffers_of("nokia-ixr7220-h4-64d", 0)
     found = published_headroom(buffers, PortMedium(200, 5, 9100, 4))
     assert isinstance(found, NoHeadroom)
     assert "10G, 25G, 40G, 50G, 100G, 400G" in found.reason
 
 
 def test_the_dynamic_model_is_refused_where_the_vendor_publishes_no_computation() -> None:
-    buffers = CATALOG.switch("nokia-ixr7220-h4-64d").hwskus[0].buffers
-    assert buffers is not None
+    buffers = buffers_of("nokia-ixr7220-h4-64d", 0)
     assert isinstance(
         headroom(buffers, SonicPolicy(buffer_model=BufferModel.DYNAMIC), PortMedium(400, 5, 9100, 8)), NoHeadroom
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog.load import load_catalog
+from railweave.catalog.panel import hwsku_buffers
 from railweave.fabric.buffers import Buffers, Division
 from railweave.fabric.policy import BufferModel, SonicPolicy
 from railweave.qos.mmu.headroom import SCRIPTS, PortMedium, headroom, spectrum_headroom
@@ -17,7 +18,8 @@ RUN = json.loads((Path(__file__).parent / "data" / "spectrum_scripts.json").read
 
 
 def buffers_of(model: str, hwsku: int = 0) -> Buffers:
-    found = CATALOG.switch(model).hwskus[hwsku].buffers
+    switch = CATALOG.switch(model)
+    found = hwsku_buffers(switch, switch.hwskus[hwsku].name)
     assert found is not None
     return found
 
