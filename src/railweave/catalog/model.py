@@ -45,7 +45,7 @@ class Asic(NamedTuple):
 
 
 class CageType(NamedTuple):
-    """The front-panel cages of a model, all of one type.
+    """The front-panel cages of a model, all of one type; ``source`` is where the form factor is stated.
 
     ``lanes`` and ``lane_gbps`` are of the chip, which SONiC's PORT.lanes counts; ``module_lanes`` and
     ``module_lane_gbps`` are what a plugged module sees where a gearbox stands between, else 0.
@@ -54,6 +54,7 @@ class CageType(NamedTuple):
     form_factor: str
     lanes: int
     lane_gbps: int
+    source: str = ""
     module_lanes: int = 0
     module_lane_gbps: int = 0
 

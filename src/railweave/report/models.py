@@ -69,6 +69,7 @@ def _switch_parts(found: SwitchCapability) -> list[RenderableType]:
     return [
         Text(about),
         Text(f"platform {model.platform}, source {model.source}"),
+        *([Text(f"cages: {model.cage_type.source}")] if model.cage_type.source else []),
         *([Text(f"service ports: {service}")] if service else []),
         table("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to", rows=rows),
         *(Text(f"not lossless at {_at(speeds)}: {why}") for why, speeds in _missing(found).items()),
@@ -94,7 +95,8 @@ def models_page(found: Models) -> str:
         notes = [f"- {cell(note.rstrip('.'))}." for note in one.notes]
         parts += [
             f"## {cell(model.title)}\n",
-            f"{code(model.id)}, {cell(_cages(one))}, {cell(str(model.asic))}. Source: {code(model.source)}.\n",
+            f"{code(model.id)}, {cell(_cages(one))}, {cell(str(model.asic))}. Source: {code(model.source)}; "
+            f"cages: {cell(model.cage_type.source)}.\n",
             markdown_table(("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to"), rows),
             *(["\n".join([*missing, *notes]) + "\n"] if missing or notes else []),
         ]

@@ -56,6 +56,7 @@ def test_a_model_names_its_source_commit_and_license(model_id: str) -> None:
     assert len(rest.rpartition("@")[2]) == 40
     assert model.license == "Apache-2.0"
     assert all(hwsku.source.endswith(f"/{hwsku.name}") for hwsku in model.hwskus)
+    assert model.cage_type.source
 
 
 @SWITCHES
